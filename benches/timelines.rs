@@ -120,7 +120,7 @@ async fn last_follower_waits(site: &Arc<Site>, author: u64, followers: u64) -> D
     let mut waited = Duration::ZERO;
     for _ in 0..TIMED {
         let begun = Instant::now();
-        let tweet = post_tweet(site, now(), actor(&author), &text()).await.unwrap();
+        let tweet = post_tweet(site, now(), actor(&author), &text()).await.unwrap().id;
         loop {
             let mut query = Query::new();
             let home = query.sorted_range(format!("user:{last}:home_timeline"), Order::Descending, 0, 1);

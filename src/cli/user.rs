@@ -8,7 +8,9 @@ use std::io::{self, BufRead, IsTerminal};
 use std::sync::Arc;
 use tidings_domain::accounts::account;
 use tidings_domain::accounts::harden;
+use tidings_domain::accounts::roles::{self, GivenRole};
 use tidings_domain::accounts::signup;
+use tidings_domain::accounts::two_factor::setup;
 use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::passwords::PasswordWorker;
@@ -31,10 +33,25 @@ pub enum UserCommand {
         /// The username.
         name: String,
     },
-    /// Make a user an administrator.
+    /// Make a user an administrator, or no longer one.
+    ///
+    /// The last administrator stays one. The moderation log has no line of what the operator does.
     Promote {
         /// The username.
         name: String,
+        /// Take the role away.
+        #[arg(long)]
+        end: bool,
+    },
+    /// Make a user a moderator, or no longer one.
+    ///
+    /// The moderation log has no line of what the operator does.
+    Moderator {
+        /// The username.
+        name: String,
+        /// Take the role away.
+        #[arg(long)]
+        end: bool,
     },
     /// Protect the weak password hashes of accounts from an older site.
     ///
@@ -43,6 +60,14 @@ pub enum UserCommand {
     /// more. On Redis the site may run meanwhile; on the embedded store, stop it first. The
     /// command can be interrupted: the next run does what is left.
     Harden,
+    /// Remove the second factors of a user who has lost them.
+    ///
+    /// Removes the authenticator app, the passkeys and the recovery codes. From then on the
+    /// password alone logs in. Make sure that it is the owner who asks.
+    RemoveTwoFactor {
+        /// The username.
+        name: String,
+    },
     /// Set a user's password and log the user out everywhere.
     Password {
         /// The username.
@@ -58,9 +83,11 @@ impl UserCommand {
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         let store = match &self {
             Self::Add { .. } => open_store(config).await?,
-            Self::Promote { .. } | Self::Password { .. } | Self::Harden => {
-                open_existing_store(config.server.store.as_str(), config).await?
-            }
+            Self::Promote { .. }
+            | Self::Moderator { .. }
+            | Self::Password { .. }
+            | Self::RemoveTwoFactor { .. }
+            | Self::Harden => open_existing_store(config.server.store.as_str(), config).await?,
         };
         let site = Arc::new(Site::new(store.clone(), config.rules.clone(), PasswordWorker::default()));
         let done = self.apply(&site).await;
@@ -76,11 +103,16 @@ impl UserCommand {
                 let id = signup::add_account(site, now(), &username, Some(&password)).await?;
                 println!("created the account {name} (user {id})");
             }
-            Self::Promote { name } => {
-                users::set_admin(site, find(site, &name).await?, true).await?;
-                println!("{name} is now an administrator");
-            }
+            Self::Promote { name, end } => set_role(site, &name, GivenRole::Administrator, !end).await?,
+            Self::Moderator { name, end } => set_role(site, &name, GivenRole::Moderator, !end).await?,
             Self::Harden => harden_all(site).await?,
+            Self::RemoveTwoFactor { name } => {
+                let had_any = setup::remove_all(site, find(site, &name).await?).await?;
+                match had_any {
+                    true => println!("{name} has no second factor any more"),
+                    false => println!("{name} had no second factor"),
+                }
+            }
             Self::Password { name } => {
                 let id = find(site, &name).await?;
                 account::set_password(site, now(), id, &new_password(&name)?).await?;
@@ -89,6 +121,23 @@ impl UserCommand {
         }
         Ok(())
     }
+}
+
+/// Gives a user a role, or takes it.
+async fn set_role(site: &Arc<Site>, name: &str, role: GivenRole, has: bool) -> anyhow::Result<()> {
+    let id = find(site, name).await?;
+    let changed = roles::set_role(site, now(), id, (role, has)).await?;
+    let called = match role {
+        GivenRole::Administrator => "an administrator",
+        GivenRole::Moderator => "a moderator",
+    };
+    match (has, changed) {
+        (true, true) => println!("{name} is now {called}"),
+        (true, false) => println!("{name} is {called} already"),
+        (false, true) => println!("{name} is no longer {called}"),
+        (false, false) => println!("{name} is not {called}"),
+    }
+    Ok(())
 }
 
 /// Wraps all weak hashes, with a progress bar.

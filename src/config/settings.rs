@@ -12,7 +12,9 @@ use url::Url;
 
 use super::values::{HostName, MailTls, Relay, Secret, StoreUrl, ValueKind};
 use super::{Config, ConfigError, Layers};
-use tidings_domain::values::limits::{MAX_INVITATIONS, MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK};
+use tidings_domain::values::limits::{
+    MAX_INVITATIONS, MAX_KEPT_DAYS, MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK,
+};
 use tidings_domain::values::rules::{
     AccountRules, KarmaRules, LimitRules, ModerationRules, RankingRules, RateRules, Rules, TimelineRules,
 };
@@ -236,16 +238,24 @@ settings! {
             flag_min_days: ValueKind::Whole { unit: " of days", least: 0, most: 3_650 },
                 "Days that an account must have existed to flag anything.";
             flag_min_karma: KARMA, "Karma needed to flag anything.";
+            keep_addresses_days: ValueKind::Whole { unit: " of days", least: 0, most: MAX_KEPT_DAYS },
+                "Days that the networks and addresses of sign-ups and posts are kept for moderators; 0 = none are.";
         }
         accounts: AccountRules {
             legacy_salt: ValueKind::Secret,
                 "The site-wide salt of SHA-1 passwords in a database from 2011, whose users have no salt field.";
+            staff_two_factor: ValueKind::Switch,
+                "Whether moderators and administrators need two-step login to use their role.";
             signup: ValueKind::SignupMode,
                 "Who can sign up: open, invite (whom a member invites), apply (whom a moderator accepts) or closed.";
             invitations: ValueKind::Whole { unit: " of invitations", least: 0, most: MAX_INVITATIONS },
                 "Invitations of each account of 30 days; moderators and administrators have any number.";
             confirm_email: ValueKind::Switch,
                 "Whether new accounts can only read until their e-mail address is confirmed; needs mail.relay.";
+            new_days: ValueKind::Whole { unit: " of days", least: 0, most: 3_650 },
+                "Days in which an account is new and may do less; 0 = its age does not matter.";
+            new_posts: ValueKind::Whole { unit: " of posts", least: 0, most: 1_000 },
+                "With fewer posts an account is new and may do less; 0 = their number does not matter.";
         }
     }
 }

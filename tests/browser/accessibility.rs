@@ -9,7 +9,7 @@ use crate::showcase::{Showcase, Viewer};
 
 /// Addresses with something else than a page of their own: feeds, files, answers to programs,
 /// and redirects to pages.
-const NOT_PAGES: [&str; 21] = [
+const NOT_PAGES: [&str; 23] = [
     "/api/",
     "/assets/",
     "/atom",
@@ -19,12 +19,15 @@ const NOT_PAGES: [&str; 21] = [
     "/home/events",
     "/inbox/feed/",
     "/latest",
+    "/login/code",
     "/manifest.webmanifest",
     "/random",
     "/replies",
     "/robots.txt",
     "/rss",
     "/scores",
+    // It needs a passkey; `passkeys.rs` opens it.
+    "/settings/two-factor/passkeys/remove",
     "/sitemap.xml",
     "/sitemap/",
     "/topic/{topics}/atom",

@@ -22,6 +22,7 @@ mod keyboard;
 mod layout_shifts;
 mod lists;
 mod news;
+mod passkeys;
 mod sites;
 mod submitting;
 mod threads;

@@ -103,6 +103,7 @@ async fn all_caches_together_take_what_the_setting_says() {
                 "identity",
                 "lists",
                 "news",
+                "post_rules",
                 "profiles",
                 "readers",
                 "responses",

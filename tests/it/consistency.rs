@@ -22,10 +22,11 @@ pub fn check(dump: &Dump) {
         for id in members(dump, list) {
             let news = hash(dump, &format!("news:{id}"));
             assert_eq!(news.get("id"), Some(&id), "{list}");
-            assert_eq!(news.get("del"), None, "{list} has the deleted item {id}");
+            assert!(is_listed(&news), "{list} has the item {id}, which is deleted or withheld");
         }
     }
     check_articles(dump);
+    check_moderation(dump);
     for (key, value) in dump {
         if let (Some(name), Value::String(id)) = (key.strip_prefix("username.to.id:"), value) {
             let user = hash(dump, &format!("user:{id}"));
@@ -205,7 +206,7 @@ fn check_news_of_sites(dump: &Dump) {
         let news = hash(dump, key);
         let host = url::Url::parse(&news["url"]).ok().filter(|url| url.scheme() != "text");
         let host = host.and_then(|url| url.domain().map(str::to_owned)).filter(|host| host.contains('.'));
-        if let Some(host) = host.filter(|_| !news.contains_key("del")) {
+        if let Some(host) = host.filter(|_| is_listed(&news)) {
             expected.insert((format!("host.news:{host}"), id.to_string()));
         }
     }
@@ -243,17 +244,48 @@ fn check_news(dump: &Dump, id: u64, news: &BTreeMap<String, String>) {
     assert!(members(dump, &format!("user.posted:{author}")).contains(&id.to_string()), "item {id}");
     for list in ["news.top", "news.cron"] {
         let listed = members(dump, list).contains(&id.to_string());
-        assert_eq!(listed, !news.contains_key("del"), "item {id} in {list}");
+        assert_eq!(listed, is_listed(news), "item {id} in {list}");
     }
     check_thread(dump, id, number(news, "comments"));
+}
+
+/// Whether an item is in lists: it is neither deleted nor withheld by moderators.
+fn is_listed(news: &BTreeMap<String, String>) -> bool {
+    !news.contains_key("del") && news.get("withheld").is_none_or(|state| state == "flagged:")
+}
+
+/// The lines of the log have no gaps, and what a story has lost by being withheld is known
+/// exactly as long as it is.
+fn check_moderation(dump: &Dump) {
+    let lines: BTreeSet<u64> = ids_of(dump, "moderation:").map(|(_, id)| id).collect();
+    let last = match dump.get("moderation:count") {
+        Some(Value::String(count)) => count.parse().unwrap(),
+        _ => 0,
+    };
+    assert_eq!(lines, (1..=last).collect(), "the lines of the log");
+    let listed: BTreeSet<u64> =
+        members(dump, "moderation:log").iter().map(|id| id.parse().unwrap()).collect();
+    assert_eq!(listed, lines, "moderation:log");
+    for (key, id) in ids_of(dump, "news:") {
+        let state = hash(dump, key).remove("withheld").unwrap_or_default();
+        let by_moderator = state.starts_with("removed:") || state.starts_with("merged:");
+        let record = hash(dump, &format!("withdrawn:story:{id}"));
+        assert_eq!(!record.is_empty(), by_moderator, "the record of {key}, {state}");
+        if let Some(line) = record.get("moderation") {
+            let line = hash(dump, &format!("moderation:{line}"));
+            assert_eq!(line.get("undone_by"), None, "{key} is {state} by a line that was undone");
+        }
+    }
 }
 
 /// Every article has its story and the position that follows from its time and votes;
 /// every topic has the articles whose news name it.
 fn check_articles(dump: &Dump) {
     let articles: BTreeSet<String> = ids_of(dump, "article:").map(|(key, _)| key.to_owned()).collect();
+    let is_there = |key: &&String| is_listed(&hash(dump, &key.replace("article:", "news:")));
+    let listed: BTreeSet<String> = articles.iter().filter(is_there).cloned().collect();
     for list in ["time:", "score:"] {
-        assert_eq!(members(dump, list), articles, "{list}");
+        assert_eq!(members(dump, list), listed, "{list}");
     }
     let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (key, id) in ids_of(dump, "article:") {
@@ -270,7 +302,7 @@ fn check_articles(dump: &Dump) {
         assert!(votes <= number(&news, "up"), "{key} has {votes} votes");
         #[allow(clippy::cast_precision_loss)]
         let expected = [("time:", time as f64), ("score:", (time + 432 * votes) as f64)];
-        for (list, score) in expected {
+        for (list, score) in expected.into_iter().filter(|_| listed.contains(key)) {
             assert_eq!(scores(dump, list).get(key), Some(&score), "{key} in {list}");
         }
         if let Some(Value::Set(voters)) = dump.get(&format!("voted:{id}")) {
@@ -279,14 +311,15 @@ fn check_articles(dump: &Dump) {
             assert!(voters.iter().all(|voter| ups.contains(voter.strip_prefix("user:").unwrap())), "{key}");
         }
         for topic in news.get("topics").into_iter().flat_map(|topics| topics.split(',')) {
-            groups.entry(format!("group:{topic}")).or_default().insert(key.to_owned());
+            let group = if listed.contains(key) { "group" } else { "group.withheld" };
+            groups.entry(format!("{group}:{topic}")).or_default().insert(key.to_owned());
         }
     }
     for (key, expected) in &groups {
         let Some(Value::Set(members)) = dump.get(key) else { panic!("{key} is absent") };
         assert_eq!(&members.iter().cloned().collect::<BTreeSet<_>>(), expected, "{key}");
     }
-    for (key, _) in dump.iter().filter(|(key, _)| key.starts_with("group:") || key.starts_with("voted:")) {
+    for (key, _) in dump.iter().filter(|(key, _)| key.starts_with("group") || key.starts_with("voted:")) {
         let of_article = key.replace("voted:", "article:");
         assert!(groups.contains_key(key) || articles.contains(&of_article), "{key} belongs to nothing");
     }
@@ -295,7 +328,7 @@ fn check_articles(dump: &Dump) {
     #[allow(clippy::cast_precision_loss)]
     let expected: BTreeMap<String, f64> = groups
         .iter()
-        .map(|(key, members)| (key.strip_prefix("group:").unwrap().to_owned(), members.len() as f64))
+        .filter_map(|(key, members)| Some((key.strip_prefix("group:")?.to_owned(), members.len() as f64)))
         .collect();
     assert_eq!(counted, expected, "topics");
     assert!(hash(dump, "topic.moves").is_empty(), "a move is not finished");
@@ -324,7 +357,8 @@ fn check_thread(dump: &Dump, id: u64, counted: usize) {
 
 fn check_user(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
     assert_eq!(user["id"], id.to_string());
-    let waits = members(dump, "review:queue").contains(&format!("application:{}", user["username"]));
+    let waits =
+        members(dump, "review:queue").contains(&format!("application:{}", user["username"].to_lowercase()));
     assert_eq!(user.contains_key("pending"), waits, "user {id}");
     if user.contains_key("pending") || user.contains_key("rejected") {
         assert!(user.contains_key("deactivated") && !user["application"].is_empty(), "user {id}");

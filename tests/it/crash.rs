@@ -206,6 +206,69 @@ async fn after_a_kill_during_a_stream_of_writes_every_acknowledged_write_is_ther
     assert!(acknowledged.len() > KILLS * 10, "{}", acknowledged.len());
 }
 
+/// A moderator's stream of actions on the stories 1 to 6, until the connection breaks; answers the
+/// last line of the log that was acknowledged.
+async fn moderate_until_killed(moderator: Client, round: u64) -> u64 {
+    let (mut last, mut number) = (0, round);
+    loop {
+        number += 1;
+        let (story, into) = ((number % 5 + 1).to_string(), (number % 6 + 1).to_string());
+        let action = ["remove", "merge", "split", "restore", "lock", "unlock"]
+            [usize::try_from(number * 7 / 3 % 6).unwrap()];
+        let fields =
+            [("action", action), ("kind", "story"), ("id", &*story), ("reason", "r"), ("into", &*into)];
+        let Some(answer) = try_post(&moderator, "/api/moderate", &fields).await else { return last };
+        last = answer["moderation_id"].as_u64().unwrap_or(last);
+        if number % 3 == 0 {
+            let undo = [("moderation_id", &*last.to_string()), ("reason", "r")];
+            let Some(answer) = try_post(&moderator, "/api/moderate/undo", &undo).await else { return last };
+            last = answer["moderation_id"].as_u64().unwrap_or(last);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_action_of_a_moderator_that_is_killed_has_its_line_and_its_effect_or_neither() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("site.redb");
+    prepare(&path).await;
+    let store = open_again(&path).await;
+    let mut batch = Batch::new();
+    batch.set_field("user:1", "flags", "m");
+    store.commit(batch).await.unwrap();
+    store.close().await;
+    let url = format!("redb:{}", path.display());
+    let mut acted = 0;
+    for round in 0..10_u64 {
+        let mut program = Program::start(&url);
+        let client = |id: usize| {
+            let secret = format!("{id:040}");
+            Client::new(http_client(), program.address).with_secrets(Some(&secret), Some(&secret))
+        };
+        if round == 0 {
+            for author in [2, 3, 4, 5, 6, 2] {
+                let title = format!("Story of {author}");
+                let fields = [("news_id", "-1"), ("title", &*title), ("text", "text"), ("topics", "rust")];
+                let answer = client(author).api_post("/api/submit", &fields).await;
+                // Some may only submit once in a while.
+                assert!(answer["status"] == "ok" || author == 2, "{answer}");
+            }
+        }
+        let moderating = tokio::spawn(moderate_until_killed(client(1), round));
+        // Not synchronisation: a moment of its own for every kill.
+        tokio::time::sleep(Duration::from_millis(40 + round * 23)).await;
+        program.kill();
+        let last = moderating.await.unwrap();
+        let store = open_again(&path).await;
+        let dump = dump(&store).await;
+        store.close().await;
+        consistency::check(&dump);
+        assert!(last == 0 || dump.contains_key(&format!("moderation:{last}")), "line {last}");
+        acted = acted.max(last);
+    }
+    assert!(acted > 5, "only {acted} lines");
+}
+
 /// A store file with an administrator's session and a voter of 3000 votes.
 async fn prepare_ban(path: &Path) -> Client {
     let store = open_again(path).await;

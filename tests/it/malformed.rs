@@ -23,7 +23,7 @@ pub struct Call {
 pub const REQUIRED: bool = false;
 pub const OPTIONAL: bool = true;
 
-const CALLS: &[Call] = &[
+pub const CALLS: &[Call] = &[
     Call {
         path: "/api/create_account",
         fields: &[
@@ -48,6 +48,12 @@ const CALLS: &[Call] = &[
         signed: false,
     },
     Call { path: "/api/logout", fields: &[], takes_get: false, signed: true },
+    Call {
+        path: "/api/totp/begin",
+        fields: &[("current_password", PASSWORD, REQUIRED)],
+        takes_get: false,
+        signed: true,
+    },
     Call {
         path: "/api/reset-password",
         fields: &[("username", "alice", REQUIRED), ("email", "alice@example.org", REQUIRED)],
@@ -171,6 +177,23 @@ const CALLS: &[Call] = &[
         signed: true,
     },
     Call {
+        path: "/api/moderate/rule",
+        fields: &[
+            ("effect", "hold", REQUIRED),
+            ("pattern", "example.com", REQUIRED),
+            ("reason", "spam", REQUIRED),
+            ("what", "domain", REQUIRED),
+        ],
+        takes_get: false,
+        signed: true,
+    },
+    Call {
+        path: "/api/moderate/unrule",
+        fields: &[("reason", "a mistake", REQUIRED), ("rule_id", "1", REQUIRED)],
+        takes_get: false,
+        signed: true,
+    },
+    Call {
         path: "/api/moderate/undo",
         fields: &[("moderation_id", "1", REQUIRED), ("reason", "a mistake", REQUIRED)],
         takes_get: false,
@@ -194,6 +217,17 @@ const CALLS: &[Call] = &[
         signed: true,
     },
     Call { path: "/api/readinbox", fields: &[("id", "reply:1-1", REQUIRED)], takes_get: false, signed: true },
+    Call {
+        path: "/api/appeal",
+        fields: &[
+            ("moderation_id", "1", REQUIRED),
+            ("text", "It was not like that", REQUIRED),
+            ("username", "bob", OPTIONAL),
+            ("password", PASSWORD, OPTIONAL),
+        ],
+        takes_get: false,
+        signed: false,
+    },
 ];
 
 /// A site with alice, who is about to be misused, an item of hers, one of
@@ -210,7 +244,7 @@ impl Target {
         let server = Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await;
         let alice = server.register("alice").await;
         ok(alice.update_profile("", "alice@example.org", "").await);
-        let bob = server.member("bob").await;
+        let bob = with_password(&server, "bob").await;
         alice.submit_on("rust, go", "Alice's").await;
         bob.submit_text("Bob's", "text").await;
         bob.comment(1, "text").await;
@@ -218,6 +252,8 @@ impl Target {
         ok(alice.api_post("/api/moderate", &hold).await);
         let flag = [("kind", "comment"), ("id", "1-1"), ("reason", "spam")];
         ok(alice.api_post("/api/flag", &flag).await);
+        let rule = [("what", "phrase"), ("pattern", "nonsense"), ("effect", "refuse"), ("reason", "new")];
+        ok(alice.api_post("/api/moderate/rule", &rule).await);
         Self { server, alice, _relay: relay }
     }
 
@@ -256,6 +292,14 @@ impl Target {
         }
         answers
     }
+}
+
+/// A member whose password is the usual one. The hash is the first account's: hashing is slow.
+async fn with_password(server: &Server, name: &str) -> Client {
+    let member = server.member(name).await;
+    let password = server.field("user:1", "password").await.unwrap();
+    server.set_field(&format!("user:{}", member.user_id), "password", &password).await;
+    member
 }
 
 /// The answer must be a refusal as JSON, with this status.

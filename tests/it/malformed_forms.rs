@@ -16,7 +16,7 @@ const fn open(path: &'static str, fields: &'static [(&'static str, &'static str,
 }
 
 /// Every form of the pages with good values.
-const FORMS: &[Call] = &[
+pub const FORMS: &[Call] = &[
     open(
         "/register",
         &[
@@ -95,6 +95,16 @@ const FORMS: &[Call] = &[
     ),
     signed("/moderate/votes", &[]),
     signed("/unflag", &[("kind", "comment", REQUIRED), ("id", "1-1", REQUIRED)]),
+    signed(
+        "/moderate",
+        &[
+            ("action", "silence", REQUIRED),
+            ("kind", "user", REQUIRED),
+            ("id", "bob", REQUIRED),
+            ("reason", "spam", REQUIRED),
+        ],
+    ),
+    signed("/moderate/undo", &[("moderation_id", "1", REQUIRED), ("reason", "a mistake", REQUIRED)]),
     signed("/hide", &[("news_id", "2", REQUIRED)]),
     signed("/unhide", &[("news_id", "2", REQUIRED)]),
     signed("/save", &[("news_id", "2", REQUIRED)]),
@@ -114,6 +124,16 @@ const FORMS: &[Call] = &[
     signed("/unfollow", &[("username", "bob", REQUIRED)]),
     signed("/subscribe", &[("news_id", "2", REQUIRED)]),
     signed("/unsubscribe", &[("news_id", "2", REQUIRED)]),
+    signed(
+        "/moderate/rules",
+        &[
+            ("effect", "hold", REQUIRED),
+            ("pattern", "example.com", REQUIRED),
+            ("reason", "spam", REQUIRED),
+            ("what", "domain", REQUIRED),
+        ],
+    ),
+    signed("/moderate/rules/lift", &[("reason", "a mistake", REQUIRED), ("rule_id", "1", REQUIRED)]),
     signed("/readinbox", &[("id", "reply:1-1", REQUIRED)]),
     signed("/inbox/feed", &[("feed", "new", REQUIRED)]),
     signed(
@@ -134,6 +154,16 @@ const FORMS: &[Call] = &[
         ],
     ),
     signed("/settings/deactivate", &[("password", PASSWORD, REQUIRED)]),
+    signed("/settings/two-factor/app", &[("current_password", PASSWORD, REQUIRED)]),
+    open(
+        "/appeal",
+        &[
+            ("moderation_id", "1", REQUIRED),
+            ("text", "It was not like that", REQUIRED),
+            ("username", "bob", OPTIONAL),
+            ("password", PASSWORD, OPTIONAL),
+        ],
+    ),
 ];
 
 /// The answer must be a page that says what was wrong, with one of these statuses.
@@ -149,8 +179,9 @@ async fn good_forms_are_accepted_so_that_the_others_could_be() {
     for form in FORMS {
         let target = Target::new().await;
         for answer in target.send(form, &target.form_without(form, "")).await {
-            let expected =
-                if form.path == "/reset-password" { StatusCode::OK } else { StatusCode::SEE_OTHER };
+            let is_one_of_two = form.path.starts_with("/settings/two-factor/");
+            let stays = ["/reset-password", "/appeal"].contains(&form.path) || is_one_of_two;
+            let expected = if stays { StatusCode::OK } else { StatusCode::SEE_OTHER };
             assert_eq!(answer.status, expected, "{}", form.path);
         }
     }

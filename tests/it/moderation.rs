@@ -11,7 +11,7 @@ async fn moderate(moderator: &Client, action: &str, (kind, id): (&str, &str), ho
     moderator.api_post("/api/moderate", &fields).await
 }
 
-async fn undo(moderator: &Client, id: u64) -> Value {
+pub async fn undo(moderator: &Client, id: u64) -> Value {
     let id = id.to_string();
     moderator.api_post("/api/moderate/undo", &[("moderation_id", &id), ("reason", "a mistake")]).await
 }
@@ -27,7 +27,7 @@ async fn log(server: &Server, reader: &Client, query: &str) -> Vec<String> {
 }
 
 /// An administrator, a moderator, and two members.
-async fn people(server: &Server) -> [Client; 4] {
+pub async fn people(server: &Server) -> [Client; 4] {
     let alice = server.register("alice").await;
     let [mod_, bob, carol] = ["mod", "bob", "carol"].map(|name| server.member(name));
     let (moderator, bob, carol) = (mod_.await, bob.await, carol.await);

@@ -8,9 +8,10 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::authenticator::code;
 use crate::client::{Client, Fields, HttpResponse, PASSWORD, ok};
 use crate::page_server::{PageServer, Reply};
-use crate::server::{Engine, Server};
+use crate::server::{Engine, START, Server};
 use crate::smtp_server::SmtpServer;
 
 const VOTER: &str = "beda0000-0822-4342-0990-b92d94d9489a";
@@ -240,7 +241,22 @@ async fn ask_about_accounts(asker: &mut Asker, visitor: &Client) {
     asker.good(&carol, "get", "/api/export", Address("/api/export")).await;
     asker.bad(visitor, "get", "/api/export", Address("/api/export")).await;
     asker.form(&carol, "/api/endsession", &[("session", "others")], &[("session", "unknown")]).await;
+    ask_about_second_factors(asker, &carol).await;
     asker.form(&carol, "/api/logout", &[], &[("apisecret", "wrong")]).await;
+}
+
+async fn ask_about_second_factors(asker: &mut Asker, carol: &Client) {
+    let current = ("current_password", PASSWORD);
+    let begun = asker.form(carol, "/api/totp/begin", &[current], &[("current_password", "wrong")]).await;
+    let code = code(begun["secret"].as_str().unwrap(), START);
+    let confirmed = asker.form(carol, "/api/totp/confirm", &[("code", &code)], &[("code", "no")]).await;
+    let credentials = [("username", "carol"), ("password", PASSWORD)];
+    asker.bad(carol, "post", "/api/login", Form(&credentials)).await;
+    let recovery = confirmed["recovery_codes"][0].as_str().unwrap();
+    let with_code = [credentials[0], credentials[1], ("code", recovery)];
+    asker.good(&carol.with_secrets(None, None), "post", "/api/login", Form(&with_code)).await;
+    let recovery = confirmed["recovery_codes"][1].as_str().unwrap();
+    asker.form(carol, "/api/totp/end", &[current, ("code", recovery)], &[current, ("code", "no")]).await;
 }
 
 async fn ask_about_invitations(asker: &mut Asker, alice: &Client, visitor: &Client) {
@@ -354,7 +370,7 @@ async fn ask_about_timelines(asker: &mut Asker, alice: &Client, bob: &Client) {
     let path = "/api/followings/{name}";
     asker.get(&visitor, path, "/api/followings/bob", "/api/followings/nobody").await;
     ask_about_the_inbox(asker, alice, bob).await;
-    ask_about_moderation(asker, alice, &visitor).await;
+    ask_about_moderation(asker, alice, bob, &visitor).await;
     asker.form(bob, "/api/unfollow", &follow, &nobody).await;
     asker
         .form(alice, "/api/deltweet", &[("tweet_id", &tweet)], &[("tweet_id", &tweet), ("apisecret", "")])
@@ -376,7 +392,7 @@ async fn ask_about_the_inbox(asker: &mut Asker, alice: &Client, bob: &Client) {
     asker.form(bob, "/api/readinbox", &[("id", "mention:tweet:1")], &[("id", "1")]).await;
 }
 
-async fn ask_about_moderation(asker: &mut Asker, alice: &Client, visitor: &Client) {
+async fn ask_about_moderation(asker: &mut Asker, alice: &Client, bob: &Client, visitor: &Client) {
     let flag = |id| [("kind", "user"), ("id", id), ("reason", "spam")];
     asker.form(alice, "/api/flag", &flag("bob"), &flag("alice")).await;
     let queue = "/api/moderate/queue";
@@ -390,13 +406,29 @@ async fn ask_about_moderation(asker: &mut Asker, alice: &Client, visitor: &Clien
     let silence =
         |id| [("action", "silence"), ("kind", "user"), ("id", id), ("reason", "spam"), ("hours", "1")];
     asker.form(alice, "/api/moderate", &silence("bob"), &silence("alice")).await;
+    let appeal = [("moderation_id", "1"), ("text", "No")];
+    asker.good(bob, "post", "/api/appeal", Form(&appeal)).await;
+    asker.bad(bob, "post", "/api/appeal", Form(&appeal)).await;
     let log = asker.get(visitor, "/api/moderations", "/api/moderations", "/api/moderations?kind=host").await;
     assert_eq!((&log["entries"][0]["undone_by"], &log["next"]), (&Value::Null, &Value::Null), "{log}");
     let undo = [("moderation_id", "1"), ("reason", "a mistake")];
     asker.good(alice, "post", "/api/moderate/undo", Form(&undo)).await;
     asker.bad(alice, "post", "/api/moderate/undo", Form(&undo)).await;
-    let log = asker.good(visitor, "get", "/api/moderations", Address("/api/moderations?count=1")).await;
-    assert_eq!((&log["entries"][0]["undoes"], &log["next"]), (&json!(1), &json!(2)), "{log}");
+    let path = "/api/moderate/network/{username}";
+    let network = asker.get(alice, path, "/api/moderate/network/bob", "/api/moderate/network/nobody").await;
+    assert!(network["tag"].is_string() && network["addresses"][0]["last_used"].is_u64(), "{network}");
+    asker.bad(visitor, "get", path, Address("/api/moderate/network/bob")).await;
+    let rule = |pattern| [("what", "domain"), ("pattern", pattern), ("effect", "hold"), ("reason", "spam")];
+    let added = asker.form(alice, "/api/moderate/rule", &rule("spam.example"), &rule("spam")).await;
+    let trial: Vec<_> = rule("spam.example").into_iter().chain([("dry_run", "1")]).collect();
+    asker.good(alice, "post", "/api/moderate/rule", Form(&trial)).await;
+    let id = added["rule_id"].to_string();
+    let lift = |id| [("rule_id", id), ("reason", "a mistake")];
+    asker.form(alice, "/api/moderate/unrule", &lift(&id), &lift("99")).await;
+    let log = asker
+        .good(visitor, "get", "/api/moderations", Address("/api/moderations?count=1&action=silence"))
+        .await;
+    assert_eq!((&log["entries"][0]["undone_by"], &log["next"]), (&json!(2), &Value::Null), "{log}");
 }
 
 async fn ask_about_sites(asker: &mut Asker, alice: &Client, visitor: &Client) {

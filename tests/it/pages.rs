@@ -131,7 +131,7 @@ pub async fn crawl(client: &Client) -> BTreeMap<String, Page> {
         let answer = client.get(&path).await;
         if answer.status == StatusCode::SEE_OTHER {
             waiting.insert(redirects_to(&answer).to_owned());
-        } else if path != "/rss" && !path.ends_with("/atom") {
+        } else if path != "/rss" && !path.ends_with("/atom") && !path.starts_with("/api/") {
             let page = shown(&answer);
             waiting.extend(ways_on(&page));
             pages.insert(path, page);

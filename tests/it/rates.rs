@@ -169,7 +169,8 @@ async fn an_address_does_so_much_whoever_is_logged_in_there() {
 
 #[tokio::test]
 async fn a_new_account_has_a_share_of_it_for_a_day() {
-    each_engine(&[("rates.tweet_per_account", "8/1m")], async |server| {
+    let a_day = ("accounts.new_days", "1");
+    each_engine(&[("rates.tweet_per_account", "8/1m"), a_day], async |server| {
         furnish(&server).await;
         let dave = server.member("dave").await;
         for _ in 0..2 {
@@ -191,7 +192,7 @@ async fn a_new_account_has_a_share_of_it_for_a_day() {
         too_many(&Action::Tweet.call(&dave, 1).await, 8);
     })
     .await;
-    let settings = [("rates.tweet_per_account", "8/1m"), ("rates.new_account_share", "0.1")];
+    let settings = [("rates.tweet_per_account", "8/1m"), ("rates.new_account_share", "0.1"), a_day];
     let server = Server::start(Engine::Memory, &settings).await;
     let dave = server.member("dave").await;
     assert_done(&Action::Tweet.call(&dave, 1).await, "at least one");

@@ -30,6 +30,7 @@ const WINGS: [&[&str]; 9] = [
         "jobs",
         "marks",
         "passwords",
+        "post_rules",
         "rates",
         "report",
         "review",

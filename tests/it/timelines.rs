@@ -12,6 +12,7 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::background;
 use tidings_domain::deactivation::deactivate;
+use tidings_domain::moderation::{self, ModerationRequest};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::timelines::check::TimelineCheck;
@@ -20,7 +21,8 @@ use tidings_domain::timelines::reading;
 use tidings_domain::timelines::tweets::{delete_tweet, post_tweet};
 use tidings_domain::values::clock::Moment;
 use tidings_domain::values::cursor::Window;
-use tidings_domain::values::ids::TweetId;
+use tidings_domain::values::ids::{ModerationId, TweetId};
+use tidings_domain::values::moderation::{Deed, Reason, Thing};
 use tidings_domain::values::rules::{RateRules, Rules, TimelineRules};
 use tidings_domain::values::text::{NewPassword, TweetText, Username};
 use tidings_keyspace::{Batch, EngineClock, Order, Query, Store, StoreOptions};
@@ -29,6 +31,8 @@ use crate::redis_server::RedisServer;
 use crate::server::actor;
 
 const USERS: u64 = 5;
+/// The account of a moderator, who does nothing else.
+const MODERATOR: u64 = USERS + 1;
 const PASSWORD: &str = "correct horse";
 const DAY_MS: u64 = 86_400_000;
 /// So small that timelines are longer than what is stored.
@@ -46,6 +50,8 @@ struct World {
     follows: BTreeSet<(u64, u64)>,
     /// Author and milliseconds of each tweet.
     tweets: BTreeMap<u64, (u64, u64)>,
+    /// The same of the tweets that are removed, and the lines of the log that say so.
+    removed: BTreeMap<u64, ((u64, u64), ModerationId)>,
     gone: BTreeSet<u64>,
 }
 
@@ -56,6 +62,9 @@ enum Step {
     Tweet(u64),
     /// The how-many-th of the tweets there are.
     Delete(usize),
+    /// A moderator removes a tweet, or puts one back.
+    Remove(usize),
+    Restore(usize),
     Deactivate(u64),
     /// Changes the limit for authors whose tweets are delivered.
     Limit(usize),
@@ -78,6 +87,8 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (user(), user()).prop_map(|(reader, author)| Step::Unfollow(reader, author)),
         10 => user().prop_map(Step::Tweet),
         3 => any::<prop::sample::Index>().prop_map(|index| Step::Delete(index.index(64))),
+        4 => any::<prop::sample::Index>().prop_map(|index| Step::Remove(index.index(64))),
+        3 => any::<prop::sample::Index>().prop_map(|index| Step::Restore(index.index(64))),
         1 => user().prop_map(Step::Deactivate),
         2 => (0..LIMITS.len()).prop_map(Step::Limit),
         1 => user().prop_map(Step::StayAway),
@@ -109,17 +120,27 @@ impl World {
         let mut query = Query::new();
         let hash = query.hash_fields("user:1", ["password"]);
         let hash = store.query(query).await.unwrap().take(hash)[0].clone().unwrap();
-        for user in 2..=USERS {
+        for user in 2..=MODERATOR {
             add_account(&sites[0], Moment(now).timestamp(), &name(user), None).await.unwrap();
         }
         let mut batch = Batch::new();
-        for user in 1..=USERS {
+        batch.set_field(format!("user:{MODERATOR}"), "flags", "m");
+        batch.set_field("user:1", "flags", "");
+        for user in 1..=MODERATOR {
             batch.set_field(format!("user:{user}"), "password", &hash);
             batch.set(format!("auth:{}", token_of(user)), user.to_string());
             batch.set_field(format!("user:{user}"), "auth", token_of(user));
         }
         store.commit(batch).await.unwrap();
-        Self { sites, now, at: 0, follows: BTreeSet::new(), tweets: BTreeMap::new(), gone: BTreeSet::new() }
+        Self {
+            sites,
+            now,
+            at: 0,
+            follows: BTreeSet::new(),
+            tweets: BTreeMap::new(),
+            removed: BTreeMap::new(),
+            gone: BTreeSet::new(),
+        }
     }
 
     fn site(&self) -> &Arc<Site> {
@@ -155,7 +176,8 @@ impl World {
             }
             Step::Tweet(author) if alive(&author) => {
                 let text = TweetText::parse("a tweet").unwrap();
-                let id = post_tweet(self.site(), now, actor(&self.user(author).await), &text).await.unwrap();
+                let id =
+                    post_tweet(self.site(), now, actor(&self.user(author).await), &text).await.unwrap().id;
                 self.tweets.insert(id.0, (author, self.now));
             }
             Step::Delete(number) if !self.tweets.is_empty() => {
@@ -163,6 +185,32 @@ impl World {
                 let (id, author) = (*id, *author);
                 delete_tweet(self.site(), now, &self.user(author).await, TweetId(id)).await.unwrap();
                 self.tweets.remove(&id);
+            }
+            Step::Remove(number) if !self.tweets.is_empty() => {
+                let (id, tweet) = self.tweets.iter().nth(number % self.tweets.len()).unwrap();
+                let (id, tweet) = (*id, *tweet);
+                let moderator = self.user(MODERATOR).await;
+                let request = ModerationRequest {
+                    deed: Deed::Remove,
+                    thing: Thing::Tweet(TweetId(id)),
+                    reason: Reason::parse("spam").unwrap(),
+                    anonymous: false,
+                    seen: None,
+                };
+                let line = moderation::moderate(self.site(), now, &moderator, &request).await.unwrap();
+                self.tweets.remove(&id);
+                self.removed.insert(id, (tweet, line));
+            }
+            Step::Restore(number) if !self.removed.is_empty() => {
+                let (id, (tweet, line)) = self.removed.iter().nth(number % self.removed.len()).unwrap();
+                let (id, tweet, line) = (*id, *tweet, *line);
+                let (moderator, reason) = (self.user(MODERATOR).await, Reason::parse("a mistake").unwrap());
+                let undone = moderation::undo(self.site(), now, &moderator, (line, &reason, false)).await;
+                assert_eq!(undone.is_ok(), alive(&tweet.0), "{undone:?}");
+                if undone.is_ok() {
+                    self.removed.remove(&id);
+                    self.tweets.insert(id, tweet);
+                }
             }
             Step::Deactivate(user) if alive(&user) => {
                 let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -180,7 +228,8 @@ impl World {
                 self.site().store.commit(batch).await.unwrap();
             }
             Step::Look(reader) if alive(&reader) => {
-                let (seen, expected) = (self.seen(reader).await, self.expected(reader));
+                let (mut seen, expected) = (self.seen(reader).await, self.expected(reader));
+                seen.retain(|id| !self.removed.contains_key(id));
                 let mut rest = expected.iter();
                 assert!(seen.iter().all(|id| rest.any(|other| other == id)), "{seen:?} of {expected:?}");
             }
@@ -326,12 +375,12 @@ async fn crowd(store: Store) {
                     0 => drop(follow(site, now, actor(me), &other).await),
                     1 => unfollow(site, now, actor(me), &other).await.unwrap(),
                     2 => {
-                        let id = post_tweet(site, now, actor(me), &text).await.unwrap();
+                        let id = post_tweet(site, now, actor(me), &text).await.unwrap().id;
                         if round % 5 == 0 {
                             delete_tweet(site, now, me, id).await.unwrap();
                         }
                     }
-                    _ => drop(post_tweet(site, now, actor(me), &text).await.unwrap()),
+                    _ => _ = post_tweet(site, now, actor(me), &text).await.unwrap(),
                 }
             }
         })

@@ -18,7 +18,7 @@ use crate::client::{Client, ok, refused};
 use crate::concurrency::at_once;
 use crate::consistency;
 use crate::pages::{error_message, page, redirects_to};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, START, Server, each_engine};
 
 /// An administrator, who may create topics, and a user who may not.
 async fn people(server: &Server) -> (Client, Client) {
@@ -406,7 +406,8 @@ async fn an_interrupted_move_is_finished_by_asking_again() {
             (Move::Merge, "other", "old"),
             (Move::Rename, "new", "newer"),
         ] {
-            let moved = topic_moves::move_topic(site, &admin, kind, &topic(from), &topic(to)).await;
+            let moved =
+                topic_moves::move_topic(site, Timestamp(START), &admin, kind, &topic(from), &topic(to)).await;
             assert!(moved.unwrap_err().to_string().contains("topic \"old\" is still being moved to \"new\""));
         }
         let unfinished = page(&alice, "/topics").await;
@@ -429,7 +430,15 @@ async fn moves_submissions_edits_and_deletions_at_once_lose_nothing() {
         let admin = user(&server, 1).await;
         let site = server.app.site.clone();
         let moving = tokio::spawn(async move {
-            topic_moves::move_topic(&site, &admin, Move::Rename, &topic("old"), &topic("new")).await
+            topic_moves::move_topic(
+                &site,
+                Timestamp(START),
+                &admin,
+                Move::Rename,
+                &topic("old"),
+                &topic("new"),
+            )
+            .await
         });
         let others = at_once((0..30_u64).map(|number| {
             let alice = alice.clone();

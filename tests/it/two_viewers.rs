@@ -62,7 +62,7 @@ fn sample(variable: &str) -> &'static str {
         "span" => "all",
         "host" => "example.com",
         "at_name" => "@alice",
-        "name" => "alice",
+        "name" | "username" => "alice",
         "file" => "app.css",
         "secret" => "1-0123456789abcdef0123456789abcdef01234567",
         "token" => "0123456789abcdef0123456789abcdef01234567",

@@ -3,24 +3,28 @@
 //! Keys: `user:<id>`, `users.count`, `username.to.id:<name>`, `username.folded:<name>`,
 //! `session:<hash>`, `user:<id>:sessions`, `auth:<token>`, `password_reset:<token>`,
 //! `user:<id>:recent_votes`, `limit:create_user:<address>`, `limit:account_notices:<id>`, the
-//! `limit:failed_login:` keys, `user:<id>:inbox`, `user:<id>:unread`, `user:<id>:messages` and
+//! `limit:failed_login:` keys, `user:<id>:two_factor`, `user:<id>:new_totp`,
+//! `limit:wrong_codes:<id>`, `passkey:used:<challenge>`, `signing.key`, `user:<id>:inbox`, `user:<id>:unread`, `user:<id>:messages` and
 //! `user:<id>:notified:<date>`, `user:<id>:mutes`, `user:<id>:blocks`, `limit:signups:<network>`, `limit:signup_burst`,
 //! `limit:signup_paused`, `review:queue` (applications), `confirm_email:<token>`, the
-//! `invites:` keys, and those of the [`outbox`]. Other wings have fields of their own in `user:<id>`.
+//! `invites:` keys, `network:<tag>:<date>`, `user:<id>:addresses:<date>`, `networks:secret`, and
+//! those of the [`outbox`]. Other wings have fields of their own in `user:<id>`.
 //!
-//! It hands out [`signup`] (create an account), [`invitations`] (who lets whom in),
+//! [`admission`] decides whether a post is accepted at once. The wing hands out [`signup`] (create an account), [`invitations`] (who lets whom in),
 //! [`applications`] (accounts that wait for a moderator), [`confirmation`] (of e-mail
 //! addresses), [`staff`] (who looks after the site), [`account`] (change the profile and the password),
-//! [`login`] (who guesses is slowed down), [`sessions`] (log in and out, list and end
+//! [`login`] (who guesses is slowed down), [`log_in`] (password and second factor, in one step or two),
+//! [`two_factor`] (authenticator apps, recovery codes and passkeys), [`sessions`] (log in and out, list and end
 //! sessions), [`session_store`] (sessions as they are stored), [`password_reset`],
 //! [`notices`] (who hears of a change), [`outbox`] (mails that wait to be sent), [`inbox`] (what concerns a user, read or unread),
-//! [`names`] (names that look alike), [`harden`] (hashes of older sites wrapped in a strong
-//! one), [`users`] (a user as stored, profiles, names), [`recent_votes`] (votes that can be taken
+//! [`names`] (names that look alike), [`newness`] (what accounts may not do yet), [`harden`] (hashes of older sites wrapped in a strong
+//! one), [`users`] (a user as stored, profiles, names), [`roles`] (what the operator gives and takes), `standing` (who is banned or silenced), `origins` (where posts come from), [`recent_votes`] (votes that can be taken
 //! back), [`mutes`] (people, sites and words that a user does not want to see), [`reader`] (what one reader sees
 //! of what others write) and [`visit`]: the viewer of a page, identified along with the page's own reads.
 
 pub mod account;
 pub mod actor;
+pub(crate) mod admission;
 pub mod applications;
 pub(crate) mod avoidance;
 pub mod confirmation;
@@ -28,21 +32,27 @@ pub mod harden;
 pub mod inbox;
 pub mod invitations;
 mod karma;
+pub mod log_in;
 pub mod login;
 pub(crate) mod mentioned;
 pub mod mutes;
 pub mod names;
+pub(crate) mod newness;
 pub mod notices;
 pub(crate) mod notified;
+pub(crate) mod origins;
 pub mod outbox;
 pub mod password_reset;
 pub(crate) mod presence;
 pub mod reader;
 pub mod recent_votes;
+pub mod roles;
 pub mod session_store;
 pub mod sessions;
 pub mod signup;
 mod signup_limits;
 pub mod staff;
+mod standing;
+pub mod two_factor;
 pub mod users;
 pub mod visit;

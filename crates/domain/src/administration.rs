@@ -13,7 +13,7 @@ use tidings_keyspace::{Batch, Query};
 
 /// Refuses everyone who is not an administrator.
 fn demand_administrator(viewer: &User) -> Result<(), Refusal> {
-    if viewer.flags.admin { Ok(()) } else { Err(Refusal::AdministratorsOnly) }
+    viewer.require_admin()
 }
 
 /// Changes how the site presents itself, all but the logo: what is `None` or empty comes from

@@ -5,9 +5,11 @@
 //! done in steps. It hands out [`run`] for a server and [`finish_waiting`] for commands.
 
 use crate::comments::notify::{NOTIFY, RETRACT};
+use crate::comments::withdrawal::{RETURN, WITHDRAW};
 use crate::deactivation::leave;
 use crate::error::Error;
 use crate::jobs::{self, JobKind};
+use crate::moderation::{bans, remove_all};
 use crate::news::visits;
 use crate::site::Site;
 use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
@@ -16,14 +18,27 @@ use std::sync::Arc;
 use tidings_keyspace::EngineClock;
 
 /// All kinds of jobs.
-static KINDS: [JobKind; 7] =
-    [deliver::KIND, sweep::KIND, clear::KIND, rebuild::KIND, NOTIFY, RETRACT, leave::KIND];
+static KINDS: [JobKind; 12] = [
+    deliver::KIND,
+    sweep::KIND,
+    clear::KIND,
+    rebuild::KIND,
+    NOTIFY,
+    RETRACT,
+    WITHDRAW,
+    RETURN,
+    leave::KIND,
+    remove_all::KIND,
+    remove_all::RESTORE,
+    bans::KIND,
+];
 
 /// Runs the worker of a site until the future is dropped, and stores visits of threads
-/// meanwhile. A second call for the same site runs no second worker. Rounds: 2 every two
+/// meanwhile. A second call for the same site runs no second worker. Rounds: 3 every two
 /// seconds, and those of the jobs and visits.
 pub async fn run(site: Arc<Site>, clock: EngineClock) {
-    tokio::join!(jobs::run(site.clone(), clock.clone(), &KINDS), visits::run(&site, &clock));
+    let jobs = jobs::run(site.clone(), clock.clone(), &KINDS);
+    tokio::join!(jobs, visits::run(&site, &clock), bans::watch(site.clone(), clock.clone()));
 }
 
 /// Stores what is only in memory, before a server stops.
@@ -31,11 +46,13 @@ pub async fn store_rest(site: &Site, now: Timestamp) {
     visits::store_all(site, now).await;
 }
 
-/// Does all jobs in the queue, except those that another server is working on.
+/// Does all jobs in the queue, except those that another server is working on. The bans that have
+/// ended are among them.
 ///
 /// # Errors
 /// When the store fails.
 pub async fn finish_waiting(site: &Site, now: Moment) -> Result<(), Error> {
+    bans::follow_ended(site, &site.store, now).await?;
     jobs::finish_waiting(site, now, &KINDS).await
 }
 
@@ -49,7 +66,20 @@ mod tests {
         let names: HashSet<&str> = KINDS.iter().map(|kind| kind.name).collect();
         assert_eq!(
             names,
-            HashSet::from(["deliver", "sweep", "clear", "rebuild", "notify", "retract", "leave"])
+            HashSet::from([
+                "deliver",
+                "sweep",
+                "clear",
+                "rebuild",
+                "notify",
+                "retract",
+                "withdraw",
+                "return",
+                "leave",
+                "remove_all",
+                "restore_all",
+                "siteban",
+            ])
         );
         assert_eq!(names.len(), KINDS.len());
     }

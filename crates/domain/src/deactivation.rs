@@ -7,6 +7,7 @@ use crate::accounts::inbox::feed::FEED;
 use crate::accounts::outbox::{self, MAIL_SECRET};
 use crate::accounts::session_store::AllSessions;
 use crate::accounts::sessions;
+use crate::accounts::two_factor::stored;
 use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, User};
 use crate::action::Decision;
 use crate::error::Error;
@@ -52,6 +53,7 @@ pub async fn deactivate(
         let emptied =
             ["password", "auth", "apisecret", "about", "email", "fullname", "flags", FEED, MAIL_SECRET];
         batch.set_fields(&key, emptied.map(|field| (field, "")));
+        stored::remove_all(&mut batch, user.id);
         batch.set_field(&key, DEACTIVATED, now.timestamp().to_string());
         review::settle(&mut batch, &Thing::User(user.username.as_str().into()));
         applications::forget(&mut batch, user.id);

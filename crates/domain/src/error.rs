@@ -1,9 +1,12 @@
 //! Why an action failed: bad input, a rule of the site, or the store.
 
 use crate::passwords::PasswordError;
+use crate::values::day;
 use crate::values::hostname::HostnameError;
-use crate::values::ids::ModerationId;
+use crate::values::ids::{ModerationId, NewsId};
+use crate::values::post_rule::PatternError;
 use crate::values::rates::RatedAction;
+use crate::values::restriction::Restriction;
 use crate::values::rules::KarmaRules;
 use crate::values::secrets::NoRandomness;
 use crate::values::text::InputError;
@@ -162,6 +165,48 @@ pub enum Refusal {
         /// Until the next try.
         seconds: u64,
     },
+    /// The password was right, and the account has a second factor.
+    #[error("this account needs a code of its authenticator app, or a recovery code (code)")]
+    CodeRequired,
+    /// A code that is wrong, or was used before.
+    #[error("this code is wrong, or has been used. Wait for the next one")]
+    WrongCode,
+    /// The first step of a login was too long ago, or elsewhere.
+    #[error("your login took too long. Log in again")]
+    LoginExpired,
+    /// What was set up was not confirmed in time, or never begun.
+    #[error("this was not finished in time. Start again")]
+    SetupExpired,
+    /// The authenticator app is there already.
+    #[error("your account has an authenticator app already. Remove it first")]
+    TotpOn,
+    /// There is no authenticator app to remove.
+    #[error("your account has no authenticator app")]
+    TotpOff,
+    /// There is nothing that recovery codes could replace.
+    #[error("your account has no second factor. Recovery codes come with one")]
+    NoSecondFactor,
+    /// The browser or the authenticator has sent what is not right.
+    #[error("this passkey was not accepted. Try again, or use another way to log in")]
+    PasskeyRefused,
+    /// The authenticator has a passkey of the account already.
+    #[error("your account has this passkey already")]
+    PasskeyKnown,
+    /// No passkey of the user has this id.
+    #[error("there is no such passkey. It may have been removed already")]
+    NoSuchPasskey,
+    /// A user can have only so many passkeys.
+    #[error("you have {0} passkeys, which is the limit. Remove one first", grouped(*.limit))]
+    TooManyPasskeys {
+        /// Passkeys that one user may have.
+        limit: u64,
+    },
+    /// The address of the site has no name, only a number.
+    #[error("passkeys need a site with a host name, not a network address")]
+    PasskeysUnavailable,
+    /// The site wants a second factor of everybody with a role.
+    #[error("your role needs a second factor. Set one up in your settings (/settings/two-factor) first")]
+    RoleNeedsTwoFactor,
     /// Too many logins or sign-ups from one address, or changes of one account, wait already.
     #[error("too many requests with passwords from you are waiting already. Try again in {0}", wait(*.seconds))]
     TooManyAtOnce {
@@ -229,6 +274,9 @@ pub enum Refusal {
     /// The story waits for approval.
     #[error("this story is waiting for a moderator's approval")]
     NewsHeld,
+    /// A moderator has merged the story into another.
+    #[error("this story has been merged into story {0}. Please comment and vote there")]
+    NewsMerged(NewsId),
     /// Neither the author nor an administrator.
     #[error("only the author or an administrator can edit this story")]
     NotYourNews,
@@ -484,12 +532,111 @@ pub enum Refusal {
     /// A moderator has decided about the flag.
     #[error("a moderator has decided about your flag. It can no longer be taken back")]
     FlagDecided,
+    /// A rule of the moderators refuses the post.
+    #[error("this is not accepted here: {reason}")]
+    RefusedByRule {
+        /// Why.
+        reason: Box<str>,
+    },
+    /// An edit that would have to wait for a moderator.
+    #[error("this change needs the approval of a moderator: {reason}. Post it anew instead")]
+    EditNeedsApproval {
+        /// Why.
+        reason: Box<str>,
+    },
+    /// A new account may not create topics yet.
+    #[error(
+        "new accounts cannot create topics, and {topic} is not one yet. Choose one that exists, or ask a moderator"
+    )]
+    NewTopicByNew {
+        /// The name.
+        topic: String,
+    },
+    /// A comment of a new account has too many links.
+    #[error("a comment of a new account can have at most {limit} links")]
+    TooManyLinks {
+        /// The most.
+        limit: usize,
+    },
+    /// There are as many rules as possible.
+    #[error("there are {limit} rules already. Lift one that is no longer needed")]
+    TooManyRules {
+        /// The most.
+        limit: usize,
+    },
+    /// No rule has this number.
+    #[error("there is no such rule")]
+    NoSuchRule,
+    /// The pattern of a rule is refused.
+    #[error(transparent)]
+    Pattern(PatternError),
+    /// A moderator has silenced the user.
+    #[error("you are silenced {}. You can read and vote. {}", told(.0), how_to_appeal(.0))]
+    Silenced(Restriction),
+    /// A moderator has banned the user. Only who knows the password is told.
+    #[error("you are banned {}. {}", told(.0), how_to_appeal(.0))]
+    Banned(Restriction),
+    /// There would be no administrator any more.
+    #[error("this is the last administrator. Make somebody else an administrator first")]
+    LastAdministrator,
+    /// A later decision of the same kind has taken the place of this one.
+    #[error("a later decision has replaced this one, see line {0} of the moderation log")]
+    Replaced(ModerationId),
+    /// The decision is not about the person, or takes nothing from them.
+    #[error("you can appeal only against decisions about you or what you have posted")]
+    NotYourDecision,
+    /// The person has appealed against the decision before.
+    #[error("you have already appealed against this decision")]
+    AppealedAlready,
+    /// Nobody has appealed against the decision.
+    #[error("there is no such appeal")]
+    NoSuchAppeal,
+    /// The appeal was decided before.
+    #[error("this appeal has already been decided, see line {0} of the moderation log")]
+    AppealDecided(ModerationId),
+    /// The moderator has made the decision that the appeal is against.
+    #[error("somebody else must decide about an appeal against your own decision")]
+    AppealAgainstOneself,
+    /// There are too many notes on the person.
+    #[error("there are {limit} notes on this person, which is the limit. Delete one first")]
+    TooManyNotes {
+        /// Notes on one person.
+        limit: usize,
+    },
+    /// The story has been edited since the action that is to be undone.
+    #[error("this story has been edited since. Edit it again instead")]
+    EditedSince,
+    /// Only stories with a link have a URL.
+    #[error("this story is a text. It has no URL that could be edited")]
+    TextHasNoUrl,
+    /// A story with merged stories cannot be merged itself.
+    #[error("other stories have been merged into this one. Split those off first")]
+    HasMergedStories,
+    /// So many stories were merged into one already.
+    #[error("{} stories have been merged into that story, which is the limit", grouped(*.limit))]
+    TooManyMerged {
+        /// Stories that may be merged into one.
+        limit: u64,
+    },
     /// The thread of the story is locked.
     #[error("this thread is locked: {reason}")]
     ThreadLocked {
         /// Why.
         reason: Box<str>,
     },
+}
+
+/// Until when a restriction is in force, and why.
+fn told(Restriction { until, reason, .. }: &Restriction) -> String {
+    let reason = reason.trim_end_matches(['.', ' ', '\n']);
+    match until {
+        Some(until) => format!("until {}: {reason}", day::to_the_minute(*until)),
+        None => format!("until a moderator lifts it: {reason}"),
+    }
+}
+
+fn how_to_appeal(restriction: &Restriction) -> String {
+    format!("You can appeal against this decision, line {} of the moderation log", restriction.moderation)
 }
 
 fn with_article(kind: &str) -> String {
@@ -517,6 +664,15 @@ impl Refusal {
             | Self::TooManyRequests { seconds, .. }
             | Self::SubmittedRecently { seconds } => Some(*seconds),
             Self::TooManyVoters => Some(VOTERS_SECONDS),
+            _ => None,
+        }
+    }
+
+    /// The decision of a moderator that is the reason, if one can appeal against it.
+    #[must_use]
+    pub const fn decision(&self) -> Option<ModerationId> {
+        match self {
+            Self::Silenced(restriction) | Self::Banned(restriction) => Some(restriction.moderation),
             _ => None,
         }
     }

@@ -33,10 +33,10 @@ use crate::values::secrets::random_token;
 use futures_util::future::BoxFuture;
 use std::fmt::{self, Display};
 use std::str::FromStr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use tidings_keyspace::{Batch, EngineClock, Hash, Order, Query};
+use tidings_keyspace::{Answers, Batch, EngineClock, Handle, Hash, Order, Query};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// How long other servers leave the next step to the server that did the last one.
@@ -113,6 +113,8 @@ pub(crate) struct Step<'a> {
     pub(crate) now: Moment,
     job: &'a Job,
     hash: Hash,
+    /// The jobs that its batch adds.
+    added: &'a Mutex<Vec<Job>>,
 }
 
 impl Step<'_> {
@@ -138,6 +140,11 @@ impl Step<'_> {
         let key = keys::timeline_job(&self.job.0);
         batch.field_equals(key, STEP, self.hash.get(STEP).unwrap_or_default());
         batch
+    }
+
+    /// Starts jobs that the batch of this step adds, once it is applied.
+    pub(crate) fn starts(&self, jobs: impl IntoIterator<Item = Job>) {
+        self.added.lock().unwrap_or_else(PoisonError::into_inner).extend(jobs);
     }
 
     /// Ends the job with a batch.
@@ -172,6 +179,15 @@ pub(crate) fn add(batch: &mut Batch, job: &Job, now: Moment, author: UserId) {
     batch.sorted_add(keys::TIMELINE_JOBS, &job.0, now.as_score());
 }
 
+/// Adds fields of its own to a new job, for its first step.
+pub(crate) fn add_fields(
+    batch: &mut Batch,
+    job: &Job,
+    fields: impl IntoIterator<Item = (&'static str, String)>,
+) {
+    batch.set_fields(keys::timeline_job(&job.0), fields);
+}
+
 /// The number of the first step: random, so that a late step of an earlier job with the same
 /// name fails its check.
 fn first_step(now: Moment) -> u64 {
@@ -185,6 +201,52 @@ pub(crate) fn remove(batch: &mut Batch, job: &Job) {
     batch.delete(keys::timeline_job(&job.0));
     batch.delete(keys::timeline_lease(&job.0));
     batch.sorted_remove(keys::TIMELINE_JOBS, &job.0);
+}
+
+/// A pending read of how far a job is that is to be stopped for a time.
+pub(crate) struct PausedRead(Job, Handle<Hash>);
+
+impl PausedRead {
+    /// Asks how far a job is.
+    pub(crate) fn ask(query: &mut Query, job: Job) -> Self {
+        let read = query.hash(keys::timeline_job(&job.0));
+        Self(job, read)
+    }
+
+    /// How far it is; `None` if there is no such job.
+    pub(crate) fn take(self, answers: &mut Answers) -> Option<Paused> {
+        let Self(job, read) = self;
+        let hash = answers.take(read);
+        (!hash.is_empty()).then_some(Paused { job, hash })
+    }
+}
+
+/// A job that is stopped for a time.
+pub(crate) struct Paused {
+    job: Job,
+    hash: Hash,
+}
+
+impl Paused {
+    /// How far it is, as text for [`resume`]: a line for each field.
+    pub(crate) fn progress(&self) -> String {
+        let fields = self.hash.0.iter().filter(|(field, _)| field != STEP);
+        fields.map(|(field, value)| format!("{field} {value}")).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Adds to a batch that the job stops. The batch is rejected if it has advanced meanwhile.
+    pub(crate) fn write(&self, batch: &mut Batch) {
+        batch.field_unchanged(keys::timeline_job(&self.job.0), STEP, self.hash.get(STEP));
+        remove(batch, &self.job);
+    }
+}
+
+/// Adds to a batch that a stopped job goes on from where it was.
+pub(crate) fn resume(batch: &mut Batch, job: &Job, progress: &str, now: Moment) {
+    let key = keys::timeline_job(&job.0);
+    batch.set_field(&key, STEP, first_step(now).to_string());
+    batch.set_fields(&key, progress.lines().filter_map(|line| line.split_once(' ')));
+    batch.sorted_add(keys::TIMELINE_JOBS, &job.0, now.as_score());
 }
 
 /// Works on a job until it is finished or another server has it. Returns whether it was
@@ -216,7 +278,11 @@ async fn do_some_steps(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> R
 
 /// Does the next step of a job.
 async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<Outcome, Error> {
-    site.act_without_turns(STEP_ATTEMPTS, || async {
+    let added = Mutex::new(Vec::new());
+    let taken = || std::mem::take(&mut *added.lock().unwrap_or_else(PoisonError::into_inner));
+    let done = site.act_without_turns(STEP_ATTEMPTS, || async {
+        // What an attempt that failed has left behind is void.
+        drop(taken());
         let mut query = Query::new();
         let hash = query.hash(keys::timeline_job(&job.0));
         let lease = query.string(keys::timeline_lease(&job.0));
@@ -227,9 +293,13 @@ async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<
         if hash.is_empty() || is_leased {
             return Ok(Decision::Done(Outcome::NotOurs));
         }
-        (kind.step)(&Step { site, now, job, hash }).await
-    })
-    .await
+        (kind.step)(&Step { site, now, job, hash, added: &added }).await
+    });
+    let outcome = done.await?;
+    for job in taken() {
+        site.jobs.start_soon(job, now);
+    }
+    Ok(outcome)
 }
 
 /// Does all jobs in the queue, except those that another server is working on. Jobs of

@@ -5,10 +5,10 @@
 
 use crate::values::day::Day;
 use crate::values::hostname::{HashPrefix, Hostname};
-use crate::values::ids::{ModerationId, NewsId, TweetId, UserId};
+use crate::values::ids::{CommentAddress, ModerationId, NewsId, TweetId, UserId};
 use crate::values::lookalikes;
 use crate::values::moderation::Thing;
-use crate::values::network::Network;
+use crate::values::network::{Network, NetworkTag};
 use crate::values::period::Period;
 use crate::values::rates::RatedAction;
 use crate::values::session_token::SessionHash;
@@ -75,6 +75,8 @@ pub const IMPORTED_VOTERS: &str = "import:voters";
 pub const SETTINGS: &str = "settings";
 /// Hash: how the site presents itself, as far as administrators have changed it.
 pub const SITE: &str = "site";
+/// String: the key with which the site signs what browsers carry between two steps.
+pub const SIGNING_KEY: &str = "signing.key";
 /// String: the logo of the site, in base64.
 pub const SITE_LOGO: &str = "site.logo";
 /// Sorted set: hosts by the sum of their votes, of all time.
@@ -88,16 +90,19 @@ pub const SITES_UNFINISHED: &str = "sites:unfinished";
 
 /// Sorted set: the numbers of the lines of the moderation log, by number.
 pub const MODERATION_LOG: &str = "moderation:log";
-/// Sorted set: what waits for a moderator, the worst with the highest score.
-pub const REVIEW_QUEUE: &str = "review:queue";
+/// String: the secret of the tags of networks.
+pub const NETWORKS_SECRET: &str = "networks:secret";
+/// Sorted set: people whose ban ends by itself, by when: then their votes on sites count again.
+pub const BANS_ENDING: &str = "bans:ending";
 /// String: the number of the last line of the moderation log.
 pub const MODERATION_COUNT: &str = "moderation:count";
 
-/// Hash: an appeal against a decision, by the line of the log.
-#[must_use]
-pub fn appeal(id: ModerationId) -> String {
-    format!("appeal:{id}")
-}
+/// Hash: the rules that new posts are checked with, as JSON by their numbers.
+pub const RULES: &str = "rules:all";
+/// String: the number of the last rule.
+pub const RULES_COUNT: &str = "rules:count";
+/// Sorted set: what waits for a moderator, the worst with the highest score.
+pub const REVIEW_QUEUE: &str = "review:queue";
 
 /// Hash: the flags of something, by the user.
 #[must_use]
@@ -122,6 +127,26 @@ pub fn user_flag_outcomes(id: UserId) -> String {
 #[must_use]
 pub fn moderation(id: ModerationId) -> String {
     format!("moderation:{id}")
+}
+
+/// Sorted set: the posts that an action of moderation has removed together, as `<kind>:<id>`, by
+/// the time of posting.
+#[must_use]
+pub fn moderation_posts(id: ModerationId) -> String {
+    format!("moderation:{id}:posts")
+}
+
+/// Hash: what was taken away with something that a moderator has removed.
+#[must_use]
+pub fn withdrawn(thing: &Thing) -> String {
+    format!("withdrawn:{thing}")
+}
+
+/// Sorted set: the entries about a removed comment that were taken away from the inboxes of
+/// subscribers, by the number of the subscriber.
+#[must_use]
+pub fn withdrawn_from_subscribers(comment: CommentAddress) -> String {
+    format!("withdrawn:comment:{comment}:subscribers")
 }
 
 /// Sorted set: people who have invited somebody and were not invited themselves, by when they
@@ -202,6 +227,30 @@ pub fn session(hash: &SessionHash) -> String {
 #[must_use]
 pub fn user_sessions(id: UserId) -> String {
     format!("user:{id}:sessions")
+}
+
+/// Hash: the second factors of a user: the authenticator app, passkeys and recovery codes.
+#[must_use]
+pub fn user_two_factor(id: UserId) -> String {
+    format!("user:{id}:two_factor")
+}
+
+/// String, expires: the secret for an authenticator app that waits for a code.
+#[must_use]
+pub fn user_new_totp(id: UserId) -> String {
+    format!("user:{id}:new_totp")
+}
+
+/// String, expires: how many codes were tried for a user's login.
+#[must_use]
+pub fn wrong_codes(id: UserId) -> String {
+    format!("limit:wrong_codes:{id}")
+}
+
+/// String, expires: the user who has used a challenge for a passkey, which holds once.
+#[must_use]
+pub fn used_challenge(challenge: &[u8]) -> String {
+    format!("passkey:used:{}", hex::encode(challenge))
 }
 
 /// String, expires: how many mails have told the owner of an account about changes.
@@ -425,6 +474,12 @@ pub fn group(topic: &Topic) -> String {
     format!("group:{topic}")
 }
 
+/// Set: the articles that would be in a topic, if their stories were not withheld.
+#[must_use]
+pub fn withheld_group(topic: &Topic) -> String {
+    format!("group.withheld:{topic}")
+}
+
 /// Sorted set, expires: the articles of a topic by score.
 #[must_use]
 pub fn articles_of_topic_by_score(topic: &Topic) -> String {
@@ -583,6 +638,30 @@ pub fn link_origins(host: &Hostname) -> String {
 #[must_use]
 pub fn link_networks(host: &Hostname) -> String {
     format!("link:{host}:networks")
+}
+
+/// Hash: what moderators have noted about a user, by the line of the log.
+#[must_use]
+pub fn user_notes(id: UserId) -> String {
+    format!("user:{id}:notes")
+}
+
+/// Sorted set, expires: who has posted from a network on a day, by when.
+#[must_use]
+pub fn network_people(tag: &NetworkTag, day: Day) -> String {
+    format!("network:{tag}:{day}")
+}
+
+/// Sorted set, expires: the addresses from which a user has posted on a day, by when.
+#[must_use]
+pub fn user_addresses(id: UserId, day: Day) -> String {
+    format!("user:{id}:addresses:{day}")
+}
+
+/// Hash: an appeal against a decision of moderators.
+#[must_use]
+pub fn appeal(id: ModerationId) -> String {
+    format!("appeal:{id}")
 }
 
 /// Hash: a voter.

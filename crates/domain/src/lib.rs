@@ -13,8 +13,9 @@
 //! - [`news`]
 //! - [`sites`]
 //! - [`accounts`]
-//! - [`site`], `action`, `fields`, [`jobs`], [`marks`], [`cache`], [`passwords`], [`rates`],
-//!   [`report`], [`review`], [`identity`], [`error`]: the ground: what all actions use
+//! - [`site`], `action`, `fields`, [`jobs`], [`marks`], [`cache`], [`passwords`],
+//!   [`post_rules`], [`rates`], [`report`], [`review`], [`identity`], [`error`]: the ground:
+//!   what all actions use
 //! - [`keys`], [`values`]
 
 pub mod background;
@@ -51,6 +52,7 @@ pub mod identity;
 pub mod jobs;
 pub mod marks;
 pub mod passwords;
+pub mod post_rules;
 pub mod rates;
 pub mod report;
 pub mod review;

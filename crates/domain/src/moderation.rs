@@ -5,20 +5,33 @@
 //! `Effect`) and its line in the log. So there is no action without a line, and no line without
 //! its action. The lines are numbered without gaps, which shows that none is missing.
 //!
-//! Keys: `moderation:log`, `moderation:count` and `moderation:<id>`. The effects write the keys
+//! Keys: `moderation:log`, `moderation:count`, `moderation:<id>`, `moderation:<id>:posts`,
+//! `appeal:<id>`, `bans:ending` and `user:<id>:notes`. The effects write the keys
 //! of what they change with functions of the wings that own them.
 //!
 //! To add an action: a variant of `Deed` (`values/moderation.rs`), an arm in `effect_of`
 //! (`effect.rs`), and how it is undone in `inverse` (`act.rs`).
 
 mod act;
+pub mod appeals;
 mod applications;
+pub(crate) mod bans;
 mod effect;
+mod held;
 mod keep;
 pub mod log;
+mod merging;
+pub mod networks;
+pub mod notes;
 mod people;
+mod posts;
+mod profiles;
 pub mod queue;
+pub(crate) mod remove_all;
 mod row;
+pub mod rules;
+mod stories;
+mod story_edits;
 mod threads;
 
 pub use act::{ModerationRequest, SeenRow, moderate, undo};

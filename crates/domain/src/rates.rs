@@ -16,11 +16,9 @@ mod stored;
 use self::local::LocalBuckets;
 use crate::error::{Error, Refusal};
 use crate::site::Site;
-use crate::values::clock::{Moment, Timestamp};
+use crate::values::clock::Moment;
 use crate::values::ids::UserId;
-use crate::values::limits::{
-    EXPORTS_PER_ACCOUNT, EXPORTS_PER_ADDRESS, MAX_RATED_SOURCES, NEW_ACCOUNT_SECONDS, POSTS_PER_ADDRESS,
-};
+use crate::values::limits::{EXPORTS_PER_ACCOUNT, EXPORTS_PER_ADDRESS, MAX_RATED_SOURCES, POSTS_PER_ADDRESS};
 use crate::values::rates::{Rate, RatedAction, subscriber};
 use crate::values::rules::RateRules;
 use quick_cache::sync::Cache;
@@ -54,8 +52,8 @@ struct Spent {
 pub(crate) struct RatedAccount {
     /// The account.
     pub(crate) id: UserId,
-    /// When it was created.
-    pub(crate) since: Timestamp,
+    /// Whether it is new, and so has a share of the rates only.
+    pub(crate) is_new: bool,
 }
 
 /// What a server remembers about the rates of its site.
@@ -106,7 +104,7 @@ pub(crate) async fn spend_for(
     address: IpAddr,
 ) -> Result<(), Error> {
     let rules = &site.rules.rates;
-    let of_account = account.and_then(|account| bucket_of_account(rules, now, action, account));
+    let of_account = account.and_then(|account| bucket_of_account(rules, action, account));
     let buckets: Vec<Bucket> =
         of_account.into_iter().chain(bucket_of_address(rules, action, address)).collect();
     if buckets.is_empty() {
@@ -149,12 +147,7 @@ pub fn spend_post(site: &Site, now: Moment, address: IpAddr) -> Result<(), Refus
 }
 
 /// The bucket of an account; `None` if the action has no rate per account.
-fn bucket_of_account(
-    rules: &RateRules,
-    now: Moment,
-    action: RatedAction,
-    account: RatedAccount,
-) -> Option<Bucket> {
+fn bucket_of_account(rules: &RateRules, action: RatedAction, account: RatedAccount) -> Option<Bucket> {
     let rate = match action {
         RatedAction::Comment => rules.comment_per_account,
         RatedAction::Tweet => rules.tweet_per_account,
@@ -173,9 +166,8 @@ fn bucket_of_account(
         | RatedAction::Stream => Rate::OFF,
     };
     // An export is of no use to spammers.
-    let may_be_less = action != RatedAction::Export;
-    let is_new = may_be_less && now.timestamp().seconds_since(account.since) < NEW_ACCOUNT_SECONDS;
-    let rate = if is_new { rate.share(rules.new_account_share) } else { rate };
+    let has_less = account.is_new && action != RatedAction::Export;
+    let rate = if has_less { rate.share(rules.new_account_share) } else { rate };
     (!rate.is_off()).then_some(Bucket { action, source: Source::Account(account.id), rate })
 }
 

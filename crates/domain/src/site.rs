@@ -13,10 +13,11 @@ use crate::review::WaitingRows;
 use crate::values::ids::UserId;
 use crate::values::limits::MAX_OWNERS_TO_TELL;
 use crate::values::rules::Rules;
+use crate::values::signing::SigningKey;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
 use tidings_keyspace::{Batch, CheckId, CommitError, Committed, Store};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 
 /// The default of the setting `site.url`.
 const DEFAULT_ADDRESS: &str = "http://localhost:8080";
@@ -59,6 +60,10 @@ pub struct Site {
     pub(crate) buckets: Buckets,
     /// How many rows of the review queue wait.
     pub(crate) waiting_rows: WaitingRows,
+    /// The key of the site's signatures, once it is known.
+    pub(crate) signing_key: OnceCell<SigningKey>,
+    /// The secret of the tags of networks, once it was read.
+    pub(crate) network_secret: tokio::sync::OnceCell<String>,
     /// The identity that was read last.
     last_identity: std::sync::Mutex<Shared<Identity>>,
 }
@@ -93,6 +98,8 @@ impl Site {
             attacked: std::sync::Mutex::default(),
             buckets: Buckets::default(),
             waiting_rows: WaitingRows::default(),
+            signing_key: OnceCell::new(),
+            network_secret: tokio::sync::OnceCell::new(),
             last_identity: std::sync::Mutex::new(Identity::default().into()),
         }
     }

@@ -41,6 +41,7 @@ pub use starting_lists::{Listed, StartingVoters};
 pub use tally::Totals;
 pub use voting::{SiteVote, vote, vote_as};
 
+pub(crate) use bans::set_account_ban;
 pub(crate) use cast_vote::read_vote;
 pub(crate) use history::HistoryRead;
 pub(crate) use score::{SiteVotesRead, TrackedSiteVotesRead};

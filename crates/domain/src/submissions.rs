@@ -1,11 +1,21 @@
 //! Submitting, editing and deleting news.
 
+mod editing;
+pub(crate) mod held;
 pub mod preparing;
+pub(crate) mod url_guards;
+pub(crate) mod withdrawal;
+
+pub(crate) use editing::{StoryChange, StoryText};
+pub use editing::{delete_news, edit_news};
 
 use crate::accounts::account::seconds_left;
+use crate::accounts::actor::Actor;
+use crate::accounts::origins::{self, Origin};
 use crate::accounts::users::User;
+use crate::accounts::{admission, newness};
 use crate::action::Decision;
-use crate::articles::article::{self, Article, ArticleChange, PlaceRead};
+use crate::articles::article::{self, Article};
 use crate::articles::ids::{self, DrawnIds};
 use crate::articles::topics::TopicsRead;
 use crate::comments::comment::{self, Comment};
@@ -14,14 +24,13 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::news::item::{News, TEXT_SCHEME, linked_site};
-use crate::news::past;
 use crate::news::ranks::write_rank;
-use crate::review;
+use crate::post_rules::CheckedPost;
 use crate::site::Site;
-use crate::timelines::tweets::{self, Removal, Tweet, TweetDraft, TweetRead};
+use crate::timelines::tweets::TweetDraft;
 use crate::values::clock::{Moment, Timestamp};
+use crate::values::hostname::Hostname;
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
-use crate::values::moderation::Thing;
 use crate::values::ranking;
 use crate::values::text::{Body, Title};
 use crate::values::topic::Topics;
@@ -63,6 +72,17 @@ impl Submission {
             (false, false) => SubmissionContent::Link(NewsUrl::parse(url)?, Some(Body::parse_comment(text)?)),
         };
         Ok(Self { title, content, topics: None })
+    }
+
+    /// What the rules for posts are matched with.
+    fn checked(&self) -> CheckedPost<'_> {
+        let (url, text) = match &self.content {
+            SubmissionContent::Link(url, text) => {
+                (Some(url.as_str()), text.as_ref().map_or("", Body::as_str))
+            }
+            SubmissionContent::Text(text) => (None, text.as_str()),
+        };
+        CheckedPost { texts: [self.title.as_str(), text], url }
     }
 
     /// The comment that the text of a link becomes.
@@ -110,6 +130,8 @@ impl SubmissionContent {
 pub enum Submitted {
     /// A new item.
     New(NewsId),
+    /// A new item that waits for a moderator.
+    Held(NewsId),
     /// The same URL was posted recently: this earlier item.
     Earlier(NewsId),
 }
@@ -119,7 +141,7 @@ impl Submitted {
     #[must_use]
     pub const fn id(self) -> NewsId {
         match self {
-            Self::New(id) | Self::Earlier(id) => id,
+            Self::New(id) | Self::Held(id) | Self::Earlier(id) => id,
         }
     }
 }
@@ -128,36 +150,53 @@ impl Submitted {
 /// followers, unless the author has turned that off.
 ///
 /// # Errors
-/// [`Refusal::SubmittedRecently`], [`Refusal::NewTopicNeedsKarma`], or the store's.
+/// [`Refusal::Silenced`], [`Refusal::SubmittedRecently`], [`Refusal::NewTopicNeedsKarma`], [`Refusal::RefusedByRule`],
+/// or the store's.
 pub async fn submit_news(
     site: &Site,
     now: Moment,
-    author: &User,
+    author: Actor<'_>,
     submission: &Submission,
 ) -> Result<Submitted, Error> {
+    author.demand_may_post(now.timestamp())?;
     author.demand_confirmed(site)?;
-    let url_keys = posted_recently_keys(site, &submission.content);
+    let origin = Origin::of(site, author.address).await?;
+    let author = author.user;
+    let waits = admission::admit(site, now.timestamp(), author, submission.checked()).await?;
+    let url_keys = submission.content.guard_keys(site);
     let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(author.id));
     let submitted = site.act(&home, || async {
         let mut batch = Batch::new();
         let topics = submission.topics.clone().unwrap_or_default();
-        let found = find_earlier_or_followers(site, author, &url_keys, &topics, &mut batch).await?;
+        let is_new = !topics.is_empty() && newness::is_new(site, now.timestamp(), author).await?;
+        let author_is = (author, is_new);
+        let found = find_earlier_or_followers(site, author_is, &url_keys, &topics, &mut batch).await?;
         let followers = match found {
             RepostCheck::Earlier(earlier) => return Ok(Decision::Done((Submitted::Earlier(earlier), None))),
             RepostCheck::New { followers } => followers,
         };
-        let DrawnIds { first: id, tweet } = ids::draw(site, 1, author.tweet_news).await?;
+        let is_announced = author.tweet_news && waits.is_none();
+        let DrawnIds { first: id, tweet } = ids::draw(site, 1, is_announced).await?;
         let unused = batch.key_absent(keys::news(id));
         // Another program may have written it without drawing its number.
         let article_unused = batch.key_absent(keys::article(id));
-        insert(&mut batch, site, now.timestamp(), author, id, submission, &url_keys);
+        guard_against_reposts(&mut batch, site, author, id, &url_keys);
+        if let Some(reason) = &waits {
+            held::write(&mut batch, now.timestamp(), (author, id), submission, reason);
+            origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
+            return Ok(Decision::commit(batch, (Submitted::Held(id), None))
+                .draws_unused(unused, keys::NEWS_COUNT, id)
+                .draws_unused(article_unused, keys::ARTICLE_COUNT, id));
+        }
+        insert(&mut batch, site, now.timestamp(), author, id, submission);
+        origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
         let article = new_article(site, now.timestamp(), author, id, submission);
         article::write_new(&mut batch, now.timestamp(), id, &article, [author.id].iter(), &topics);
         if let Some(comment) = submission.first_comment(now.timestamp(), author.id) {
             let address = CommentAddress { news: id, comment: comment.id };
             Announcement::of_first_comment(site, now, address, &comment).await?.write(&mut batch);
         }
-        let tweet = tweet.map(|id| TweetDraft { id, now, author: author.id, followers });
+        let tweet = tweet.map(|id| TweetDraft { id, now, author: author.id, followers, is_stored: false });
         let mut account_there = None;
         if let Some(tweet) = &tweet {
             account_there = Some(tweet.write(&mut batch, site, submission.title.as_str(), Some(id)));
@@ -175,17 +214,6 @@ pub async fn submit_news(
     Ok(submitted)
 }
 
-/// The keys that guard against reposts: ours, and that of the original. None for a text, or
-/// when that limit is off.
-fn posted_recently_keys(site: &Site, content: &SubmissionContent) -> Vec<String> {
-    content.link().map(|url| posted_recently_keys_of(site, url)).unwrap_or_default()
-}
-
-/// The same for a URL.
-fn posted_recently_keys_of(site: &Site, url: &NewsUrl) -> Vec<String> {
-    if site.rules.limits.repost_seconds == 0 { Vec::new() } else { keys::urls(url) }
-}
-
 /// Whether the URL of a submission was posted recently.
 enum RepostCheck {
     /// The same URL was posted recently: this item.
@@ -198,7 +226,7 @@ enum RepostCheck {
 /// create a topic. Rounds: 1.
 async fn find_earlier_or_followers(
     site: &Site,
-    author: &User,
+    (author, is_new): (&User, bool),
     url_keys: &[String],
     topics: &Topics,
     batch: &mut Batch,
@@ -220,7 +248,7 @@ async fn find_earlier_or_followers(
     if is_limited(site, author) && recent != Expiry::Absent {
         return Err(Refusal::SubmittedRecently { seconds: seconds_left(recent) }.into());
     }
-    known.demand(&mut answers, topics, site, author, batch)?;
+    known.demand(&mut answers, topics, site, (author, is_new), batch)?;
     Ok(RepostCheck::New { followers: answers.take(followers) })
 }
 
@@ -235,21 +263,18 @@ fn new_article(site: &Site, now: Timestamp, author: &User, id: NewsId, submissio
     }
 }
 
+/// The article of a held item that is published, with its author's vote.
+fn new_article_of(site: &Site, now: Timestamp, news: &News) -> Article {
+    Article { time: now, ..Article::of(site, news, 1) }
+}
+
 const fn is_limited(site: &Site, author: &User) -> bool {
     site.rules.limits.submission_seconds > 0 && !author.flags.admin
 }
 
-/// Adds a whole new item to a batch: the hash, the lists, the author's vote, the limits, and
-/// the first comment.
-fn insert(
-    batch: &mut Batch,
-    site: &Site,
-    now: Timestamp,
-    author: &User,
-    id: NewsId,
-    submission: &Submission,
-    url_keys: &[String],
-) {
+/// Adds to a batch what keeps an author from submitting again too soon, and others from
+/// submitting the same URL.
+fn guard_against_reposts(batch: &mut Batch, site: &Site, author: &User, id: NewsId, url_keys: &[String]) {
     let limits = &site.rules.limits;
     for key in url_keys {
         batch.key_absent(key);
@@ -262,215 +287,62 @@ fn insert(
     if let Some(key) = url_keys.first() {
         batch.set_expiring(key, id.to_string(), Duration::from_secs(limits.repost_seconds));
     }
-    let first_comment = submission.first_comment(now, author.id);
-    batch.set_fields(
-        keys::news(id),
-        [
-            ("id", id.to_string()),
-            ("title", submission.title.as_str().to_owned()),
-            ("url", submission.content.stored_url()),
-            ("user_id", author.id.to_string()),
-            ("ctime", now.to_string()),
-            ("up", "1".to_owned()),
-            ("down", "0".to_owned()),
-            ("comments", if first_comment.is_some() { "1" } else { "0" }.to_owned()),
-        ],
-    );
-    let score = ranking::score(1, 0, &site.rules.ranking);
-    write_rank(batch, (id, now), score, ranking::rank(score, now, now, &site.rules.ranking));
-    batch.sorted_add(keys::NEWS_CRON, id.to_string(), now.as_score());
-    batch.sorted_add(keys::news_up(id), author.id.to_string(), now.as_score());
-    batch.sorted_add(keys::user_saved(author.id), id.to_string(), now.as_score());
-    batch.sorted_add(keys::user_posted(author.id), id.to_string(), now.as_score());
-    if let Some(host) = linked_site(&submission.content.stored_url()) {
-        batch.sorted_add(keys::host_news(&host), id.to_string(), now.as_score());
-    }
-    if let Some(comment) = first_comment {
+}
+
+/// The fields of a new item, with its author's vote and without comments.
+fn story_fields(
+    now: Timestamp,
+    author: UserId,
+    id: NewsId,
+    submission: &Submission,
+) -> [(&'static str, String); 8] {
+    [
+        ("id", id.to_string()),
+        ("title", submission.title.as_str().to_owned()),
+        ("url", submission.content.stored_url()),
+        ("user_id", author.to_string()),
+        ("ctime", now.to_string()),
+        ("up", "1".to_owned()),
+        ("down", "0".to_owned()),
+        ("comments", "0".to_owned()),
+    ]
+}
+
+/// Adds a whole new item to a batch: the hash, the lists, the author's vote, and the first
+/// comment.
+fn insert(
+    batch: &mut Batch,
+    site: &Site,
+    now: Timestamp,
+    author: &User,
+    id: NewsId,
+    submission: &Submission,
+) {
+    batch.set_fields(keys::news(id), story_fields(now, author.id, id, submission));
+    let host = linked_site(&submission.content.stored_url());
+    enter_lists(batch, site, now, (id, author.id), host.as_ref());
+    if let Some(comment) = submission.first_comment(now, author.id) {
+        batch.set_field(keys::news(id), "comments", "1");
         batch.set_field(keys::thread(id), comment::NEXT_ID, comment.id.to_string());
         comment::write_new(batch, id, &comment);
     }
 }
 
-/// Changes title, content and topics of an item.
-///
-/// # Errors
-/// [`Refusal::NoSuchNews`], the refusals of [`News::may_change`],
-/// [`Refusal::UrlAndText`], [`Refusal::UrlPostedRecently`],
-/// [`Refusal::NewTopicNeedsKarma`], or the store's.
-pub async fn edit_news(
-    site: &Site,
-    now: Timestamp,
-    viewer: &User,
-    id: NewsId,
-    submission: &Submission,
-) -> Result<(), Error> {
-    submission.check_edit()?;
-    viewer.demand_confirmed(site)?;
-    let key = keys::news(id);
-    let url = submission.content.stored_url();
-    let new_keys = posted_recently_keys(site, &submission.content);
-    site.act(&key, || async {
-        let (news, article) = read_changeable(site, now, viewer, id).await?;
-        let mut batch = unchanged_since(&news);
-        if url != news.url {
-            let old_keys = own_url_keys(site, &news).await?;
-            refuse_url_of_others(site, &new_keys, &old_keys).await?;
-            for new in new_keys.iter().filter(|key| !old_keys.contains(key)) {
-                batch.key_absent(new);
-            }
-            for old in &old_keys {
-                batch.string_equals(old, id.to_string());
-                batch.delete(old);
-            }
-            if let Some(new) = new_keys.first() {
-                let time_to_live = Duration::from_secs(site.rules.limits.repost_seconds);
-                batch.set_expiring(new, id.to_string(), time_to_live);
-            }
-        }
-        if let Some(host) = news.site() {
-            batch.sorted_remove(keys::host_news(host), id.to_string());
-        }
-        if let Some(host) = linked_site(&url) {
-            batch.sorted_add(keys::host_news(&host), id.to_string(), news.ctime.as_score());
-        }
-        batch.set_fields(&key, [("title", submission.title.as_str()), ("url", url.as_str())]);
-        let topics = submission.topics.as_ref().unwrap_or(&news.topics);
-        change_topics(site, viewer, &news, topics, &mut batch).await?;
-        let link = article::link(site, id, submission.content.link());
-        article.edit(&mut batch, submission.title.as_str(), &link, &news.topics, topics);
-        if let Some(tweet) = read_announcement(site, &news).await? {
-            tweets::rename_announcement(&mut batch, &tweet, &submission.title);
-        }
-        Ok(Decision::commit(batch, ()))
-    })
-    .await
-}
-
-/// Deletes an item: it is removed from the lists, and its thread stays readable. The tweet
-/// that announced it is deleted.
-///
-/// # Errors
-/// [`Refusal::NoSuchNews`], the refusals of [`News::may_change`], or the store's.
-pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) -> Result<(), Error> {
-    let key = keys::news(id);
-    let deleted = site.act(&key, || async {
-        let (news, article) = read_changeable(site, now.timestamp(), viewer, id).await?;
-        let mut batch = unchanged_since(&news);
-        let removal = match read_announcement(site, &news).await? {
-            Some(tweet) => Some(Removal::read(site, tweet).await?),
-            None => None,
-        };
-        if let Some(removal) = &removal {
-            removal.write(&mut batch, now);
-        }
-        for old in own_url_keys(site, &news).await? {
-            batch.string_equals(&old, id.to_string());
-            batch.delete(old);
-        }
-        batch.set_field(&key, "del", "1");
-        review::settle(&mut batch, &Thing::Story(id));
-        batch.delete_field(&key, "topics");
-        article.delete(&mut batch, &news.topics);
-        batch.sorted_remove(keys::NEWS_TOP, id.to_string());
-        batch.sorted_remove(keys::NEWS_CRON, id.to_string());
-        past::forget(&mut batch, id, news.ctime);
-        if let Some(host) = news.site() {
-            batch.sorted_remove(keys::host_news(host), id.to_string());
-        }
-        Ok(Decision::commit(batch, removal))
-    });
-    if let Some(removal) = deleted.await? {
-        removal.begin(site, now);
-    }
-    Ok(())
-}
-
-/// The tweet that announced an item, if it still exists.
-async fn read_announcement(site: &Site, news: &News) -> Result<Option<Tweet>, Error> {
-    let Some(id) = news.tweet_id else {
-        return Ok(None);
-    };
-    let mut query = Query::new();
-    let tweet = TweetRead::ask(&mut query, id);
-    let tweet = tweet.take(&mut site.store.query(query).await?);
-    // Another program may have written another tweet's id.
-    Ok(tweet.filter(|tweet| tweet.news_id == Some(news.id)))
-}
-
-/// Changes the topics of an item, if the viewer may use those that are new to it.
-async fn change_topics(
-    site: &Site,
-    viewer: &User,
-    news: &News,
-    topics: &Topics,
+/// Adds a new item to all lists of news, with its author's vote.
+fn enter_lists(
     batch: &mut Batch,
-) -> Result<(), Error> {
-    if *topics == news.topics {
-        return Ok(());
-    }
-    let added = topics.without(&news.topics);
-    let mut query = Query::new();
-    let known = TopicsRead::ask(&mut query, &added);
-    let mut answers = site.store.query(query).await?;
-    known.demand(&mut answers, &added, site, viewer, batch)?;
-    if topics.is_empty() {
-        batch.delete_field(keys::news(news.id), "topics");
-    } else {
-        batch.set_field(keys::news(news.id), "topics", topics.stored());
-    }
-    Ok(())
-}
-
-/// An item that the viewer may change now, and the pending change of its article. Rounds: 1.
-async fn read_changeable(
     site: &Site,
     now: Timestamp,
-    viewer: &User,
-    id: NewsId,
-) -> Result<(News, ArticleChange), Error> {
-    let mut query = Query::new();
-    let hash = query.hash(keys::news(id));
-    let place = PlaceRead::ask(&mut query, id);
-    let mut answers = site.store.query(query).await?;
-    let news = News::from_hash(&answers.take(hash)).ok_or(Refusal::NoSuchNews)?;
-    news.may_change(viewer, now, site.rules.limits.news_edit_seconds)?;
-    Ok((news, place.take(&mut answers)))
-}
-
-/// A batch that fails if the item has been edited or deleted meanwhile.
-fn unchanged_since(news: &News) -> Batch {
-    let mut batch = Batch::new();
-    batch.field_absent(keys::news(news.id), "del");
-    batch.field_equals(keys::news(news.id), "url", &news.url);
-    match &news.stored_topics {
-        Some(topics) => batch.field_equals(keys::news(news.id), "topics", topics),
-        None => batch.field_absent(keys::news(news.id), "topics"),
-    };
-    batch
-}
-
-/// The `url:` keys that currently hold this item. Rounds: 1.
-async fn own_url_keys(site: &Site, news: &News) -> Result<Vec<String>, Error> {
-    let Ok(url) = NewsUrl::parse_imported(&news.url) else {
-        return Ok(Vec::new());
-    };
-    let own = news.id.to_string();
-    let holders = read_holders(site, &keys::urls(&url)).await?;
-    Ok(holders.into_iter().filter(|(_, holder)| *holder == own).map(|(key, _)| key).collect())
-}
-
-async fn refuse_url_of_others(site: &Site, new_keys: &[String], own_keys: &[String]) -> Result<(), Error> {
-    let holders = read_holders(site, new_keys).await?;
-    if holders.iter().any(|(key, _)| !own_keys.contains(key)) {
-        return Err(Refusal::UrlPostedRecently.into());
+    (id, author): (NewsId, UserId),
+    host: Option<&Hostname>,
+) {
+    let score = ranking::score(1, 0, &site.rules.ranking);
+    write_rank(batch, (id, now), score, ranking::rank(score, now, now, &site.rules.ranking));
+    batch.sorted_add(keys::NEWS_CRON, id.to_string(), now.as_score());
+    batch.sorted_add(keys::news_up(id), author.to_string(), now.as_score());
+    batch.sorted_add(keys::user_saved(author), id.to_string(), now.as_score());
+    batch.sorted_add(keys::user_posted(author), id.to_string(), now.as_score());
+    if let Some(host) = host {
+        batch.sorted_add(keys::host_news(host), id.to_string(), now.as_score());
     }
-    Ok(())
-}
-
-/// Those of the keys that are present, with the item that each holds. Rounds: 1.
-async fn read_holders(site: &Site, keys: &[String]) -> Result<Vec<(String, String)>, Error> {
-    let mut query = Query::new();
-    let reads: Vec<_> = keys.iter().map(|key| (key, query.string(key))).collect();
-    let mut answers = site.store.query(query).await?;
-    Ok(reads.into_iter().filter_map(|(key, read)| Some((key.clone(), answers.take(read)?))).collect())
 }

@@ -4,13 +4,14 @@
 //! `user:<id>:user_timeline`, `user:<id>:home_timeline`, `user:<id>:mentions`,
 //! `global_timeline`, `users.by_followers`, `timeline:floors` and `timeline:pulled`.
 //!
-//! It hands out [`tweets`] (post, delete), [`follows`], [`blocks`], [`reading`] (pages of timelines),
+//! It hands out [`tweets`] (post, delete), `withdrawal` (remove, put back), [`follows`], [`blocks`], [`reading`] (pages of timelines),
 //! [`lines`] (a tweet as shown), [`suggestions`] (whom to follow), [`live`] (messages to open
 //! home pages) and [`check`] (compare and repair). Its background jobs are in `home_jobs`.
 
 pub mod blocks;
 pub mod check;
 pub mod follows;
+pub(crate) mod held;
 pub(crate) mod home_jobs;
 mod homes;
 pub mod lines;
@@ -19,3 +20,4 @@ mod merge;
 pub mod reading;
 pub mod suggestions;
 pub mod tweets;
+pub(crate) mod withdrawal;

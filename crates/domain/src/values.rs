@@ -28,6 +28,7 @@
 //! - [`text`]: titles, bodies, tweets, usernames, e-mail addresses, passwords
 //! - [`moderation`]: what moderators do, and to what
 //! - [`restriction`]: what a moderator has forbidden a person, and until when
+//! - [`post_rule`]: what new posts are checked with
 //! - [`topic`]: topics, and choices of several
 //! - [`urls`]: the URL of a story, and when two are the same
 //! - [`voter_id`]: who votes on sites
@@ -50,6 +51,7 @@ pub mod moderation;
 pub mod mutes;
 pub mod network;
 pub mod period;
+pub mod post_rule;
 pub mod preferences;
 pub mod ranking;
 pub mod rates;
@@ -57,6 +59,7 @@ pub mod restriction;
 pub mod rules;
 pub mod secrets;
 pub mod session_token;
+pub(crate) mod signing;
 pub mod signup;
 pub mod size;
 pub mod text;

@@ -17,7 +17,6 @@ use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::ranking;
 use crate::values::rates::RatedAction;
-use crate::values::withheld::WITHHELD;
 use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
 
 /// Votes on an item. A vote up also saves the item, costs the voter karma, gives some to the
@@ -25,7 +24,7 @@ use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
 /// on one's own item is free. Rounds: 3, and 2 more after a concurrent vote.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::VotedAlready`],
+/// [`Refusal::NoSuchNews`], those of [`News::refuse_if_gone`], [`Refusal::VotedAlready`],
 /// [`Refusal::NotEnoughKarma`], [`Refusal::TooManyRequests`], or the store's.
 pub async fn vote_news(
     site: &Site,
@@ -82,7 +81,7 @@ pub async fn vote_news(
 /// Rounds: 2, and 2 more after a concurrent vote.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NoVoteToTakeBack`],
+/// [`Refusal::NoSuchNews`], those of [`News::refuse_if_gone`], [`Refusal::NoVoteToTakeBack`],
 /// [`Refusal::OwnFirstVote`], [`Refusal::TooLateToTakeBack`], [`Refusal::VotesAreFinal`],
 /// [`Refusal::TooManyRequests`], or the store's.
 pub async fn take_back_news_vote(
@@ -210,7 +209,7 @@ fn vote_batch(now: Timestamp, news: &News, voter: UserId, direction: Direction) 
     let mut batch = Batch::new();
     batch.sorted_member_absent(keys::news_up(news.id), &member);
     batch.sorted_member_absent(keys::news_down(news.id), &member);
-    check_listed(&mut batch, news);
+    news.check_listed(&mut batch);
     batch.sorted_add(voters_key(news, direction), &member, now.as_score());
     batch
 }
@@ -220,7 +219,7 @@ fn taken_back_batch(news: &News, voter: UserId, direction: Direction) -> Batch {
     let (voters, member) = (voters_key(news, direction), voter.to_string());
     let mut batch = Batch::new();
     batch.sorted_member_present(&voters, &member);
-    check_listed(&mut batch, news);
+    news.check_listed(&mut batch);
     batch.sorted_remove(voters, member);
     batch
 }
@@ -230,13 +229,6 @@ fn voters_key(news: &News, direction: Direction) -> String {
         Direction::Up => keys::news_up(news.id),
         Direction::Down => keys::news_down(news.id),
     }
-}
-
-fn check_listed(batch: &mut Batch, news: &News) {
-    let key = keys::news(news.id);
-    batch.key_present(&key);
-    batch.field_absent(&key, "del");
-    batch.field_unchanged(key, WITHHELD, news.withheld.as_ref().map(ToString::to_string));
 }
 
 /// Adds `by` to the votes of one direction, and stores score and rank accordingly. These are
@@ -397,8 +389,8 @@ async fn read_comment(
     let mut answers = site.store.query(query).await?;
     let stored = stored.take(&mut answers)?;
     let recent = recent.take(&mut answers, now, site.rules.karma.take_back_seconds);
-    if stored.news_deleted {
-        return Err(Refusal::NewsDeleted.into());
+    if let Some(refusal) = stored.news_gone {
+        return Err(refusal.into());
     }
     stored.comment.refuse_if_gone()?;
     Ok((stored, recent))

@@ -172,7 +172,7 @@ impl Page {
                     "href" if element.is("a", &[("class", "bookmarklet")]) => {
                         value.starts_with("javascript:location.href='http")
                     }
-                    "href" => ["/", "#", "http://", "https://", "mailto:"].iter().any(|start| {
+                    "href" => ["/", "#", "http://", "https://", "mailto:", "otpauth:"].iter().any(|start| {
                         value.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
                     }),
                     "src" if element.name == "img" => {

@@ -7,12 +7,22 @@ const ROUTER: &str = include_str!("../../web/src/router.rs");
 
 /// Every address that answers to GET, with its variables in braces.
 pub fn get_routes() -> BTreeSet<String> {
+    routes_with("get(")
+}
+
+/// Every address that answers to POST, with its variables in braces.
+pub fn post_routes() -> BTreeSet<String> {
+    routes_with("post(")
+}
+
+/// Every address with a handler of a method, which its name ends with.
+fn routes_with(method: &str) -> BTreeSet<String> {
     ROUTER
         .split(".route(")
         .skip(1)
         .filter_map(|route| {
             let (path, handlers) = route.trim_start().strip_prefix('"')?.split_once('"')?;
-            handlers.contains("get(").then(|| path.to_owned())
+            handlers.contains(method).then(|| path.to_owned())
         })
         .collect()
 }

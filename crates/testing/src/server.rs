@@ -35,7 +35,10 @@ use crate::redis_server::RedisServer;
 pub const START: u64 = 1_800_000_000;
 
 /// Limits that would disturb tests about something else.
-const TEST_SETTINGS: [(&str, &str); 9] = [
+const TEST_SETTINGS: [(&str, &str); 11] = [
+    // Everybody is new in most tests.
+    ("accounts.new_days", "0"),
+    ("accounts.new_posts", "0"),
     // All clients of a test have one address.
     ("server.connections_per_address", "0"),
     ("limits.account_creation_seconds", "0"),

@@ -15,6 +15,16 @@ pub enum Notice {
     EmailLeft,
     /// The account has this e-mail address now.
     EmailJoined,
+    /// An authenticator app was set up.
+    TotpAdded,
+    /// The authenticator app was removed.
+    TotpRemoved,
+    /// A passkey was added.
+    PasskeyAdded,
+    /// A passkey was removed.
+    PasskeyRemoved,
+    /// The recovery codes were replaced.
+    RecoveryCodesReplaced,
 }
 
 impl Notice {
@@ -22,6 +32,11 @@ impl Notice {
         match self {
             Self::PasswordChanged => format!("Your password for {site} was changed"),
             Self::EmailLeft | Self::EmailJoined => format!("Your e-mail address for {site} was changed"),
+            Self::TotpAdded
+            | Self::TotpRemoved
+            | Self::PasskeyAdded
+            | Self::PasskeyRemoved
+            | Self::RecoveryCodesReplaced => format!("Your two-step login for {site} was changed"),
         }
     }
 
@@ -30,6 +45,11 @@ impl Notice {
             Self::PasswordChanged => "was given a new password, and all its other sessions were ended",
             Self::EmailLeft => "was given another e-mail address. Mail about it no longer comes here",
             Self::EmailJoined => "was given this e-mail address",
+            Self::TotpAdded => "was given an authenticator app, whose codes it now takes to log in",
+            Self::TotpRemoved => "no longer has an authenticator app",
+            Self::PasskeyAdded => "was given a passkey, which logs in to it",
+            Self::PasskeyRemoved => "has a passkey less",
+            Self::RecoveryCodesReplaced => "was given new recovery codes. The earlier ones have ended",
         };
         let advice = match self {
             Self::PasswordChanged => format!(
@@ -42,6 +62,16 @@ impl Notice {
                 site.link("/settings")
             ),
             Self::EmailJoined => "If this is not your account, ignore this message.\n".to_owned(),
+            Self::TotpAdded
+            | Self::TotpRemoved
+            | Self::PasskeyAdded
+            | Self::PasskeyRemoved
+            | Self::RecoveryCodesReplaced => format!(
+                "If you did not do this, somebody knows your password. Log in, change it, which ends all\n\
+                 other sessions, and look at your two-step login. If you cannot log in, write to the\n\
+                 administrator of the site.\n\n{}\n",
+                site.link("/settings/two-factor")
+            ),
         };
         format!("Hello {username},\n\nYour account at {} {what}.\n\n{advice}", site.name)
     }

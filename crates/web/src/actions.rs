@@ -5,15 +5,18 @@ use super::App;
 use super::account_mail::{Notice, send_notices};
 use super::api::comments::CommentChange;
 use super::error::RequestError;
+use super::form::Fields;
 use super::forms::accounts::{
     Credentials, EndedSession, InviteForm, ProfileForm, Registration, ResetRequest,
 };
 use super::forms::comments::{CommentForm, CommentVoteForm};
 use super::forms::flags::{FlagForm, UnflagForm};
+use super::forms::moderation::AppealForm;
 use super::forms::mutes::MuteTarget;
 use super::forms::news::{NewsVoteForm, SubmissionForm};
 use super::forms::sites::{SiteVoteForm, VoterForm, VotingSettingsForm};
 use super::forms::timelines::{FollowForm, TweetForm};
+use super::letters;
 use super::signup_mail;
 use super::titles::{self, FetchPlace, TitleError};
 use super::viewer::SignedFields;
@@ -24,6 +27,7 @@ use tidings_domain::Refusal;
 use tidings_domain::accounts::account::{self, Owner, ProfileChanged};
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::invitations;
+use tidings_domain::accounts::log_in::{self, LogIn};
 use tidings_domain::accounts::login;
 use tidings_domain::accounts::mutes;
 use tidings_domain::accounts::notices::Correspondent;
@@ -32,18 +36,19 @@ use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::sessions::{self, Session};
 use tidings_domain::accounts::signup::{self, SignUp, SignedUp};
 use tidings_domain::accounts::users::User;
+use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::comments::comment;
 use tidings_domain::flags;
-use tidings_domain::moderation::{self, ModerationRequest};
+use tidings_domain::moderation::{self, ModerationRequest, appeals};
 use tidings_domain::news::marking::{self, Mark};
 use tidings_domain::sites;
-use tidings_domain::submissions::{self, Submission, preparing};
+use tidings_domain::submissions::{self, Submission, Submitted, preparing};
 use tidings_domain::timelines::blocks;
 use tidings_domain::timelines::follows;
-use tidings_domain::timelines::tweets;
-use tidings_domain::values::ids::{CommentAddress, CommentId, ModerationId, NewsId, TweetId, UserId};
+use tidings_domain::timelines::tweets::{self, PostedTweet};
+use tidings_domain::values::ids::{CommentAddress, CommentId, ModerationId, NewsId, UserId};
 use tidings_domain::values::limits::{FAILED_ADDRESSES, MAX_RUNNING_RESETS};
 use tidings_domain::values::moderation::{Deed, Thing};
 use tidings_domain::values::signup::InvitationCode;
@@ -96,8 +101,8 @@ pub(super) async fn invite(
     Ok(code)
 }
 
-/// Moderates, for both the form and the API. Whoever has applied for an account cannot look into
-/// an inbox, and is told of the answer by mail.
+/// Moderates, for both the form and the API. Whoever has applied for an account, or is banned and
+/// has appealed, cannot look into an inbox, and is told of the answer by mail.
 pub(super) async fn moderate(
     app: &App,
     user: &User,
@@ -107,16 +112,17 @@ pub(super) async fn moderate(
     if let (Thing::Application(name), Deed::Approve | Deed::Reject) = (&request.thing, &request.deed) {
         signup_mail::mail_answer(app, name, request.reason.as_str());
     }
+    if let Thing::Appeal(id) = request.thing {
+        mail_answer(app, id);
+    }
     Ok(id)
 }
 
 /// Logs in, for both the form and the API.
-pub(super) async fn open_session(
-    app: &App,
-    form: &Credentials,
-    device: &Device,
-) -> Result<Session, RequestError> {
-    let outcome = sessions::log_in(&app.site, app.now(), &form.username, &form.password, device).await;
+pub(super) async fn log_in(app: &App, form: &Credentials, device: &Device) -> Result<LogIn, RequestError> {
+    let Credentials { username, password, code } = form;
+    let typed = log_in::Credentials { username, password, code: code.as_deref() };
+    let outcome = log_in::log_in(&app.site, app.now(), &typed, device).await;
     for id in app.site.take_attacked() {
         tell_owner(app, id);
     }
@@ -242,19 +248,30 @@ pub(super) async fn end_session(app: &App, form: &SignedFields) -> Result<(), Re
     Ok(())
 }
 
+/// A story that was submitted or edited.
+pub(super) struct Sent {
+    /// The story.
+    pub id: NewsId,
+    /// Whether it waits for a moderator.
+    pub waits: bool,
+}
+
 /// Submits or edits a story, for both the form and the API.
 pub(super) async fn submit_or_edit(
     app: &App,
-    user: &User,
+    author: Actor<'_>,
     form: SubmissionForm,
-) -> Result<NewsId, RequestError> {
+) -> Result<Sent, RequestError> {
     let parsed = Submission::parse(&form.title, &form.url, &form.text)?;
     let submission = Submission { topics: form.topics, ..parsed };
     match form.news_id {
-        None => Ok(submissions::submit_news(&app.site, app.moment(), user, &submission).await?.id()),
+        None => {
+            let submitted = submissions::submit_news(&app.site, app.moment(), author, &submission).await?;
+            Ok(Sent { id: submitted.id(), waits: matches!(submitted, Submitted::Held(_)) })
+        }
         Some(id) => {
-            submissions::edit_news(&app.site, app.now(), user, id, &submission).await?;
-            Ok(id)
+            submissions::edit_news(&app.site, app.moment(), author.user, id, &submission).await?;
+            Ok(Sent { id, waits: false })
         }
     }
 }
@@ -292,9 +309,9 @@ pub(super) async fn move_topic(
     from: Topic,
     to: Topic,
 ) -> Result<Moved, RequestError> {
-    let (site, moved_to) = (app.site.clone(), to.clone());
+    let (site, now, moved_to) = (app.site.clone(), app.now(), to.clone());
     let moving = tokio::spawn(async move {
-        let moved = topic_moves::move_topic(&site, &user, kind, &from, &to).await;
+        let moved = topic_moves::move_topic(&site, now, &user, kind, &from, &to).await;
         match &moved {
             Ok(articles) => tracing::info!(%from, %to, articles, "topic moved"),
             Err(Error::Refused(_)) => {}
@@ -354,6 +371,8 @@ pub(super) struct Posted {
     pub address: CommentAddress,
     /// The comment that it replies to.
     pub parent: Option<CommentId>,
+    /// Whether it waits for a moderator.
+    pub waits: bool,
 }
 
 /// Writes a comment, edits it, or deletes it if the text is empty, for both the form
@@ -366,17 +385,18 @@ pub(super) async fn post_or_edit(
     let (site, now, news) = (&app.site, app.now(), form.news_id);
     let Some(comment) = form.comment_id else {
         let body = Body::parse_comment(&form.comment).map_err(Error::from)?;
-        let address = comment::post_comment(site, now, actor, news, form.parent_id, &body).await?;
-        return Ok(Posted { op: CommentChange::Insert, address, parent: form.parent_id });
+        let comment::Posted { address, waits } =
+            comment::post_comment(site, now, actor, news, form.parent_id, &body).await?;
+        return Ok(Posted { op: CommentChange::Insert, address, parent: form.parent_id, waits });
     };
     let address = CommentAddress { news, comment };
     if form.comment.trim().is_empty() {
         let deleted = comment::delete_comment(site, now, actor.user, address).await?;
-        return Ok(Posted { op: CommentChange::Delete, address, parent: deleted.parent_id });
+        return Ok(Posted { op: CommentChange::Delete, address, parent: deleted.parent_id, waits: false });
     }
     let body = Body::parse_comment(&form.comment).map_err(Error::from)?;
     let changed = comment::edit_comment(site, now, actor, address, &body).await?;
-    Ok(Posted { op: CommentChange::Update, address, parent: changed.parent_id })
+    Ok(Posted { op: CommentChange::Update, address, parent: changed.parent_id, waits: false })
 }
 
 /// Votes or takes the vote back, for both the form and the API.
@@ -413,7 +433,7 @@ pub(super) async fn post_tweet(
     app: &App,
     actor: Actor<'_>,
     form: &TweetForm,
-) -> Result<TweetId, RequestError> {
+) -> Result<PostedTweet, RequestError> {
     Ok(tweets::post_tweet(&app.site, app.moment(), actor, &form.text).await?)
 }
 
@@ -433,6 +453,48 @@ pub(super) fn unknown_name(error: Error) -> RequestError {
         Error::Refused(Refusal::NoSuchUser) => RequestError::UnknownUsername,
         other => other.into(),
     }
+}
+
+/// Mails the answer to an appeal in the background, if mail is configured.
+fn mail_answer(app: &App, id: ModerationId) {
+    let Some(mailer) = app.mailer.clone() else {
+        return;
+    };
+    let app = app.clone();
+    tokio::spawn(async move {
+        let answer = match appeals::answer_to_mail(&app.site, id).await {
+            Ok(Some(answer)) => answer,
+            Ok(None) => return,
+            Err(error) => return tracing::warn!(line = %id, %error, "answer to an appeal not read"),
+        };
+        let brand = app.brand().await;
+        let (subject, text) = letters::appeal_answer(&brand.site, id, &answer);
+        if let Err(error) = mailer.send_notice(&answer.to.email, &subject, &text).await {
+            tracing::error!(line = %id, %error, "answer to an appeal not sent");
+        }
+    });
+}
+
+/// Appeals against a decision, for both the form and the API: in a session, or with username and
+/// password for who cannot have one.
+pub(super) async fn appeal(
+    app: &App,
+    mut visit: Visit,
+    fields: Fields,
+    address: IpAddr,
+) -> Result<ModerationId, RequestError> {
+    let form: AppealForm = fields.read()?;
+    let (site, now, id) = (&app.site, app.moment(), form.moderation_id);
+    if visit.recognise().await?.is_some() {
+        let sender = SignedFields::sign(visit, fields, address).await?;
+        appeals::appeal(site, now, &sender.user, id, &form.text).await?;
+    } else if let (Some(username), Some(password)) = (&form.username, &form.password) {
+        let who = (username.as_str(), password.0.as_str(), address);
+        appeals::appeal_with_password(site, now, who, (id, &form.text)).await?;
+    } else {
+        return Err(RequestError::LoginRequired);
+    }
+    Ok(id)
 }
 
 /// Mutes something or ends that, for both the form and the API.

@@ -12,10 +12,12 @@ pub mod inbox;
 pub mod moderation;
 pub mod mutes;
 pub mod news;
+pub mod rules;
 pub mod sessions;
 pub mod sites;
 pub mod submitting;
 pub mod timelines;
+pub mod two_factor;
 
 use super::markdown::markdown;
 use super::pages::fragments::LinkTarget;
@@ -38,6 +40,12 @@ pub struct DoneResponse {
 }
 
 const DONE: DoneResponse = DoneResponse { status: Status::Ok };
+
+/// Whether a member of a response that is there only when it is true is left out.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
 
 /// A comment or the text of a story as HTML.
 fn formatted(text: &str) -> String {

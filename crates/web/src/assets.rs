@@ -53,6 +53,7 @@ const SCRIPTS: &str = concat!(
     include_str!("../assets/scripts/drafts.js"),
     include_str!("../assets/scripts/editor.js"),
     include_str!("../assets/scripts/counters.js"),
+    include_str!("../assets/scripts/passkeys.js"),
 );
 
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::ids::ModerationId;
 use tidings_keyspace::KeyspaceError;
 
 /// Why a request failed.
@@ -134,13 +135,16 @@ const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
         Refusal::CurrentPasswordNeeded | Refusal::CurrentPasswordWrong => &["current_password"],
         // It stands below both fields, and the password has to be typed again anyway.
         Refusal::WrongCredentials => &["password"],
+        Refusal::WrongCode => &["code"],
         Refusal::NothingSubmitted | Refusal::UrlAndText | Refusal::UrlPostedRecently => &["url"],
-        Refusal::NewTopicNeedsKarma { .. } => &["topics"],
+        Refusal::NewTopicNeedsKarma { .. } | Refusal::NewTopicByNew { .. } => &["topics"],
+        Refusal::TooManyLinks { .. } => &["comment"],
         Refusal::NoSuchTopic(_) | Refusal::SameTopic => &["into", "name"],
         Refusal::TopicExists(_) => &["name"],
         Refusal::NoSuchVoter => &["voter"],
         Refusal::ReasonDoesNotFit { .. } => &["reason"],
         Refusal::DuplicateOfWhat => &["note"],
+        Refusal::Pattern(_) => &["pattern"],
         _ => &[],
     }
 }
@@ -181,6 +185,18 @@ impl RequestError {
         }
     }
 
+    /// The decision of a moderator that is the reason, if one can appeal against it.
+    #[must_use]
+    pub fn decision(&self) -> Option<ModerationId> {
+        match self {
+            Self::Domain(error) => match &**error {
+                Error::Refused(refusal) => refusal.decision(),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The status of the response for a page.
     #[must_use]
     pub fn status(&self) -> StatusCode {
@@ -207,6 +223,11 @@ impl RequestError {
         }
     }
 
+    /// Whether a login needs a code besides the password.
+    fn needs_code(&self) -> bool {
+        matches!(self, Self::Domain(error) if matches!(**error, Error::Refused(Refusal::CodeRequired)))
+    }
+
     /// The status of the response for a program. A refusal by a rule is a normal
     /// response there, HTTP 200, as the clients expect.
     fn api_status(&self) -> StatusCode {
@@ -215,6 +236,7 @@ impl RequestError {
             Self::Domain(error) if matches!(**error, Error::Refused(Refusal::NoSuchTopic(_))) => {
                 self.status()
             }
+            Self::Domain(_) if self.needs_code() => self.status(),
             Self::Domain(error) if is_slowed_down(error) => self.status(),
             Self::Domain(error) if is_for_the_user(error) => StatusCode::OK,
             Self::Field { .. } | Self::Title(_) | Self::LoginRequired | Self::WrongSecret => StatusCode::OK,
@@ -318,11 +340,14 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NoSuchVoter
         | Refusal::NoSuchTopic(_)
         | Refusal::NoSuchSession
+        | Refusal::NoSuchPasskey
         | Refusal::NoSuchInvitation
         | Refusal::NoSuchApplication
         | Refusal::ConfirmationInvalid
         | Refusal::NoSuchModeration
         | Refusal::NoSuchFlag
+        | Refusal::NoSuchRule
+        | Refusal::NoSuchAppeal
         | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManySignupsFromNetwork { .. }
@@ -340,24 +365,41 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::VotedAlready
         | Refusal::NoVoteToTakeBack
         | Refusal::TopicExists(_)
+        | Refusal::TotpOn
+        | Refusal::TotpOff
+        | Refusal::NoSecondFactor
+        | Refusal::PasskeyKnown
         | Refusal::TopicMoving { .. }
         | Refusal::NothingToModerate(_)
         | Refusal::RowChanged
         | Refusal::NothingWaits
         | Refusal::FlaggedAlready
         | Refusal::FlagDecided
+        | Refusal::Replaced(_)
+        | Refusal::AppealedAlready
+        | Refusal::AppealDecided(_)
+        | Refusal::EditedSince
         | Refusal::UndoneAlready(_) => StatusCode::CONFLICT,
+        Refusal::CodeRequired => StatusCode::UNAUTHORIZED,
         Refusal::NothingSubmitted
         | Refusal::UrlAndText
         | Refusal::SameTopic
         | Refusal::FullNameConfusable
+        | Refusal::Pattern(_)
         | Refusal::WrongCredentials
+        | Refusal::WrongCode
+        | Refusal::LoginExpired
+        | Refusal::SetupExpired
+        | Refusal::PasskeyRefused
         | Refusal::InvitationInvalid
         | Refusal::CurrentPasswordNeeded
         | Refusal::CurrentPasswordWrong
         | Refusal::ReasonDoesNotFit { .. }
         | Refusal::DuplicateOfWhat => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::SessionEnded
+        | Refusal::TooManyPasskeys { .. }
+        | Refusal::PasskeysUnavailable
+        | Refusal::RoleNeedsTwoFactor
         | Refusal::SignupClosed
         | Refusal::TooNewToInvite { .. }
         | Refusal::NoInvitationsLeft { .. }
@@ -370,6 +412,10 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NewsDeleted
         | Refusal::NewsRemoved
         | Refusal::NewsHeld
+        | Refusal::NewsMerged(_)
+        | Refusal::TextHasNoUrl
+        | Refusal::HasMergedStories
+        | Refusal::TooManyMerged { .. }
         | Refusal::NotYourNews
         | Refusal::TooLateToChange { .. }
         | Refusal::OwnFirstVote
@@ -411,6 +457,17 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::OwnFlag
         | Refusal::FlaggedEnough
         | Refusal::ThreadLocked { .. }
+        | Refusal::RefusedByRule { .. }
+        | Refusal::EditNeedsApproval { .. }
+        | Refusal::TooManyRules { .. }
+        | Refusal::NewTopicByNew { .. }
+        | Refusal::TooManyLinks { .. }
+        | Refusal::Silenced(_)
+        | Refusal::Banned(_)
+        | Refusal::LastAdministrator
+        | Refusal::NotYourDecision
+        | Refusal::AppealAgainstOneself
+        | Refusal::TooManyNotes { .. }
         | Refusal::AdministratorsOnly => StatusCode::FORBIDDEN,
     }
 }

@@ -8,7 +8,7 @@ use crate::limits::{MAX_FIELDS, SHOWN_NAME_CHARACTERS};
 use percent_encoding::percent_decode;
 
 /// The fields of a form, in their order.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Fields(Vec<(String, String)>);
 
 /// Why a body is not a valid form.

@@ -12,10 +12,12 @@ pub mod inbox;
 pub mod moderation;
 pub mod mutes;
 pub mod news;
+pub mod rules;
 pub mod sites;
 pub mod submitting;
 pub mod timelines;
 pub mod topics;
+pub mod two_factor;
 
 use crate::error::RequestError;
 use crate::form::{Fields, FromFields};

@@ -9,6 +9,8 @@ use tidings_domain::accounts::outbox::{MailKind, Waiting};
 use tidings_domain::accounts::users::User;
 use tidings_domain::digests::{DigestOf, DigestStory};
 use tidings_domain::inbox::InboxEntry;
+use tidings_domain::moderation::appeals::Answer;
+use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::limits::{MAX_DAILY_MAILS, MAX_MAILED_TEXT};
 use tidings_domain::values::preferences::Digest;
 use tidings_domain::values::text::printable_lines;
@@ -27,6 +29,21 @@ pub const fn name_of(kind: MailKind) -> &'static str {
         MailKind::Replies => "mails about replies, mentions and messages from moderators",
         MailKind::Digest => "digests of the best stories",
     }
+}
+
+/// The subject and the text of the answer to an appeal.
+#[must_use]
+pub fn appeal_answer(site: &SiteSettings, id: ModerationId, answer: &Answer) -> (String, String) {
+    let outcome = if answer.granted { "granted. The decision is undone" } else { "rejected" };
+    let reason =
+        if answer.reason.is_empty() { String::new() } else { format!("{}\n\n", quoted(&answer.reason)) };
+    let body = format!(
+        "Hello {},\n\nYour appeal against line {id} of the moderation log of {} was {outcome}.\n\n{reason}{}\n",
+        answer.to.username,
+        site.name,
+        site.link("/moderations")
+    );
+    (format!("Your appeal at {}", site.name), body)
 }
 
 /// An entry of an inbox to mail.

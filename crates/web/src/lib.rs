@@ -49,6 +49,7 @@ pub mod settings;
 pub mod signup_mail;
 mod sitemap;
 pub mod titles;
+mod two_factor;
 pub mod viewer;
 
 pub use server::serve;

@@ -120,9 +120,10 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_site, admin_sites, articles, comments, confirm_email, flagging, front, home, inbox,
-        invitations, marks, mutes, news_forms, open_sessions, password_reset, people, profile, register,
-        review, sessions, settings, sites, topics, tweets, unsubscribe, votes, welcome,
+        admin, admin_site, admin_sites, appeals, articles, comments, confirm_email, flagging, front, home,
+        inbox, invitations, marks, moderating, mutes, news_forms, open_sessions, passkeys, password_reset,
+        people, profile, register, review, rules, second_step, sessions, settings, sites, topics, tweets,
+        two_factor, unsubscribe, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
@@ -134,7 +135,8 @@ fn page_routes() -> Router<App> {
         .route("/flag/{kind}/{id}", get(flagging::show))
         .route("/flag", post(flagging::flag))
         .route("/unflag", post(flagging::unflag))
-        .route("/moderate", get(review::page))
+        .route("/moderate", get(review::page).post(moderating::moderate))
+        .route("/moderate/undo", post(moderating::undo))
         .route("/moderate/votes", post(review::look_for_rings))
         .route("/random", get(front::random))
         .route("/topics/followed", get(articles::best_of_followed))
@@ -180,8 +182,21 @@ fn page_routes() -> Router<App> {
         .route("/unmute", post(mutes::unmute))
         .route("/block", post(mutes::block))
         .route("/unblock", post(mutes::unblock))
+        .route("/settings/two-factor", get(two_factor::page))
+        .route("/settings/two-factor/app", get(two_factor::app_form).post(two_factor::begin_app))
+        .route("/settings/two-factor/app/confirm", post(two_factor::confirm_app))
+        .route("/settings/two-factor/app/remove", post(two_factor::remove_app))
+        .route("/settings/two-factor/codes", get(two_factor::codes_form).post(two_factor::renew_codes))
+        .route("/settings/two-factor/passkeys", get(passkeys::add_form).post(passkeys::begin))
+        .route("/settings/two-factor/passkeys/confirm", post(passkeys::confirm))
+        .route("/settings/two-factor/passkeys/remove", get(passkeys::remove_form).post(passkeys::remove))
         .route("/settings/deactivate", get(settings::deactivate_form).post(settings::deactivate))
+        .route("/appeal", post(appeals::send))
+        .route("/appeal/{id}", get(appeals::form))
         .route("/login", get(sessions::login_form).post(sessions::log_in))
+        .route("/login/code", get(second_step::start_again).post(second_step::finish))
+        .route("/login/passkey", get(second_step::passkey_form).post(second_step::log_in_with_passkey))
+        .route("/login/passkey/options", post(second_step::passkey_options))
         .route("/register", get(register::form).post(register::register))
         .route("/welcome", get(welcome::welcome))
         .route("/logout", get(sessions::logout_form).post(sessions::log_out))
@@ -196,6 +211,8 @@ fn page_routes() -> Router<App> {
         .route("/admin/site", get(admin_site::page).post(admin_site::change))
         .route("/admin/site/logo", post(admin_site::change_logo))
         .route("/admin/site/removelogo", post(admin_site::remove_logo))
+        .route("/moderate/rules", get(rules::page).post(rules::change))
+        .route("/moderate/rules/lift", post(rules::lift))
         .route("/votesite", post(sites::vote))
         .route("/admin/sites", get(admin_sites::page))
         .route("/admin/sites/ban", post(admin_sites::ban))
@@ -224,6 +241,9 @@ fn api_routes() -> Router<App> {
         .route("/api/sessions", get(api::sessions::list))
         .route("/api/export", get(api::export::export))
         .route("/api/endsession", post(api::sessions::end))
+        .route("/api/totp/begin", post(api::two_factor::begin))
+        .route("/api/totp/confirm", post(api::two_factor::confirm))
+        .route("/api/totp/end", post(api::two_factor::end))
         .route(
             "/api/reset-password",
             get(api::accounts::reset_password_by_get).post(api::accounts::reset_password),
@@ -267,6 +287,10 @@ fn api_routes() -> Router<App> {
         .route("/api/moderate/queue", get(api::flags::list))
         .route("/api/moderate", post(api::moderation::moderate))
         .route("/api/moderate/undo", post(api::moderation::undo))
+        .route("/api/moderate/rule", post(api::rules::add))
+        .route("/api/moderate/unrule", post(api::rules::lift))
+        .route("/api/appeal", post(api::moderation::appeal))
+        .route("/api/moderate/network/{username}", get(api::moderation::network))
         .route("/api/sites/vote", post(api::sites::vote))
         .route("/api/sites/own", post(api::sites::own))
         .route("/api/sites/admin/voter/{uuid}", get(api::sites::voter))

@@ -92,9 +92,19 @@ impl FromRequest<App> for SignedFields {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
         let (mut parts, body) = request.into_parts();
-        let mut visit = Visit::from_request_parts(&mut parts, app).await?;
+        let visit = Visit::from_request_parts(&mut parts, app).await?;
         let ClientAddress(address) = ClientAddress::from_request_parts(&mut parts, app).await?;
         let fields = Fields::from_request(Request::from_parts(parts, body), app).await?;
+        Self::sign(visit, fields, address).await
+    }
+}
+
+impl SignedFields {
+    /// What was sent in a session, if it carries the secret of the session.
+    ///
+    /// # Errors
+    /// [`RequestError::LoginRequired`], [`RequestError::WrongSecret`], or the store's.
+    pub async fn sign(mut visit: Visit, fields: Fields, address: IpAddr) -> Result<Self, RequestError> {
         let user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
         // The page that shows the form again needs it; see `Frame::for_user`.
         visit.identity().await;
@@ -105,9 +115,7 @@ impl FromRequest<App> for SignedFields {
         }
         Ok(Self { visit, user, fields, address })
     }
-}
 
-impl SignedFields {
     /// The session of the visit.
     ///
     /// # Errors

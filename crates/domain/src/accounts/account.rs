@@ -1,5 +1,6 @@
 //! What the owners of accounts may change.
 
+use crate::accounts::admission;
 use crate::accounts::names;
 use crate::accounts::outbox;
 use crate::accounts::session_store::{Device, VisitSession};
@@ -8,6 +9,7 @@ use crate::accounts::users::{CREDENTIALS_VERSION, User};
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::passwords::Source;
+use crate::post_rules::CheckedPost;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
@@ -44,6 +46,15 @@ pub struct ProfileChange {
     pub current_password: CurrentPassword,
 }
 
+impl ProfileChange {
+    /// Whether it changes what others see of the user.
+    fn is_seen_by_others(&self, user: &User) -> bool {
+        self.about.as_str() != user.about
+            || self.fullname.as_ref().is_some_and(|name| name.as_str() != user.fullname)
+            || self.gravatar.is_some_and(|gravatar| gravatar != user.gravatar)
+    }
+}
+
 /// The password that a user has typed to confirm a change; may be missing. Never logged.
 #[derive(Clone, Default)]
 pub struct CurrentPassword(pub Option<String>);
@@ -78,8 +89,8 @@ pub struct ProfileChanged {
 /// that replaces the owner's is returned.
 ///
 /// # Errors
-/// [`Refusal::FullNameConfusable`]; [`Refusal::EmailNotConfirmed`] for a change of what everyone
-/// sees; [`Refusal::CurrentPasswordNeeded`],
+/// [`Refusal::Silenced`]; [`Refusal::FullNameConfusable`]; [`Refusal::EmailNotConfirmed`] for a
+/// change of what everyone sees; [`Refusal::CurrentPasswordNeeded`],
 /// [`Refusal::CurrentPasswordWrong`] or [`Refusal::TooManyFailedLogins`] if the password or the
 /// e-mail address would change; [`Refusal::SessionEnded`]; or the store's.
 pub async fn update_profile(
@@ -89,6 +100,9 @@ pub async fn update_profile(
     change: &ProfileChange,
 ) -> Result<ProfileChanged, Error> {
     let user = owner.user;
+    if change.is_seen_by_others(user) {
+        user.demand_may_post(now)?;
+    }
     if let Some(fullname) = change.fullname.as_ref().filter(|name| name.as_str() != user.fullname) {
         names::refuse_confusable(site, user.id, fullname).await?;
     }
@@ -96,6 +110,8 @@ pub async fn update_profile(
     if change.about.as_str() != user.about || fullname != user.fullname {
         // Everyone sees these; the rest is the owner's business.
         user.demand_confirmed(site)?;
+        let post = CheckedPost { texts: [change.about.as_str(), fullname], url: None };
+        admission::admit_edit(site, now, user, (post, false)).await?;
     }
     let email = change.email.as_ref().map_or("", Email::as_str);
     let has_new_email = email != user.email;
@@ -156,7 +172,7 @@ pub async fn update_profile(
 
 /// Checks the password that was typed to confirm a change. A wrong one counts as a failed
 /// login. Returns the stored hash.
-async fn confirm_current_password(
+pub(crate) async fn confirm_current_password(
     site: &Site,
     owner: Owner<'_>,
     typed: &CurrentPassword,

@@ -1,5 +1,6 @@
 //! A user who does something, with the address that the request comes from.
 
+use crate::accounts::newness;
 use crate::accounts::users::User;
 use crate::error::Error;
 use crate::rates::{self, RatedAccount};
@@ -28,7 +29,7 @@ impl Deref for Actor<'_> {
 
 impl Actor<'_> {
     /// Takes a token for an action from the account and from the address. Administrators
-    /// need none. Rounds: 2 on a shared store.
+    /// need none. Rounds: 2 on a shared store, and those of `newness::is_new`.
     ///
     /// # Errors
     /// [`Refusal::EmailNotConfirmed`](crate::Refusal::EmailNotConfirmed),
@@ -38,7 +39,8 @@ impl Actor<'_> {
         if self.flags.admin {
             return Ok(());
         }
-        let account = RatedAccount { id: self.id, since: self.ctime };
+        let is_new = newness::is_new(site, now.timestamp(), self.user).await?;
+        let account = RatedAccount { id: self.id, is_new };
         rates::spend_for(site, now, action, Some(account), self.address).await
     }
 }

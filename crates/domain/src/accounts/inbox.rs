@@ -11,7 +11,8 @@
 //!
 //! It hands out [`EntryId`], [`mark_read`], [`send_message`] and [`feed`] (the private address
 //! of the feed). For other wings: `Delivery` adds entries, `Removal` takes them away,
-//! `EntriesRead` lists them.
+//! `Replacement` puts back what was taken, `Withdrawn` is the record of it, `EntriesRead` lists
+//! entries.
 
 mod delivery;
 mod entry;
@@ -19,6 +20,8 @@ pub mod feed;
 mod messages;
 mod reading;
 mod removal;
+mod taken;
+mod withdrawn;
 
 pub(crate) use delivery::Delivery;
 pub use entry::{Cursor, EntryId, Kind, NotACursor, NotAnEntry};
@@ -27,6 +30,8 @@ pub(crate) use messages::{Message, MessageRead, forget_messages};
 pub(crate) use reading::{EntriesRead, Entry};
 pub use reading::{Marking, mark_read};
 pub(crate) use removal::Removal;
+pub(crate) use taken::{Replacement, Taken, TakenEntry};
+pub(crate) use withdrawn::Withdrawn;
 
 /// The field of a user with the badge.
 const BADGE: &str = "replies";

@@ -173,6 +173,7 @@ fn allowance(
         return Err(Refusal::SignupClosed);
     }
     user.demand_confirmed(site)?;
+    user.demand_may_post(now)?;
     if open >= MAX_OPEN_INVITATIONS {
         return Err(Refusal::TooManyOpenInvitations { limit: MAX_OPEN_INVITATIONS });
     }

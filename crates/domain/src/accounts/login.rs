@@ -21,7 +21,7 @@ use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::UserId;
 use crate::values::limits::{
     FAILED_ADDRESSES, FAILED_ADDRESSES_SECONDS, LONGEST_STORED_USERNAME, MAX_FAILED_LOGINS_OF_PAIR,
-    OWNER_TOLD_SECONDS,
+    MAX_WRONG_CODES, OWNER_TOLD_SECONDS, WRONG_CODES_SECONDS,
 };
 use crate::values::rates::Rate;
 use std::net::IpAddr;
@@ -112,8 +112,7 @@ pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verifie
     .map_err(|error| Error::Internal(error.to_string()))?;
     let (verification, is_attack) = checked?;
     if is_attack && let Some(id) = user.as_ref().and_then(id_of) {
-        tracing::warn!(user = %id, addresses = FAILED_ADDRESSES, "logins to this account failed from many addresses within an hour");
-        site.note_attacked(id);
+        report_attack(site, id);
     }
     match (user, stored) {
         (Some(user), Some(stored)) if verification != Verification::Wrong => {
@@ -121,6 +120,126 @@ pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verifie
         }
         _ => Err(Refusal::WrongCredentials.into()),
     }
+}
+
+/// The turn of an address: its attempts are checked one after the other.
+///
+/// # Errors
+/// [`Refusal::TooManyAtOnce`] when too many of the address wait.
+pub(crate) async fn turn(site: &Site, address: IpAddr) -> Result<Arc<Turn>, Error> {
+    Ok(site.passwords.turn(Source::Address(address)).await?)
+}
+
+/// Refuses an attempt if too many logins have failed recently. Rounds: 1, and none if failed logins are not
+/// limited.
+///
+/// # Errors
+/// [`Refusal::TooManyFailedLogins`], or the store's.
+pub(crate) async fn refuse_if_slowed_down(site: &Site, attempt: &Attempt<'_>) -> Result<(), Error> {
+    let counters = counters_of(site, attempt);
+    if counters.is_empty() {
+        return Ok(());
+    }
+    let mut query = Query::new();
+    let reads: Vec<CounterRead> =
+        counters.iter().map(|counter| CounterRead::ask(&mut query, counter)).collect();
+    let mut answers = site.store.query(query).await?;
+    let counted: Vec<Counted> = reads.into_iter().map(|read| read.take(&mut answers)).collect();
+    refuse_to_wait(site, attempt, (&counters, &counted))
+}
+
+/// Counts a failed second step of a login to an account, even if the client does not wait for the
+/// answer.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn count_failure(site: &Site, user_id: UserId, attempt: &Attempt<'_>) -> Result<(), Error> {
+    count_failed(site, Some(user_id), attempt).await
+}
+
+/// Counts a failed login to nobody's account.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn count_failure_of_address(site: &Site, attempt: &Attempt<'_>) -> Result<(), Error> {
+    count_failed(site, None, attempt).await
+}
+
+async fn count_failed(site: &Site, user_id: Option<UserId>, attempt: &Attempt<'_>) -> Result<(), Error> {
+    let failure = Failure {
+        store: site.store.clone(),
+        user_id,
+        address: attempt.address,
+        now: attempt.now,
+        counters: counters_of(site, attempt),
+    };
+    let counting = tokio::spawn(async move { failure.count().await });
+    if counting.await.map_err(|error| Error::Internal(error.to_string()))??
+        && let Some(id) = user_id
+    {
+        report_attack(site, id);
+    }
+    Ok(())
+}
+
+fn report_attack(site: &Site, id: UserId) {
+    tracing::warn!(user = %id, addresses = FAILED_ADDRESSES, "logins to this account failed from many addresses within an hour");
+    site.note_attacked(id);
+}
+
+/// Counts a code for an account, before it is known whether it is right. This is the one limit
+/// of an account, whatever addresses the codes come from: six digits can be guessed. Only who
+/// knows the password gets here; recovery codes and passkeys are not limited by it. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::TooManyFailedLogins`], or the store's.
+pub(crate) async fn count_code(site: &Site, user_id: UserId) -> Result<(), Error> {
+    let rate = Rate::new(MAX_WRONG_CODES, WRONG_CODES_SECONDS);
+    let counter = Counter { key: keys::wrong_codes(user_id), rate };
+    act_on(&site.store, COUNTING_ATTEMPTS, || async {
+        let mut query = Query::new();
+        let read = CounterRead::ask(&mut query, &counter);
+        let counted = read.take(&mut site.store.query(query).await?);
+        let wait = counted.wait(rate);
+        if !wait.is_zero() {
+            return Err(Refusal::TooManyFailedLogins { seconds: seconds_left(Expiry::In(wait)) }.into());
+        }
+        let mut batch = Batch::new();
+        count_one_more(&mut batch, &counter, &counted);
+        Ok(Decision::commit(batch, ()))
+    })
+    .await
+}
+
+/// Counts one more failure in a batch.
+fn count_one_more(batch: &mut Batch, Counter { key, rate }: &Counter, counted: &Counted) {
+    let count = match &counted.count {
+        Some(count) => {
+            batch.string_equals(key, count);
+            count.parse::<u64>().unwrap_or(0).saturating_add(1)
+        }
+        None => {
+            batch.key_absent(key);
+            1
+        }
+    };
+    batch.set_expiring(key, count.to_string(), counted.after_one_more(*rate));
+}
+
+/// Refuses an attempt while one of its counters says so.
+fn refuse_to_wait(
+    site: &Site,
+    attempt: &Attempt<'_>,
+    (counters, counted): (&[Counter], &[Counted]),
+) -> Result<(), Error> {
+    let waits = counters.iter().zip(counted).map(|(counter, counted)| counted.wait(counter.rate));
+    let Some(wait) = waits.max().filter(|wait| !wait.is_zero()) else {
+        return Ok(());
+    };
+    if let Some(now) = attempt.now {
+        rates::report_failed_logins(site, Moment::from_timestamp(now), attempt.address);
+    }
+    Err(Refusal::TooManyFailedLogins { seconds: seconds_left(Expiry::In(wait)) }.into())
 }
 
 /// The owner of an account that many addresses have tried, to be told by mail; `None` without
@@ -139,7 +258,7 @@ fn id_of(user: &Hash) -> Option<UserId> {
     fields::read(user.get("id"), || "a user".to_owned(), "id")
 }
 
-fn stored_password(user: &Hash) -> StoredPassword {
+pub(crate) fn stored_password(user: &Hash) -> StoredPassword {
     StoredPassword {
         hash: user.get("password").unwrap_or_default().to_owned(),
         salt: user.get("salt").filter(|salt| !salt.is_empty()).map(str::to_owned),
@@ -231,13 +350,7 @@ async fn find_unless_slowed_down(
     let mut answers = site.store.query(query).await?;
     let counted: Vec<Counted> = reads.into_iter().map(|read| read.take(&mut answers)).collect();
     let is_suspect = counted.iter().any(|counted| !counted.full_in.is_zero());
-    let waits = counters.iter().zip(&counted).map(|(counter, counted)| counted.wait(counter.rate));
-    if let Some(wait) = waits.max().filter(|wait| !wait.is_zero()) {
-        if let Some(now) = attempt.now {
-            rates::report_failed_logins(site, Moment::from_timestamp(now), attempt.address);
-        }
-        return Err(Refusal::TooManyFailedLogins { seconds: seconds_left(Expiry::In(wait)) }.into());
-    }
+    refuse_to_wait(site, attempt, (counters, &counted))?;
     // Names have no blanks at their ends, except perhaps old imported ones. So these are
     // ignored for everybody, as in Lamer News.
     let [typed, trimmed] = ids.map(|id| answers.take(id));
@@ -284,19 +397,8 @@ impl Failure {
         let told = query.string(&told_key);
         let mut answers = self.store.query(query).await?;
         let mut batch = Batch::new();
-        for (Counter { key, rate }, read) in self.counters.iter().zip(reads) {
-            let counted = read.take(&mut answers);
-            let count = match &counted.count {
-                Some(count) => {
-                    batch.string_equals(key, count);
-                    count.parse::<u64>().unwrap_or(0).saturating_add(1)
-                }
-                None => {
-                    batch.key_absent(key);
-                    1
-                }
-            };
-            batch.set_expiring(key, count.to_string(), counted.after_one_more(*rate));
+        for (counter, read) in self.counters.iter().zip(reads) {
+            count_one_more(&mut batch, counter, &read.take(&mut answers));
         }
         let (others, told) = (answers.take(others), answers.take(told));
         let Some(now) = self.now.filter(|_| self.user_id.is_some()) else {

@@ -18,11 +18,10 @@ use crate::keys;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::{MARKED_SAVED, MAX_FOLLOWED_TOPICS, MAX_HIDDEN, MAX_MUTED_TOPICS};
-use crate::values::mutes::{MuteKind, Phrases};
+use crate::values::mutes::{Domains, MuteKind, Phrases};
 use crate::values::preferences::SHOW_HIDDEN;
 use crate::values::topic::Topic;
 use crate::values::withheld::Withheld;
-use std::collections::HashSet;
 use tidings_keyspace::{Answers, Handle, Hash, Order, Query, Reads, Tracked, TrackedHandle};
 
 crate::cache_kind! {
@@ -52,7 +51,7 @@ pub struct Reader {
     /// The blocked people, by number.
     blocked: Box<[UserId]>,
     /// The muted sites.
-    domains: HashSet<Box<str>>,
+    domains: Domains,
     /// The muted words and phrases.
     words: Phrases,
 }
@@ -71,7 +70,7 @@ impl Reader {
             muted_topics: Box::default(),
             muted_people: Box::default(),
             blocked: Box::default(),
-            domains: HashSet::default(),
+            domains: Domains::default(),
             words: Phrases::default(),
         }
     }
@@ -94,7 +93,8 @@ impl Reader {
         self.muted_people =
             sorted(fields::members(values(MuteKind::User), &mutes_key, |id: String| id.parse().ok()));
         self.blocked = sorted(fields::members(blocks.0.iter(), &blocks_key, |(id, _)| id.parse().ok()));
-        self.domains = values(MuteKind::Domain).map(String::into_boxed_str).collect();
+        let domains: Vec<String> = values(MuteKind::Domain).collect();
+        self.domains = Domains::new(domains.iter().map(String::as_str));
         let words: Vec<String> = values(MuteKind::Word).collect();
         self.words = Phrases::new(words.iter().map(String::as_str));
         self
@@ -145,16 +145,7 @@ impl Reader {
     /// Whether the reader has muted a site, or one that it is a subdomain of.
     #[must_use]
     pub fn has_muted_site(&self, site: &Hostname) -> bool {
-        let mut name = site.as_str();
-        loop {
-            if self.domains.contains(name) {
-                return true;
-            }
-            match name.split_once('.') {
-                Some((_, parent)) => name = parent,
-                None => return false,
-            }
-        }
+        self.domains.cover(site)
     }
 
     /// The muted words and phrases.
@@ -167,7 +158,6 @@ impl Reader {
     fn size(&self) -> usize {
         let topics: usize =
             self.followed.iter().chain(&self.muted_topics).map(|topic| topic.as_str().len()).sum();
-        let domains: usize = self.domains.iter().map(|domain| 2 * size_of_val(domain) + domain.len()).sum();
         size_of::<Self>()
             + size_of_val(&*self.hidden)
             + size_of_val(&*self.saved)
@@ -176,7 +166,7 @@ impl Reader {
             + size_of_val(&*self.muted_people)
             + size_of_val(&*self.blocked)
             + topics
-            + domains
+            + self.domains.size()
             + self.words.size()
     }
 }
@@ -246,7 +236,8 @@ impl Perspective<'_> {
     pub fn of_withheld(self, written: Written<'_>) -> Sight {
         let shows_flagged = self.reader.is_some_and(|reader| reader.shows_flagged || self.shows_all);
         match written.withheld {
-            None => Sight::Shown,
+            // A merged story is in no list, and its address leads to the other one.
+            None | Some(Withheld::Merged(_)) => Sight::Shown,
             Some(_) if self.is_insider(written.author) => Sight::Shown,
             Some(Withheld::Removed(_)) => Sight::Collapsed(Collapsed::Removed),
             Some(Withheld::Held(_)) => Sight::LeftOut,

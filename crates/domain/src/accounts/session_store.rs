@@ -30,6 +30,8 @@ const SCORE_STEP: f64 = 0.001;
 const SECRET: &str = "apisecret";
 /// The field of a session with the form secret that the account had before it was replaced.
 const FORMER_SECRET: &str = "former_apisecret";
+/// The field of a session that says how its owner logged in.
+const METHOD: &str = "method";
 
 /// What a session is opened from.
 #[derive(Debug, Clone)]
@@ -199,6 +201,9 @@ pub(crate) fn write_new(batch: &mut Batch, now: Timestamp, session: &Session, op
             ("address", device.address.to_string()),
         ],
     );
+    if opened.method != LoginMethod::Password {
+        batch.set_field(&key, METHOD, opened.method.name());
+    }
     batch.expire(&key, SESSION_LIFE);
     let score = opened.newest.map_or(now.as_score(), |newest| now.as_score().max(newest + SCORE_STEP));
     batch.sorted_add(&list, hash.to_string(), score);
@@ -211,6 +216,44 @@ pub(crate) struct Opening<'a> {
     pub(crate) device: &'a Device,
     /// The score of the newest session that the user has.
     pub(crate) newest: Option<f64>,
+    /// How its owner logged in.
+    pub(crate) method: LoginMethod,
+}
+
+/// How somebody logged in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LoginMethod {
+    /// With the password alone. It is not stored.
+    #[default]
+    Password,
+    /// With the password and a code of the authenticator app.
+    Totp,
+    /// With the password and a recovery code.
+    RecoveryCode,
+    /// With the password and a passkey.
+    PasswordAndPasskey,
+    /// With a passkey alone.
+    Passkey,
+}
+
+impl LoginMethod {
+    const ALL: [Self; 5] =
+        [Self::Password, Self::Totp, Self::RecoveryCode, Self::PasswordAndPasskey, Self::Passkey];
+
+    /// The method as it is stored.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Password => "password",
+            Self::Totp => "password+totp",
+            Self::RecoveryCode => "password+recovery",
+            Self::PasswordAndPasskey => "password+passkey",
+            Self::Passkey => "passkey",
+        }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|method| method.name() == name)
+    }
 }
 
 /// The sessions of an account as they were read, to end all of them.
@@ -323,6 +366,8 @@ pub struct OpenSession {
     pub agent: String,
     /// The network address at the login; may be empty.
     pub address: String,
+    /// How the owner logged in.
+    pub method: LoginMethod,
     /// Whether the list was asked for in this session.
     pub current: bool,
 }
@@ -355,6 +400,7 @@ pub(crate) async fn list(site: &Site, session: &VisitSession) -> Result<Vec<Open
                 last_seen: time("last_seen"),
                 agent: stored.get("agent").unwrap_or_default().to_owned(),
                 address: stored.get("address").unwrap_or_default().to_owned(),
+                method: stored.get(METHOD).and_then(LoginMethod::parse).unwrap_or_default(),
                 current: session.key.hash() == Some(&hash),
             });
         }
@@ -368,6 +414,7 @@ pub(crate) async fn list(site: &Site, session: &VisitSession) -> Result<Vec<Open
             last_seen: None,
             agent,
             address,
+            method: LoginMethod::default(),
             current,
         });
     }

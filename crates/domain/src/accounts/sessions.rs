@@ -5,9 +5,10 @@
 //! session. A change of the password ends all of them and replaces the secret.
 
 use crate::accounts::applications;
+use crate::accounts::log_in::{self, Credentials, Entry, LogIn};
 use crate::accounts::login::{self, Attempt, TRIMMED};
 use crate::accounts::session_store::{
-    self, AllSessions, Device, EARLIER_ID, OpenSession, Opening, SessionKey, VisitSession,
+    self, AllSessions, Device, EARLIER_ID, LoginMethod, OpenSession, Opening, SessionKey, VisitSession,
 };
 use crate::accounts::users::{CREDENTIALS_VERSION, User};
 use crate::action::Decision;
@@ -21,10 +22,7 @@ use crate::values::ids::UserId;
 use crate::values::secrets::random_token;
 use crate::values::session_token::SessionToken;
 use std::net::IpAddr;
-use tidings_keyspace::{Batch, CheckId, Hash, Order, Query};
-
-/// Attempts at a login while the account changes.
-const LOGIN_ATTEMPTS: usize = 4;
+use tidings_keyspace::{Batch, CheckId, Order, Query};
 
 /// A user's session: what a browser or a client needs to act as the user.
 #[derive(Clone, PartialEq, Eq)]
@@ -50,15 +48,11 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// Logs a user in: opens a session. The user's other sessions stay, except for the oldest
-/// when there are more than 20. A password stored in an older form is replaced by a current
-/// hash.
+/// Logs a user in who has no second factor, or needs none here; see [`log_in::log_in`].
 ///
 /// # Errors
-/// Those of `login::verify`: [`Refusal::WrongCredentials`] for an unknown user or a wrong
-/// password, after the same time; [`Refusal::TooManyFailedLogins`], even for the right
-/// password; [`Refusal::ApplicationWaits`] and [`Refusal::ApplicationRejected`], to who knows the
-/// password only; or the store's.
+/// As [`log_in::log_in`], and [`Refusal::CodeRequired`]; [`Refusal::Banned`], to who knows the
+/// password only.
 pub async fn log_in(
     site: &Site,
     now: Timestamp,
@@ -66,20 +60,10 @@ pub async fn log_in(
     password: &str,
     device: &Device,
 ) -> Result<Session, Error> {
-    // A conflict means that the account has changed meanwhile, for example by another
-    // first login of an imported user.
-    let session = site.act_without_turns(LOGIN_ATTEMPTS, || async {
-        let attempt = Attempt { username, password, address: device.address, now: Some(now) };
-        let verified = login::verify(site, &attempt).await?;
-        let upgraded = verified.new_hash(site, password).await?;
-        open_session(site, now, (&verified.user, &verified.stored, upgraded), device).await
-    });
-    let session = session.await?;
-    if let Err(error) = session_store::end_surplus(site, session.user_id).await {
-        // The session is open. The next login tries again.
-        tracing::warn!(user = %session.user_id, %error, "surplus sessions not ended");
+    match log_in::log_in(site, now, &Credentials { username, password, code: None }, device).await? {
+        LogIn::Done(session) => Ok(session),
+        LogIn::SecondStep(_) => Err(Refusal::CodeRequired.into()),
     }
-    Ok(session)
 }
 
 /// Asks a user who is logged in for the password again. A wrong one counts as a failed
@@ -98,15 +82,19 @@ pub(crate) async fn confirm_password(
 }
 
 /// Adds what an account that was imported or made by an earlier version may lack, and opens a session if the account has not
-/// changed since it was read.
-async fn open_session(
+/// changed since it was read. All logins end here.
+pub(crate) async fn open_session(
     site: &Site,
     now: Timestamp,
-    (user, stored, upgraded): (&Hash, &StoredPassword, Option<String>),
+    entry: &Entry,
     device: &Device,
-) -> Result<Decision<Session>, Error> {
+) -> Result<Decision<LogIn>, Error> {
+    let Entry { user, upgraded, proof } = entry;
     let id = fields::read::<UserId>(user.get("id"), || "a user".to_owned(), "id");
     let id = id.ok_or(Refusal::WrongCredentials)?;
+    if let Some(user) = User::from_hash(user) {
+        user.demand_may_log_in(now)?;
+    }
     applications::admit_login(user)?;
     let key = keys::user(id);
     let mut query = Query::new();
@@ -116,14 +104,16 @@ async fn open_session(
     let apisecret = user.get("apisecret").filter(|secret| !secret.is_empty());
     let session =
         Session { apisecret: apisecret.map_or_else(|| fresh.apisecret.clone(), str::to_owned), ..fresh };
+    let stored = login::stored_password(user);
     let mut batch = Batch::new();
     // Fails if the password has changed meanwhile: this login used the old one.
     batch.field_equals(&key, "password", &stored.hash);
     batch.field_unchanged(&key, "apisecret", user.get("apisecret"));
+    let used_before = proof.write(&mut batch, id);
     if apisecret.is_none() {
         batch.set_field(&key, "apisecret", &session.apisecret);
     }
-    if let Some(hash) = &upgraded {
+    if let Some(hash) = upgraded {
         set_password(&mut batch, id, hash);
         if stored.ignores_blanks() {
             batch.set_field(&key, TRIMMED, "1");
@@ -134,8 +124,10 @@ async fn open_session(
     if user.get("seen_time").is_none() {
         batch.set_field(&key, "seen_time", now.to_string());
     }
-    session_store::write_new(&mut batch, now, &session, &Opening { device, newest });
-    Ok(Decision::commit(batch, session))
+    let opened = Opening { device, newest, method: proof.method() };
+    session_store::write_new(&mut batch, now, &session, &opened);
+    let decided = Decision::commit(batch, LogIn::Done(session));
+    Ok(decided.if_rejected_by(used_before, Err(Refusal::PasskeyRefused.into())))
 }
 
 /// Logs a user out: ends this session. Rounds: 1.
@@ -239,7 +231,8 @@ pub(crate) async fn end_all_sessions(
         all.end(&mut batch, None);
         batch.set_field(&key, "apisecret", &session.apisecret);
         if let Some(device) = device {
-            session_store::write_new(&mut batch, *now, session, &Opening { device, newest: all.newest });
+            let opened = Opening { device, newest: all.newest, method: LoginMethod::Password };
+            session_store::write_new(&mut batch, *now, session, &opened);
         }
         let decided = Decision::commit(batch, true);
         Ok(demanded.into_iter().fold(decided, |decided, check| decided.if_rejected_by(check, Ok(false))))

@@ -8,7 +8,8 @@ use crate::accounts::applications::{self, NameHolders};
 use crate::accounts::confirmation::UNCONFIRMED;
 use crate::accounts::invitations::Invitation;
 use crate::accounts::names;
-use crate::accounts::session_store::{self, Device, Opening};
+use crate::accounts::origins::{self, Origin};
+use crate::accounts::session_store::{self, Device, LoginMethod, Opening};
 use crate::accounts::sessions::Session;
 use crate::accounts::signup_limits::{SignupLimits, SignupLimitsRead};
 use crate::accounts::visit::Visit;
@@ -223,7 +224,8 @@ impl<'a> Gate<'a> {
         if let Some(text) = self.application(site) {
             applications::write_application(batch, now, (id, self.applicant.username()), text);
         } else if let Some((_, device)) = self.applicant.visitor() {
-            session_store::write_new(batch, now, session, &Opening { device, newest: None });
+            let opened = Opening { device, newest: None, method: LoginMethod::Password };
+            session_store::write_new(batch, now, session, &opened);
             signed_up.session = Some(session.clone());
         }
         Ok(signed_up)
@@ -278,6 +280,10 @@ async fn insert_account(
     applicant: Applicant<'_>,
     password_hash: Option<&str>,
 ) -> Result<SignedUp, Error> {
+    let origin = match applicant {
+        Applicant::Operator(_) => None,
+        Applicant::Visitor(_, device) => Origin::of(site, device.address).await?,
+    };
     site.act(keys::USERS_COUNT, || async {
         let gate = Gate::read(site, now, applicant).await?;
         gate.admit(site)?;
@@ -294,6 +300,7 @@ async fn insert_account(
         let unused = batch.key_absent(keys::user(id));
         let new = NewAccount { session: &session, password_hash };
         let signed_up = gate.write(site, now, &mut batch, &new)?;
+        origins::write(origin.as_ref(), &mut batch, now, id);
         let drawn_unused = (id != FIRST_USER).then_some(unused);
         Ok(Decision::commit(batch, signed_up).draws_unused(drawn_unused, keys::USERS_COUNT, id))
     })

@@ -3,9 +3,10 @@
 use crate::accounts::confirmation::UNCONFIRMED;
 use crate::accounts::inbox::feed::FEED;
 use crate::accounts::invitations::{INVITED_BY, tree};
+use crate::accounts::newness::ESTABLISHED;
 use crate::accounts::recent_votes::RecentVotes;
+use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
-use crate::action::Decision;
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
@@ -85,6 +86,8 @@ pub struct User {
     pub gravatar: bool,
     /// Why readers do not see the text of the profile, if they do not.
     pub withheld: Option<Withheld>,
+    /// Whether the account is known to be no longer new; see `newness.rs`.
+    pub is_established: bool,
     /// What moderators have forbidden the user.
     pub restrictions: Restrictions,
     /// What the user has chosen on the settings page.
@@ -100,6 +103,11 @@ pub struct User {
     /// The votes that a viewer may still take back. They are stored apart from the user, and
     /// empty unless the user is the viewer of a page.
     pub recent_votes: RecentVotes,
+    /// The kinds of second factors that the account has.
+    pub second_factors: SecondFactors,
+    /// Whether the user has a role that needs a second factor on this site, and has none. The
+    /// role then does not count. Only for the viewer of a page.
+    pub role_suspended: bool,
     /// The session of Lamer News or of an earlier version.
     pub(crate) earlier_session: EarlierSession,
 }
@@ -137,6 +145,8 @@ pub struct Flags {
     pub new_windows: bool,
 }
 
+/// The letter of [`Flags::admin`].
+pub(crate) const ADMINISTRATOR_FLAG: char = 'a';
 /// The letter of [`Flags::moderator`].
 pub(crate) const MODERATOR_FLAG: char = 'm';
 
@@ -155,7 +165,7 @@ impl Flags {
     /// The letters as stored.
     pub(crate) fn parse(text: &str) -> Self {
         Self {
-            admin: text.contains('a'),
+            admin: text.contains(ADMINISTRATOR_FLAG),
             karma_source: text.contains('k'),
             moderator: text.contains(MODERATOR_FLAG),
             new_windows: text.contains('n'),
@@ -257,6 +267,7 @@ impl User {
             tweet_news: fields.text("tweet_news") != Some("0"),
             gravatar: fields.text("gravatar") != Some("0"),
             withheld: fields.read(WITHHELD),
+            is_established: fields.text(ESTABLISHED) == Some("1"),
             restrictions: Restrictions::read(|field| fields.read(field)),
             preferences: Preferences::read(|field| fields.text(field)),
             seen_time: fields.read("seen_time").map(Timestamp),
@@ -264,6 +275,8 @@ impl User {
             unconfirmed: fields.text(UNCONFIRMED).is_some(),
             voter: fields.read("voter"),
             recent_votes: RecentVotes::default(),
+            second_factors: SecondFactors::read(fields.text(TWO_FACTOR)),
+            role_suspended: false,
             earlier_session: EarlierSession::of(fields.text("auth")),
         })
     }
@@ -509,32 +522,4 @@ impl PeopleRead {
         };
         People(self.0.into_iter().map(|(id, handle)| (id, answers.take_tracked(handle).map(names))).collect())
     }
-}
-
-/// Makes a user an administrator, or no longer one, for the operator.
-///
-/// # Errors
-/// [`Refusal::NoSuchUser`], or the store's.
-pub async fn set_admin(site: &Site, id: UserId, admin: bool) -> Result<(), Error> {
-    use tidings_keyspace::Batch;
-    let key = keys::user(id);
-    site.act(&key, || async {
-        let mut query = Query::new();
-        let fields = query.hash_fields(&key, ["username", DEACTIVATED, "flags"]);
-        let mut answers = site.store.query(query).await?;
-        let [Some(_), None, flags] = fields::each(answers.take(fields)) else {
-            return Err(Refusal::NoSuchUser.into());
-        };
-        let old = flags.clone().unwrap_or_default();
-        let new = match (admin, old.contains('a')) {
-            (true, false) => format!("a{old}"),
-            (false, true) => old.replace('a', ""),
-            _ => return Ok(Decision::Done(())),
-        };
-        let mut batch = Batch::new();
-        batch.field_unchanged(&key, "flags", flags);
-        batch.set_field(&key, "flags", new);
-        Ok(Decision::commit(batch, ()))
-    })
-    .await
 }

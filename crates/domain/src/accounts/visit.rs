@@ -181,9 +181,11 @@ impl Visit {
         }
     }
 
-    /// The user of the session is known. The session may have ended with the user's secret.
+    /// The user of the session is known. The session may have ended with the user's secret, and
+    /// it counts for nothing while the user is banned.
     fn meet(&mut self, user: Arc<User>) {
-        if self.session.as_ref().is_some_and(|session| session.is_of(&user)) {
+        let is_open = self.session.as_ref().is_some_and(|session| session.is_of(&user));
+        if is_open && user.ban(self.now).is_none() {
             self.stage = Stage::Viewer(user);
         } else {
             (self.stage, self.session) = (Stage::Anonymous, None);
@@ -293,7 +295,7 @@ impl Visit {
                 let user = answers.take_tracked(hash).collect_into(&mut reads);
                 let user = User::from_hash(&user).map(|mut user| {
                     user.recent_votes = RecentVotes::from_hash(user.id, &votes);
-                    Arc::new(user)
+                    Arc::new(user.into_viewer(&self.site.rules))
                 });
                 match Tracked::new(user, reads).transpose() {
                     Some(user) => {

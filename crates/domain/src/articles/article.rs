@@ -10,11 +10,13 @@ use crate::fields::{self, StoredFields};
 use crate::keys;
 use crate::news::item::News;
 use crate::site::Site;
-use crate::values::clock::{DecimalSeconds, Timestamp};
+use crate::values::clock::{DecimalSeconds, NotSeconds, Timestamp};
 use crate::values::ids::{NewsId, UserId};
 use crate::values::text::printable;
 use crate::values::topic::{Topic, Topics};
 use crate::values::urls::NewsUrl;
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 use tidings_keyspace::{Answers, Batch, Expiry, Handle, Hash, Query};
 
@@ -137,6 +139,23 @@ pub(crate) struct Placed {
     score: f64,
 }
 
+/// As text, which is read back exactly.
+impl fmt::Display for Placed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {}", self.time, self.score)
+    }
+}
+
+impl FromStr for Placed {
+    type Err = NotSeconds;
+
+    fn from_str(stored: &str) -> Result<Self, NotSeconds> {
+        let (time, score) = stored.split_once(' ').ok_or(NotSeconds)?;
+        let number = |text: &str| text.parse().map_err(|_| NotSeconds);
+        Ok(Self { time: number(time)?, score: number(score)? })
+    }
+}
+
 impl Placed {
     /// Adds the article to a topic, and to the lists of the topic that are stored.
     fn enter(self, batch: &mut Batch, name: &str, topic: &Topic) {
@@ -235,13 +254,44 @@ impl ArticleChange {
             return;
         }
         let name = keys::article(self.id);
-        for topic in topics {
-            Placed::leave(batch, &name, topic);
-        }
-        batch.delete(&name);
+        leave_lists(batch, &name, topics);
+        batch.delete(name);
         batch.delete(keys::voted(self.id));
-        batch.sorted_remove(keys::ARTICLES_BY_TIME, &name);
-        batch.sorted_remove(keys::ARTICLES_BY_SCORE, name);
+    }
+
+    /// Takes the article out of all lists with its news item. The article and its votes stay,
+    /// and [`reinstate`] puts it back where this says it was.
+    pub(crate) fn withdraw(&self, batch: &mut Batch, topics: &Topics) -> Option<Placed> {
+        self.guard(batch);
+        let placed = self.placed?;
+        let name = keys::article(self.id);
+        leave_lists(batch, &name, topics);
+        for topic in topics {
+            batch.add_member(keys::withheld_group(topic), &name);
+        }
+        Some(placed)
+    }
+}
+
+/// Removes an article from all lists.
+fn leave_lists(batch: &mut Batch, name: &str, topics: &Topics) {
+    for topic in topics {
+        Placed::leave(batch, name, topic);
+    }
+    batch.sorted_remove(keys::ARTICLES_BY_TIME, name);
+    batch.sorted_remove(keys::ARTICLES_BY_SCORE, name);
+}
+
+/// Puts an article that was withdrawn back into the lists.
+pub(crate) fn reinstate(batch: &mut Batch, id: NewsId, placed: Placed, topics: &Topics) {
+    let name = keys::article(id);
+    batch.key_present(&name);
+    batch.sorted_member_absent(keys::ARTICLES_BY_SCORE, &name);
+    batch.sorted_add(keys::ARTICLES_BY_TIME, &name, placed.time);
+    batch.sorted_add(keys::ARTICLES_BY_SCORE, &name, placed.score);
+    for topic in topics {
+        batch.remove_member(keys::withheld_group(topic), &name);
+        placed.enter(batch, &name, topic);
     }
 }
 

@@ -17,7 +17,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
 use crate::values::limits::ARTICLE_CHECK_CHUNK;
 use crate::values::topic::Topic;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tidings_keyspace::{Batch, Expiry, Handle, Hash, Order, Query};
 
 /// No bound: more than any list has members.
@@ -119,7 +119,7 @@ async fn read_states(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Vec<
     let mut reads = Vec::with_capacity(hashes.len());
     for hash in hashes {
         let hash = answers.take(hash);
-        let Some(news) = News::from_hash(&hash).filter(|news| !news.deleted) else {
+        let Some(news) = News::from_hash(&hash).filter(|news| !news.is_gone()) else {
             continue;
         };
         let name = keys::article(news.id);
@@ -214,7 +214,7 @@ impl State {
         let expected = self.expected(site);
         let (news_key, name) = (keys::news(self.news.id), keys::article(self.news.id));
         let mut batch = Batch::new();
-        batch.field_absent(&news_key, "del");
+        self.news.check_listed(&mut batch);
         let demanded = [
             (&news_key, "title", self.stored_title.as_ref()),
             (&news_key, "url", Some(&self.news.url)),
@@ -279,14 +279,14 @@ async fn repair_article(site: &Site, now: Timestamp, state: State) -> Result<boo
     .await
 }
 
-/// Finds articles whose news are deleted, and names of articles that do not exist, and with
+/// Finds articles whose news are deleted or withheld, and names of articles that do not exist, and with
 /// `repair` removes them. A whole article that has no news item is another program's, and
 /// stays.
 ///
 /// # Errors
 /// When the store fails.
 pub async fn check_orphans(site: &Site, repair: bool) -> Result<CheckReport, Error> {
-    let mut orphans: BTreeSet<String> = BTreeSet::new();
+    let mut orphans: BTreeMap<String, Owner> = BTreeMap::new();
     for list in [keys::ARTICLES_BY_TIME, keys::ARTICLES_BY_SCORE] {
         let mut start = 0;
         loop {
@@ -299,15 +299,16 @@ pub async fn check_orphans(site: &Site, repair: bool) -> Result<CheckReport, Err
             start += ARTICLE_CHECK_CHUNK;
             let names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
             let found = find_owners(site, &names).await?;
-            let gone = names.into_iter().zip(found).filter(|(_, owner)| *owner == Owner::Nobody);
-            orphans.extend(gone.map(|(name, _)| name));
+            let gone = [Owner::Nobody, Owner::Withheld];
+            orphans.extend(names.into_iter().zip(found).filter(|(_, owner)| gone.contains(owner)));
         }
     }
     let mut found = CheckReport::default();
-    for name in orphans {
+    for (name, owner) in orphans {
         if repair {
             let mut batch = Batch::new();
-            if let Some(id) = keys::news_of_article(&name) {
+            // What is withheld comes back with its votes.
+            if let Some(id) = keys::news_of_article(&name).filter(|_| owner == Owner::Nobody) {
                 batch.delete(keys::article(id));
                 batch.delete(keys::voted(id));
             }
@@ -325,6 +326,8 @@ pub async fn check_orphans(site: &Site, repair: bool) -> Result<CheckReport, Err
 enum Owner {
     /// A news item that is not deleted.
     News(Box<News>),
+    /// A news item that is in no list, because moderators or a rule withhold it.
+    Withheld,
     /// Another program, which has posted it without a news item.
     OtherProgram,
     /// Nothing: its news item is deleted, or it does not exist.
@@ -347,6 +350,7 @@ async fn find_owners(site: &Site, names: &[String]) -> Result<Vec<Owner>, Error>
         let (news, article) = (answers.take(news), answers.take(article));
         match News::from_hash(&news) {
             Some(news) if news.deleted => Owner::Nobody,
+            Some(news) if news.is_unlisted() => Owner::Withheld,
             Some(news) => Owner::News(Box::new(news)),
             None if news.is_empty() && Article::from_hash(id, &article).is_some() => Owner::OtherProgram,
             None => Owner::Nobody,
@@ -397,7 +401,7 @@ async fn strangers_in(site: &Site, topic: &Topic) -> Result<Vec<String>, Error> 
             let belongs = match owner {
                 Owner::News(news) => news.topics.contains(topic),
                 Owner::OtherProgram => true,
-                Owner::Nobody => false,
+                Owner::Withheld | Owner::Nobody => false,
             };
             if !belongs {
                 strangers.push(name.clone());

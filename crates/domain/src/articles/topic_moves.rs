@@ -12,6 +12,7 @@ use crate::fields;
 use crate::keys;
 use crate::news::item::News;
 use crate::site::Site;
+use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
 use crate::values::limits::TOPIC_MOVE_CHUNK;
 use crate::values::topic::Topic;
@@ -31,19 +32,19 @@ pub enum Move {
 /// each hundred articles.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`], [`Refusal::SameTopic`],
+/// [`Refusal::AdministratorsOnly`], [`Refusal::Silenced`], [`Refusal::SameTopic`],
 /// [`Refusal::NoSuchTopic`], [`Refusal::TopicExists`],
 /// [`Refusal::TopicMoving`], or the store's.
 pub async fn move_topic(
     site: &Site,
+    now: Timestamp,
     viewer: &User,
     kind: Move,
     from: &Topic,
     to: &Topic,
 ) -> Result<u64, Error> {
-    if !viewer.flags.admin {
-        return Err(Refusal::AdministratorsOnly.into());
-    }
+    viewer.require_admin()?;
+    viewer.demand_may_post(now)?;
     if from == to {
         return Err(Refusal::SameTopic.into());
     }
@@ -52,12 +53,17 @@ pub async fn move_topic(
     loop {
         let mut query = Query::new();
         let members = query.members(keys::group(from));
+        let withheld = query.members(keys::withheld_group(from));
         let moving = query.hash_fields(keys::TOPIC_MOVES, [from.as_str()]);
         let mut answers = site.store.query(query).await?;
         let members = answers.take(members);
+        let withheld = answers.take(withheld);
         if answers.take(moving) != [Some(to.to_string())] {
             // It is finished, by us or by another request for the same move.
             return Ok(moved);
+        }
+        for names in withheld.chunks(TOPIC_MOVE_CHUNK) {
+            move_withheld(site, from, to, names).await?;
         }
         if members.is_empty() {
             finish(site, from, to).await?;
@@ -166,6 +172,39 @@ async fn move_articles(site: &Site, from: &Topic, to: &Topic, names: &[String]) 
     .await
 }
 
+/// Gives the new topic to some stories that are withheld, in one batch. They count as articles of
+/// no topic.
+async fn move_withheld(site: &Site, from: &Topic, to: &Topic, names: &[String]) -> Result<(), Error> {
+    site.act(keys::TOPIC_MOVES, || async {
+        let mut query = Query::new();
+        let mut read = |name: &String| {
+            let id = keys::news_of_article(name)?;
+            let inside = query.has_member(keys::withheld_group(from), name);
+            Some((name.clone(), id, query.hash(keys::news(id)), inside))
+        };
+        let reads: Vec<_> = names.iter().filter_map(&mut read).collect();
+        let mut answers = site.store.query(query).await?;
+        let mut batch = Batch::new();
+        batch.field_equals(keys::TOPIC_MOVES, from.as_str(), to.as_str());
+        for (name, id, hash, inside) in reads {
+            let (hash, inside) = (answers.take(hash), answers.take(inside));
+            if !inside {
+                continue;
+            }
+            batch.remove_member(keys::withheld_group(from), &name);
+            if let Some(news) = News::from_hash(&hash).filter(|news| news.topics.contains(from)) {
+                replace(&mut batch, id, &news, from, to);
+                batch.add_member(keys::withheld_group(to), name);
+            }
+        }
+        if batch.writes().is_empty() {
+            return Ok(Decision::Done(()));
+        }
+        Ok(Decision::commit(batch, ()))
+    })
+    .await
+}
+
 /// Replaces the topic in the item's own list of topics, unless the list has changed.
 fn replace(batch: &mut Batch, id: NewsId, news: &News, from: &Topic, to: &Topic) {
     let key = keys::news(id);
@@ -183,6 +222,7 @@ async fn finish(site: &Site, from: &Topic, to: &Topic) -> Result<(), Error> {
     let mut batch = Batch::new();
     batch.field_equals(keys::TOPIC_MOVES, from.as_str(), to.as_str());
     batch.key_absent(keys::group(from));
+    batch.key_absent(keys::withheld_group(from));
     if let [Some(sentence), None] = fields::each(answers.take(sentences)) {
         batch.set_field(keys::TOPIC_SENTENCES, to.as_str(), sentence);
     }

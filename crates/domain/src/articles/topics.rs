@@ -10,6 +10,7 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::site::Site;
+use crate::values::clock::Timestamp;
 use crate::values::limits::{
     MAX_LISTED_TOPICS, MAX_TOPIC_SENTENCE, MAX_TOPIC_SENTENCES, MAX_TOPICS, OFFERED_COMBINATIONS,
 };
@@ -90,17 +91,17 @@ pub(super) async fn existing(visit: &mut Visit, topics: &[Topic]) -> Result<Vec<
 /// Sets the sentence that describes a topic, or removes it, for an administrator. Rounds: 2.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchTopic`],
+/// [`Refusal::AdministratorsOnly`], [`Refusal::Silenced`], [`Refusal::NoSuchTopic`],
 /// [`Refusal::TooManyTopicSentences`], or the store's.
 pub async fn describe(
     site: &Site,
+    now: Timestamp,
     viewer: &User,
     topic: &Topic,
     sentence: Option<&TopicSentence>,
 ) -> Result<(), Error> {
-    if !viewer.flags.admin {
-        return Err(Refusal::AdministratorsOnly.into());
-    }
+    viewer.require_admin()?;
+    viewer.demand_may_post(now)?;
     let mut query = Query::new();
     let known = query.scores(keys::TOPICS, [topic.as_str()]);
     let sentences = query.hash(keys::TOPIC_SENTENCES);
@@ -183,17 +184,23 @@ impl TopicsRead {
         Self(query.scores(keys::TOPICS, topics.iter().map(Topic::as_str)))
     }
 
+    /// Those of the topics that exist.
+    pub(crate) fn existing(self, answers: &mut tidings_keyspace::Answers, topics: &Topics) -> Vec<Topic> {
+        let known = topics.iter().zip(answers.take(self.0)).filter(|(_, articles)| articles.is_some());
+        known.map(|(topic, _)| topic.clone()).collect()
+    }
+
     /// Refuses new topics if the user may not create any, and adds checks that the others
     /// still exist when the batch is applied.
     ///
     /// # Errors
-    /// [`Refusal::NewTopicNeedsKarma`].
+    /// [`Refusal::NewTopicNeedsKarma`], [`Refusal::NewTopicByNew`].
     pub(crate) fn demand(
         self,
         answers: &mut tidings_keyspace::Answers,
         topics: &Topics,
         site: &Site,
-        user: &User,
+        (user, is_new): (&User, bool),
         batch: &mut Batch,
     ) -> Result<(), Refusal> {
         let needed = site.rules.karma.new_topic_minimum;
@@ -202,6 +209,8 @@ impl TopicsRead {
                 batch.sorted_member_present(keys::TOPICS, topic.as_str());
             } else if user.karma < needed && !user.flags.admin {
                 return Err(Refusal::NewTopicNeedsKarma { topic: topic.to_string(), needed });
+            } else if is_new {
+                return Err(Refusal::NewTopicByNew { topic: topic.to_string() });
             }
         }
         Ok(())

@@ -4,14 +4,19 @@
 //! JSON by id. So a thread is one read.
 
 use crate::accounts::actor::Actor;
+use crate::accounts::origins::{self, Origin};
 use crate::accounts::reader::{Perspective, Sight, Written};
 use crate::accounts::users::User;
+use crate::accounts::{admission, newness};
 use crate::action::Decision;
+use crate::comments::held;
 use crate::comments::notify::{self, Announcement, Audience, Reannouncement, Retraction, SubscribersRead};
+use crate::comments::withdrawal;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::news::item::{Direction, LOCKED, News};
+use crate::post_rules::CheckedPost;
 use crate::review;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
@@ -184,7 +189,7 @@ impl Comment {
     }
 
     /// The comment as it is stored.
-    fn to_json(&self) -> String {
+    pub(super) fn to_json(&self) -> String {
         let mut stored = Map::new();
         let mut put = |name: &str, value: Value| stored.insert(name.to_owned(), value);
         put("body", self.body.as_str().into());
@@ -226,7 +231,8 @@ impl Comment {
             _ if self.deleted => Err(Refusal::CommentDeleted),
             Some(Withheld::Removed(_)) => Err(Refusal::CommentRemoved),
             Some(Withheld::Held(_)) => Err(Refusal::CommentHeld),
-            Some(Withheld::Flagged) | None => Ok(()),
+            // Comments are not merged.
+            Some(Withheld::Flagged | Withheld::Merged(_)) | None => Ok(()),
         }
     }
 
@@ -317,9 +323,10 @@ impl CommentRead {
 pub(crate) struct Stored {
     pub(crate) comment: Comment,
     pub(crate) json: String,
-    pub(crate) news_deleted: bool,
-    news_comments: u64,
-    news_author: UserId,
+    /// Why nothing can be done in its thread, if so.
+    pub(crate) news_gone: Option<Refusal>,
+    pub(super) news_comments: u64,
+    pub(super) news_author: UserId,
 }
 
 /// Pending reads of one comment and the state of its item.
@@ -345,7 +352,7 @@ impl StoredRead {
         Ok(Stored {
             comment,
             json,
-            news_deleted: item.deleted,
+            news_gone: item.refuse_if_gone().err(),
             news_comments: item.comments,
             news_author: item.user_id,
         })
@@ -362,12 +369,12 @@ pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<
 /// A batch that replaces a comment, unless it has changed since it was `read`.
 pub(crate) fn replacement(address: CommentAddress, read: &str, comment: &Comment) -> Batch {
     let mut batch = Batch::new();
-    replace(&mut batch, address, read, comment);
+    write_change(&mut batch, address, read, comment);
     batch
 }
 
-/// Adds to a batch that a comment is replaced, unless it has changed since it was `read`.
-pub(crate) fn replace(batch: &mut Batch, address: CommentAddress, read: &str, comment: &Comment) {
+/// Adds a changed comment to a batch, which fails if it has changed since it was `read`.
+pub(crate) fn write_change(batch: &mut Batch, address: CommentAddress, read: &str, comment: &Comment) {
     let (thread, field) = (keys::thread(address.news), address.comment.to_string());
     batch.field_equals(&thread, &field, read);
     batch.set_field(thread, field, comment.to_json());
@@ -384,10 +391,10 @@ pub(crate) fn write_new(batch: &mut Batch, news: NewsId, comment: &Comment) {
 /// concerns. Rounds: 4, 3 more if it mentions anybody, and 2 more if an inbox is full.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NoSuchParent`],
-/// [`Refusal::CommentDeleted`] for a deleted parent, [`Refusal::BlockedBy`],
+/// [`Refusal::Silenced`], [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`],
+/// [`Refusal::NoSuchParent`], [`Refusal::CommentDeleted`] for a deleted parent, [`Refusal::BlockedBy`],
 /// [`Refusal::ThreadFull`], the refusals of a story or parent that is removed or held,
-/// [`Refusal::TooManyRequests`], or the store's.
+/// [`Refusal::TooManyRequests`], [`Refusal::RefusedByRule`], or the store's.
 pub async fn post_comment(
     site: &Site,
     now: Timestamp,
@@ -395,11 +402,15 @@ pub async fn post_comment(
     news: NewsId,
     parent: Option<CommentId>,
     body: &Body,
-) -> Result<CommentAddress, Error> {
+) -> Result<Posted, Error> {
+    author.demand_may_post(now)?;
     let moment = Moment::from_timestamp(now);
     author.spend(site, moment, RatedAction::Comment).await?;
+    newness::refuse_many_links(site, now, author.user, body.as_str()).await?;
+    let waits = admission::admit(site, now, author.user, checked(body)).await?;
     let thread = keys::thread(news);
-    let audience = refuse_or_find_audience(site, news, parent).await?;
+    let origin = Origin::of(site, author.address).await?;
+    let audience = find_audience(site, news, parent).await?;
     let replied_to = audience.replied_to();
     let id = site.store.next_id_in(&thread, NEXT_ID).await?;
     let id =
@@ -408,9 +419,17 @@ pub async fn post_comment(
     if id.0 > limits::MAX_COMMENTS_PER_THREAD {
         return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
     }
-    let comment = Comment::new(id, author.id, parent, body, now);
+    let mut comment = Comment::new(id, author.id, parent, body, now);
+    comment.withheld = waits.map(Withheld::Held);
     let address = CommentAddress { news, comment: id };
     let posted = site.act(&thread, || async {
+        if comment.withheld.is_some() {
+            let mut batch = Batch::new();
+            let unused = batch.field_absent(&thread, id.to_string());
+            held::write(&mut batch, address, &comment);
+            origins::write(origin.as_ref(), &mut batch, now, author.id);
+            return Ok(Decision::commit(batch, None).if_rejected_by(unused, Err(Error::Busy)));
+        }
         let announcement = Announcement::read(site, moment, (address, &comment), &audience).await?;
         if replied_to.is_some_and(|user| announcement.is_blocked_by(user)) {
             return Err(Refusal::BlockedBy.into());
@@ -423,23 +442,40 @@ pub async fn post_comment(
         batch.increment_field(keys::news(news), "comments", 1);
         announcement.write(&mut batch);
         write_new(&mut batch, news, &comment);
+        origins::write(origin.as_ref(), &mut batch, now, author.id);
         if let Some(user) = replied_to {
             // If this fails, the next attempt refuses.
             batch.field_absent(keys::user_blocks(user), author.id.to_string());
         }
-        Ok(Decision::commit(batch, announcement)
+        Ok(Decision::commit(batch, Some(announcement))
             .if_rejected_by(news_there, Err(Refusal::NewsDeleted.into()))
             .if_rejected_by(news_not_deleted, Err(Refusal::NewsDeleted.into()))
             .if_rejected_by(not_locked, Err(Error::Busy))
             .if_rejected_by(unused, Err(Error::Busy)))
     });
-    posted.await?.begin(site);
+    if let Some(announcement) = posted.await? {
+        announcement.begin(site);
+    }
     site.marks.note_own(now, author.id, news);
-    Ok(address)
+    Ok(Posted { address, waits: comment.withheld.is_some() })
 }
 
-/// Refuses a comment where none is allowed. Returns whom it concerns.
-async fn refuse_or_find_audience(
+/// A comment that was posted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Posted {
+    /// Where it is.
+    pub address: CommentAddress,
+    /// Whether it waits for a moderator.
+    pub waits: bool,
+}
+
+/// What the rules for posts are matched with.
+fn checked(body: &Body) -> CheckedPost<'_> {
+    CheckedPost { texts: [body.as_str(), ""], url: None }
+}
+
+/// Whom a comment concerns. Refuses one where none is allowed.
+pub(super) async fn find_audience(
     site: &Site,
     news: NewsId,
     parent: Option<CommentId>,
@@ -473,8 +509,8 @@ async fn refuse_or_find_audience(
 /// which counts as a comment, so that nobody is told again and again.
 ///
 /// # Errors
-/// [`Refusal::NoSuchComment`], [`Refusal::NewsDeleted`], [`Refusal::TooManyRequests`], the
-/// refusals of [`Comment::may_edit`], or the store's.
+/// [`Refusal::Silenced`], [`Refusal::NoSuchComment`], [`Refusal::NewsDeleted`],
+/// [`Refusal::TooManyRequests`], the refusals of [`Comment::may_edit`], or the store's.
 pub async fn edit_comment(
     site: &Site,
     now: Timestamp,
@@ -482,18 +518,28 @@ pub async fn edit_comment(
     address: CommentAddress,
     body: &Body,
 ) -> Result<Comment, Error> {
+    viewer.demand_may_post(now)?;
     let has_spent = AtomicBool::new(false);
     site.act(&keys::thread(address.news), || async {
         let mut stored = read_stored(site, address).await?;
-        if stored.news_deleted {
-            return Err(Refusal::NewsDeleted.into());
+        if let Some(refusal) = stored.news_gone {
+            return Err(refusal.into());
         }
         stored.comment.may_edit(&viewer, now, site.rules.limits.comment_edit_seconds)?;
+        let is_held = matches!(stored.comment.withheld, Some(Withheld::Held(_)));
+        newness::refuse_many_links(site, now, viewer.user, body.as_str()).await?;
+        admission::admit_edit(site, now, viewer.user, (checked(body), is_held)).await?;
         let texts = [stored.comment.body.as_str(), body.as_str()];
         if notify::mentions_more(texts) && !has_spent.swap(true, Ordering::Relaxed) {
             viewer.spend(site, Moment::from_timestamp(now), RatedAction::Comment).await?;
         }
         let place = (address, stored.comment.user_id);
+        if is_held {
+            // Nobody was told of it yet.
+            body.as_str().clone_into(&mut stored.comment.body);
+            let batch = replacement(address, &stored.json, &stored.comment);
+            return Ok(Decision::commit(batch, stored.comment));
+        }
         let announced = Reannouncement::read(site, Moment::from_timestamp(now), place, texts).await?;
         body.as_str().clone_into(&mut stored.comment.body);
         let mut batch = replacement(address, &stored.json, &stored.comment);
@@ -524,6 +570,13 @@ pub async fn delete_comment(
         // What is removed or held is not counted.
         let is_counted = stored.news_comments > 0 && !stored.comment.is_gone();
         stored.comment.deleted = true;
+        if stored.comment.withheld.as_ref().is_some_and(Withheld::is_unlisted) {
+            // It is in no count and no inbox.
+            let mut batch = replacement(address, &stored.json, &stored.comment);
+            review::settle(&mut batch, &Thing::Comment(address));
+            withdrawal::forget(&mut batch, address);
+            return Ok(Decision::commit(batch, (stored.comment, None)));
+        }
         let (moment, deleted) = (Moment::from_timestamp(now), (address, &stored.comment));
         let retraction = Retraction::read(site, moment, deleted, stored.news_author).await?;
         let mut batch = replacement(address, &stored.json, &stored.comment);
@@ -533,6 +586,7 @@ pub async fn delete_comment(
         }
         retraction.write(&mut batch);
         review::settle(&mut batch, &Thing::Comment(address));
+        withdrawal::forget(&mut batch, address);
         Ok(Decision::commit(batch, (stored.comment, Some(retraction))))
     });
     let (comment, retraction) = deleted.await?;

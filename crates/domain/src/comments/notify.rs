@@ -195,6 +195,37 @@ impl Reannouncement {
     }
 }
 
+/// Who may have been told of a comment.
+pub(super) struct Concerned {
+    /// The possible entries in the inboxes of those who are told at once.
+    pub(super) entries: Vec<(UserId, EntryId)>,
+    /// Whether a job tells the subscribers.
+    pub(super) is_large: bool,
+}
+
+impl Concerned {
+    /// Reads it. Rounds: 1, and one more if the comment mentions anybody.
+    pub(super) async fn read(
+        site: &Site,
+        (address, comment): (CommentAddress, &Comment),
+        story_author: UserId,
+    ) -> Result<Self, Error> {
+        let mut query = Query::new();
+        let subscribers = SubscribersRead::ask(&mut query, address.news);
+        let parent = comment
+            .parent_id
+            .map(|parent| CommentRead::ask(&mut query, CommentAddress { comment: parent, ..address }));
+        let mut answers = site.store.query(query).await?;
+        let parent = parent.and_then(|parent| parent.take(&mut answers));
+        let authors = parent.map(|parent| parent.user_id).into_iter().chain([story_author]).collect();
+        let audience = Audience { authors, subscribers: subscribers.take(&mut answers) };
+        let mentioned = ids_by_name(site, &names_in(&comment.body)).await?;
+        let mentioned = mentioned.into_values().map(|user| (user, EntryId::Mention(address)));
+        let entries = audience.entries(address).chain(mentioned).collect();
+        Ok(Self { entries, is_large: audience.is_large() })
+    }
+}
+
 /// What the deletion of a comment takes away from inboxes.
 pub(super) struct Retraction {
     removal: Removal,
@@ -212,19 +243,9 @@ impl Retraction {
         (address, comment): (CommentAddress, &Comment),
         story_author: UserId,
     ) -> Result<Self, Error> {
-        let mut query = Query::new();
-        let subscribers = SubscribersRead::ask(&mut query, address.news);
-        let parent = comment
-            .parent_id
-            .map(|parent| CommentRead::ask(&mut query, CommentAddress { comment: parent, ..address }));
-        let mut answers = site.store.query(query).await?;
-        let parent = parent.and_then(|parent| parent.take(&mut answers));
-        let authors = parent.map(|parent| parent.user_id).into_iter().chain([story_author]).collect();
-        let audience = Audience { authors, subscribers: subscribers.take(&mut answers) };
-        let mentioned = ids_by_name(site, &names_in(&comment.body)).await?;
-        let mentioned = mentioned.into_values().map(|user| (user, EntryId::Mention(address)));
-        let removal = Removal::read(site, audience.entries(address).chain(mentioned)).await?;
-        Ok(Self { removal, address, author: comment.user_id, now, is_large: audience.is_large() })
+        let concerned = Concerned::read(site, (address, comment), story_author).await?;
+        let removal = Removal::read(site, concerned.entries).await?;
+        Ok(Self { removal, address, author: comment.user_id, now, is_large: concerned.is_large })
     }
 
     /// Adds it to the batch that deletes the comment.

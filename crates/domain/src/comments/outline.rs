@@ -10,6 +10,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentId, NewsId, UserId};
 use crate::values::limits::{THREAD_LEVELS, WHOLE_THREAD_BYTES};
 use crate::values::size;
+use crate::values::withheld::Withheld;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -49,6 +50,7 @@ pub struct ThreadPlace {
 impl ThreadPlace {
     fn new(depth: usize, comment: &Comment) -> Self {
         let text = if comment.deleted { "" } else { size::shown(&comment.body) };
+        let reason = comment.withheld.as_ref().and_then(Withheld::reason).unwrap_or_default();
         Self {
             id: comment.id,
             parent: comment.parent_id.filter(|_| depth > 0),
@@ -58,8 +60,8 @@ impl ThreadPlace {
             user_id: comment.user_id,
             score: comment.score(),
             ctime: comment.ctime,
-            page_bytes: size::marked_bytes(text),
-            json_bytes: size::json_bytes(text) + size::marked_bytes(text),
+            page_bytes: size::marked_bytes(text) + size::escaped_bytes(reason),
+            json_bytes: size::json_bytes(text) + size::marked_bytes(text) + size::json_bytes(reason),
         }
     }
 }
@@ -195,6 +197,37 @@ impl ThreadLines {
             Some(after) => self.position(after)? + 1,
         };
         Some(start..part_end(&self.places, start, bounds, |place| Some(place.json_bytes)))
+    }
+}
+
+impl ThreadLines {
+    /// How many comments, from the first one on, fit into what is left of the room of a page.
+    /// They take their part of it.
+    pub(super) fn fitting(&self, room: &mut PartBounds) -> usize {
+        let fits = |place: &&ThreadPlace| room.take(place.page_bytes);
+        self.places.iter().take_while(fits).count()
+    }
+
+    /// Leaves the room of a page that comments at some positions do not take.
+    pub fn leave_room(&self, shown: &[usize], room: &mut PartBounds) {
+        for place in shown.iter().filter_map(|position| self.places.get(*position)) {
+            if !room.take(place.page_bytes) {
+                room.comments = 0;
+            }
+        }
+    }
+}
+
+impl PartBounds {
+    /// Takes the room of a comment with a text of some bytes. Returns whether there was room.
+    const fn take(&mut self, text_bytes: usize) -> bool {
+        let bytes = text_bytes.saturating_add(self.comment_bytes);
+        if self.comments == 0 || bytes > self.bytes {
+            return false;
+        }
+        self.comments -= 1;
+        self.bytes -= bytes;
+        true
     }
 }
 

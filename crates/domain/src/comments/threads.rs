@@ -29,7 +29,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 crate::cache_kind! {
     /// Threads as all viewers see them.
-    struct Threads: NewsId => ThreadLines, "threads", 9 * MEBIBYTE, |_, lines| lines.size();
+    pub(super) struct Threads: NewsId => ThreadLines, "threads", 9 * MEBIBYTE, |_, lines| lines.size();
 }
 
 /// An item with its comments, as the viewer sees them.
@@ -308,7 +308,7 @@ async fn read_item(visit: &mut Visit, mut query: Query, news: ListedItem) -> Res
 }
 
 /// Waits until few enough large threads are being read, and has the query read elsewhere.
-async fn expect_large(query: &mut Query) -> Option<SemaphorePermit<'static>> {
+pub(super) async fn expect_large(query: &mut Query) -> Option<SemaphorePermit<'static>> {
     static PLACES: Semaphore = Semaphore::const_new(LARGE_THREADS_AT_ONCE);
     query.expect_large();
     // It is never closed.
@@ -316,7 +316,7 @@ async fn expect_large(query: &mut Query) -> Option<SemaphorePermit<'static>> {
 }
 
 /// Puts the comments of a thread in order, off the async threads if there is much of them.
-async fn arrange_elsewhere(id: NewsId, hash: Hash) -> Result<Arranged, Error> {
+pub(super) async fn arrange_elsewhere(id: NewsId, hash: Hash) -> Result<Arranged, Error> {
     let bytes: usize = hash.0.iter().map(|(_, json)| json.len()).sum();
     if bytes <= SMALL_THREAD_BYTES {
         return Ok(Arranged::of(id, hash));
@@ -326,7 +326,7 @@ async fn arrange_elsewhere(id: NewsId, hash: Hash) -> Result<Arranged, Error> {
 }
 
 /// Pending reads of the wanted comments, if the thread is cached without its comments.
-struct CommentsRead {
+pub(super) struct CommentsRead {
     positions: Vec<usize>,
     texts: Option<Handle<Vec<Option<String>>>>,
 }

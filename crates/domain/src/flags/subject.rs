@@ -68,6 +68,7 @@ impl Subject {
         match (self.withheld(), self) {
             (None | Some(Withheld::Flagged), _) => Ok(()),
             (Some(Withheld::Removed(_)), _) => Err(Refusal::RemovedAlready),
+            (Some(Withheld::Merged(into)), _) => Err(Refusal::NewsMerged(*into)),
             (Some(Withheld::Held(_)), Self::Story(_)) => Err(Refusal::NoSuchNews),
             (Some(Withheld::Held(_)), Self::Comment(..)) => Err(Refusal::NoSuchComment),
             (Some(Withheld::Held(_)), Self::Tweet(_)) => Err(Refusal::NoSuchTweet),
@@ -114,7 +115,7 @@ impl Subject {
             Self::Comment(address, stored) => {
                 let mut comment = stored.comment.clone();
                 comment.withheld = state.cloned();
-                return comment::replace(batch, *address, &stored.json, &comment);
+                return comment::write_change(batch, *address, &stored.json, &comment);
             }
             Self::Story(news) => (keys::news(news.id), "del"),
             Self::Tweet(tweet) => (keys::tweet(tweet.id), "del"),

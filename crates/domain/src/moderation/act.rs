@@ -3,15 +3,18 @@
 use super::effect::{Case, effect_of};
 use super::log::{self, Line, UNDONE_BY};
 use super::row::Row;
+use super::rules;
 use crate::accounts::inbox::Message;
+use crate::accounts::roles::Holder;
 use crate::accounts::users::{Role, User};
+use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::ModerationId;
+use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::{Action, Deed, Reason, Thing};
 use crate::values::text::InputError;
 use tidings_keyspace::Query;
@@ -66,7 +69,7 @@ pub async fn undo(
     moderator: &User,
     (id, reason, anonymous): (ModerationId, &Reason, bool),
 ) -> Result<ModerationId, Error> {
-    demand_moderator(moderator)?;
+    demand_moderator(moderator, now)?;
     let line = log::read_line(site, id).await?;
     if let Some(by) = line.undone_by {
         return Err(Refusal::UndoneAlready(by).into());
@@ -77,13 +80,23 @@ pub async fn undo(
     act(site, now, moderator, &request, Some(&line)).await
 }
 
-fn demand_moderator(viewer: &User) -> Result<(), Refusal> {
-    if viewer.role() >= Role::Moderator { Ok(()) } else { Err(Refusal::ModeratorsOnly) }
+/// Refuses who does not moderate, and moderators who are banned or silenced. A ban ends the
+/// session, but the request may have been under way.
+pub(super) fn demand_moderator(viewer: &User, now: Moment) -> Result<(), Refusal> {
+    viewer.require_moderator()?;
+    viewer.demand_may_log_in(now.timestamp())?;
+    viewer.demand_may_post(now.timestamp())
+}
+
+/// Refuses a viewer who does not moderate. Rounds: 2, none if the viewer is known.
+pub(super) async fn demand_moderator_of(visit: &mut Visit) -> Result<(), Error> {
+    let role = visit.know_viewer().await?.map_or(Role::Member, User::role);
+    if role >= Role::Moderator { Ok(()) } else { Err(Refusal::ModeratorsOnly.into()) }
 }
 
 /// The action that undoes the one of a line. What it takes, such as an earlier title, it finds
 /// in the line.
-const fn inverse(line: &Line) -> Option<Deed> {
+pub(super) fn inverse(line: &Line) -> Option<Deed> {
     match line.action {
         Action::Remove | Action::RemoveAll => Some(Deed::Restore),
         Action::Restore => Some(Deed::Remove),
@@ -97,15 +110,20 @@ const fn inverse(line: &Line) -> Option<Deed> {
         Action::Unsilence => Some(Deed::Silence(None)),
         Action::Ban => Some(Deed::Unban),
         Action::Unban => Some(Deed::Ban(None)),
-        Action::Keep | Action::Approve | Action::Reject => Some(Deed::Reopen),
+        Action::Keep | Action::Reject => Some(Deed::Reopen),
+        // What was approved is published as of then; removing it hides it again.
+        Action::Approve => Some(Deed::Remove),
         Action::Note => Some(Deed::Unnote),
         Action::Discount => Some(Deed::Recount),
         Action::Recount => Some(Deed::Discount(None)),
         Action::MakeModerator => Some(Deed::UnmakeModerator),
         Action::UnmakeModerator => Some(Deed::MakeModerator),
-        Action::Split | Action::Warn | Action::Rule | Action::Unrule | Action::Unnote | Action::Reopen => {
-            None
-        }
+        Action::Rule => Some(Deed::Unrule),
+        Action::Unrule => match line.thing {
+            Thing::Rule(id) => rules::added_again(id, line.before.as_deref()),
+            _ => None,
+        },
+        Action::Split | Action::Warn | Action::Unnote | Action::Reopen => None,
     }
 }
 
@@ -118,17 +136,20 @@ async fn act(
     request: &ModerationRequest,
     undoes: Option<&Line>,
 ) -> Result<ModerationId, Error> {
-    demand_moderator(moderator)?;
+    demand_moderator(moderator, now)?;
     let ModerationRequest { deed, thing, reason, anonymous, .. } = request;
     if reason.is_empty() && !deed.needs_no_reason() {
         return Err(InputError::Empty { field: "reason" }.into());
     }
     let acted = site.act(keys::MODERATION_COUNT, || async {
-        let id = next_id(site).await?;
+        let Start { id, moderator, holder } = read_start(site, moderator.id).await?;
+        demand_moderator(&moderator, now)?;
         let row = Row::read(site, request).await?;
-        let case = Case { site, now, moderator, id, deed, thing, reason, undoes, row: &row };
+        let case = Case { site, now, moderator: &moderator, id, deed, thing, reason, undoes, row: &row };
         let effect = effect_of(&case).await?;
         let mut batch = effect.batch;
+        // Of two administrators who take each other's role, one is too late.
+        holder.check(&mut batch);
         let ends = undoes.map(|line| line.id).or(effect.ends);
         let row_before = row.write(&mut batch, &case, ends).await?;
         if let Some(ended) = ends {
@@ -151,6 +172,7 @@ async fn act(
             undone_by: None,
             until: effect.until,
             count: effect.count,
+            in_progress: effect.in_progress,
             concerns: effect.concerns,
             before: effect.before,
             row: row_before,
@@ -171,11 +193,28 @@ async fn act(
     Ok(id)
 }
 
-/// The number of the next line. Rounds: 1.
-async fn next_id(site: &Site) -> Result<ModerationId, Error> {
+/// What each attempt reads first.
+struct Start {
+    /// The number of the next line.
+    id: ModerationId,
+    /// Who acts, as they are now.
+    moderator: User,
+    /// The same, for checks of the batch.
+    holder: Holder,
+}
+
+/// Reads the number of the next line, and who acts. Rounds: 1.
+async fn read_start(site: &Site, moderator: UserId) -> Result<Start, Error> {
     let mut query = Query::new();
     let count = query.string(keys::MODERATION_COUNT);
-    let count = site.store.query(query).await?.take(count);
+    let hash = query.hash(keys::user(moderator));
+    let mut answers = site.store.query(query).await?;
+    let count = answers.take(count);
     let last: u64 = fields::read_string(count.as_deref(), || keys::MODERATION_COUNT.to_owned()).unwrap_or(0);
-    Ok(ModerationId(last + 1))
+    let hash = answers.take(hash);
+    Ok(Start {
+        id: ModerationId(last + 1),
+        moderator: User::from_hash(&hash).ok_or(Refusal::SessionEnded)?,
+        holder: Holder::of(moderator, &hash),
+    })
 }

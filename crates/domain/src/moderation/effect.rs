@@ -1,9 +1,13 @@
 //! What an action does, before it is committed with its line in the log.
 
 use super::row::Row;
-use super::{applications, keep, people, threads};
-use crate::accounts::users::{Role, User};
+use super::{
+    appeals, applications, held, keep, merging, notes, people, posts, profiles, remove_all, rules, stories,
+    story_edits, threads,
+};
+use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
+use crate::jobs::Job;
 use crate::moderation::log::Line;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
@@ -13,6 +17,7 @@ use crate::values::restriction::RestrictionKind;
 use tidings_keyspace::{Batch, CheckId};
 
 /// An action that is about to be decided.
+#[derive(Clone, Copy)]
 pub(super) struct Case<'a> {
     pub(super) site: &'a Site,
     pub(super) now: Moment,
@@ -43,7 +48,7 @@ impl Case<'_> {
 
     /// Refuses everybody but administrators.
     pub(super) fn demand_administrator(&self) -> Result<(), Refusal> {
-        if self.moderator.role() == Role::Administrator { Ok(()) } else { Err(Refusal::AdministratorsOnly) }
+        self.moderator.require_admin()
     }
 
     /// That the kind of thing does not take the action.
@@ -72,15 +77,41 @@ pub(super) struct Effect {
     pub(super) until: Option<Timestamp>,
     /// How many posts it is about.
     pub(super) count: Option<u64>,
+    /// Whether a job does the rest of it: the line says so until the job deletes [`super::log::IN_PROGRESS`].
+    pub(super) in_progress: bool,
     /// What undoing it needs.
     pub(super) before: Option<String>,
     /// What is done afterwards.
     pub(super) then: Vec<Then>,
 }
 
+impl Effect {
+    /// Starts a job afterwards.
+    pub(super) fn starts(&mut self, job: Option<Job>, now: Moment) {
+        if let Some(job) = job {
+            self.then.push(Box::new(move |site| site.jobs.start_soon(job, now)));
+        }
+    }
+}
+
 /// Decides what an action does.
 pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
     match (case.deed, case.thing) {
+        (Deed::Remove, Thing::Comment(address)) => posts::remove_comment(case, *address).await,
+        (Deed::Restore, Thing::Comment(address)) => posts::restore_comment(case, *address).await,
+        (Deed::Remove, Thing::Tweet(id)) => posts::remove_tweet(case, *id).await,
+        (Deed::Restore, Thing::Tweet(id)) => posts::restore_tweet(case, *id).await,
+        (Deed::Remove, Thing::User(name)) => profiles::remove(case, name).await,
+        (Deed::Restore, Thing::User(name)) => profiles::restore(case, name).await,
+        (Deed::RemoveAll(days), Thing::User(name)) => remove_all::remove(case, name, *days).await,
+        (Deed::Remove, Thing::Story(id)) => stories::remove(case, *id).await,
+        (Deed::Restore, Thing::Story(id)) => stories::restore(case, *id).await,
+        (Deed::Edit { title, topics, url }, Thing::Story(id)) => {
+            let edit = (title.as_ref(), topics.as_ref(), url.as_ref());
+            story_edits::edit(case, *id, edit).await
+        }
+        (Deed::Merge(into), Thing::Story(id)) => merging::merge(case, *id, *into).await,
+        (Deed::Split, Thing::Story(id)) => merging::split(case, *id).await,
         (Deed::Lock, Thing::Story(id)) => threads::lock(case, *id).await,
         (Deed::Unlock, Thing::Story(id)) => threads::unlock(case, *id).await,
         (Deed::Silence(hours), Thing::User(name)) => {
@@ -90,14 +121,33 @@ pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
         (Deed::Hold(hours), Thing::User(name)) => {
             people::restrict(case, name, RestrictionKind::Hold, *hours).await
         }
+        (Deed::Ban(hours), Thing::User(name)) => {
+            people::restrict(case, name, RestrictionKind::Ban, *hours).await
+        }
+        (Deed::Unban, Thing::User(name)) => people::lift(case, name, RestrictionKind::Ban).await,
+        (Deed::Warn, Thing::User(name)) => people::warn(case, name).await,
+        (Deed::Note, Thing::User(name)) => notes::add(case, name).await,
+        (Deed::Unnote, Thing::User(name)) => notes::delete(case, name).await,
+        (Deed::Approve, Thing::Appeal(id)) => appeals::grant(case, *id).await,
+        (Deed::Reject, Thing::Appeal(id)) => appeals::reject(case, *id).await,
+        (Deed::Reopen, Thing::Appeal(id)) => appeals::reopen(case, *id).await,
         (Deed::MakeModerator, Thing::User(name)) => people::set_moderator(case, name, true).await,
         (Deed::UnmakeModerator, Thing::User(name)) => people::set_moderator(case, name, false).await,
         (Deed::Unhold, Thing::User(name)) => people::lift(case, name, RestrictionKind::Hold).await,
+        (Deed::Keep, _) => keep::keep(case).await,
+        (Deed::Reopen, _) if keep::is_undone(case) => keep::reopen(case).await,
+        (Deed::Approve, Thing::Story(id)) => held::approve_story(case, *id).await,
+        (Deed::Approve, Thing::Comment(address)) => held::approve_comment(case, *address).await,
+        (Deed::Approve, Thing::Tweet(id)) => held::approve_tweet(case, *id).await,
+        (Deed::Reject, Thing::Story(id)) => held::reject_story(case, *id).await,
+        (Deed::Reject, Thing::Comment(address)) => held::reject_comment(case, *address).await,
+        (Deed::Reject, Thing::Tweet(id)) => held::reject_tweet(case, *id).await,
+        (Deed::Reopen, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => held::reopen(case).await,
+        (Deed::Rule(pattern, effect), Thing::Rule(id)) => rules::add(case, *id, (pattern, *effect)).await,
+        (Deed::Unrule, Thing::Rule(id)) => rules::lift(case, *id).await,
         (Deed::Approve, Thing::Application(name)) => applications::approve(case, name).await,
         (Deed::Reject, Thing::Application(name)) => applications::reject(case, name).await,
         (Deed::Reopen, Thing::Application(name)) => applications::reopen(case, name).await,
-        (Deed::Keep, _) => keep::keep(case).await,
-        (Deed::Reopen, _) => keep::reopen(case).await,
         _ => Err(case.does_not_apply().into()),
     }
 }

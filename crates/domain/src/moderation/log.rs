@@ -21,6 +21,8 @@ const CHUNK: u64 = 200;
 pub(super) const UNDONE_BY: &str = "undone_by";
 /// The field with the number of posts that an action was about.
 pub(super) const COUNT: &str = "count";
+/// The field that says that a job is doing the rest of the action.
+pub(super) const IN_PROGRESS: &str = "in_progress";
 
 /// A line as it is stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +43,8 @@ pub(super) struct Line {
     pub(super) until: Option<Timestamp>,
     /// How many posts it was about, if it says so.
     pub(super) count: Option<u64>,
+    /// Whether a job is doing the rest of it.
+    pub(super) in_progress: bool,
     /// The person whom it concerns: who is moderated, or the author of what is.
     pub(super) concerns: Option<UserId>,
     /// What undoing it needs. Never shown.
@@ -65,6 +69,7 @@ impl Line {
             undone_by: fields.read(UNDONE_BY),
             until: fields.read("until").map(Timestamp),
             count: fields.read(COUNT),
+            in_progress: text(IN_PROGRESS).is_some(),
             concerns: fields.read("concerns"),
             before: text("before"),
             row: fields.read("row"),
@@ -96,6 +101,7 @@ impl Line {
             ("undoes", shown(self.undoes.map(|id| id.0))),
             ("until", shown(self.until.map(|until| until.0))),
             (COUNT, shown(self.count)),
+            (IN_PROGRESS, self.in_progress.then(|| "1".to_owned())),
             ("concerns", shown(self.concerns.map(|user| user.0))),
             ("before", self.before.clone()),
             ("row", self.row.map(|row| row.to_string())),
@@ -132,6 +138,8 @@ pub struct LogEntry {
     pub until: Option<Timestamp>,
     /// How many posts it was about, if it says so.
     pub count: Option<u64>,
+    /// Whether a job is still at it: the count grows.
+    pub in_progress: bool,
 }
 
 /// Who did it, as a viewer may know it.
@@ -267,8 +275,21 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees_names: bool) -> Result<V
             Thing::Story(id) => titles.get(&id).cloned(),
             _ => None,
         };
-        let Line { id, time, action, thing, reason, undoes, undone_by, until, count, .. } = line;
-        LogEntry { id, time, moderator, action, thing, title, reason, undoes, undone_by, until, count }
+        let Line { id, time, action, thing, reason, undoes, undone_by, until, count, in_progress, .. } = line;
+        LogEntry {
+            id,
+            time,
+            moderator,
+            action,
+            thing,
+            title,
+            reason,
+            undoes,
+            undone_by,
+            until,
+            count,
+            in_progress,
+        }
     };
     Ok(lines.into_iter().map(entry).collect())
 }

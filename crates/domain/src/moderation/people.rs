@@ -1,20 +1,22 @@
-//! What is done to a person: silence, posts that wait, roles.
+//! What is done to a person: silence, posts that wait, bans, warnings, roles.
 
+use super::bans;
 use super::effect::{Case, Effect};
 use crate::accounts::users::{MODERATOR_FLAG, User};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::day;
-use crate::values::moderation::Hours;
+use crate::values::moderation::{Hours, Reason};
 use crate::values::restriction::{Restriction, RestrictionKind};
 use tidings_keyspace::{Hash, Query};
 
 /// A person as stored.
-struct Person {
-    user: User,
-    hash: Hash,
+pub(super) struct Person {
+    pub(super) user: User,
+    pub(super) hash: Hash,
 }
 
 impl Person {
@@ -25,20 +27,26 @@ impl Person {
 }
 
 /// The person with a name, whom the moderator may moderate. Rounds: 2.
-async fn read_person(case: &Case<'_>, name: &str) -> Result<Person, Error> {
+pub(super) async fn read_person(case: &Case<'_>, name: &str) -> Result<Person, Error> {
+    let person = person_named(case.site, name).await?;
+    case.demand_power_over(&person.user)?;
+    Ok(person)
+}
+
+/// The person with a name. Rounds: 2.
+pub(super) async fn person_named(site: &Site, name: &str) -> Result<Person, Error> {
     let mut query = Query::new();
     let id = query.string(keys::username_to_id(name));
-    let id = case.site.store.query(query).await?.take(id);
+    let id = site.store.query(query).await?.take(id);
     let id = fields::read_string(id.as_deref(), || keys::username_to_id(name));
     let mut query = Query::new();
     let hash = query.hash(keys::user(id.ok_or(Refusal::NoSuchUser)?));
-    let hash = case.site.store.query(query).await?.take(hash);
+    let hash = site.store.query(query).await?.take(hash);
     let user = User::from_hash(&hash).ok_or(Refusal::NoSuchUser)?;
-    case.demand_power_over(&user)?;
     Ok(Person { user, hash })
 }
 
-/// Restricts a person. A restriction of the same kind is replaced.
+/// Restricts a person. A restriction of the same kind is replaced. A ban also ends the sessions.
 pub(super) async fn restrict(
     case: &Case<'_>,
     name: &str,
@@ -49,45 +57,86 @@ pub(super) async fn restrict(
     // The undo of a lift restores what was lifted.
     let earlier = case.undoes.and_then(|line| line.before.as_deref()?.parse::<Restriction>().ok());
     let now = case.now.timestamp();
-    let end = match (earlier, hours) {
-        (Some(earlier), _) => earlier.until,
-        (None, hours) => hours.map(|hours| Timestamp(now.0 + hours * 3_600)),
+    let restriction = match earlier {
+        Some(earlier) => Restriction { moderation: case.id, ..earlier },
+        None => Restriction {
+            until: hours.map(|hours| Timestamp(now.0 + hours * 3_600)),
+            moderation: case.id,
+            reason: case.reason.as_str().into(),
+        },
     };
-    let restriction = Restriction { until: end, moderation: case.id, reason: case.reason.as_str().into() };
-    let (key, before) = (keys::user(person.user.id), person.stored(kind).map(str::to_owned));
-    let mut effect = Effect { concerns: Some(person.user.id), until: end, ..Effect::default() };
-    effect.batch.field_unchanged(&key, kind.field(), before.as_deref());
-    effect.batch.set_field(key, kind.field(), restriction.to_string());
-    let lasts = end.map_or_else(
-        || "until a moderator lifts it".to_owned(),
-        |end| format!("until {}", day::to_the_minute(end)),
-    );
-    effect.message = match kind {
-        RestrictionKind::Silence => Some(format!(
-            "A moderator has silenced you {lasts}: you can read and vote, and nothing else. {}",
-            case.reason
-        )),
-        RestrictionKind::Hold => {
-            Some(format!("What you post waits for a moderator's approval, {lasts}. {}", case.reason))
-        }
-        RestrictionKind::Ban | RestrictionKind::Discount => None,
-    };
-    effect.before = before;
+    let mut effect = Effect { concerns: Some(person.user.id), until: restriction.until, ..Effect::default() };
+    effect.message = message_about(case.site, kind, &restriction);
+    effect.before = person.stored(kind).map(str::to_owned);
+    replace(case, &mut effect, &person, kind, Some(&restriction));
+    if kind == RestrictionKind::Ban {
+        bans::end_sessions(case.site, &mut effect.batch, person.user.id).await?;
+    }
     Ok(effect)
 }
 
-/// Lifts a restriction.
+/// What a person is told about a restriction.
+fn message_about(site: &Site, kind: RestrictionKind, restriction: &Restriction) -> Option<String> {
+    let lasts = restriction.until.map_or_else(
+        || "until a moderator lifts it".to_owned(),
+        |end| format!("until {}", day::to_the_minute(end)),
+    );
+    let (reason, line) = (&restriction.reason, restriction.moderation);
+    let what = match kind {
+        RestrictionKind::Silence => {
+            format!("A moderator has silenced you {lasts}: you can read and vote, and nothing else.")
+        }
+        RestrictionKind::Hold => format!("What you post waits for a moderator's approval, {lasts}."),
+        RestrictionKind::Ban => format!("A moderator has banned you {lasts}."),
+        RestrictionKind::Discount => return None,
+    };
+    Some(format!("{what} {reason}\n\nYou can appeal against this: {}/appeal/{line}", site.address))
+}
+
+/// Adds to an effect that a restriction is replaced, unless it has changed since it was read;
+/// `None` ends it.
+fn replace(
+    case: &Case<'_>,
+    effect: &mut Effect,
+    person: &Person,
+    kind: RestrictionKind,
+    restriction: Option<&Restriction>,
+) {
+    let key = keys::user(person.user.id);
+    effect.batch.field_unchanged(&key, "flags", person.hash.get("flags"));
+    effect.batch.field_unchanged(&key, kind.field(), person.stored(kind));
+    match restriction {
+        Some(restriction) => effect.batch.set_field(key, kind.field(), restriction.to_string()),
+        None => effect.batch.delete_field(key, kind.field()),
+    }
+    if kind == RestrictionKind::Ban {
+        bans::follow_with_votes(case, effect, person.user.id, restriction);
+    }
+}
+
+/// Lifts a restriction. If that undoes one which had replaced another, the other is back.
 pub(super) async fn lift(case: &Case<'_>, name: &str, kind: RestrictionKind) -> Result<Effect, Error> {
     let person = read_person(case, name).await?;
-    let in_force = person.user.restrictions.in_force(kind, case.now.timestamp());
+    let now = case.now.timestamp();
+    let in_force = person.user.restrictions.in_force(kind, now);
     let restriction = in_force.ok_or(Refusal::NothingToModerate("no such restriction is in force"))?;
-    let key = keys::user(person.user.id);
+    if case.undoes.is_some_and(|line| line.id != restriction.moderation) {
+        return Err(Refusal::Replaced(restriction.moderation).into());
+    }
+    let replaced = case.undoes.and_then(|line| line.before.as_deref()?.parse::<Restriction>().ok());
+    let replaced = replaced.filter(|replaced| replaced.is_in_force(now));
     let mut effect = Effect { concerns: Some(person.user.id), ..Effect::default() };
-    effect.batch.field_unchanged(&key, kind.field(), person.stored(kind));
-    effect.batch.delete_field(key, kind.field());
     effect.ends = Some(restriction.moderation);
     effect.before = person.stored(kind).map(str::to_owned);
+    replace(case, &mut effect, &person, kind, replaced.as_ref());
     Ok(effect)
+}
+
+/// Warns a person: a message in the inbox.
+pub(super) async fn warn(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
+    let person = read_person(case, name).await?;
+    let message = Some(format!("A moderator warns you: {}", case.reason));
+    Ok(Effect { concerns: Some(person.user.id), message, ..Effect::default() })
 }
 
 /// Makes a person a moderator, or no longer one.
@@ -105,6 +154,11 @@ pub(super) async fn set_moderator(case: &Case<'_>, name: &str, makes: bool) -> R
     effect.batch.field_unchanged(&key, "flags", person.hash.get("flags"));
     effect.batch.set_field(key, "flags", new);
     let now = if makes { "You are a moderator now." } else { "You are no longer a moderator." };
-    effect.message = Some(format!("{now} {}", case.reason));
+    effect.message = Some(told(now, case.reason));
     Ok(effect)
+}
+
+/// A sentence for a person, with the reason that a moderator gave.
+pub(super) fn told(what: &str, reason: &Reason) -> String {
+    if reason.is_empty() { what.to_owned() } else { format!("{what} {reason}") }
 }

@@ -10,14 +10,14 @@ use crate::values::ids::{ModerationId, NewsId, NotAnId, TweetId, UserId};
 use crate::values::mutes::{self, Token};
 use crate::values::ranking;
 use crate::values::rules::RankingRules;
-use crate::values::text::printable;
+use crate::values::text::{one_line, printable};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
-use tidings_keyspace::{Answers, Handle, Hash, Query};
+use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
 
 /// What the stored URL of a text item begins with.
 pub const TEXT_SCHEME: &str = "text://";
@@ -45,6 +45,10 @@ impl Link {
 
 /// The field of a story whose thread is locked, as `<moderation>:<reason>`.
 pub(crate) const LOCKED: &str = "locked";
+/// The field of a story that moderators have edited, as `<moderation>:<what>:<reason>`.
+pub(crate) const EDITED: &str = "edited";
+/// The field of a story with the numbers of those that were merged into it.
+pub(crate) const MERGED: &str = "merged";
 
 /// The lock of a thread: everybody reads, nobody writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +61,7 @@ pub struct Lock {
 
 impl fmt::Display for Lock {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.moderation, self.reason)
+        write!(formatter, "{}:{}", self.moderation, one_line(&self.reason))
     }
 }
 
@@ -67,6 +71,55 @@ impl FromStr for Lock {
     fn from_str(stored: &str) -> Result<Self, NotAnId> {
         let (moderation, reason) = stored.split_once(':').ok_or(NotAnId)?;
         Ok(Self { moderation: moderation.parse()?, reason: printable(reason.to_owned()).into() })
+    }
+}
+
+/// The note on a story that a moderator has edited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditNote {
+    /// The line of the log that says who edited it.
+    pub moderation: ModerationId,
+    /// What was changed, in words, such as "title and topics".
+    pub what: Box<str>,
+    /// Why.
+    pub reason: Box<str>,
+}
+
+impl fmt::Display for EditNote {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}:{}", self.moderation, self.what, one_line(&self.reason))
+    }
+}
+
+impl FromStr for EditNote {
+    type Err = NotAnId;
+
+    fn from_str(stored: &str) -> Result<Self, NotAnId> {
+        let mut parts = stored.splitn(3, ':');
+        let mut part = || parts.next().ok_or(NotAnId);
+        let moderation = part()?.parse()?;
+        let (what, reason) = (part()?, part()?);
+        let text = |text: &str| printable(text.to_owned()).into_boxed_str();
+        Ok(Self { moderation, what: text(what), reason: text(reason) })
+    }
+}
+
+/// The stories that were merged into one, the first one first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MergedStories(pub Vec<NewsId>);
+
+impl fmt::Display for MergedStories {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ids: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        formatter.write_str(&ids.join(" "))
+    }
+}
+
+impl FromStr for MergedStories {
+    type Err = NotAnId;
+
+    fn from_str(stored: &str) -> Result<Self, NotAnId> {
+        stored.split(' ').map(str::parse).collect::<Result<_, _>>().map(Self)
     }
 }
 
@@ -95,6 +148,10 @@ pub struct News {
     pub withheld: Option<Withheld>,
     /// The lock of its thread, if a moderator has locked it.
     pub locked: Option<Lock>,
+    /// What a moderator has edited, if one has.
+    pub edited: Option<EditNote>,
+    /// The stories that were merged into it.
+    pub merged: MergedStories,
     /// The tweet that announced it to the author's followers.
     pub tweet_id: Option<TweetId>,
     /// What it is about.
@@ -112,14 +169,14 @@ pub struct News {
 
 impl News {
     /// All fields of an item.
-    pub(crate) const FIELDS: [&str; 14] = [
-        "id", "title", "url", "user_id", "ctime", "up", "down", "comments", "del", WITHHELD, LOCKED,
-        "tweet_id", "topics", "rank",
+    pub(crate) const FIELDS: [&str; 16] = [
+        "id", "title", "url", "user_id", "ctime", "up", "down", "comments", "del", WITHHELD, LOCKED, EDITED,
+        MERGED, "tweet_id", "topics", "rank",
     ];
 
     /// Reads an item from its [`News::FIELDS`]; `None` when there is no news item.
     pub(crate) fn from_fields(fields: Vec<Option<String>>) -> Option<Self> {
-        let fields: [Option<String>; 14] = fields.try_into().ok()?;
+        let fields: [Option<String>; 16] = fields.try_into().ok()?;
         let [
             id,
             title,
@@ -132,6 +189,8 @@ impl News {
             del,
             withheld,
             locked,
+            edited,
+            merged,
             tweet_id,
             topics,
             rank,
@@ -150,6 +209,8 @@ impl News {
             deleted: del.is_some(),
             withheld: fields::read(withheld.as_deref(), key, WITHHELD),
             locked: fields::read(locked.as_deref(), key, LOCKED),
+            edited: fields::read(edited.as_deref(), key, EDITED),
+            merged: fields::read(merged.as_deref(), key, MERGED).unwrap_or_default(),
             tweet_id: fields::read(tweet_id.as_deref(), key, "tweet_id"),
             topics: topics.as_deref().map(Topics::from_stored).unwrap_or_default(),
             stored_topics: topics,
@@ -174,6 +235,8 @@ impl News {
             + self.url.len()
             + self.withheld.as_ref().map_or(0, Withheld::size)
             + self.locked.as_ref().map_or(0, |lock| lock.reason.len())
+            + self.edited.as_ref().map_or(0, |note| note.what.len() + note.reason.len())
+            + size_of_val(&*self.merged.0)
     }
 
     /// Whether it is in no list, because a moderator has removed it or it waits for approval.
@@ -198,8 +261,17 @@ impl News {
             _ if self.deleted => Err(Refusal::NewsDeleted),
             Some(Withheld::Removed(_)) => Err(Refusal::NewsRemoved),
             Some(Withheld::Held(_)) => Err(Refusal::NewsHeld),
+            Some(Withheld::Merged(into)) => Err(Refusal::NewsMerged(*into)),
             Some(Withheld::Flagged) | None => Ok(()),
         }
+    }
+
+    /// Makes a batch fail if the item, which is listed, has left the lists since it was read.
+    pub(crate) fn check_listed(&self, batch: &mut Batch) {
+        let key = keys::news(self.id);
+        batch.key_present(&key);
+        batch.field_absent(&key, "del");
+        batch.field_unchanged(key, WITHHELD, self.withheld.as_ref().map(ToString::to_string));
     }
 
     /// The tokens of its title, to be searched for muted words.
@@ -257,14 +329,14 @@ impl News {
         if self.deleted {
             return Err(Refusal::NewsDeleted);
         }
+        if let Some(Withheld::Removed(_) | Withheld::Merged(_)) = self.withheld {
+            self.refuse_if_gone()?;
+        }
         if viewer.flags.admin {
             return Ok(());
         }
         if viewer.id != self.user_id {
             return Err(Refusal::NotYourNews);
-        }
-        if let Some(Withheld::Removed(_)) = self.withheld {
-            return Err(Refusal::NewsRemoved);
         }
         if window_seconds > 0 && now.seconds_since(self.ctime) > window_seconds {
             return Err(Refusal::TooLateToChange { window_seconds });

@@ -199,12 +199,13 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
             else {
                 continue;
             };
-            let withheld = withheld.and_then(|state| state.parse::<Withheld>().ok());
-            if deleted.is_some() || withheld.is_some_and(|state| state.is_unlisted()) {
+            let state = withheld.as_deref().and_then(|state| state.parse::<Withheld>().ok());
+            if deleted.is_some() || state.is_some_and(|state| state.is_unlisted()) {
                 continue;
             }
             let score = ranking::score(number(&up, "up"), number(&down, "down"), &site.rules.ranking);
             batch.field_absent(&news, "del");
+            batch.field_unchanged(&news, WITHHELD, withheld.as_ref());
             batch.field_unchanged(&news, "up", up.as_ref());
             batch.field_unchanged(&news, "down", down.as_ref());
             batch.sorted_add(key, member(id, posted), score);

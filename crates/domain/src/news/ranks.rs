@@ -1,7 +1,7 @@
 //! Stored ranks: refreshed by readers, set by writers, recomputed by administrators.
 
 use crate::accounts::users;
-use crate::error::{Error, Refusal};
+use crate::error::Error;
 use crate::keys;
 use crate::news::item::News;
 use crate::news::past;
@@ -128,11 +128,10 @@ async fn store_ranks<'a>(
     let mut batch = Batch::new();
     for news in items.filter(|news| !news.is_gone()) {
         let key = keys::news(news.id);
-        batch.field_absent(&key, "del");
+        news.check_listed(&mut batch);
         for (field, count) in [("up", &news.stored_votes[0]), ("down", &news.stored_votes[1])] {
             batch.field_unchanged(&key, field, count.as_ref());
         }
-        batch.key_present(&key);
         write_rank(&mut batch, (news.id, news.ctime), news.score(rules), news.rank(now, rules));
     }
     if batch.writes().is_empty() {
@@ -165,9 +164,7 @@ pub(crate) fn write_rank(batch: &mut Batch, (id, posted): (NewsId, Timestamp), s
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], or the store's.
 pub async fn recompute_ranks(site: &Site, now: Timestamp, viewer: &users::User) -> Result<u64, Error> {
-    if !viewer.flags.admin {
-        return Err(Refusal::AdministratorsOnly.into());
-    }
+    viewer.require_admin()?;
     let mut stored = 0;
     let mut start = 0;
     loop {

@@ -6,6 +6,9 @@
 //! these votes cannot change, so their order is stable. After a crash, or in another
 //! request, the ban continues exactly there. Lifting a ban works the same way back; the
 //! voter may vote again when all votes count again.
+//!
+//! A voter is banned by an administrator of the sites, or with its account, or both
+//! (`ban_cause`). Each of the two ends by itself; the votes come back with the last.
 
 use super::cast_vote::{TracedVote, VotesRead};
 use super::settings::{demand_administrator, note};
@@ -44,6 +47,60 @@ impl BanDirection {
     }
 }
 
+/// Why a voter is banned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BanCause {
+    /// An administrator has banned the voter.
+    Sites,
+    /// Its account is banned.
+    Account,
+}
+
+/// The causes of a ban. Without any, there is none, or it is being lifted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Causes {
+    sites: bool,
+    account: bool,
+}
+
+impl Causes {
+    /// Those of a voter. A ban without the field is from an administrator.
+    fn of(voter: &Hash) -> Self {
+        let is_lifted = BanDirection::parse(voter.get(MOVING)) == Some(BanDirection::Back);
+        if !is_banned(voter) || is_lifted {
+            return Self::default();
+        }
+        match voter.get(CAUSE) {
+            None => Self { sites: true, account: false },
+            Some(cause) => Self { sites: cause != WITH_ACCOUNT, account: true },
+        }
+    }
+
+    const fn with(self, cause: BanCause, is_cause: bool) -> Self {
+        match cause {
+            BanCause::Sites => Self { sites: is_cause, ..self },
+            BanCause::Account => Self { account: is_cause, ..self },
+        }
+    }
+
+    const fn stored(self) -> Option<&'static str> {
+        match self {
+            Self { account: false, .. } => None,
+            Self { sites: false, .. } => Some(WITH_ACCOUNT),
+            Self { sites: true, .. } => Some(WITH_ACCOUNT_AND_ALONE),
+        }
+    }
+
+    const fn direction(self) -> BanDirection {
+        if self.sites || self.account { BanDirection::Out } else { BanDirection::Back }
+    }
+}
+
+/// The field of a voter that says why it is banned, if its account is.
+const CAUSE: &str = "ban_cause";
+const WITH_ACCOUNT: &str = "account";
+const WITH_ACCOUNT_AND_ALONE: &str = "both";
+
 /// The fields of a voter with the progress of a ban.
 const MOVING: &str = "ban_moving";
 const MOVED: &str = "ban_moved";
@@ -55,18 +112,33 @@ const MOVED: &str = "ban_moved";
 /// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchVoter`], or the store's.
 /// After an error of the store [`finish_bans`], or the same call, goes on.
 pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<(), Error> {
-    begin(site, now, viewer, voter, BanDirection::Out).await?;
+    demand_administrator(viewer)?;
+    begin(site, Some((now, viewer)), voter, (BanCause::Sites, true)).await?;
     finish(site, voter).await
 }
 
-/// Lifts a ban: the votes count again, and the voter may vote. Rounds and
-/// errors as [`ban`].
+/// Lifts a ban: the votes count again, and the voter may vote, unless its account is banned.
+/// Rounds and errors as [`ban`].
 ///
 /// # Errors
-/// As [`ban`].
+/// As [`ban`], and [`Refusal::NothingToModerate`] for a voter that is banned only with its
+/// account.
 pub async fn unban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<(), Error> {
-    begin(site, now, viewer, voter, BanDirection::Back).await?;
+    demand_administrator(viewer)?;
+    begin(site, Some((now, viewer)), voter, (BanCause::Sites, false)).await?;
     finish(site, voter).await
+}
+
+/// Bans the voter of an account with the account, or ends that. A ban by an administrator of
+/// the sites stays. Rounds as [`ban`].
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn set_account_ban(site: &Site, voter: VoterId, is_banned: bool) -> Result<(), Error> {
+    match begin(site, None, voter, (BanCause::Account, is_banned)).await {
+        Ok(()) | Err(Error::Refused(Refusal::NoSuchVoter)) => finish(site, voter).await,
+        Err(error) => Err(error),
+    }
 }
 
 /// Finishes all bans and lifted bans that were interrupted. Returns their number.
@@ -84,15 +156,14 @@ pub async fn finish_bans(site: &Site) -> Result<usize, Error> {
     Ok(voters.len())
 }
 
-/// Sets the direction, unless it is set already or nothing is left to move.
+/// Adds a cause of a ban or takes it away, and sets the direction if that changes whether the
+/// votes count. What an administrator does is noted.
 async fn begin(
     site: &Site,
-    now: Timestamp,
-    viewer: &User,
+    by: Option<(Timestamp, &User)>,
     voter: VoterId,
-    direction: BanDirection,
+    (cause, is_cause): (BanCause, bool),
 ) -> Result<(), Error> {
-    demand_administrator(viewer)?;
     let key = keys::voter(voter);
     site.act(&key, || async {
         let mut query = Query::new();
@@ -103,29 +174,40 @@ async fn begin(
         if hash.is_empty() {
             return Err(Refusal::NoSuchVoter.into());
         }
+        let old = Causes::of(&hash);
+        if cause == BanCause::Sites && !is_cause && old == (Causes { sites: false, account: true }) {
+            return Err(Refusal::NothingToModerate("the voter is banned with its account").into());
+        }
+        let new = old.with(cause, is_cause);
+        let direction = new.direction();
         let moving = BanDirection::parse(hash.get(MOVING));
         let is_done = moving.is_none()
             && match direction {
                 BanDirection::Out => is_banned(&hash) && moved(&hash) >= count,
                 BanDirection::Back => !is_banned(&hash) && moved(&hash) == 0,
             };
-        if is_done || moving == Some(direction) {
+        let moves = !is_done && moving != Some(direction);
+        if new == old && !moves {
             return Ok(Decision::Done(()));
         }
         let mut batch = Batch::new();
-        for field in [IS_BANNED, MOVING, MOVED] {
+        for field in [IS_BANNED, MOVING, MOVED, CAUSE] {
             batch.field_unchanged(&key, field, hash.get(field));
         }
-        batch.set_fields(
-            &key,
-            [(IS_BANNED, "1"), (MOVING, direction.stored()), (MOVED, moved(&hash).to_string().as_str())],
-        );
-        batch.add_member(keys::SITES_UNFINISHED, voter.to_string());
-        let what = match direction {
-            BanDirection::Out => "ban",
-            BanDirection::Back => "unban",
-        };
-        note(&mut batch, now, viewer, what, [("user_id", Value::from(voter.to_string()))].into_iter())?;
+        match new.stored() {
+            Some(cause) => batch.set_field(&key, CAUSE, cause),
+            None => batch.delete_field(&key, CAUSE),
+        }
+        if moves {
+            let moved = moved(&hash).to_string();
+            let fields = [(IS_BANNED, "1"), (MOVING, direction.stored()), (MOVED, moved.as_str())];
+            batch.set_fields(&key, fields);
+            batch.add_member(keys::SITES_UNFINISHED, voter.to_string());
+        }
+        if let Some((now, viewer)) = by {
+            let what = if is_cause { "ban" } else { "unban" };
+            note(&mut batch, now, viewer, what, [("user_id", Value::from(voter.to_string()))].into_iter())?;
+        }
         Ok(Decision::commit(batch, ()))
     })
     .await
@@ -285,7 +367,7 @@ mod tests {
     #[tokio::test]
     async fn an_interrupted_ban_continues_where_it_stopped() {
         let (site, voter) = site_with_votes().await;
-        begin(&site, NOW, &administrator(), voter, BanDirection::Out).await.unwrap();
+        begin(&site, Some((NOW, &administrator())), voter, (BanCause::Sites, true)).await.unwrap();
         assert!(step(&site, voter).await.unwrap());
         assert_eq!(counted(&site).await, 150);
         let site = restarted(&site);
@@ -293,7 +375,7 @@ mod tests {
         assert_eq!(counted(&site).await, 0);
         assert_eq!(finish_bans(&site).await.unwrap(), 0);
 
-        begin(&site, NOW, &administrator(), voter, BanDirection::Back).await.unwrap();
+        begin(&site, Some((NOW, &administrator())), voter, (BanCause::Sites, false)).await.unwrap();
         assert!(step(&site, voter).await.unwrap());
         assert_eq!(counted(&site).await, 100);
         let site = restarted(&site);
@@ -304,7 +386,7 @@ mod tests {
     #[tokio::test]
     async fn a_ban_that_is_lifted_half_way_is_undone_from_there() {
         let (site, voter) = site_with_votes().await;
-        begin(&site, NOW, &administrator(), voter, BanDirection::Out).await.unwrap();
+        begin(&site, Some((NOW, &administrator())), voter, (BanCause::Sites, true)).await.unwrap();
         step(&site, voter).await.unwrap();
         step(&site, voter).await.unwrap();
         assert_eq!(counted(&site).await, 50);
@@ -312,5 +394,33 @@ mod tests {
         assert_eq!(counted(&site).await, 250);
         ban(&site, NOW, &administrator(), voter).await.unwrap();
         assert_eq!(counted(&site).await, 0);
+    }
+
+    #[tokio::test]
+    async fn a_ban_with_the_account_and_one_by_an_administrator_end_apart() {
+        let (site, voter) = site_with_votes().await;
+        set_account_ban(&site, voter, true).await.unwrap();
+        assert_eq!(counted(&site).await, 0);
+        let refused = unban(&site, NOW, &administrator(), voter).await;
+        assert!(matches!(refused, Err(Error::Refused(Refusal::NothingToModerate(_)))));
+        ban(&site, NOW, &administrator(), voter).await.unwrap();
+        set_account_ban(&site, voter, false).await.unwrap();
+        assert_eq!(counted(&site).await, 0);
+        set_account_ban(&site, voter, true).await.unwrap();
+        unban(&site, NOW, &administrator(), voter).await.unwrap();
+        assert_eq!(counted(&site).await, 0);
+        set_account_ban(&site, voter, false).await.unwrap();
+        assert_eq!(counted(&site).await, 250);
+        // A voter that has never voted has nothing to lose.
+        set_account_ban(&site, VoterId::from_bytes([8; 16]), true).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_interrupted_ban_with_the_account_is_lifted_from_where_it_is() {
+        let (site, voter) = site_with_votes().await;
+        begin(&site, None, voter, (BanCause::Account, true)).await.unwrap();
+        step(&site, voter).await.unwrap();
+        set_account_ban(&site, voter, false).await.unwrap();
+        assert_eq!(counted(&site).await, 250);
     }
 }

@@ -106,7 +106,7 @@ pub async fn change_settings(
 
 /// Refuses everyone who is not an administrator.
 pub(super) fn demand_administrator(viewer: &User) -> Result<(), Refusal> {
-    if viewer.flags.admin { Ok(()) } else { Err(Refusal::AdministratorsOnly) }
+    viewer.require_admin()
 }
 
 /// Adds a line of the administrators' log to the batch that does the action.

@@ -1,5 +1,6 @@
 //! Voting on a site: casting, changing and withdrawing a vote.
 
+use super::bans;
 use super::cast_vote::{Origin, StoredVote, TracedVote, VotesRead, delete_vote};
 use super::network_quota::{NetworkQuota, NetworkQuotaRead};
 use super::settings::SettingsRead;
@@ -64,7 +65,8 @@ pub async fn vote(
 }
 
 /// The same for the voter of an account. The first vote creates the voter and takes one more
-/// round.
+/// round. The first vote after a ban of the account first puts the earlier votes back, if that
+/// has not been done yet.
 ///
 /// # Errors
 /// As [`vote`].
@@ -76,6 +78,13 @@ pub async fn vote_as(site: &Site, now: Timestamp, actor: Actor<'_>, ballot: &Sit
         None => bind_voter(site, user).await?,
     };
     let action = Action { site, now, address, voter, ballot, user: Some(user) };
+    let voted = action.run().await;
+    if !matches!(voted, Err(Error::Refused(Refusal::VoterBanned))) {
+        return voted;
+    }
+    // Who is here is not banned. If the voter is banned with the account, that ban has just ended,
+    // and no worker has put its votes back yet.
+    bans::set_account_ban(site, voter, false).await?;
     action.run().await
 }
 

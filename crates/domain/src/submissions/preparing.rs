@@ -1,8 +1,9 @@
 //! What helps somebody who is writing a submission: an earlier story with the same URL, and
 //! the permission to fetch the title of the page.
 
-use super::posted_recently_keys_of;
+use super::url_guards;
 use crate::accounts::actor::Actor;
+use crate::accounts::newness;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
@@ -21,7 +22,7 @@ use tidings_keyspace::Query;
 /// # Errors
 /// When the store fails.
 pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, Error> {
-    let url_keys = posted_recently_keys_of(site, url);
+    let url_keys = url_guards::keys_of(site, url);
     let mut query = Query::new();
     let reads: Vec<_> = url_keys.iter().map(|key| (key, query.string(key))).collect();
     let mut answers = site.store.query(query).await?;
@@ -43,6 +44,7 @@ pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, 
 /// # Errors
 /// [`Refusal::TooManyRequests`](crate::Refusal::TooManyRequests), or the store's.
 pub async fn admit_title_fetch(site: &Site, now: Moment, actor: Actor<'_>) -> Result<(), Error> {
-    let account = RatedAccount { id: actor.id, since: actor.ctime };
+    let is_new = newness::is_new(site, now.timestamp(), actor.user).await?;
+    let account = RatedAccount { id: actor.id, is_new };
     rates::spend_for(site, now, RatedAction::FetchTitle, Some(account), actor.address).await
 }

@@ -18,6 +18,7 @@ use crate::timelines::tweets::{TIMELINE_VERSION, Tweet};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{TIMELINE_CHECK_CHUNK, TIMELINE_CHECK_TWEETS};
+use crate::values::withheld::{WITHHELD, Withheld};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, Order, Query};
 
@@ -65,7 +66,8 @@ impl<'a> TimelineCheck<'a> {
         (self.users, self.tweets)
     }
 
-    /// Checks some tweets: each must be in its author's timeline. `None` after the last.
+    /// Checks some tweets: each must be in its author's timeline, unless a moderator has removed it
+    /// or it waits for approval: then it must not. `None` after the last.
     ///
     /// # Errors
     /// When the store fails.
@@ -86,7 +88,7 @@ impl<'a> TimelineCheck<'a> {
         let mut found = CheckReport::default();
         for (tweet, listed) in listed {
             let score = fields::only(answers.take(listed));
-            let differs = score != Some(tweet.created_at);
+            let differs = score != is_listed(tweet).then_some(tweet.created_at);
             found.count(differs, differs && self.repair && self.list_tweet(tweet).await?);
         }
         Ok(Some(found))
@@ -94,8 +96,12 @@ impl<'a> TimelineCheck<'a> {
 
     async fn list_tweet(&self, tweet: &Tweet) -> Result<bool, Error> {
         let mut batch = Batch::new();
-        batch.key_present(keys::tweet(tweet.id));
-        batch.sorted_add(keys::user_timeline(tweet.user_id), tweet.id.to_string(), tweet.created_at);
+        unchanged(&mut batch, tweet);
+        if is_listed(tweet) {
+            batch.sorted_add(keys::user_timeline(tweet.user_id), tweet.id.to_string(), tweet.created_at);
+        } else {
+            batch.sorted_remove(keys::user_timeline(tweet.user_id), tweet.id.to_string());
+        }
         batch.increment_field(keys::user(tweet.user_id), TIMELINE_VERSION, 1);
         self.apply(batch).await
     }
@@ -140,13 +146,15 @@ impl<'a> TimelineCheck<'a> {
             let tweets = read_tweets(self.site, &ids).await?;
             for (member, _) in entries {
                 let tweet = member.parse().ok().and_then(|id: TweetId| tweets.get(&id));
-                let belongs = tweet.is_some_and(|tweet| author.is_none_or(|author| tweet.user_id == author));
+                let belongs = tweet.is_some_and(|tweet| {
+                    is_listed(tweet) && author.is_none_or(|author| tweet.user_id == author)
+                });
                 let mut batch = Batch::new();
                 if let Ok(id) = member.parse() {
                     match tweet {
-                        Some(_) => batch.key_present(keys::tweet(id)),
-                        None => batch.key_absent(keys::tweet(id)),
-                    };
+                        Some(tweet) => unchanged(&mut batch, tweet),
+                        None => _ = batch.key_absent(keys::tweet(id)),
+                    }
                 }
                 batch.sorted_remove(&key, member);
                 found.count(!belongs, !belongs && self.repair && self.apply(batch).await?);
@@ -390,6 +398,7 @@ impl Home {
     fn strangers(&self) -> impl Iterator<Item = TweetId> {
         self.stored.iter().map(|(id, _)| *id).filter(|id| match self.tweets.get(id) {
             None => !self.jobs.contains(&sweep::job(*id)),
+            Some(tweet) if !is_listed(tweet) => !self.jobs.contains(&sweep::job(*id)),
             Some(tweet) => {
                 !self.followed.contains(&tweet.user_id)
                     && !self.jobs.contains(&clear::job(self.user, tweet.user_id))
@@ -413,6 +422,18 @@ impl Home {
             None => false,
         }
     }
+}
+
+/// Whether a tweet belongs in timelines: it is neither removed nor waits for approval.
+fn is_listed(tweet: &Tweet) -> bool {
+    !tweet.withheld.as_ref().is_some_and(Withheld::is_unlisted)
+}
+
+/// Adds the check that a tweet is still there and as withheld as it was.
+fn unchanged(batch: &mut Batch, tweet: &Tweet) {
+    batch.key_present(keys::tweet(tweet.id));
+    let withheld = tweet.withheld.as_ref().map(ToString::to_string);
+    batch.field_unchanged(keys::tweet(tweet.id), WITHHELD, withheld);
 }
 
 async fn read_tweets(site: &Site, ids: &[TweetId]) -> Result<HashMap<TweetId, Tweet>, Error> {

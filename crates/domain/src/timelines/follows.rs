@@ -36,10 +36,11 @@ pub(crate) const FOLLOWINGS_VERSION: &str = "followings_version";
 /// 5.
 ///
 /// # Errors
-/// [`Refusal::NoSuchUser`], [`Refusal::FollowingOneself`], [`Refusal::BlockedBy`],
+/// [`Refusal::Silenced`], [`Refusal::NoSuchUser`], [`Refusal::FollowingOneself`], [`Refusal::BlockedBy`],
 /// [`Refusal::TooManyFollowings`], [`Refusal::SessionEnded`],
 /// [`Refusal::TooManyRequests`], or the store's.
 pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -> Result<(), Error> {
+    follower.demand_may_post(now.timestamp())?;
     follower.spend(site, now, RatedAction::Follow).await?;
     let author = user_named(site, name).await?;
     if author == follower.id {

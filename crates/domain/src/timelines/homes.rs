@@ -9,7 +9,8 @@ use crate::values::cursor::Window;
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits;
 use crate::values::rules::TimelineRules;
-use std::collections::HashSet;
+use crate::values::withheld::{WITHHELD, Withheld};
+use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, Bound, Handle, Order, Query};
 
 /// Asks for all people whom a reader follows.
@@ -56,12 +57,14 @@ pub(crate) async fn read_home(site: &Site, reader: UserId) -> Result<Vec<(TweetI
 pub(crate) struct Whole {
     /// The newest tweets, newest first.
     pub(crate) entries: Vec<(TweetId, f64)>,
+    /// The field `withheld` of those of them that have it.
+    pub(crate) withheld: HashMap<TweetId, String>,
     /// The first tweet for which there is no room.
     pub(crate) left_out: Option<(TweetId, f64)>,
 }
 
 /// Makes a reader's home timeline from the authors' own timelines, except those of some
-/// authors. Ids without a tweet are left out.
+/// authors. Ids without a tweet are left out, and tweets that are removed or wait for approval.
 pub(crate) async fn recompute(site: &Site, reader: UserId, except: &HashSet<UserId>) -> Result<Whole, Error> {
     let mut query = Query::new();
     let followings = ask_followings(&mut query, reader);
@@ -77,18 +80,28 @@ pub(crate) async fn recompute(site: &Site, reader: UserId, except: &HashSet<User
     }
     let entries = merge.into_entries();
     let mut query = Query::new();
-    let there: Vec<_> =
-        entries.iter().map(|entry| query.hash_fields(keys::tweet(TweetId(entry.id)), ["user_id"])).collect();
+    let there: Vec<_> = entries
+        .iter()
+        .map(|entry| query.hash_fields(keys::tweet(TweetId(entry.id)), ["user_id", WITHHELD]))
+        .collect();
     let mut answers = site.store.query(query).await?;
+    let mut withheld = HashMap::new();
     let mut entries: Vec<_> = entries
         .into_iter()
         .zip(there)
         .filter_map(|(entry, there)| {
-            let is_there = fields::only(answers.take(there)).is_some();
-            is_there.then_some((TweetId(entry.id), entry.score))
+            let (id, [author, state]) = (TweetId(entry.id), fields::each(answers.take(there)));
+            author?;
+            if let Some(state) = state {
+                if state.parse().is_ok_and(|state: Withheld| state.is_unlisted()) {
+                    return None;
+                }
+                withheld.insert(id, state);
+            }
+            Some((id, entry.score))
         })
         .collect();
     let left_out = entries.get(size).copied();
     entries.truncate(size);
-    Ok(Whole { entries, left_out })
+    Ok(Whole { entries, withheld, left_out })
 }

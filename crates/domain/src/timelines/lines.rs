@@ -18,7 +18,7 @@ use tidings_keyspace::{Answers, Query, Reads, Tracked, TrackedHandle};
 
 crate::cache_kind! {
     /// Tweets, the same for all viewers.
-    pub(crate) struct Tweets: TweetId => TweetSummary, "tweets", 17 * MEBIBYTE, |_, summary| summary.size();
+    pub(crate) struct Tweets: TweetId => TweetSummary, "tweets", 16 * MEBIBYTE, |_, summary| summary.size();
 }
 
 /// A tweet, the same for all viewers.

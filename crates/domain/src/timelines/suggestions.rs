@@ -39,12 +39,22 @@ impl Suggestion {
     }
 }
 
-/// People whom the viewer may want to follow and does not follow yet; none for a visitor who
+/// People whom the viewer may want to follow: they do not follow, mute or block them yet; none for a visitor who
 /// is not logged in. Rounds: 3, and those that identify the viewer.
 ///
 /// # Errors
 /// When the store fails.
 pub async fn suggestions(visit: &mut Visit, count: usize) -> Result<Vec<Suggestion>, Error> {
+    visit.want_reader();
+    let mut people = all(visit, count).await?;
+    if let Some(reader) = visit.reader().await? {
+        people.retain(|suggestion| !reader.avoids(suggestion.person.id));
+    }
+    Ok(people)
+}
+
+/// The same with people whom the viewer has muted or blocked.
+async fn all(visit: &mut Visit, count: usize) -> Result<Vec<Suggestion>, Error> {
     let Some(viewer) = visit.viewer().await?.map(|viewer| viewer.id) else {
         return Ok(Vec::new());
     };

@@ -1,9 +1,11 @@
 //! Tweets: posting and deleting them, and announcing news.
 
 use crate::accounts::actor::Actor;
+use crate::accounts::admission;
 use crate::accounts::inbox::{self, Delivery, EntryId};
 use crate::accounts::mentioned::{self, ids_by_name, users_named};
 use crate::accounts::notified::Notified;
+use crate::accounts::origins::{self, Origin};
 use crate::accounts::reader::{Perspective, Sight, Written};
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::User;
@@ -12,8 +14,10 @@ use crate::error::{Error, Refusal};
 use crate::fields::StoredFields;
 use crate::jobs;
 use crate::keys;
+use crate::post_rules::CheckedPost;
 use crate::review;
 use crate::site::Site;
+use crate::timelines::held;
 use crate::timelines::home_jobs::{deliver, sweep};
 use crate::timelines::homes::add_to_home;
 use crate::timelines::live;
@@ -22,7 +26,7 @@ use crate::values::ids::{NewsId, TweetId, UserId};
 use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
 use crate::values::moderation::Thing;
 use crate::values::rates::RatedAction;
-use crate::values::text::{Title, TweetText};
+use crate::values::text::TweetText;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::str::FromStr;
 use tidings_keyspace::{Batch, CheckId, Handle, Hash, Query};
@@ -110,37 +114,84 @@ impl Tweet {
 /// as many of them as the author's mentions may notify in a day.
 ///
 /// # Errors
-/// [`Refusal::SessionEnded`] when the account has been deactivated meanwhile,
-/// [`Refusal::TooManyRequests`], or the store's.
+/// [`Refusal::Silenced`], [`Refusal::SessionEnded`] when the account has been deactivated meanwhile,
+/// [`Refusal::TooManyRequests`], [`Refusal::RefusedByRule`], or the store's.
 pub async fn post_tweet(
     site: &Site,
     now: Moment,
     author: Actor<'_>,
     text: &TweetText,
-) -> Result<TweetId, Error> {
+) -> Result<PostedTweet, Error> {
+    author.demand_may_post(now.timestamp())?;
     author.spend(site, now, RatedAction::Tweet).await?;
-    let names = mentioned::names_in(text.as_str());
-    let mut mentioned = users_named(site, &names).await?;
-    mentioned.retain(|user| *user != author.id);
+    let post = CheckedPost { texts: [text.as_str(), ""], url: None };
+    let waits = admission::admit(site, now.timestamp(), author.user, post).await?;
+    let origin = Origin::of(site, author.address).await?;
     let home = keys::user_timeline(author.id);
     let posted = site.act(&home, || async {
-        let notified = Notified::choose(site, now, author.id, &mentioned).await?;
-        let new = TweetDraft::draw(site, now, author.id).await?;
-        let entries: Vec<_> = notified.people.iter().map(|user| (*user, EntryId::Tweet(new.id))).collect();
-        let delivery = Delivery::read(site, Some(author.id), &entries).await?;
-        let mut batch = Batch::new();
-        let account_there = new.write(&mut batch, site, text.as_str(), None);
-        notified.write(&mut batch);
-        delivery.write(&mut batch, now.as_score());
-        for user in &notified.people {
-            batch.sorted_add(keys::user_mentions(*user), new.id.to_string(), now.as_score());
+        let draft = TweetDraft::draw(site, now, author.id).await?;
+        if let Some(reason) = &waits {
+            let (mut batch, id) = (Batch::new(), draft.id);
+            let account_there = held::write(&mut batch, &draft, text.as_str(), reason);
+            origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
+            return Ok(Decision::commit(batch, (id, None))
+                .if_rejected_by(account_there, Err(Refusal::SessionEnded.into())));
+        }
+        let new = NewTweet::read(site, draft, text.as_str()).await?;
+        let (mut batch, id) = (Batch::new(), new.draft.id);
+        let account_there = new.write(&mut batch, site, text.as_str());
+        origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
+        Ok(Decision::commit(batch, (id, Some(new)))
+            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+    });
+    let (id, new) = posted.await?;
+    let waits = new.is_none();
+    if let Some(new) = new {
+        new.draft.begin(site);
+    }
+    Ok(PostedTweet { id, waits })
+}
+
+/// A tweet that was posted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PostedTweet {
+    /// Its number.
+    pub id: TweetId,
+    /// Whether it waits for a moderator.
+    pub waits: bool,
+}
+
+/// A tweet of a person that is about to be posted, and whom it tells.
+pub(crate) struct NewTweet {
+    pub(crate) draft: TweetDraft,
+    notified: Notified,
+    delivery: Delivery,
+}
+
+impl NewTweet {
+    /// Reads whom a tweet tells. Rounds: none without mentions, else 4 at most.
+    pub(crate) async fn read(site: &Site, draft: TweetDraft, text: &str) -> Result<Self, Error> {
+        let mut mentioned = users_named(site, &mentioned::names_in(text)).await?;
+        mentioned.retain(|user| *user != draft.author);
+        let notified = Notified::choose(site, draft.now, draft.author, &mentioned).await?;
+        let entries: Vec<_> = notified.people.iter().map(|user| (*user, EntryId::Tweet(draft.id))).collect();
+        let delivery = Delivery::read(site, Some(draft.author), &entries).await?;
+        Ok(Self { draft, notified, delivery })
+    }
+
+    /// Adds the tweet to a batch, and to the mentions and inboxes of those whom it tells.
+    /// Returns the check of [`TweetDraft::write`].
+    pub(crate) fn write(&self, batch: &mut Batch, site: &Site, text: &str) -> CheckId {
+        let (id, score) = (self.draft.id, self.draft.now.as_score());
+        let account_there = self.draft.write(batch, site, text, None);
+        self.notified.write(batch);
+        self.delivery.write(batch, score);
+        for user in &self.notified.people {
+            batch.sorted_add(keys::user_mentions(*user), id.to_string(), score);
             batch.sorted_trim(keys::user_mentions(*user), MENTIONS_SIZE);
         }
-        Ok(Decision::commit(batch, new).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
-    });
-    let new = posted.await?;
-    new.begin(site);
-    Ok(new.id)
+        account_there
+    }
 }
 
 /// A tweet that is about to be posted, with what was read for it.
@@ -153,18 +204,30 @@ pub(crate) struct TweetDraft {
     pub(crate) author: UserId,
     /// The author's number of followers.
     pub(crate) followers: u64,
+    /// Whether it is stored already, because it waited for a moderator.
+    pub(crate) is_stored: bool,
+}
+
+async fn count_followers(site: &Site, author: UserId) -> Result<u64, Error> {
+    let mut query = Query::new();
+    let followers = query.sorted_count(keys::followers(author));
+    Ok(site.store.query(query).await?.take(followers))
 }
 
 impl TweetDraft {
     /// Draws a number for a tweet. Rounds: 2.
-    async fn draw(site: &Site, now: Moment, author: UserId) -> Result<Self, Error> {
-        let mut query = Query::new();
-        let followers = query.sorted_count(keys::followers(author));
-        let followers = site.store.query(query).await?.take(followers);
+    pub(crate) async fn draw(site: &Site, now: Moment, author: UserId) -> Result<Self, Error> {
+        let followers = count_followers(site, author).await?;
         let id = site.store.next_id(keys::TWEET_IDS).await?;
         let id =
             TweetId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::TWEET_IDS)))?;
-        Ok(Self { id, now, author, followers })
+        Ok(Self { id, now, author, followers, is_stored: false })
+    }
+
+    /// A tweet that waited, to be published now. Rounds: 1.
+    pub(crate) async fn of_held(site: &Site, now: Moment, tweet: &Tweet) -> Result<Self, Error> {
+        let followers = count_followers(site, tweet.user_id).await?;
+        Ok(Self { id: tweet.id, now, author: tweet.user_id, followers, is_stored: true })
     }
 
     /// Adds the tweet to a batch: the hash, the timelines of its author and of everyone,
@@ -174,7 +237,12 @@ impl TweetDraft {
         let (member, score) = (self.id.to_string(), self.now.as_score());
         let account_there = batch.field_absent(keys::user(self.author), DEACTIVATED);
         let key = keys::tweet(self.id);
-        batch.key_absent(&key);
+        if self.is_stored {
+            batch.key_present(&key);
+            batch.delete_field(&key, WITHHELD);
+        } else {
+            batch.key_absent(&key);
+        }
         batch.set_fields(
             &key,
             [
@@ -239,7 +307,8 @@ pub(crate) async fn forget_mentions(site: &Site, batch: &mut Batch, tweets: &[Tw
 /// the background.
 ///
 /// # Errors
-/// [`Refusal::NoSuchTweet`], [`Refusal::NotYourTweet`], or the store's.
+/// [`Refusal::NoSuchTweet`], also for one that a moderator has removed, [`Refusal::NotYourTweet`], or
+/// the store's.
 pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) -> Result<(), Error> {
     let key = keys::tweet(id);
     let deleted = site.act(&key, || async {
@@ -247,6 +316,10 @@ pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) 
         let read = TweetRead::ask(&mut query, id);
         let tweet = read.take(&mut site.store.query(query).await?).ok_or(Refusal::NoSuchTweet)?;
         tweet.may_delete(viewer)?;
+        if matches!(tweet.withheld, Some(Withheld::Removed(_))) {
+            // It is gone for its author, and kept for moderators.
+            return Err(Refusal::NoSuchTweet.into());
+        }
         let removal = Removal::read(site, tweet).await?;
         let mut batch = Batch::new();
         removal.write(&mut batch, now);
@@ -324,7 +397,7 @@ impl Removal {
 }
 
 /// Adds the new title of an announced item to the batch that edits the item.
-pub(crate) fn rename_announcement(batch: &mut Batch, tweet: &Tweet, title: &Title) {
+pub(crate) fn rename_announcement(batch: &mut Batch, tweet: &Tweet, title: &str) {
     batch.key_present(keys::tweet(tweet.id));
-    batch.set_field(keys::tweet(tweet.id), "text", title.as_str());
+    batch.set_field(keys::tweet(tweet.id), "text", title);
 }

@@ -136,8 +136,42 @@ pub const MAX_FOLLOWED_TOPICS: u64 = 25;
 pub const MAX_MUTED_TOPICS: u64 = 100;
 /// The most characters in the reason for an action of a moderator, and in a note or a warning.
 pub const MAX_REASON: usize = 500;
+/// The most characters in an appeal.
+pub const MAX_APPEAL: usize = 2_000;
+/// The most notes of moderators on one person.
+pub const MAX_NOTES: usize = 100;
+/// The most people of one network and day that are kept.
+pub const PEOPLE_OF_A_NETWORK_AND_DAY: u64 = 100;
+/// The most addresses of one person and day that are kept.
+pub const ADDRESSES_OF_A_DAY: u64 = 20;
+/// Networks of a person whose people are looked up.
+pub const NETWORKS_LOOKED_AT: usize = 5;
+/// The most people from the same networks that are shown.
+pub const MAX_NEIGHBOURS: usize = 200;
+/// The most days that addresses are kept.
+pub const MAX_KEPT_DAYS: u64 = 90;
+/// Accounts that are looked at in one round when somebody with a role is looked for.
+pub const ACCOUNTS_CHUNK: u64 = 500;
+/// Bans that have ended whose votes on sites are put back at a time.
+pub const ENDED_BANS_CHUNK: u64 = 100;
 /// The most hours that a silence, a hold or a ban can last, unless it lasts forever: ten years.
 pub const MAX_HOURS: u64 = 87_660;
+/// The most rules that new posts are checked with.
+pub const MAX_RULES: usize = 200;
+/// The most characters in the pattern of a rule.
+pub const MAX_PATTERN: usize = 200;
+/// The most bytes of one compiled regular expression.
+pub const MAX_REGEX_BYTES: usize = 256 * 1024;
+/// The most bytes of all phrases, and of all regular expressions, compiled together.
+pub const MAX_RULES_BYTES: usize = 16 * 1024 * 1024;
+/// The most links of a text that are checked with rules. A comment has room for about as many.
+pub const MAX_CHECKED_LINKS: usize = 500;
+/// Posts of each kind that the dry run of a rule looks at, the newest first.
+pub const DRY_RUN_POSTS: u64 = 20_000;
+/// The most days that the dry run of a rule looks back.
+pub const DRY_RUN_DAYS: u64 = 30;
+/// The most matches that a dry run names.
+pub const DRY_RUN_MATCHES: usize = 100;
 /// The most days whose posts are removed at once.
 pub const MAX_REMOVED_DAYS: u64 = 3_650;
 /// The most characters of what a reader adds to a flag.
@@ -157,6 +191,10 @@ pub const QUEUE_TIES: u64 = 1_000;
 pub const QUEUE_NOTES: usize = 5;
 /// The most characters of a text in the review queue.
 pub const QUEUE_TEXT: usize = 2_000;
+/// The most removals of all posts of one person that are in force at once.
+pub const MAX_REMOVALS_OF_ALL: usize = 20;
+/// The most stories that can be merged into one.
+pub const MAX_MERGED_STORIES: usize = 10;
 /// Lines of the moderation log that one answer looks through for those that are asked for.
 pub const LOG_LINES_SCANNED: u64 = 1_000;
 /// The most people, sites and words, taken together, that one user mutes.
@@ -192,6 +230,25 @@ pub const OWNER_TOLD_SECONDS: u64 = 86_400;
 /// Owners to be told who wait in memory for the mail to be written. Further ones are logged
 /// only.
 pub const MAX_OWNERS_TO_TELL: usize = 64;
+/// Codes of an authenticator app that may be tried for one account in [`WRONG_CODES_SECONDS`],
+/// whatever addresses they come from.
+pub const MAX_WRONG_CODES: u32 = 20;
+/// Seconds for [`MAX_WRONG_CODES`].
+pub const WRONG_CODES_SECONDS: u32 = 3_600;
+/// Recovery codes of an account.
+pub const RECOVERY_CODES: usize = 10;
+/// Passkeys of one account.
+pub const MAX_PASSKEYS: usize = 10;
+/// The most characters of the name of a passkey.
+pub const MAX_PASSKEY_NAME: usize = 50;
+/// The most bytes of what an authenticator calls a passkey, as WebAuthn says.
+pub const MAX_CREDENTIAL_ID_BYTES: usize = 1_023;
+/// The most bytes of the public key of a passkey. That of an RSA key of 4,096 bits has about 530.
+pub const MAX_PUBLIC_KEY_BYTES: usize = 1_024;
+/// Seconds for the second step of a login, and for adding a passkey.
+pub const SECOND_STEP_SECONDS: u64 = 300;
+/// Seconds until a new authenticator app must have been confirmed with a code.
+pub const NEW_TOTP_SECONDS: u64 = 900;
 /// Sessions that one account has at the same time. One more login ends the oldest.
 pub const MAX_SESSIONS: usize = 20;
 /// Seconds without a visit after which a session ends: 60 days.
@@ -252,12 +309,12 @@ pub const MAX_RATED_SOURCES: usize = 65_536;
 /// POST requests of one address, whatever they ask for: twice the votes that an address may
 /// cast by default.
 pub const POSTS_PER_ADDRESS: Rate = Rate::new(1_200, 60);
+/// The most links in a comment of a new account.
+pub const MAX_LINKS_OF_NEW: usize = 2;
 /// Exports of one account, of which each reads everything that the account has.
 pub const EXPORTS_PER_ACCOUNT: Rate = Rate::new(3, 3_600);
 /// Exports from one address.
 pub const EXPORTS_PER_ADDRESS: Rate = Rate::new(10, 3_600);
-/// How long an account is new, in seconds: its rates are lower.
-pub const NEW_ACCOUNT_SECONDS: u64 = 86_400;
 /// Threads whose last visit is stored for one person, the latest.
 pub const MAX_VISITED_THREADS: usize = 200;
 /// The most visits of threads that a server remembers until they are stored. Further ones are

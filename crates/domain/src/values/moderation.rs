@@ -1,7 +1,8 @@
 //! What moderators do, and to what, as types.
 
 use crate::values::ids::{CommentAddress, ModerationId, NewsId, RuleId, TweetId};
-use crate::values::limits::{LONGEST_STORED_USERNAME, MAX_HOURS, MAX_REASON};
+use crate::values::limits::{LONGEST_STORED_USERNAME, MAX_APPEAL, MAX_HOURS, MAX_REASON};
+use crate::values::post_rule::{Pattern, RuleEffect};
 use crate::values::text::{InputError, Title, is_visible, lines};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
@@ -273,6 +274,10 @@ pub enum Deed {
     UnmakeModerator,
     /// [`Action::Reopen`].
     Reopen,
+    /// [`Action::Rule`].
+    Rule(Pattern, RuleEffect),
+    /// [`Action::Unrule`].
+    Unrule,
 }
 
 impl Deed {
@@ -305,6 +310,8 @@ impl Deed {
             Self::MakeModerator => Action::MakeModerator,
             Self::UnmakeModerator => Action::UnmakeModerator,
             Self::Reopen => Action::Reopen,
+            Self::Rule(..) => Action::Rule,
+            Self::Unrule => Action::Unrule,
         }
     }
 
@@ -315,6 +322,27 @@ impl Deed {
     }
 }
 
+impl Action {
+    /// Whether the person whom it concerns can appeal against it: it takes something from them,
+    /// and it can be undone.
+    #[must_use]
+    pub const fn can_be_appealed(self) -> bool {
+        matches!(
+            self,
+            Self::Remove
+                | Self::RemoveAll
+                | Self::Reject
+                | Self::Edit
+                | Self::Merge
+                | Self::Lock
+                | Self::Hold
+                | Self::Silence
+                | Self::Ban
+                | Self::Discount
+        )
+    }
+}
+
 /// Hours as they are typed: 0 is forever.
 ///
 /// # Errors
@@ -322,6 +350,27 @@ impl Deed {
 pub fn parse_hours(text: &str) -> Result<Hours, NotHours> {
     let hours: u64 = text.trim().parse().map_err(|_| NotHours)?;
     if hours > MAX_HOURS { Err(NotHours) } else { Ok((hours > 0).then_some(hours)) }
+}
+
+/// The text of an appeal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppealText(Box<str>);
+
+impl AppealText {
+    /// Trims and checks a text.
+    ///
+    /// # Errors
+    /// When it is empty, has more than [`MAX_APPEAL`] characters, or control characters other than
+    /// line breaks.
+    pub fn parse(input: &str) -> Result<Self, InputError> {
+        Ok(Self(lines("text", input, MAX_APPEAL, 1)?.into()))
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 /// The text is not a number of hours.

@@ -147,9 +147,103 @@ impl Hash {
     }
 }
 
+/// A set of tokens. Most tokens that are not in it are rejected by one bit.
+#[derive(Debug, Default)]
+struct TokenSet {
+    /// A bit for each value of the lowest bits of a token; empty without tokens.
+    bits: Box<[u64]>,
+    sorted: Box<[Token]>,
+}
+
+/// The words of [`TokenSet::bits`]: eight bits for each of 500 tokens.
+const BIT_WORDS: usize = 64;
+
+impl TokenSet {
+    fn new(tokens: impl IntoIterator<Item = Token>) -> Self {
+        let mut sorted: Vec<Token> = tokens.into_iter().collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let mut bits = vec![0; if sorted.is_empty() { 0 } else { BIT_WORDS }];
+        for token in &sorted {
+            let (word, bit) = Self::place(*token);
+            if let Some(word) = bits.get_mut(word) {
+                *word |= bit;
+            }
+        }
+        Self { bits: bits.into(), sorted: sorted.into() }
+    }
+
+    /// The word of a token among the bits, and its bit there.
+    fn place(token: Token) -> (usize, u64) {
+        let word = usize::try_from(token / 64 % BIT_WORDS as u64).unwrap_or(0);
+        (word, 1 << (token % 64))
+    }
+
+    fn has(&self, token: Token) -> bool {
+        let (word, bit) = Self::place(token);
+        self.bits.get(word).is_some_and(|word| word & bit != 0) && self.sorted.binary_search(&token).is_ok()
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.sorted.is_empty()
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(&*self.bits) + size_of_val(&*self.sorted)
+    }
+}
+
+/// A set of sites, each with its subdomains.
+#[derive(Debug, Default)]
+pub struct Domains(TokenSet);
+
+impl Domains {
+    /// A set of these, in lower case.
+    pub fn new<'a>(domains: impl IntoIterator<Item = &'a str>) -> Self {
+        Self(TokenSet::new(domains.into_iter().map(|domain| backwards(domain, |_| false))))
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a site is one of them, or a subdomain of one.
+    #[must_use]
+    pub fn cover(&self, site: &Hostname) -> bool {
+        let mut is_covered = false;
+        let whole = backwards(site.as_str(), |parent| {
+            is_covered |= self.0.has(parent);
+            is_covered
+        });
+        is_covered || self.0.has(whole)
+    }
+
+    /// The approximate size in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.0.size()
+    }
+}
+
+/// The hash of a name from its end on. `is_enough` gets the hash of each of its parents, the
+/// shortest first, and may end it.
+fn backwards(name: &str, mut is_enough: impl FnMut(Token) -> bool) -> Token {
+    let mut hash = Hash::new();
+    for byte in name.bytes().rev() {
+        if byte == b'.' && is_enough(hash.0) {
+            break;
+        }
+        hash = hash.with_code(u32::from(byte));
+    }
+    hash.0
+}
+
 /// A set of words and phrases to search for.
 #[derive(Debug, Default)]
 pub struct Phrases {
+    /// The first token of each.
+    firsts: TokenSet,
     /// The tokens of each, in the order of the first token.
     sorted: Box<[Box<[Token]>]>,
 }
@@ -160,7 +254,8 @@ impl Phrases {
         let phrases = phrases.into_iter().map(|phrase| tokens(phrase).collect::<Box<[Token]>>());
         let mut sorted: Vec<Box<[Token]>> = phrases.filter(|phrase| !phrase.is_empty()).collect();
         sorted.sort_unstable();
-        Self { sorted: sorted.into() }
+        let firsts = TokenSet::new(sorted.iter().filter_map(|phrase| phrase.first().copied()));
+        Self { firsts, sorted: sorted.into() }
     }
 
     /// Whether there are none.
@@ -183,7 +278,7 @@ impl Phrases {
 
     /// Whether a text begins with one of them.
     fn begins(&self, text: &[Token]) -> bool {
-        let Some(first) = text.first() else { return false };
+        let Some(first) = text.first().filter(|first| self.firsts.has(**first)) else { return false };
         let start = self.sorted.partition_point(|phrase| phrase.first() < Some(first));
         let rest = self.sorted.get(start..).unwrap_or_default().iter();
         rest.take_while(|phrase| phrase.first() == Some(first)).any(|phrase| text.starts_with(phrase))
@@ -191,7 +286,9 @@ impl Phrases {
 
     /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
-        size_of_val(&*self.sorted) + self.sorted.iter().map(|phrase| size_of_val(&**phrase)).sum::<usize>()
+        self.firsts.size()
+            + size_of_val(&*self.sorted)
+            + self.sorted.iter().map(|phrase| size_of_val(&**phrase)).sum::<usize>()
     }
 }
 
@@ -227,6 +324,22 @@ mod tests {
         ] {
             assert_eq!(phrases(muted).are_in(text), found, "{muted:?} in {text}");
         }
+    }
+
+    #[test]
+    fn a_site_covers_its_subdomains() {
+        let domains = Domains::new(["example.com", "co.uk"]);
+        for (site, covered) in [
+            ("example.com", true),
+            ("a.b.example.com", true),
+            ("notexample.com", false),
+            ("example.com.net", false),
+            ("shop.co.uk", true),
+            ("uk.net", false),
+        ] {
+            assert_eq!(domains.cover(&Hostname::parse(site).unwrap()), covered, "{site}");
+        }
+        assert!(Domains::default().is_empty() && !Domains::default().cover(&Hostname::parse("a.b").unwrap()));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The network that an address belongs to. Votes on sites are limited by network: whoever
 //! has one address usually has its neighbours too.
 
+use sha2::{Digest, Sha256};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -52,6 +53,36 @@ impl FromStr for Network {
     }
 }
 
+/// What moderators see of a network: the same for the same network of one site, and it tells
+/// nothing about it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NetworkTag(Box<str>);
+
+/// The hexadecimal digits of a tag: 48 bits.
+const TAG_DIGITS: usize = 12;
+
+impl NetworkTag {
+    /// The tag of a network. The secret comes first and has always the same length, so the hash is
+    /// a keyed one; and it is cut, so nothing can be appended to what was hashed.
+    #[must_use]
+    pub fn of(network: Network, secret: &str) -> Self {
+        let digest = Sha256::new().chain_update(secret).chain_update([0]).chain_update(network.to_string());
+        Self(hex::encode(digest.finalize()).chars().take(TAG_DIGITS).collect::<String>().into())
+    }
+
+    /// The tag.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for NetworkTag {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +103,16 @@ mod tests {
             assert_eq!(of.to_string(), network, "{address}");
             assert_eq!(network.parse(), Ok(of));
         }
+    }
+
+    #[test]
+    fn a_tag_is_the_networks_and_the_secrets() {
+        let network = |address: &str| Network::of(address.parse().unwrap());
+        let tag = NetworkTag::of(network("192.0.2.7"), "secret");
+        assert_eq!(tag.as_str().len(), TAG_DIGITS);
+        assert_eq!(NetworkTag::of(network("192.0.2.8"), "secret"), tag);
+        assert_ne!(NetworkTag::of(network("192.0.3.7"), "secret"), tag);
+        assert_ne!(NetworkTag::of(network("192.0.2.7"), "other"), tag);
     }
 
     #[test]

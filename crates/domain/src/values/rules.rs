@@ -22,7 +22,7 @@ pub struct Rules {
     pub timelines: TimelineRules,
     /// Who gets an account, and rules for accounts from an older site.
     pub accounts: AccountRules,
-    /// What readers' flags do.
+    /// What moderators may know, and what readers' flags do.
     pub moderation: ModerationRules,
 }
 
@@ -290,9 +290,11 @@ impl Default for TimelineRules {
     }
 }
 
-/// What readers' flags do, and who may flag.
+/// What moderators may know, what readers' flags do, and who may flag.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModerationRules {
+    /// Days that networks and addresses of sign-ups and posts are kept; 0 = not at all.
+    pub keep_addresses_days: u64,
     /// The weight of flags at which something is hidden until a moderator looks at it; 0 = never.
     pub hide_at: u64,
     /// Days that an account must have existed before its flags are accepted.
@@ -303,7 +305,7 @@ pub struct ModerationRules {
 
 impl Default for ModerationRules {
     fn default() -> Self {
-        Self { hide_at: 5, flag_min_days: 3, flag_min_karma: 10 }
+        Self { keep_addresses_days: 30, hide_at: 5, flag_min_days: 3, flag_min_karma: 10 }
     }
 }
 
@@ -313,21 +315,30 @@ pub struct AccountRules {
     /// The site-wide salt of SHA-1 password hashes of the 2011 layout, which
     /// have no `salt` field.
     pub legacy_salt: String,
+    /// Whether moderators and administrators need a second factor for what their role lets them do.
+    pub staff_two_factor: bool,
     /// Who can sign up.
     pub signup: SignupMode,
     /// Invitations of each account of 30 days; moderators and administrators have any number.
     pub invitations: u64,
     /// Whether new accounts can only read until their e-mail address is confirmed.
     pub confirm_email: bool,
+    /// The days in which an account is new; 0 = its age does not matter.
+    pub new_days: u64,
+    /// With fewer posts an account is new; 0 = their number does not matter.
+    pub new_posts: u64,
 }
 
 impl Default for AccountRules {
     fn default() -> Self {
         Self {
             legacy_salt: String::new(),
+            staff_two_factor: false,
             signup: SignupMode::default(),
             invitations: 5,
             confirm_email: false,
+            new_days: 3,
+            new_posts: 3,
         }
     }
 }

@@ -503,6 +503,13 @@ pub fn printable(text: String) -> String {
     text.replace(is_unprintable, "")
 }
 
+/// A text of one or several lines as one line, of which [`printable`] removes nothing. So what is
+/// stored of it is what is read back.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    printable(text.replace(['\n', '\t'], " "))
+}
+
 /// The bytes of a text that [`printable_lines`] looks at together.
 const LOOKED_AT: usize = 64;
 

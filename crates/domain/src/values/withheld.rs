@@ -1,10 +1,11 @@
 //! Why readers do not see a story, a comment or a tweet that is still stored.
 //!
 //! The state is one stored field, `withheld`, whose text is `removed:<reason>`,
-//! `held:<reason>` or `flagged:`. What it holds back is never changed by it, so taking the
+//! `held:<reason>`, `flagged:` or, for a story, `merged:<other story>`. What it holds back is never changed by it, so taking the
 //! field away puts everything back exactly.
 
-use crate::values::text::printable;
+use crate::values::ids::NewsId;
+use crate::values::text::{one_line, printable};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
@@ -25,6 +26,8 @@ pub enum Withheld {
     /// Readers' flags have hidden it until a moderator looks at it. It stays in the lists, and
     /// each reader's choices decide whether it is shown.
     Flagged,
+    /// A moderator merged the story into this one, whose page shows its comments.
+    Merged(NewsId),
 }
 
 /// A stored text that is not a state.
@@ -33,12 +36,12 @@ pub enum Withheld {
 pub struct NotWithheld;
 
 impl Withheld {
-    /// The reason that a moderator or a rule gave; `None` for flags.
+    /// The reason that a moderator or a rule gave; `None` for flags and merged stories.
     #[must_use]
     pub const fn reason(&self) -> Option<&str> {
         match self {
             Self::Removed(reason) | Self::Held(reason) => Some(reason),
-            Self::Flagged => None,
+            Self::Flagged | Self::Merged(_) => None,
         }
     }
 
@@ -64,9 +67,10 @@ impl<'de> Deserialize<'de> for Withheld {
 impl fmt::Display for Withheld {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Removed(reason) => write!(formatter, "removed:{reason}"),
-            Self::Held(reason) => write!(formatter, "held:{reason}"),
+            Self::Removed(reason) => write!(formatter, "removed:{}", one_line(reason)),
+            Self::Held(reason) => write!(formatter, "held:{}", one_line(reason)),
             Self::Flagged => formatter.write_str("flagged:"),
+            Self::Merged(into) => write!(formatter, "merged:{into}"),
         }
     }
 }
@@ -75,12 +79,13 @@ impl FromStr for Withheld {
     type Err = NotWithheld;
 
     fn from_str(stored: &str) -> Result<Self, NotWithheld> {
-        let (state, reason) = stored.split_once(':').ok_or(NotWithheld)?;
-        let reason = || printable(reason.to_owned()).into_boxed_str();
+        let (state, text) = stored.split_once(':').ok_or(NotWithheld)?;
+        let reason = || printable(text.to_owned()).into_boxed_str();
         match state {
             "removed" => Ok(Self::Removed(reason())),
             "held" => Ok(Self::Held(reason())),
             "flagged" => Ok(Self::Flagged),
+            "merged" => text.parse().map(Self::Merged).map_err(|_| NotWithheld),
             _ => Err(NotWithheld),
         }
     }
@@ -98,6 +103,7 @@ mod tests {
             ("held:", Withheld::Held("".into()), true),
             ("held:the first post", Withheld::Held("the first post".into()), true),
             ("flagged:", Withheld::Flagged, false),
+            ("merged:7", Withheld::Merged(NewsId(7)), true),
         ] {
             assert_eq!(stored.parse(), Ok(state.clone()), "{stored}");
             assert_eq!(state.to_string(), stored);
@@ -107,9 +113,16 @@ mod tests {
 
     #[test]
     fn what_is_no_state_is_refused() {
-        for stored in ["", "removed", "gone:spam", ":", "Removed:spam"] {
+        for stored in ["", "removed", "gone:spam", ":", "Removed:spam", "merged:", "merged:x"] {
             assert_eq!(stored.parse::<Withheld>(), Err(NotWithheld), "{stored}");
         }
+    }
+
+    #[test]
+    fn a_reason_of_several_lines_is_stored_as_one_and_read_back() {
+        let stored = Withheld::Removed("a\nb".into()).to_string();
+        assert_eq!(stored, "removed:a b");
+        assert_eq!(stored.parse::<Withheld>().unwrap().to_string(), stored);
     }
 
     #[test]

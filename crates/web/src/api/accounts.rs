@@ -1,7 +1,7 @@
 //! Accounts and sessions.
 
 use super::{DONE, DoneResponse, Status};
-use crate::error::RequestError;
+use crate::error::{ErrorResponse, RequestError};
 use crate::form::Form;
 use crate::forms::accounts::{Credentials, InviteForm, ProfileForm, Registration, ResetRequest};
 use crate::openapi::{FORM, values};
@@ -13,6 +13,8 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use tidings_domain::Refusal;
+use tidings_domain::accounts::log_in::LogIn;
 use tidings_domain::accounts::sessions::{self, Session};
 use tidings_domain::accounts::signup::SignedUp;
 use utoipa::ToSchema;
@@ -111,22 +113,33 @@ pub async fn invite(
 }
 
 /// Log in.
+///
+/// An account with a second factor also needs `code`. Without it, and after the right password, the
+/// response has HTTP status 401 and `code_required`.
 #[utoipa::path(
     post,
     path = "/api/login",
     request_body(content = inline(Credentials), content_type = FORM),
-    responses((status = 200, body = SecretsResponse)),
+    responses((status = 200, body = SecretsResponse), (status = 401, body = ErrorResponse)),
 )]
 pub async fn log_in(
     State(app): State<App>,
     ClientDevice(device): ClientDevice,
     Form(form): Form<Credentials>,
 ) -> Result<Json<SecretsResponse>, RequestError> {
-    Ok(Json(actions::open_session(&app, &form, &device).await?.into()))
+    match actions::log_in(&app, &form, &device).await? {
+        LogIn::Done(session) => Ok(Json(session.into())),
+        LogIn::SecondStep(_) => Err(Refusal::CodeRequired.into()),
+    }
 }
 
 /// Log in. Prefer POST, which keeps the password out of logs.
-#[utoipa::path(get, path = "/api/login", params(Credentials), responses((status = 200, body = SecretsResponse)))]
+#[utoipa::path(
+    get,
+    path = "/api/login",
+    params(Credentials),
+    responses((status = 200, body = SecretsResponse), (status = 401, body = ErrorResponse)),
+)]
 pub async fn log_in_by_get(
     app: State<App>,
     device: ClientDevice,

@@ -262,7 +262,7 @@ pub async fn describe(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<DescribeForm>,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    topics::describe(&app.site, &user, &form.topic, form.about.as_ref()).await?;
+    topics::describe(&app.site, app.now(), &user, &form.topic, form.about.as_ref()).await?;
     Ok(Json(DONE))
 }
 

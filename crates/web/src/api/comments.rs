@@ -1,6 +1,6 @@
 //! Comments: writing, voting, reading a thread.
 
-use super::{Status, formatted};
+use super::{Status, formatted, is_false};
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::comments::{CommentForm, CommentVoteForm, PreviewForm};
@@ -25,6 +25,7 @@ use tidings_domain::accounts::reader::{Collapsed, Sight};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::outline::{PartBounds, ThreadLine, ThreadLines};
 use tidings_domain::comments::threads::{self, Thread};
+use tidings_domain::news::item::News;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{CommentId, NewsId, UserId};
 use tidings_domain::values::limits::MAX_API_COMMENTS;
@@ -50,6 +51,10 @@ pub struct CommentPostedResponse {
     /// The story.
     #[schema(value_type = u64)]
     news_id: NewsId,
+    /// True if it waits for a moderator; otherwise missing.
+    #[serde(skip_serializing_if = "is_false")]
+    #[schema(required = false)]
+    held: bool,
 }
 
 /// What was done to a comment.
@@ -92,6 +97,13 @@ pub struct CommentTreeResponse {
     /// The value of `after` for the next part; null at the end.
     #[schema(value_type = Option<values::CommentCursor>, required = true)]
     next: Option<String>,
+    /// The stories that were merged into this one; missing if there are none. Each keeps its own
+    /// comments, which this call gets by the number of that story.
+    #[schema(value_type = Vec<u64>, required = false)]
+    merged: Option<Vec<NewsId>>,
+    /// The story that this one was merged into; missing if it was not.
+    #[schema(value_type = u64, required = false)]
+    merged_into: Option<NewsId>,
 }
 
 /// A comment with its replies.
@@ -176,6 +188,7 @@ pub async fn post(
         comment_id: posted.address.comment,
         parent_id: posted.parent.map_or(ParentId::None(-1), ParentId::Comment),
         news_id: posted.address.news,
+        held: posted.waits,
     }))
 }
 
@@ -293,9 +306,23 @@ pub async fn thread(
     let next = last.and_then(|last| lines.places().get(last)).map(|place| place.id.to_string());
     let next = serde_json::to_string(&next).map_err(|error| Error::Internal(error.to_string()))?;
     let comments = tree(&thread, part, visit.viewer_id())?;
-    let body = format!(r#"{{"status":"ok","comments":{comments},"next":{next}}}"#);
+    let merges = merges(&thread.news.news);
+    let body = format!(r#"{{"status":"ok","comments":{comments},"next":{next}{merges}}}"#);
     let json = HeaderValue::from_static("application/json");
     Ok(([(header::CONTENT_TYPE, json)], body).into_response())
+}
+
+/// What a thread says about merged stories, as the last fields of an object.
+fn merges(news: &News) -> String {
+    let merged: Vec<String> = news.merged.0.iter().map(ToString::to_string).collect();
+    let mut fields = String::new();
+    if !merged.is_empty() {
+        fields.push_str(&format!(r#","merged":[{}]"#, merged.join(",")));
+    }
+    if let Some(Withheld::Merged(into)) = news.withheld {
+        fields.push_str(&format!(r#","merged_into":{into}"#));
+    }
+    fields
 }
 
 /// The comments of a part as nested JSON. Written without recursion, because a deep thread
@@ -346,6 +373,8 @@ fn reason(withheld: &Withheld) -> &str {
         Withheld::Removed(reason) => reason,
         Withheld::Held(_) => "held",
         Withheld::Flagged => "flagged",
+        // Comments are not merged.
+        Withheld::Merged(_) => "merged",
     }
 }
 

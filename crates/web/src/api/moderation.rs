@@ -1,20 +1,23 @@
 //! Moderation: acting, undoing, and the public log.
 
-use super::Status;
 use super::flags::QueueItem;
+use super::{DONE, DoneResponse, Status};
 use crate::error::{ErrorResponse, RequestError};
-use crate::form::Form;
-use crate::forms::moderation::{LogQuery, ModerationForm, UndoForm};
+use crate::form::{Fields, Form};
+use crate::forms::moderation::{AppealForm, LogQuery, ModerationForm, UndoForm};
 use crate::openapi::{FORM, values};
-use crate::viewer::{SignedFields, SignedForm};
+use crate::path::PathOf;
+use crate::viewer::{ClientAddress, SignedFields, SignedForm, SignedIn};
 use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use std::net::IpAddr;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::log::{self, LogEntry, ShownModerator};
+use tidings_domain::moderation::networks::{self, Neighbourhood};
 use tidings_domain::moderation::{self, ModerationRequest, queue};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::ModerationId;
@@ -91,6 +94,10 @@ struct LogLine {
     /// How many posts it was about; missing for a single one.
     #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<u64>,
+    /// True while the count still grows; otherwise missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool, required = false)]
+    in_progress: Option<bool>,
 }
 
 impl From<LogEntry> for LogLine {
@@ -112,6 +119,7 @@ impl From<LogEntry> for LogLine {
             undoes: entry.undoes,
             until: entry.until,
             count: entry.count,
+            in_progress: entry.in_progress.then_some(true),
         }
     }
 }
@@ -166,6 +174,79 @@ pub async fn undo(
 ) -> Result<Json<ModeratedResponse>, RequestError> {
     let how = (form.moderation_id, &form.reason, form.anonymous);
     Ok(Json(moderation::undo(&app.site, app.moment(), &user, how).await?.into()))
+}
+
+/// Appeal against a decision about oneself, once: in a session, or with username and password.
+#[utoipa::path(
+    post,
+    path = "/api/appeal",
+    request_body(content = inline(AppealForm), content_type = FORM),
+    responses((status = 200, body = DoneResponse)),
+    security((), ("session" = [])),
+)]
+pub async fn appeal(
+    State(app): State<App>,
+    visit: Visit,
+    ClientAddress(address): ClientAddress,
+    fields: Fields,
+) -> Result<Json<DoneResponse>, RequestError> {
+    actions::appeal(&app, visit, fields, address).await?;
+    Ok(Json(DONE))
+}
+
+/// Where somebody has signed up and posted from.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Neighbourhood)]
+pub struct NetworkResponse {
+    status: Status,
+    /// The tag of the network that was used last; null if nothing is known. The same network
+    /// always has the same tag, which tells nothing else about it.
+    #[schema(value_type = Option<String>, required = true)]
+    tag: Option<String>,
+    /// Others who have signed up or posted from the same networks.
+    #[schema(value_type = Vec<values::StoredUsername>)]
+    others: Vec<String>,
+    /// The addresses, the last one first: for administrators only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<UsedAddress>, required = false)]
+    addresses: Option<Vec<UsedAddress>>,
+}
+
+/// An address that somebody has used.
+#[derive(Serialize, ToSchema)]
+pub struct UsedAddress {
+    /// The address; for IPv6 the network of the subscriber.
+    address: String,
+    /// When it was used last, in Unix seconds.
+    #[schema(value_type = u64)]
+    last_used: Timestamp,
+}
+
+impl From<Neighbourhood> for NetworkResponse {
+    fn from(Neighbourhood { tag, others, addresses }: Neighbourhood) -> Self {
+        let used = |(address, last_used): (IpAddr, Timestamp)| UsedAddress {
+            address: address.to_string(),
+            last_used,
+        };
+        let addresses = addresses.map(|addresses| addresses.into_iter().map(used).collect());
+        Self { status: Status::Ok, tag: tag.map(|tag| tag.to_string()), others, addresses }
+    }
+}
+
+/// See who has come from the same networks as somebody in the last days (moderators only).
+#[utoipa::path(
+    get,
+    path = "/api/moderate/network/{username}",
+    params(("username" = inline(values::StoredUsername), Path)),
+    responses((status = 200, body = NetworkResponse)),
+    security(("session" = [])),
+)]
+pub async fn network(
+    PathOf(name): PathOf<String>,
+    SignedIn { mut visit, .. }: SignedIn,
+) -> Result<Json<NetworkResponse>, RequestError> {
+    let found = networks::neighbourhood_of(&mut visit, &name).await.map_err(actions::unknown_name)?;
+    Ok(Json(found.into()))
 }
 
 /// List what moderators did.

@@ -1,13 +1,14 @@
 //! News: submitting, voting, hiding, saving, listing.
 
-use super::{DONE, DoneResponse, Status};
+use super::{DONE, DoneResponse, Status, is_false};
+use crate::actions::Sent;
 use crate::error::RequestError;
 use crate::forms::news::{NewsIdForm, NewsVoteForm, SubmissionForm, VoteType};
 use crate::local_path::LocalPath;
 use crate::openapi::{FORM, values};
 use crate::pages::parts::DELETED_USER;
 use crate::path::{PathOf, Start};
-use crate::viewer::{ClientAddress, SignedForm};
+use crate::viewer::{ClientAddress, SignedFields, SignedForm};
 use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
@@ -33,6 +34,10 @@ pub struct SubmittedResponse {
     /// The story.
     #[schema(value_type = u64)]
     news_id: NewsId,
+    /// True if it waits for a moderator; otherwise missing.
+    #[serde(skip_serializing_if = "is_false")]
+    #[schema(required = false)]
+    held: bool,
 }
 
 /// The outcome of deleting a story.
@@ -97,10 +102,11 @@ struct NewsEntry {
 )]
 pub async fn submit(
     State(app): State<App>,
-    SignedForm { user, form }: SignedForm<SubmissionForm>,
+    form: SignedFields,
 ) -> Result<Json<SubmittedResponse>, RequestError> {
-    let news_id = actions::submit_or_edit(&app, &user, form).await?;
-    Ok(Json(SubmittedResponse { status: Status::Ok, news_id }))
+    let Sent { id: news_id, waits: held } =
+        actions::submit_or_edit(&app, form.actor(), form.fields.read()?).await?;
+    Ok(Json(SubmittedResponse { status: Status::Ok, news_id, held }))
 }
 
 /// Delete a story.

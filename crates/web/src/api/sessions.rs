@@ -47,7 +47,7 @@ pub struct SessionEntry {
 
 impl From<OpenSession> for SessionEntry {
     fn from(session: OpenSession) -> Self {
-        let OpenSession { id, since, last_seen, agent, address, current } = session;
+        let OpenSession { id, since, last_seen, agent, address, current, .. } = session;
         Self { id, since, last_seen, agent, address, current }
     }
 }

@@ -1,6 +1,6 @@
 //! Tweets, timelines, followers and followings.
 
-use super::{DONE, DoneResponse, Status};
+use super::{DONE, DoneResponse, Status, is_false};
 use crate::error::RequestError;
 use crate::form::Form;
 use crate::forms::timelines::{FollowForm, TweetDeletion, TweetForm};
@@ -19,7 +19,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
 use tidings_domain::timelines::lines::TweetLine;
 use tidings_domain::timelines::reading::{self, TweetPage};
-use tidings_domain::timelines::tweets;
+use tidings_domain::timelines::tweets::{self, PostedTweet};
 use tidings_domain::values::ids::{NewsId, TweetId};
 use utoipa::ToSchema;
 
@@ -31,6 +31,10 @@ pub struct TweetedResponse {
     /// The tweet.
     #[schema(value_type = u64)]
     tweet_id: TweetId,
+    /// True if it waits for a moderator; otherwise missing.
+    #[serde(skip_serializing_if = "is_false")]
+    #[schema(required = false)]
+    held: bool,
 }
 
 /// A part of a timeline, newest first.
@@ -105,8 +109,9 @@ pub async fn tweet(
     ClientAddress(address): ClientAddress,
     SignedForm { user, form }: SignedForm<TweetForm>,
 ) -> Result<Json<TweetedResponse>, RequestError> {
-    let tweet_id = actions::post_tweet(&app, Actor { user: &user, address }, &form).await?;
-    Ok(Json(TweetedResponse { status: Status::Ok, tweet_id }))
+    let PostedTweet { id: tweet_id, waits: held } =
+        actions::post_tweet(&app, Actor { user: &user, address }, &form).await?;
+    Ok(Json(TweetedResponse { status: Status::Ok, tweet_id, held }))
 }
 
 /// Delete a tweet.

@@ -137,7 +137,8 @@ impl Failed<'_> {
         let mut response = match format {
             ErrorFormat::Page => (failure.status(), page(&message)).into_response(),
             ErrorFormat::Api => {
-                let body = ErrorResponse { status: ErrorStatus::Err, error: message };
+                let code_required = failure.needs_code().then_some(true);
+                let body = ErrorResponse { status: ErrorStatus::Err, error: message, code_required };
                 (failure.api_status(), Json(body)).into_response()
             }
             ErrorFormat::Documented => reputation::documented_failure(failure, &message),
@@ -160,13 +161,17 @@ pub struct ErrorResponse {
     /// A sentence to show to a person.
     #[schema(value_type = values::Message)]
     error: String,
+    /// True if a login needs a code besides the password.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool, required = false)]
+    code_required: Option<bool>,
 }
 
 impl ErrorResponse {
     /// The body that says why something failed, for a response that says more.
     #[must_use]
     pub fn of(failure: &RequestError) -> Self {
-        Self { status: ErrorStatus::Err, error: failure.message() }
+        Self { status: ErrorStatus::Err, error: failure.message(), code_required: None }
     }
 }
 

@@ -306,7 +306,7 @@ fn account_facts(account: &AccountRecord) -> Vec<(&'static str, String)> {
         ("Created", date(account.created)),
         ("Last visit", account.last_visit.map(date).unwrap_or_default()),
         ("Karma", grouped_signed(account.karma)),
-        ("Flags", account.flags.clone()),
+        ("Role", role(&account.flags).to_owned()),
     ];
     facts.retain(|(_, value)| !value.is_empty());
     facts.extend([
@@ -320,6 +320,15 @@ fn account_facts(account: &AccountRecord) -> Vec<(&'static str, String)> {
         ("Feed of the inbox", yes(settings.inbox_feed)),
     ]);
     facts
+}
+
+/// What the rights of an account make its owner; empty for most.
+fn role(flags: &str) -> &'static str {
+    match flags {
+        flags if flags.contains('a') => "administrator",
+        flags if flags.contains('m') => "moderator",
+        _ => "",
+    }
 }
 
 const fn heading(section: Section) -> &'static str {

@@ -92,12 +92,19 @@ pub struct Credentials {
     #[schema(value_type = values::Password)]
     #[param(value_type = values::Password)]
     pub password: String,
+    /// A code of the authenticator app, or a recovery code. Needed if the account has a second
+    /// factor.
+    #[schema(value_type = values::LoginCode, required = false)]
+    #[param(value_type = Option<values::LoginCode>, required = false)]
+    pub code: Option<String>,
 }
 
 impl FromFields for Credentials {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let (username, password) = (fields.required("username")?, fields.required("password")?);
-        Ok(Self { username: username.to_owned(), password: password.to_owned() })
+        // Programs with a form for everybody may send it empty.
+        let code = fields.get("code").filter(|code| !code.is_empty()).map(str::to_owned);
+        Ok(Self { username: username.to_owned(), password: password.to_owned(), code })
     }
 }
 

@@ -11,7 +11,7 @@ use tidings_domain::moderation::{ModerationRequest, SeenRow};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{ModerationId, NewsId};
 use tidings_domain::values::limits::MAX_REMOVED_DAYS;
-use tidings_domain::values::moderation::{Action, Deed, Hours, Reason, Thing, parse_hours};
+use tidings_domain::values::moderation::{Action, AppealText, Deed, Hours, Reason, Thing, parse_hours};
 use tidings_domain::values::text::Title;
 use tidings_domain::values::topic::Topics;
 use tidings_domain::values::urls::NewsUrl;
@@ -162,6 +162,40 @@ impl FromFields for UndoForm {
     }
 }
 
+/// An appeal against a decision.
+#[derive(ToSchema)]
+pub struct AppealForm {
+    /// The line of the log.
+    #[schema(value_type = values::Id)]
+    pub moderation_id: ModerationId,
+    /// What is to be said against it.
+    #[schema(value_type = values::Appeal)]
+    pub text: AppealText,
+    /// The username, without a session: for who is banned.
+    #[schema(value_type = values::StoredUsername, required = false)]
+    pub username: Option<String>,
+    /// The password that goes with it.
+    #[schema(value_type = String, required = false)]
+    pub password: Option<Password>,
+}
+
+/// A password that somebody has typed. Never logged.
+pub struct Password(pub String);
+
+impl FromFields for AppealForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let moderation_id = fields.parsed("moderation_id", "it must be the number of a line of the log")?;
+        let text = AppealText::parse(fields.required("text")?).map_err(Error::from)?;
+        let given = |name: &str| fields.get(name).map(str::to_owned);
+        Ok(Self {
+            moderation_id,
+            text,
+            username: given("username"),
+            password: given("password").map(Password),
+        })
+    }
+}
+
 /// The lines of the moderation log that are asked for.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -257,6 +291,8 @@ fn days(text: &str) -> Result<u64, RequestError> {
 }
 
 fn other_story(text: &str) -> Result<NewsId, RequestError> {
-    let expected = "it must be the number of a story";
-    text.trim().parse().map_err(|_| RequestError::Field { name: "into", expected })
+    let expected = "it must be the number or the address of a story";
+    let number = text.trim().rsplit_once("/news/").map_or(text.trim(), |(_, number)| number);
+    let number = number.split(['?', '#', '/']).next().unwrap_or_default();
+    number.parse().map_err(|_| RequestError::Field { name: "into", expected })
 }

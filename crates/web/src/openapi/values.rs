@@ -6,6 +6,7 @@ use tidings_domain::news::item::TEXT_SCHEME;
 use tidings_domain::sites::{Board, Score, Span};
 use tidings_domain::values::moderation::{Action, Thing};
 use tidings_domain::values::mutes;
+use tidings_domain::values::post_rule;
 use tidings_domain::values::preferences::{self, Choice};
 use tidings_domain::values::secrets::MASKED_DIGITS;
 use tidings_domain::values::signup::INVITATION_DIGITS;
@@ -51,6 +52,16 @@ values! {
     Password = text(limits::PASSWORD_MIN, limits::PASSWORD_MAX_BYTES);
     /// A new password; empty to keep the old one.
     PasswordOrNone = text(0, limits::PASSWORD_MAX_BYTES);
+    /// A code of an authenticator app.
+    TotpCode = pattern("^[0-9]{6}$".to_owned(), "123456");
+    /// A code of an authenticator app, or a recovery code.
+    LoginCode = text(6, 64);
+    /// The secret of an authenticator app, in base 32.
+    TotpSecret = pattern("^[A-Z2-7]{32}$".to_owned(), "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP");
+    /// The secret of an authenticator app as an address.
+    TotpAddress = text(1, 2_048);
+    /// A code that takes the place of one of an authenticator app, once.
+    RecoveryCode = pattern("^[a-km-z2-9]{4}(-[a-km-z2-9]{4}){3}$".to_owned(), "abcd-efgh-ijkm-npqr");
     /// An e-mail address; may be empty.
     Email = text(0, limits::MAX_EMAIL);
     /// Why somebody would like to join; may be empty.
@@ -187,6 +198,14 @@ values! {
     ModerationAction = string().enum_values(Some(Action::ALL.iter().map(|action| action.name())));
     /// Why a moderator did something; may be empty.
     Reason = text(0, limits::MAX_REASON);
+    /// What a rule for posts looks for.
+    RuleKind = choice(post_rule::RuleKind::ALL.map(|(_, name)| name));
+    /// The pattern of a rule for posts.
+    Pattern = text(1, limits::MAX_PATTERN);
+    /// What happens to a post that a rule matches.
+    RuleEffect = choice(post_rule::RuleEffect::ALL.map(|(_, name)| name));
+    /// What is to be said against a decision.
+    Appeal = text(1, limits::MAX_APPEAL);
     /// A number of hours; 0 for ever.
     Hours = whole(0, limits::MAX_HOURS);
     /// A number of days.

@@ -11,7 +11,7 @@ use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::article::{OPEN_SECONDS, VOTE_SCORE};
-use tidings_domain::values::rules::{KarmaRules, LimitRules, RankingRules, Rules};
+use tidings_domain::values::rules::{KarmaRules, LimitRules, ModerationRules, RankingRules, Rules};
 use tidings_domain::values::words::{every, grouped, span};
 
 /// GET /about.
@@ -65,9 +65,27 @@ pub async fn about(
                  up, we count your network, so that nobody creates accounts without end. There is one cookie, which keeps you logged in. What you have \
                  not sent yet stays in your browser."
             }
+            (kept_addresses(&app.site.rules.moderation))
         }
     };
     Ok(frame.page("About", &content))
+}
+
+/// What is kept of the addresses that posts come from, and who sees it.
+fn kept_addresses(rules: &ModerationRules) -> Markup {
+    let days = rules.keep_addresses_days;
+    html! {
+        @if days == 0 {
+            p { "Your sessions show the network address of each login to you. No others are kept with your account." }
+        } @else {
+            p {
+                "When you sign up, submit a story, comment or tweet, we keep your network address for "
+                (span(days * 86_400)) " and then forget it. Administrators can see it. Moderators see a tag of \
+                 your network, which does not tell the address, and who else has the same tag. Your sessions \
+                 show the address of each login to you."
+            }
+        }
+    }
 }
 
 /// A text of the site's administrators.

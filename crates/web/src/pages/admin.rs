@@ -13,7 +13,6 @@ use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::Error;
-use tidings_domain::Refusal;
 use tidings_domain::cache::CacheStatus;
 use tidings_domain::jobs::{self, JobStatus};
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
@@ -177,9 +176,7 @@ pub async fn admin(
     here: LocalPath,
     Form(query): Form<AdminQuery>,
 ) -> Result<Markup, RequestError> {
-    if !user.flags.admin {
-        return Err(Refusal::AdministratorsOnly.into());
-    }
+    user.require_admin()?;
     let counts = statistics::counts(&mut visit).await?;
     let jobs = jobs::status(&app.site).await?;
     let top = lists::top(&mut visit, 0, ADMIN_STORIES).await?.lines;

@@ -17,7 +17,6 @@ use axum::extract::{FromRequest, Multipart, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use tidings_domain::Refusal;
 use tidings_domain::accounts::users::User;
 use tidings_domain::administration;
 use tidings_domain::cache::Shared;
@@ -232,7 +231,7 @@ fn stored(identity: &Identity, name: &str) -> String {
 }
 
 fn demand_administrator(user: &User) -> Result<(), RequestError> {
-    if user.flags.admin { Ok(()) } else { Err(Refusal::AdministratorsOnly.into()) }
+    Ok(user.require_admin()?)
 }
 
 /// GET /admin/site.

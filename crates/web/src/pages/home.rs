@@ -4,7 +4,7 @@ use super::fields::{Field, RefusedForm, draft_key, summary};
 use super::layout::Frame;
 use super::parts::empty_but;
 use super::people::who_to_follow;
-use super::tweets::{rest_of_timeline, tweet_list};
+use super::tweets::{rest_of_timeline, tweet_address, tweet_list};
 use crate::App;
 use crate::actions;
 use crate::error::RequestError;
@@ -19,6 +19,7 @@ use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
+use tidings_domain::timelines::tweets::PostedTweet;
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::limits::MAX_TWEET;
 
@@ -169,7 +170,9 @@ pub async fn home(
 /// POST /tweet: text, apisecret.
 pub async fn tweet(State(app): State<App>, mut form: SignedFields) -> Result<Response, RequestError> {
     match try_tweet(&app, &form).await {
-        Ok(()) => Ok(Redirect::to("/home").into_response()),
+        // What waits is in no timeline yet.
+        Ok(tweet) if tweet.waits => Ok(Redirect::to(&tweet_address(tweet.id)).into_response()),
+        Ok(_) => Ok(Redirect::to("/home").into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&["text"]);
             // Buttons on the page return to the page with the form.
@@ -182,9 +185,8 @@ pub async fn tweet(State(app): State<App>, mut form: SignedFields) -> Result<Res
     }
 }
 
-async fn try_tweet(app: &App, form: &SignedFields) -> Result<(), RequestError> {
-    actions::post_tweet(app, form.actor(), &form.fields.read()?).await?;
-    Ok(())
+async fn try_tweet(app: &App, form: &SignedFields) -> Result<PostedTweet, RequestError> {
+    actions::post_tweet(app, form.actor(), &form.fields.read()?).await
 }
 
 /// GET /everyone: before, a cursor.

@@ -1,14 +1,16 @@
 //! The layout of every page: head, navigation, footer.
 
+use super::appeals::appeal_address;
 use super::fragments::LinkTarget;
 use super::head::{PageHead, icons};
+use super::moderating::done_line;
 use super::parts::{OUTSIDE, number};
 use super::vote_buttons::VoteButtons;
 use super::{login_address, profile_address};
 use crate::App;
 use crate::assets::{ASSETS, LOGO};
 use crate::brand::Brand;
-use crate::error::RequestError;
+use crate::error::{RequestError, sentence};
 use crate::local_path::LocalPath;
 use crate::settings::{Settings, SiteSettings};
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
@@ -168,7 +170,40 @@ impl<'a> Frame<'a> {
         let is_admin = self.viewer.is_some_and(|viewer| viewer.flags.admin);
         let head = head(&self.brand, title, page_head, self.viewer.is_none());
         let footer = footer(&self.brand, is_admin, self.viewer.map(|viewer| viewer.preferences.shortcuts));
-        document(&self.brand, &head, &navigation, content, &footer)
+        let content = html! {
+            (self.role_notice())
+            (done_line(self))
+            (self.silence_notice())
+            (content)
+        };
+        document(&self.brand, &head, &navigation, &content, &footer)
+    }
+
+    /// What somebody has to do whose role does not count yet.
+    fn role_notice(&self) -> Markup {
+        html! {
+            @if self.viewer.is_some_and(|viewer| viewer.role_suspended) {
+                p.notice role="status" {
+                    "Moderators and administrators of this site need two-step login. "
+                    a href="/settings/two-factor" { "Set it up" } " to use your role."
+                }
+            }
+        }
+    }
+
+    /// What a viewer who is silenced reads above each page, before typing what would be refused.
+    fn silence_notice(&self) -> Markup {
+        let refusal = self.viewer.and_then(|viewer| viewer.demand_may_post(self.now).err());
+        html! {
+            @if let Some(refusal) = refusal {
+                p.notice {
+                    (sentence(&refusal.to_string()))
+                    @if let Some(id) = refusal.decision() {
+                        " " a href=(appeal_address(id)) { "Read the decision" }
+                    }
+                }
+            }
+        }
     }
 
     fn places(&self) -> Markup {
@@ -234,7 +269,7 @@ impl<'a> Frame<'a> {
     /// people who are not logged in.
     fn back_from_login(&self) -> &str {
         match self.here.path() {
-            "/login" | "/register" | "/logout" => "/",
+            "/login" | "/login/code" | "/login/passkey" | "/register" | "/logout" => "/",
             path if MAILED.iter().any(|mailed| path.starts_with(mailed)) => "/",
             _ => self.here.as_str(),
         }

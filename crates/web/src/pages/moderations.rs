@@ -171,6 +171,7 @@ fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
                 }
                 " " (words(entry.action)) " " (target(entry))
                 @if let Some(count) = entry.count { " (" (counted(count, "post", "posts")) ")" }
+                @if entry.in_progress { " " span.tag { "in progress" } }
                 @if let Some(until) = entry.until { " until " (day::to_the_minute(until)) }
                 " " span.entry-age { (age(frame, entry.time)) }
             }

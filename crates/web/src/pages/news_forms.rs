@@ -147,7 +147,7 @@ impl PostedForm {
             Step::Send => {
                 let mut submission: SubmissionForm = fields.read()?;
                 submission.url = completed(&submission.url).into_owned();
-                Ok(Done::Sent(submit_or_edit(app, &self.form.user, submission).await?))
+                Ok(Done::Sent(submit_or_edit(app, self.form.actor(), submission).await?.id))
             }
             Step::FetchTitle => {
                 let url = NewsUrl::parse(&completed(fields.text("url"))).map_err(Error::from)?;

@@ -14,7 +14,7 @@ use crate::viewer::{SignedFields, SignedIn};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use tidings_domain::accounts::session_store::OpenSession;
+use tidings_domain::accounts::session_store::{LoginMethod, OpenSession};
 use tidings_domain::accounts::sessions;
 
 /// The page of sessions.
@@ -59,6 +59,7 @@ fn session_item(frame: &Frame<'_>, session: &OpenSession) -> Markup {
                      All browsers that logged in then share it."
                 }
                 @if let Some(since) = session.since { "Logged in " (age(frame, since)) }
+                @if let Some(how) = how(session.method) { " with " (how) }
                 @if let Some(seen) = session.last_seen { ", last seen " (age(frame, seen)) }
                 @if !session.address.is_empty() { ", from " (session.address) }
             }
@@ -70,6 +71,17 @@ fn session_item(frame: &Frame<'_>, session: &OpenSession) -> Markup {
                 button.button.small.quiet { "End" span.hidden { " the session: " (name) } }
             }
         }
+    }
+}
+
+/// How somebody logged in, unless it was with the password alone.
+const fn how(method: LoginMethod) -> Option<&'static str> {
+    match method {
+        LoginMethod::Password => None,
+        LoginMethod::Totp => Some("your password and a code"),
+        LoginMethod::RecoveryCode => Some("your password and a recovery code"),
+        LoginMethod::PasswordAndPasskey => Some("your password and a passkey"),
+        LoginMethod::Passkey => Some("a passkey"),
     }
 }
 
@@ -116,6 +128,7 @@ mod tests {
             last_seen: Some(NOW),
             agent: agent.to_owned(),
             address: "192.0.2.1".to_owned(),
+            method: LoginMethod::Totp,
             current,
         };
         let alice = user("1", "alice", "");
@@ -125,8 +138,14 @@ mod tests {
         };
         let sessions = [session("aaaa", "curl/8", true), session("bbbb", "\"><b>/1", false)];
         let html = render(&sessions);
-        for part in ["(this one)", "192.0.2.1", r#"value="bbbb""#, r#"value="others""#, "&quot;&gt;&lt;b&gt;"]
-        {
+        for part in [
+            "(this one)",
+            "with your password and a code",
+            "192.0.2.1",
+            r#"value="bbbb""#,
+            r#"value="others""#,
+            "&quot;&gt;&lt;b&gt;",
+        ] {
             assert!(html.contains(part), "{part} in {html}");
         }
         assert!(!html.contains(r#"value="aaaa""#) && !html.contains("><b>"), "{html}");

@@ -7,6 +7,7 @@ use super::layout::Frame;
 use super::mutes::person_forms;
 use super::parts::{age, counted, empty_but, number};
 use super::people::follow_button;
+use super::person_tools::PersonFile;
 use super::settings::{PROFILE_FIELDS, ProfileEditor, save};
 use super::tweets::{rest_of_timeline, tweet_list};
 use super::withheld::{insider_notice, insider_words, show_link};
@@ -54,6 +55,8 @@ struct ProfilePage<'a> {
     form: Option<ProfileEditor<'a>>,
     refused: Option<&'a RefusedForm>,
     saved: bool,
+    /// For moderators.
+    file: Option<PersonFile>,
 }
 
 impl ProfilePage<'_> {
@@ -67,6 +70,7 @@ impl ProfilePage<'_> {
             @if let (Some(reader), false) = (self.reader, is_own) { (person_forms(frame, user, reader)) }
             (self.facts(frame, is_own))
             (about(frame, user))
+            @if let Some(file) = &self.file { (file.render(frame, self.profile)) }
             @if is_own && let Some(form) = &self.form {
                 h2 { "Your profile" }
                 (form.render(frame, self.refused))
@@ -140,7 +144,11 @@ impl ProfilePage<'_> {
                     }
                 }
                 (self.invitations())
-                @if user.flags.admin { div { dt { "role" } dd { "administrator" } } }
+                @match user.role() {
+                    Role::Administrator => div { dt { "role" } dd { "administrator" } },
+                    Role::Moderator => div { dt { "role" } dd { "moderator" } },
+                    Role::Member => {}
+                }
             }
         }
     }
@@ -236,12 +244,14 @@ async fn show(
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let profile = users::profile(&mut visit, name).await?;
     let tweets = reading::of_user(&mut visit, profile.user.id, &query.into()).await?;
+    let file = PersonFile::read(&mut visit, &profile).await?;
     let reader = visit.reader().await?;
     let frame = Frame::of(app, &mut visit, here).await?;
     let user = &profile.user;
     let form = with_form.then_some(ProfileEditor { about: &user.about, email: &user.email, more: None });
     let reader = reader.as_deref();
-    Ok(ProfilePage { profile: &profile, tweets: &tweets, reader, form, refused: None, saved }.render(&frame))
+    let page = ProfilePage { profile: &profile, tweets: &tweets, reader, form, refused: None, saved, file };
+    Ok(page.render(&frame))
 }
 
 /// Rejects methods other than GET at the address of a profile. An address without an `@`
@@ -274,6 +284,7 @@ pub async fn change(
                 form: Some(ProfileEditor { about, email, more: None }),
                 refused: Some(&refused),
                 saved: false,
+                file: None,
             };
             Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
         }
@@ -312,6 +323,7 @@ mod tests {
             form: Some(form),
             refused,
             saved: true,
+            file: None,
         };
         framed(viewer, |frame| page.render(frame)).into_string()
     }

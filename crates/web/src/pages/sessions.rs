@@ -1,22 +1,26 @@
 //! Logging in and out.
 
+use super::appeals::banned_page;
 use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
 use super::login_to;
+use super::second_step::second_step_page;
 use crate::App;
-use crate::actions::open_session;
+use crate::actions::log_in as begin_log_in;
 use crate::cookies;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::Next;
 use crate::local_path::LocalPath;
 use crate::login_reason::LoginReason;
+use crate::two_factor::has_passkeys;
 use crate::viewer::{ClientDevice, SignedFields};
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tidings_domain::accounts::log_in::LogIn;
 use tidings_domain::accounts::sessions::{self, Session};
 use tidings_domain::accounts::visit::Visit;
 
@@ -25,6 +29,8 @@ struct CredentialsForm<'a> {
     username: &'a str,
     /// What the visitor wanted to do.
     wanted: &'a WantedPage,
+    /// Whether passkeys work at the address of the site.
+    has_passkeys: bool,
     refused: Option<&'a RefusedForm>,
 }
 
@@ -44,6 +50,9 @@ impl CredentialsForm<'_> {
                 (password.required().password(self.refused))
                 button.button { (HEADING) }
             }
+            @if self.has_passkeys {
+                p { a href=(self.wanted.passkey_address()) { "Log in with a passkey" } }
+            }
             p { "New here? " a href=(self.wanted.register_address()) { "Sign up" } }
             p { a href="/reset-password" { "Forgot your password?" } }
         };
@@ -54,7 +63,7 @@ impl CredentialsForm<'_> {
 /// What a visitor wanted to do before the login page. Only pages send these fields.
 pub struct WantedPage {
     /// Where to go after logging in.
-    next: LocalPath,
+    pub(super) next: LocalPath,
     /// Why the visitor must log in, if a page has sent them here.
     reason: Option<LoginReason>,
 }
@@ -92,6 +101,10 @@ impl WantedPage {
         login_to(self.reason, self.next.as_str())
     }
 
+    fn passkey_address(&self) -> String {
+        self.login_address().replacen("/login", "/login/passkey", 1)
+    }
+
     fn register_address(&self) -> String {
         self.login_address().replacen("/login", "/register", 1)
     }
@@ -117,11 +130,12 @@ pub async fn login_form(
     Form(wanted): Form<WantedPage>,
 ) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(CredentialsForm { username: "", wanted: &wanted, refused: None }.render(&frame))
+    let has_passkeys = has_passkeys(&app);
+    Ok(CredentialsForm { username: "", wanted: &wanted, has_passkeys, refused: None }.render(&frame))
 }
 
-/// POST /login: username, password, next, reason. Redirects with the new session, or shows the
-/// form again.
+/// POST /login: username, password, next, reason. Redirects with the new session, asks for the
+/// second factor, or shows the form again.
 pub async fn log_in(
     State(app): State<App>,
     ClientDevice(device): ClientDevice,
@@ -129,20 +143,40 @@ pub async fn log_in(
     fields: Fields,
 ) -> Result<Response, RequestError> {
     let outcome = match fields.read() {
-        Ok(credentials) => open_session(&app, &credentials, &device).await,
+        Ok(credentials) => begin_log_in(&app, &credentials, &device).await,
         Err(failure) => Err(failure),
     };
     let wanted: WantedPage = fields.read()?;
     match outcome {
-        Ok(session) => Ok(enter(&app, &session, wanted.next.as_str())),
+        Ok(LogIn::Done(session)) => Ok(enter(&app, &session, wanted.next.as_str())),
+        Ok(LogIn::SecondStep(step)) => {
+            Ok(second_step_page(&app, &here, &step, (&wanted, None)).await?.into_response())
+        }
         Err(failure) => {
+            if let Some(id) = failure.decision() {
+                let name = fields.text("username");
+                return Ok(banned_page(&app, &here, (&failure.message(), id), name).await);
+            }
             let refused = RefusedForm::from_failure(failure)?.beside(&["username", "password"]);
             let username = fields.text("username");
-            let form = CredentialsForm { username, wanted: &wanted, refused: Some(&refused) };
+            let (wanted, has_passkeys) = (&wanted, has_passkeys(&app));
+            let form = CredentialsForm { username, wanted, has_passkeys, refused: Some(&refused) };
             let frame = Frame::anonymous(&app, &here).await;
             Ok(refused.response(form.render(&frame)))
         }
     }
+}
+
+/// The form for name and password again, because the second step cannot go on.
+pub(super) async fn credentials_again(
+    app: &App,
+    here: &LocalPath,
+    wanted: &WantedPage,
+    refused: RefusedForm,
+) -> Result<Response, RequestError> {
+    let has_passkeys = has_passkeys(app);
+    let form = CredentialsForm { username: "", wanted, has_passkeys, refused: Some(&refused) };
+    Ok(refused.response(form.render(&Frame::anonymous(app, here).await)))
 }
 
 /// Redirects with a new session.
@@ -193,7 +227,8 @@ mod tests {
     fn a_refused_form_keeps_the_name_but_no_password() {
         let wanted = WantedPage { next: LocalPath::parse("/news/1"), reason: Some(LoginReason::Vote) };
         let refused = refused("no", Some("password"));
-        let form = CredentialsForm { username: "\"><b>", wanted: &wanted, refused: Some(&refused) };
+        let (username, has_passkeys) = ("\"><b>", true);
+        let form = CredentialsForm { username, wanted: &wanted, has_passkeys, refused: Some(&refused) };
         let html = framed(None, |frame| form.render(frame)).into_string();
         for part in [
             r#"value="&quot;&gt;&lt;b&gt;""#,
@@ -201,6 +236,7 @@ mod tests {
             r#"name="next" value="/news/1""#,
             r#"autocomplete="current-password""#,
             r#"href="/register?next=%2Fnews%2F1&amp;reason=vote""#,
+            r#"href="/login/passkey?next=%2Fnews%2F1&amp;reason=vote""#,
             r#"name="reason" value="vote""#,
             "Log in to vote.",
         ] {

@@ -218,6 +218,8 @@ impl SettingsPage<'_> {
             (reminder(frame, self.sent))
             (self.form.render(frame, self.refused))
             p { a.action href=(profile_address(self.username, "")) { "Your profile" } }
+            h2 { "Two-step login" }
+            p { "You can " a href="/settings/two-factor" { "set up an authenticator app or a passkey" } "." }
             h2 { "Muted and blocked" }
             p {
                 "You can " a href=(MUTES) { "mute people, sites, topics and words, and block people" } "."
@@ -228,7 +230,7 @@ impl SettingsPage<'_> {
             p { "You can " a href="/settings/invitations" { "invite people" } " to this site." }
             h2 { "Your data" }
             p {
-                "You can " a href="/api/export" download { "export everything of your own" }
+                "You can " a href="/api/export" { "export everything of your own" }
                 ": a zip file with a page for you and the same data for programs."
             }
             h2 { "Leaving" }

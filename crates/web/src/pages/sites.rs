@@ -236,9 +236,9 @@ impl SiteReputationPage<'_> {
                 div { dt { "sum" } dd { (signed(totals.sum)) } }
                 div { dt { "votes" } dd { (number(totals.count)) } }
             }
-            @if let Some(reader) = self.reader { (site_form(frame, self.host, reader)) }
             (votes_per_day(&history.days))
             h2 #stories { "Stories from this site" }
+            @if let Some(reader) = self.reader { (site_form(frame, self.host, reader)) }
             @if let Some(hidden) = self.just_hidden { (hidden.render(frame)) }
             @if self.page.news.lines.is_empty() && self.page.news.unlisted > 0 {
                 p.empty { "You have hidden or muted all stories on this page." }

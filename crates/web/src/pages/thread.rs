@@ -8,6 +8,8 @@ use super::inbox::subscription_button;
 use super::layout::Frame;
 use super::login_to;
 use super::parts::{DELETED_USER, counted, leading_story, news_address, news_anchor, news_buttons};
+use super::post_tools::comment_tools;
+use super::story_tools::{edit_note, merged_address, merged_threads, read_merged, story_tools};
 use super::thread_list::{ThreadList, jump_address};
 use super::vote_buttons::{karma_prices, karma_warning};
 use super::withheld::{DELETED_STORY, shown_title};
@@ -22,10 +24,13 @@ use crate::pages::articles::PageNumberQuery;
 use crate::pages::fragments::written;
 use crate::path::PathOf;
 use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use maud::{Markup, Render, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::comment::Comment;
+use tidings_domain::comments::merged::MergedThread;
 use tidings_domain::comments::outline::{ThreadLines, ThreadPages};
 use tidings_domain::comments::threads::{self, NewComments, Thread};
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
@@ -115,6 +120,8 @@ struct ThreadPage<'a> {
     shown: &'a [usize],
     /// Which comments are new for the viewer.
     new: Option<NewComments>,
+    /// The threads of the stories that were merged into this one.
+    merged: Vec<MergedThread>,
 }
 
 impl<'a> ThreadPage<'a> {
@@ -122,7 +129,11 @@ impl<'a> ThreadPage<'a> {
     fn new(part: ThreadPart, thread: &'a Thread, shown: &'a [usize]) -> Result<Self, RequestError> {
         let pages = part.pages(thread.outline()).ok_or(Refusal::NoSuchComment)?;
         let exists = (1..=pages.count()).any(|number| u64::try_from(number) == Ok(part.number));
-        if exists { Ok(Self { part, thread, pages, shown, new: None }) } else { Err(RequestError::NotFound) }
+        if exists {
+            Ok(Self { part, thread, pages, shown, new: None, merged: Vec::new() })
+        } else {
+            Err(RequestError::NotFound)
+        }
     }
 
     fn render(&self, frame: &Frame<'_>) -> Markup {
@@ -139,6 +150,10 @@ impl<'a> ThreadPage<'a> {
             self.continuation().render_to(html);
             html! { div.with-tools { (self.tools()) (list.render(frame)) } }.render_to(html);
             self.paging().render_to(html);
+            if let Some(line) = self.part.root.and_then(|root| self.thread.line_of(root)) {
+                comment_tools(frame, self.part.news, line.comment).render_to(html);
+            }
+            merged_threads(frame, self.thread.perspective(), &self.merged).render_to(html);
         });
         let title = match (self.part.root, self.part.number) {
             (None, 1) => title,
@@ -184,6 +199,7 @@ impl<'a> ThreadPage<'a> {
             @match (self.part.root, self.part.number) {
                 (None, 1) => {
                     (news_head(frame, &self.thread.news))
+                    (story_tools(frame, news))
                     div.under {
                         (subscription_button(frame, self.thread))
                         (flag_link(frame, &Thing::Story(news.id), (news.user_id, !news.deleted)))
@@ -222,6 +238,11 @@ impl<'a> ThreadPage<'a> {
                 p.empty { "This story has been deleted. Its comments can still be read." }
             } @else if let Some(Withheld::Removed(_)) = news.withheld {
                 p.empty { "A moderator has removed this story. Its comments can still be read." }
+            } @else if let Some(Withheld::Merged(into)) = news.withheld {
+                p.empty {
+                    "A moderator has merged this story into "
+                    a href=(news_address(into)) { "another one" } ". Please comment there."
+                }
             } @else if let Some(Withheld::Held(_)) = news.withheld {
                 p.empty { "Only you and moderators see this story until a moderator approves it." }
             } @else if frame.viewer.is_some() {
@@ -330,6 +351,7 @@ pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
                 @if let (true, Some(text)) = (is_shown, news.text()) {
                     div.text.formatted dir="auto" { (markdown(text, frame.link_target())) }
                 }
+                (edit_note(news))
             }
         }
     }
@@ -375,12 +397,15 @@ pub async fn address_of(visit: &mut Visit, address: CommentAddress, root: Option
 /// The requested page of a thread, and its order.
 pub struct ThreadQuery {
     page: PageNumberQuery,
+    /// Whether a page is asked for by its number.
+    is_paged: bool,
     sort: Option<CommentOrder>,
 }
 
 impl FromFields for ThreadQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { page: PageNumberQuery::from_fields(fields)?, sort: sort_field(fields)? })
+        let page = PageNumberQuery::from_fields(fields)?;
+        Ok(Self { page, is_paged: fields.get("page").is_some(), sort: sort_field(fields)? })
     }
 }
 
@@ -400,7 +425,7 @@ pub async fn thread(
     visit: Visit,
     here: LocalPath,
     Form(query): Form<ThreadQuery>,
-) -> Result<Markup, RequestError> {
+) -> Result<Response, RequestError> {
     show(&app, visit, &here, (news, None, query)).await
 }
 
@@ -411,7 +436,7 @@ pub async fn one_comment(
     visit: Visit,
     here: LocalPath,
     Form(query): Form<ThreadQuery>,
-) -> Result<Markup, RequestError> {
+) -> Result<Response, RequestError> {
     show(&app, visit, &here, (news, Some(comment), query)).await
 }
 
@@ -420,7 +445,7 @@ async fn show(
     visit: Visit,
     here: &LocalPath,
     (news, root, query): (NewsId, Option<CommentId>, ThreadQuery),
-) -> Result<Markup, RequestError> {
+) -> Result<Response, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let number = query.page.page.get();
     let sorted = |order| Sorting { order, is_asked: query.sort.is_some() };
@@ -428,6 +453,9 @@ async fn show(
     // Which comments are on a page does not depend on the links of the page.
     let wanted = |lines: &ThreadLines| part(CommentOrder::Score).shown(lines);
     let thread = threads::get(&mut visit, news, query.sort, wanted).await?;
+    if let Some(address) = merged_address(&thread.news.news).filter(|_| root.is_none() && !query.is_paged) {
+        return Ok((StatusCode::FOUND, [(header::LOCATION, address)]).into_response());
+    }
     let part = part(thread.order);
     let shown = part.shown(thread.outline());
     let mut page = ThreadPage::new(part, &thread, &shown)?;
@@ -437,8 +465,11 @@ async fn show(
         None => thread.note_visit(visit.site(), now, number == 1),
         Some(_) => thread.new_while_reading(now),
     };
+    if root.is_none() && number == 1 {
+        page.merged = read_merged(&mut visit, &thread, &shown).await?;
+    }
     let frame = Frame::of(app, &mut visit, here).await?;
-    Ok(page.render(&frame))
+    Ok(page.render(&frame).into_response())
 }
 
 #[cfg(test)]

@@ -405,7 +405,7 @@ pub async fn describe(
 
 async fn describe_topic(app: &App, form: &SignedFields) -> Result<Topic, RequestError> {
     let DescribeForm { topic, about } = form.fields.read()?;
-    topics::describe(&app.site, &form.user, &topic, about.as_ref()).await?;
+    topics::describe(&app.site, app.now(), &form.user, &topic, about.as_ref()).await?;
     Ok(topic)
 }
 

@@ -4,6 +4,7 @@ use super::fragments::{ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slo
 use super::head::{PageHead, PageKind, shortened};
 use super::layout::Frame;
 use super::parts::{OUTSIDE, age_as, ago, news_address, number, title_link};
+use super::post_tools::tweet_tools;
 use super::profile_address;
 use super::withheld::{insider_notice, reason, show_link, unlisted_note};
 use crate::App;
@@ -220,6 +221,7 @@ pub async fn show(
             (insider_notice(withheld))
             article.tweet.alone { (tweet(&frame, &line)) }
         }
+        (tweet_tools(&frame, &line.tweet))
         p { a.action href=(profile_address(&line.username, "")) { "More tweets by " (line.username) } }
     };
     let text = if sight.is_shown() { shortened(&line.tweet.text) } else { String::new() };

@@ -59,6 +59,7 @@ pub fn insider_words(withheld: &Withheld) -> String {
         Withheld::Held(reason) if reason.is_empty() => "waiting for a moderator's approval".to_owned(),
         Withheld::Held(reason) => format!("waiting for a moderator's approval: {reason}"),
         Withheld::Flagged => "hidden by readers' flags until a moderator looks at it".to_owned(),
+        Withheld::Merged(into) => format!("merged into story {into}"),
     }
 }
 
@@ -66,7 +67,7 @@ pub fn insider_words(withheld: &Withheld) -> String {
 #[must_use]
 pub fn insider_notice(withheld: Option<&Withheld>) -> Markup {
     html! {
-        @if let Some(withheld) = withheld {
+        @if let Some(withheld) = withheld.filter(|withheld| !matches!(withheld, Withheld::Merged(_))) {
             p.notice.withheld { "Not shown to everyone: " bdi { (insider_words(withheld)) } "." }
         }
     }
@@ -90,15 +91,17 @@ pub fn show_link(frame: &Frame<'_>, why: Collapsed, anchor: &str) -> Markup {
 #[must_use]
 pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize, (one, many): (&str, &str)) -> Markup {
     let is_viewed = frame.viewer.is_some();
+    // Below stories, it is in line with their titles.
+    let class = if one == "story" { "hint unlisted" } else { "hint" };
     html! {
         @if is_viewed && frame.here.shows_hidden() {
-            p.hint.unlisted {
+            p class=(class) {
                 "Hidden " (many) " are shown. " a href=(frame.here.without_hidden()) { "Leave them out" }
             }
         } @else if is_viewed && unlisted > 0 {
             @let verb = if unlisted == 1 { "is" } else { "are" };
             @let count = super::parts::counted(u64::try_from(unlisted).unwrap_or(u64::MAX), one, many);
-            p.hint.unlisted {
+            p class=(class) {
                 (count) " " (verb) " hidden here. " a href=(frame.here.with_hidden()) { "Show hidden" }
             }
         }

@@ -1,6 +1,7 @@
-//! Taking entries away from inboxes, because what they are about is deleted, or marking them as
-//! read.
+//! Taking entries away from inboxes, because what they are about is deleted or removed, or marking
+//! them as read.
 
+use super::taken::{Taken, TakenEntry};
 use super::{BADGE, EntryId};
 use crate::error::Error;
 use crate::fields;
@@ -18,6 +19,8 @@ pub(crate) struct Removal(Vec<Departure>);
 struct Departure {
     user: UserId,
     members: Vec<String>,
+    /// Since when each of them is in the inbox, and among the unread ones.
+    scores: Vec<[Option<f64>; 2]>,
     /// Those of them that are unread.
     unread: Vec<String>,
     /// What the badge loses. Less than what is unread if another program has reset it.
@@ -43,19 +46,23 @@ impl Removal {
             .into_iter()
             .map(|(user, members)| {
                 let members: Vec<String> = members.into_iter().collect();
-                let scores = query.scores(keys::user_unread(user), members.iter().cloned());
+                let scores = [keys::user_inbox(user), keys::user_unread(user)]
+                    .map(|set| query.scores(set, members.iter().cloned()));
                 (user, members, scores, query.hash_fields(keys::user(user), [BADGE]))
             })
             .collect();
         let mut answers = site.store.query(query).await?;
         let mut departures = Vec::new();
         for (user, members, scores, badge) in reads {
-            let unread = members.iter().zip(answers.take(scores)).filter(|(_, score)| score.is_some());
+            let [inbox, unread] = scores.map(|scores| answers.take(scores));
+            let scores: Vec<_> =
+                inbox.into_iter().zip(unread).map(|(inbox, unread)| [inbox, unread]).collect();
+            let unread = members.iter().zip(&scores).filter(|(_, [_, unread])| unread.is_some());
             let unread: Vec<String> = unread.map(|(member, _)| member.clone()).collect();
             let badge = fields::only(answers.take(badge));
             let badge = fields::count(badge.as_deref(), || keys::user(user), BADGE);
             let count = i64::try_from(badge.min(unread.len() as u64)).unwrap_or(0);
-            departures.push(Departure { user, members, unread, count });
+            departures.push(Departure { user, members, scores, unread, count });
         }
         Ok(Self(departures))
     }
@@ -63,6 +70,24 @@ impl Removal {
     /// Whether none of the entries is unread.
     pub(crate) fn is_read(&self) -> bool {
         self.0.iter().all(|departure| departure.unread.is_empty())
+    }
+
+    /// What it takes away, so that it can be put back.
+    pub(crate) fn taken(&self) -> Taken {
+        let mut taken = Vec::new();
+        for departure in &self.0 {
+            let mut counted = departure.count;
+            for (member, [inbox, unread]) in departure.members.iter().zip(&departure.scores) {
+                if inbox.is_none() && unread.is_none() {
+                    continue;
+                }
+                let is_counted = unread.is_some() && counted > 0;
+                counted -= i64::from(is_counted);
+                let (user, member) = (departure.user, member.clone());
+                taken.push(TakenEntry { user, member, inbox: *inbox, unread: *unread, is_counted });
+            }
+        }
+        Taken(taken)
     }
 
     /// Adds the removal of the entries to a batch, which is rejected if one of them has been

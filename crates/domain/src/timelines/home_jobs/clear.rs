@@ -9,6 +9,7 @@ use crate::keys;
 use crate::timelines::follows::FOLLOWINGS_VERSION;
 use crate::timelines::homes::read_home;
 use crate::values::ids::{NotAnId, UserId};
+use crate::values::withheld::{WITHHELD, Withheld};
 use std::fmt;
 use std::str::FromStr;
 use tidings_keyspace::Query;
@@ -60,14 +61,18 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     batch.field_unchanged(keys::user(reader), FOLLOWINGS_VERSION, version);
     let entries = read_home(current.site, reader).await?;
     let mut query = Query::new();
-    let authors: Vec<_> =
-        entries.iter().map(|(tweet, _)| query.hash_fields(keys::tweet(*tweet), ["user_id"])).collect();
+    let authors: Vec<_> = entries
+        .iter()
+        .map(|(tweet, _)| query.hash_fields(keys::tweet(*tweet), ["user_id", WITHHELD]))
+        .collect();
     let mut answers = store.query(query).await?;
     for ((tweet, _), handle) in entries.iter().zip(authors) {
-        let user_id = fields::only(answers.take(handle));
-        // Deleted tweets go as well: their sweep no longer reaches this reader. If the
+        let [user_id, withheld] = fields::each(answers.take(handle));
+        let is_unlisted =
+            withheld.is_some_and(|state| state.parse().is_ok_and(|state: Withheld| state.is_unlisted()));
+        // Deleted and removed tweets go as well: their sweep no longer reaches this reader. If the
         // author is followed again, everything else stays.
-        if user_id.is_none_or(|id| id == author.to_string() && !is_followed) {
+        if is_unlisted || user_id.is_none_or(|id| id == author.to_string() && !is_followed) {
             batch.sorted_remove(keys::home_timeline(reader), tweet.to_string());
         }
     }

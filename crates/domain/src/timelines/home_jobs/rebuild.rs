@@ -13,6 +13,7 @@ use crate::keys;
 use crate::timelines::follows::FOLLOWINGS_VERSION;
 use crate::timelines::homes::{self, add_to_home};
 use crate::values::ids::UserId;
+use crate::values::withheld::WITHHELD;
 use std::collections::HashSet;
 use tidings_keyspace::Query;
 
@@ -37,10 +38,11 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let whole = homes::recompute(site, reader, &HashSet::new()).await?;
     let mut batch = current.batch();
     // Fails if the followings have changed meanwhile; the next attempt reads them again.
-    // Deleted tweets must not come back.
+    // Deleted and removed tweets must not come back.
     batch.field_unchanged(keys::user(reader), FOLLOWINGS_VERSION, version);
     for (tweet, _) in &whole.entries {
         batch.key_present(keys::tweet(*tweet));
+        batch.field_unchanged(keys::tweet(*tweet), WITHHELD, whole.withheld.get(tweet));
     }
     // Before the tweets: each tweet that is dropped for them raises the floor again.
     homes::set_floor(&mut batch, reader, whole.left_out.map(|(_, score)| score));

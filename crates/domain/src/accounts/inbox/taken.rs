@@ -1,0 +1,152 @@
+//! Entries that were taken away from inboxes because what they are about is withheld, and putting
+//! them back exactly as they were.
+
+use super::BADGE;
+use crate::accounts::users::DEACTIVATED;
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::ids::UserId;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use tidings_keyspace::{Batch, Query};
+
+/// What stands for a time that an entry does not have.
+const NONE: &str = "-";
+
+/// An entry as it was in an inbox. Stored as `<user id> <entry> <time in the inbox> <time among the
+/// unread ones> <1 if the badge counted it, else 0>`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TakenEntry {
+    pub(crate) user: UserId,
+    /// The entry as it was stored.
+    pub(super) member: String,
+    pub(super) inbox: Option<f64>,
+    pub(super) unread: Option<f64>,
+    pub(super) is_counted: bool,
+}
+
+/// A stored text that is not an entry that was taken away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an entry that was taken away")]
+pub(crate) struct NotTaken;
+
+impl fmt::Display for TakenEntry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = |time: Option<f64>| time.map_or_else(|| NONE.to_owned(), |time| format!("{time:?}"));
+        let (inbox, unread, counted) = (time(self.inbox), time(self.unread), u8::from(self.is_counted));
+        write!(formatter, "{} {} {inbox} {unread} {counted}", self.user, self.member)
+    }
+}
+
+impl FromStr for TakenEntry {
+    type Err = NotTaken;
+
+    fn from_str(stored: &str) -> Result<Self, NotTaken> {
+        fn time(text: &str) -> Result<Option<f64>, NotTaken> {
+            if text == NONE {
+                return Ok(None);
+            }
+            text.parse().ok().filter(|time: &f64| time.is_finite()).map(Some).ok_or(NotTaken)
+        }
+        let parts: Vec<&str> = stored.split(' ').collect();
+        let [user, member, inbox, unread, counted] = parts[..] else { return Err(NotTaken) };
+        Ok(Self {
+            user: user.parse().map_err(|_| NotTaken)?,
+            member: member.to_owned(),
+            inbox: time(inbox)?,
+            unread: time(unread)?,
+            is_counted: counted == "1",
+        })
+    }
+}
+
+/// Entries that were taken away; stored as a line for each.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Taken(pub(crate) Vec<TakenEntry>);
+
+impl fmt::Display for Taken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        formatter.write_str(&lines.join("\n"))
+    }
+}
+
+impl FromStr for Taken {
+    type Err = NotTaken;
+
+    fn from_str(stored: &str) -> Result<Self, NotTaken> {
+        stored.lines().map(str::parse).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// Entries that are about to be put back, with what was read for it.
+#[derive(Default)]
+pub(crate) struct Replacement(BTreeMap<UserId, Vec<TakenEntry>>);
+
+impl Replacement {
+    /// Reads whose accounts are still there: the others get nothing back. Rounds: 1, none without
+    /// entries.
+    pub(crate) async fn read(site: &Site, taken: Taken) -> Result<Self, Error> {
+        let mut by_user: BTreeMap<UserId, Vec<TakenEntry>> = BTreeMap::new();
+        for entry in taken.0 {
+            by_user.entry(entry.user).or_default().push(entry);
+        }
+        if by_user.is_empty() {
+            return Ok(Self::default());
+        }
+        let mut query = Query::new();
+        let reads: Vec<_> = by_user
+            .keys()
+            .map(|user| (*user, query.hash_fields(keys::user(*user), ["id", DEACTIVATED])))
+            .collect();
+        let mut answers = site.store.query(query).await?;
+        for (user, read) in reads {
+            let [id, deactivated] = fields::each(answers.take(read));
+            if id.is_none() || deactivated.is_some() {
+                by_user.remove(&user);
+            }
+        }
+        Ok(Self(by_user))
+    }
+
+    /// Adds the entries to a batch. It is rejected if one of the accounts is deactivated meanwhile.
+    pub(crate) fn write(&self, batch: &mut Batch) {
+        for (user, entries) in &self.0 {
+            batch.field_absent(keys::user(*user), DEACTIVATED);
+            let mut badge = 0;
+            for entry in entries {
+                badge += i64::from(entry.is_counted);
+                if let Some(time) = entry.inbox {
+                    batch.sorted_add(keys::user_inbox(*user), &entry.member, time);
+                }
+                if let Some(time) = entry.unread {
+                    batch.sorted_add(keys::user_unread(*user), &entry.member, time);
+                }
+            }
+            if badge > 0 {
+                batch.increment_field(keys::user(*user), BADGE, badge);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_taken_away_is_stored_and_read_back() {
+        let stored = "3 reply:7-3 1401267618.25 - 0\n4 mention:tweet:9 1.0 1.0 1\n5 7-3 - 2.5 1";
+        let taken: Taken = stored.parse().unwrap();
+        assert_eq!(taken.to_string(), stored);
+        assert_eq!(taken.0.len(), 3);
+        assert_eq!("".parse::<Taken>().unwrap(), Taken::default());
+        for bad in ["3", "x reply:7-3 1 - 0", "3 reply:7-3 1 -", "3 reply:7-3 inf - 0", "3 a b 1 - 0"] {
+            assert_eq!(bad.parse::<Taken>(), Err(NotTaken), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What was taken away with a post that a moderator has removed, so that it can be put back exactly:
+//! the hash `withdrawn:<kind>:<id>`, which exists as long as the post is removed.
+
+use super::Taken;
+use crate::fields::StoredFields;
+use crate::keys;
+use crate::values::ids::ModerationId;
+use crate::values::moderation::Thing;
+use crate::values::withheld::Withheld;
+use std::str::FromStr;
+use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
+
+/// The field with the line of the log that says who removed the post.
+const MODERATION: &str = "moderation";
+/// The field with why the post was withheld before, if it was.
+const EARLIER: &str = "earlier";
+/// The field with the entries of inboxes.
+const ENTRIES: &str = "entries";
+
+/// The record of a post that is removed.
+#[derive(Debug, Clone)]
+pub(crate) struct Withdrawn {
+    thing: Thing,
+    /// The line of the log that says who removed it.
+    pub(crate) line: ModerationId,
+    /// Why it was withheld before, if it was.
+    pub(crate) earlier: Option<Withheld>,
+    /// The entries that were taken away from inboxes.
+    pub(crate) entries: Taken,
+    /// What else the kind of post remembers.
+    rest: Hash,
+}
+
+impl Withdrawn {
+    /// Adds a record to the batch that removes a post; `rest` is what its kind remembers besides.
+    pub(crate) fn write(
+        batch: &mut Batch,
+        thing: &Thing,
+        (line, earlier, entries): (ModerationId, Option<&Withheld>, &Taken),
+        rest: impl IntoIterator<Item = (&'static str, String)>,
+    ) {
+        let key = keys::withdrawn(thing);
+        let mut fields = vec![(MODERATION, line.to_string())];
+        fields.extend(earlier.map(|earlier| (EARLIER, earlier.to_string())));
+        fields.extend((!entries.0.is_empty()).then(|| (ENTRIES, entries.to_string())));
+        fields.extend(rest);
+        // What an earlier removal has left behind, if another program took the state away.
+        batch.delete(&key);
+        batch.set_fields(key, fields);
+    }
+
+    /// What the kind of post remembers; `None` if it is absent or cannot be read.
+    pub(crate) fn rest<T: FromStr>(&self, field: &str) -> Option<T> {
+        StoredFields::new(&self.rest, || keys::withdrawn(&self.thing)).read(field)
+    }
+
+    /// Adds to the batch that restores the post that the record is deleted. The batch is rejected
+    /// if the post has been restored or removed again meanwhile.
+    pub(crate) fn forget(&self, batch: &mut Batch) {
+        let key = keys::withdrawn(&self.thing);
+        batch.field_equals(&key, MODERATION, self.line.to_string());
+        batch.delete(key);
+    }
+}
+
+/// A pending read of a record.
+pub(crate) struct WithdrawnRead(Thing, Handle<Hash>);
+
+impl Withdrawn {
+    /// Asks for the record of a post.
+    pub(crate) fn ask(query: &mut Query, thing: Thing) -> WithdrawnRead {
+        let read = query.hash(keys::withdrawn(&thing));
+        WithdrawnRead(thing, read)
+    }
+}
+
+impl WithdrawnRead {
+    /// The record; `None` if there is none.
+    pub(crate) fn take(self, answers: &mut Answers) -> Option<Withdrawn> {
+        let Self(thing, read) = self;
+        let rest = answers.take(read);
+        let fields = StoredFields::new(&rest, || keys::withdrawn(&thing));
+        let (line, earlier) = (fields.read(MODERATION)?, fields.read(EARLIER));
+        let entries = fields.read(ENTRIES).unwrap_or_default();
+        Some(Withdrawn { thing, line, earlier, entries, rest })
+    }
+}

@@ -1,0 +1,255 @@
+//! Logging in: the password, the second factor if the account has one, and the session.
+//!
+//! A page asks for the two in two steps. What the second needs to know of the first is a ticket
+//! that the site has signed: whose password was right, when, and from which address. So the
+//! password is not sent back to the browser, and nothing is stored.
+
+use crate::accounts::login::{self, Attempt};
+use crate::accounts::session_store::{self, Device};
+use crate::accounts::sessions::{self, Session};
+use crate::accounts::two_factor::second_step::{self, Proof};
+use crate::accounts::two_factor::signing_key::signing_key;
+use crate::accounts::two_factor::stored::StoredFactors;
+use crate::accounts::two_factor::{Answer, RelyingParty, SecondFactors, TWO_FACTOR};
+use crate::action::Decision;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::ids::UserId;
+use crate::values::signing::{Purpose, is_recent};
+use std::fmt::{self, Debug, Formatter};
+use std::net::IpAddr;
+use subtle::ConstantTimeEq;
+use tidings_keyspace::{Hash, Query};
+
+/// Attempts at a login while the account changes.
+const LOGIN_ATTEMPTS: usize = 4;
+
+/// What somebody types to log in.
+pub struct Credentials<'a> {
+    /// The name; any text.
+    pub username: &'a str,
+    /// The password; any text.
+    pub password: &'a str,
+    /// A code of the authenticator app, or a recovery code, if they gave one.
+    pub code: Option<&'a str>,
+}
+
+/// What a right password leads to.
+#[derive(Debug)]
+pub enum LogIn {
+    /// The user is logged in.
+    Done(Session),
+    /// The account has a second factor.
+    SecondStep(SecondStep),
+}
+
+/// What the second step of a login knows of the first.
+pub struct SecondStep {
+    /// Proves the first step; a secret.
+    pub ticket: String,
+    /// The kinds of second factors that the account has.
+    pub factors: SecondFactors,
+    user_id: UserId,
+}
+
+impl Debug for SecondStep {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SecondStep").field("user_id", &self.user_id).finish_non_exhaustive()
+    }
+}
+
+/// Who comes in, and by what right.
+pub(crate) struct Entry {
+    /// The user as stored.
+    pub(crate) user: Hash,
+    /// The hash that replaces the stored one.
+    pub(crate) upgraded: Option<String>,
+    /// The second factor.
+    pub(crate) proof: Proof,
+}
+
+/// Somebody who has shown enough for one step.
+pub(crate) enum Entered {
+    /// Enough for a session.
+    Session(Entry),
+    /// Enough for the second step.
+    SecondStep(SecondStep),
+}
+
+/// Checks a password, and the code if the account has a second factor, and opens a session. The
+/// user's other sessions stay, except for the oldest when there are more than 20. A password
+/// stored in an older form is replaced by a current hash.
+///
+/// # Errors
+/// Those of `login::verify`: [`Refusal::WrongCredentials`] for an unknown user or a wrong
+/// password, after the same time; [`Refusal::TooManyFailedLogins`], even for the right
+/// password; [`Refusal::WrongCode`]; or the store's.
+pub async fn log_in(
+    site: &Site,
+    now: Timestamp,
+    typed: &Credentials<'_>,
+    device: &Device,
+) -> Result<LogIn, Error> {
+    open(site, now, device, || async {
+        let Credentials { username, password, code } = *typed;
+        let attempt = Attempt { username, password, address: device.address, now: Some(now) };
+        let verified = login::verify(site, &attempt).await?;
+        let factors = SecondFactors::read(verified.user.get(TWO_FACTOR));
+        let proof = match code {
+            _ if !factors.any() => Proof::NotNeeded,
+            None => {
+                let step = SecondStep::new(site, now, &verified.user, device.address).await?;
+                return Ok(Entered::SecondStep(step));
+            }
+            Some(code) => {
+                let user_id = id_of(&verified.user).ok_or(Refusal::WrongCredentials)?;
+                second_step::check((site, now), user_id, &attempt, Answer::Code(code)).await?
+            }
+        };
+        let upgraded = verified.new_hash(site, password).await?;
+        Ok(Entered::Session(Entry { user: verified.user, upgraded, proof }))
+    })
+    .await
+}
+
+/// The second step of a login.
+///
+/// # Errors
+/// [`Refusal::LoginExpired`] if the first was too long ago, at another address or for another
+/// password; [`Refusal::WrongCode`], [`Refusal::PasskeyRefused`],
+/// [`Refusal::TooManyFailedLogins`], [`Refusal::TooManyAtOnce`], or the store's.
+pub async fn finish(
+    (site, now): (&Site, Timestamp),
+    ticket: &str,
+    answer: Answer<'_>,
+    device: &Device,
+) -> Result<Session, Error> {
+    // Codes of one address are checked one after the other, as passwords are.
+    let _turn = login::turn(site, device.address).await?;
+    let opened = open(site, now, device, || async {
+        let (user, user_id) = read_ticket((site, now), ticket, device.address).await?;
+        let username = user.get("username").unwrap_or_default();
+        let attempt = Attempt { username, password: "", address: device.address, now: Some(now) };
+        login::refuse_if_slowed_down(site, &attempt).await?;
+        let proof = second_step::check((site, now), user_id, &attempt, answer).await?;
+        Ok(Entered::Session(Entry { user, upgraded: None, proof }))
+    });
+    match opened.await? {
+        LogIn::Done(session) => Ok(session),
+        LogIn::SecondStep(_) => Err(Refusal::CodeRequired.into()),
+    }
+}
+
+/// The second step again, for somebody whose code was wrong. Rounds: 1.
+///
+/// # Errors
+/// [`Refusal::LoginExpired`], or the store's.
+pub async fn second_step(
+    site: &Site,
+    now: Timestamp,
+    ticket: &str,
+    address: IpAddr,
+) -> Result<SecondStep, Error> {
+    let (user, user_id) = read_ticket((site, now), ticket, address).await?;
+    let factors = SecondFactors::read(user.get(TWO_FACTOR));
+    Ok(SecondStep { ticket: ticket.to_owned(), factors, user_id })
+}
+
+/// What a browser needs to use a passkey as the second step, as JSON; `None` if the account has
+/// none. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn passkey_options(
+    site: &Site,
+    now: Timestamp,
+    step: &SecondStep,
+    party: &RelyingParty,
+) -> Result<Option<String>, Error> {
+    if !step.factors.passkeys {
+        return Ok(None);
+    }
+    let factors = StoredFactors::read(site, step.user_id).await?;
+    party.authentication_options(site, now, Some(&factors)).await.map(Some)
+}
+
+/// Opens a session for whoever enters, unless the account changes all the time.
+pub(crate) async fn open<A>(
+    site: &Site,
+    now: Timestamp,
+    device: &Device,
+    enter: impl Fn() -> A,
+) -> Result<LogIn, Error>
+where
+    A: Future<Output = Result<Entered, Error>>,
+{
+    // A conflict means that the account has changed meanwhile, for example by another
+    // first login of an imported user.
+    let entered = site.act_without_turns(LOGIN_ATTEMPTS, || async {
+        match enter().await? {
+            Entered::Session(entry) => sessions::open_session(site, now, &entry, device).await,
+            Entered::SecondStep(step) => Ok(Decision::Done(LogIn::SecondStep(step))),
+        }
+    });
+    let entered = entered.await?;
+    if let LogIn::Done(session) = &entered
+        && let Err(error) = session_store::end_surplus(site, session.user_id).await
+    {
+        // The session is open. The next login tries again.
+        tracing::warn!(user = %session.user_id, %error, "surplus sessions not ended");
+    }
+    Ok(entered)
+}
+
+fn id_of(user: &Hash) -> Option<UserId> {
+    fields::read(user.get("id"), || "a user".to_owned(), "id")
+}
+
+impl SecondStep {
+    async fn new(site: &Site, now: Timestamp, user: &Hash, address: IpAddr) -> Result<Self, Error> {
+        let user_id = id_of(user).ok_or(Refusal::WrongCredentials)?;
+        let signature = sign(site, (user_id, now), (address, user)).await?;
+        let factors = SecondFactors::read(user.get(TWO_FACTOR));
+        Ok(Self { ticket: format!("{user_id}.{now}.{}", hex::encode(signature)), factors, user_id })
+    }
+}
+
+/// What is signed ends with the password: a ticket is for the one that was typed.
+async fn sign(
+    site: &Site,
+    (user_id, made): (UserId, Timestamp),
+    (address, user): (IpAddr, &Hash),
+) -> Result<[u8; 32], Error> {
+    let texts = [user_id.to_string(), made.to_string(), address.to_string()];
+    let password = user.get("password").unwrap_or_default();
+    let [user_id, made, address] = texts.each_ref().map(String::as_bytes);
+    let key = signing_key(site).await?;
+    Ok(key.sign(Purpose::Password, &[user_id, made, address, password.as_bytes()]))
+}
+
+/// The user whose password was right, as stored now.
+async fn read_ticket(
+    (site, now): (&Site, Timestamp),
+    ticket: &str,
+    address: IpAddr,
+) -> Result<(Hash, UserId), Error> {
+    let expired = || Error::from(Refusal::LoginExpired);
+    let mut parts = ticket.splitn(3, '.');
+    let mut part = || parts.next().unwrap_or_default();
+    let (user_id, made, signature) = (part(), part(), part());
+    let user_id: UserId = user_id.parse().map_err(|_| expired())?;
+    let made = Timestamp(made.parse().map_err(|_| expired())?);
+    let signature = hex::decode(signature).map_err(|_| expired())?;
+    if !is_recent(made, now) {
+        return Err(expired());
+    }
+    let mut query = Query::new();
+    let user = query.hash(keys::user(user_id));
+    let user = site.store.query(query).await?.take(user);
+    let expected = sign(site, (user_id, made), (address, &user)).await?;
+    let has_factor = SecondFactors::read(user.get(TWO_FACTOR)).any();
+    if bool::from(expected.ct_eq(&signature)) && has_factor { Ok((user, user_id)) } else { Err(expired()) }
+}

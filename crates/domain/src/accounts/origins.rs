@@ -1,0 +1,185 @@
+//! Where sign-ups and posts come from, for moderators: who else has come from the same network.
+//!
+//! Keys: `network:<tag>:<date>` (who has posted from a network), `user:<id>:addresses:<date>`
+//! (from which addresses a user has posted) and `networks:secret`.
+//!
+//! A network (the /24 of an IPv4 address, the /48 of an IPv6 address) has a tag: a keyed hash,
+//! whose secret stays in the store. So a moderator sees that two people share a network, and not
+//! which. Administrators see the addresses. Each key is of one day and expires when the day is too
+//! old, so the store itself forgets all of it, even if no server runs.
+
+use crate::action::Decision;
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::day::Day;
+use crate::values::ids::UserId;
+use crate::values::limits::{
+    ADDRESSES_OF_A_DAY, MAX_NEIGHBOURS, NETWORKS_LOOKED_AT, PEOPLE_OF_A_NETWORK_AND_DAY,
+};
+use crate::values::network::{Network, NetworkTag};
+use crate::values::secrets::random_token;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+use tidings_keyspace::{Batch, Order, Query};
+
+const SECONDS_A_DAY: u64 = 86_400;
+
+/// Where a sign-up or a post comes from.
+#[derive(Debug, Clone)]
+pub(crate) struct Origin {
+    address: IpAddr,
+    tag: NetworkTag,
+    /// How long it is kept, in days.
+    days: u64,
+}
+
+impl Origin {
+    /// The origin of what comes from an address; `None` if the site keeps none. Rounds: none,
+    /// except once for each server, which then reads the secret.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) async fn of(site: &Site, address: IpAddr) -> Result<Option<Self>, Error> {
+        let days = site.rules.moderation.keep_addresses_days;
+        if days == 0 {
+            return Ok(None);
+        }
+        let secret = site.network_secret.get_or_try_init(|| read_secret(site)).await?;
+        Ok(Some(Self { address, tag: NetworkTag::of(Network::of(address), secret), days }))
+    }
+
+    /// Adds to the batch of what a user does that it came from here.
+    pub(crate) fn write(&self, batch: &mut Batch, now: Timestamp, user: UserId) {
+        let today = Day::of(now);
+        // Counted from the beginning of the day, so that nothing is kept longer than is said.
+        let kept = (self.days * SECONDS_A_DAY).saturating_sub(now.seconds_since(today.start()));
+        let kept = Duration::from_secs(kept.max(1));
+        let network = keys::network_people(&self.tag, today);
+        batch.sorted_add(&network, user.to_string(), now.as_score());
+        batch.sorted_trim(&network, PEOPLE_OF_A_NETWORK_AND_DAY);
+        batch.expire(network, kept);
+        let addresses = keys::user_addresses(user, today);
+        batch.sorted_add(&addresses, self.address.to_string(), now.as_score());
+        batch.sorted_trim(&addresses, ADDRESSES_OF_A_DAY);
+        batch.expire(addresses, kept);
+    }
+}
+
+/// Adds an origin, if there is one, to a batch.
+pub(crate) fn write(origin: Option<&Origin>, batch: &mut Batch, now: Timestamp, user: UserId) {
+    if let Some(origin) = origin {
+        origin.write(batch, now, user);
+    }
+}
+
+/// The secret of the tags. The first server of a store makes it.
+async fn read_secret(site: &Site) -> Result<String, Error> {
+    site.act_without_turns(2, || async {
+        let mut query = Query::new();
+        let secret = query.string(keys::NETWORKS_SECRET);
+        if let Some(secret) = site.store.query(query).await?.take(secret) {
+            return Ok(Decision::Done(secret));
+        }
+        let secret = random_token()?;
+        let mut batch = Batch::new();
+        batch.key_absent(keys::NETWORKS_SECRET);
+        batch.set(keys::NETWORKS_SECRET, &secret);
+        Ok(Decision::commit(batch, secret))
+    })
+    .await
+}
+
+/// Where a user has posted from lately, the newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origins {
+    /// The tag of the newest network; `None` if nothing is known.
+    pub tag: Option<NetworkTag>,
+    /// The others who have posted from the user's newest networks, by number.
+    pub others: Vec<UserId>,
+    /// The addresses, and when each was used last.
+    pub addresses: Vec<(IpAddr, Timestamp)>,
+}
+
+/// Where a user has posted from. It looks at the five newest networks. Rounds: 2, 1 if nothing is
+/// known.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn origins_of(site: &Site, now: Timestamp, user: UserId) -> Result<Origins, Error> {
+    let days = site.rules.moderation.keep_addresses_days;
+    if days == 0 {
+        return Ok(Origins::default());
+    }
+    let secret = site.network_secret.get_or_try_init(|| read_secret(site)).await?;
+    let kept: Vec<Day> = Day::of(now).last(days).collect();
+    let mut query = Query::new();
+    let reads: Vec<_> = kept
+        .iter()
+        .map(|day| query.sorted_range(keys::user_addresses(user, *day), Order::Descending, 0, u64::MAX))
+        .collect();
+    let mut answers = site.store.query(query).await?;
+    let mut seen: BTreeMap<IpAddr, Timestamp> = BTreeMap::new();
+    for (day, read) in kept.iter().zip(reads) {
+        let key = keys::user_addresses(user, *day);
+        let found = fields::members(answers.take(read), &key, |(address, score)| {
+            Some((address.parse::<IpAddr>().ok()?, second(score)))
+        });
+        for (address, time) in found {
+            let last = seen.entry(address).or_insert(time);
+            *last = time.max(*last);
+        }
+    }
+    let mut addresses: Vec<_> = seen.into_iter().collect();
+    addresses.sort_by_key(|(address, time)| (std::cmp::Reverse(*time), *address));
+    let mut tags: Vec<NetworkTag> = Vec::new();
+    for (address, _) in &addresses {
+        let tag = NetworkTag::of(Network::of(*address), secret);
+        if !tags.contains(&tag) {
+            tags.push(tag);
+        }
+    }
+    tags.truncate(NETWORKS_LOOKED_AT);
+    let others = people_of(site, &tags, &kept, user).await?;
+    Ok(Origins { tag: tags.into_iter().next(), others, addresses })
+}
+
+/// The people who have posted from some networks on some days, without one. Rounds: 1.
+async fn people_of(
+    site: &Site,
+    tags: &[NetworkTag],
+    days: &[Day],
+    without: UserId,
+) -> Result<Vec<UserId>, Error> {
+    let mut query = Query::new();
+    let keys = tags.iter().flat_map(|tag| days.iter().map(move |day| keys::network_people(tag, *day)));
+    let reads: Vec<_> = keys
+        .map(|key| {
+            let people = query.sorted_range(&key, Order::Descending, 0, PEOPLE_OF_A_NETWORK_AND_DAY);
+            (key, people)
+        })
+        .collect();
+    if reads.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut answers = site.store.query(query).await?;
+    let mut people: Vec<UserId> = Vec::new();
+    for (key, read) in reads {
+        people.extend(fields::members(answers.take(read), &key, |(user, _)| user.parse::<UserId>().ok()));
+    }
+    people.sort_unstable();
+    people.dedup();
+    people.retain(|user| *user != without);
+    people.truncate(MAX_NEIGHBOURS);
+    Ok(people)
+}
+
+/// The second of a score.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+const fn second(score: f64) -> Timestamp {
+    // The cast saturates, and what is not a number becomes 0.
+    Timestamp(score as u64)
+}

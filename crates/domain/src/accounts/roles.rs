@@ -1,0 +1,166 @@
+//! Roles that the operator gives and takes, and the administrator who must remain.
+//!
+//! The flags of accounts are not indexed, since they may be set by hand. So looking for another
+//! administrator or moderator looks at all accounts, some hundred in a round. That is for what
+//! happens rarely.
+
+use crate::accounts::users::{ADMINISTRATOR_FLAG, DEACTIVATED, MODERATOR_FLAG, Role, User};
+use crate::action::Decision;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::ids::UserId;
+use crate::values::limits::ACCOUNTS_CHUNK;
+use crate::values::restriction::RestrictionKind;
+use tidings_keyspace::{Batch, Hash, Query};
+
+/// Somebody with a role, as read. A batch that depends on them checks that they still have it.
+pub(crate) struct Holder {
+    id: UserId,
+    flags: Option<String>,
+    ban: Option<String>,
+}
+
+impl Holder {
+    /// Somebody with a role in a hash that was read.
+    pub(crate) fn of(id: UserId, hash: &Hash) -> Self {
+        let text = |field: &str| hash.get(field).map(str::to_owned);
+        Self { id, flags: text("flags"), ban: text(RestrictionKind::Ban.field()) }
+    }
+
+    /// Checks in a batch that they have the same role as when they were read, and that they are
+    /// as banned as then.
+    pub(crate) fn check(&self, batch: &mut Batch) {
+        let key = keys::user(self.id);
+        batch.field_absent(&key, DEACTIVATED);
+        batch.field_unchanged(&key, "flags", self.flags.as_deref());
+        batch.field_unchanged(&key, RestrictionKind::Ban.field(), self.ban.as_deref());
+    }
+}
+
+/// Somebody who has at least a role, is not banned, and is none of `others`. Rounds: 1, and 1
+/// for each 500 accounts.
+pub(crate) async fn somebody_else(
+    site: &Site,
+    now: Timestamp,
+    role: Role,
+    others: &[UserId],
+) -> Result<Option<Holder>, Error> {
+    let mut query = Query::new();
+    let count = query.string(keys::USERS_COUNT);
+    let count = site.store.query(query).await?.take(count);
+    let count: u64 = fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0);
+    let mut first = 1;
+    while first <= count {
+        let last = count.min(first + ACCOUNTS_CHUNK - 1);
+        let mut query = Query::new();
+        let wanted = ["flags", DEACTIVATED];
+        let reads: Vec<_> =
+            (first..=last).map(UserId).map(|id| (id, query.hash_fields(keys::user(id), wanted))).collect();
+        let mut answers = site.store.query(query).await?;
+        let mut candidates = Vec::new();
+        for (id, read) in reads {
+            let [flags, deactivated] = fields::each(answers.take(read));
+            let has_flags = flags.is_some_and(|flags| flags.contains([ADMINISTRATOR_FLAG, MODERATOR_FLAG]));
+            if has_flags && deactivated.is_none() && !others.contains(&id) {
+                candidates.push(id);
+            }
+        }
+        if let Some(found) = first_able(site, now, role, &candidates).await? {
+            return Ok(Some(found));
+        }
+        first = last + 1;
+    }
+    Ok(None)
+}
+
+/// The first of some people who has at least a role and is not banned. Rounds: 1.
+async fn first_able(
+    site: &Site,
+    now: Timestamp,
+    role: Role,
+    candidates: &[UserId],
+) -> Result<Option<Holder>, Error> {
+    let mut query = Query::new();
+    let reads: Vec<_> = candidates.iter().map(|id| (*id, query.hash(keys::user(*id)))).collect();
+    if reads.is_empty() {
+        return Ok(None);
+    }
+    let mut answers = site.store.query(query).await?;
+    Ok(reads.into_iter().find_map(|(id, read)| {
+        let hash = answers.take(read);
+        let is_able =
+            User::from_hash(&hash).is_some_and(|user| user.role() >= role && user.ban(now).is_none());
+        is_able.then(|| Holder::of(id, &hash))
+    }))
+}
+
+/// Adds to a batch the check that an administrator remains when `leaving` no longer is one.
+///
+/// # Errors
+/// [`Refusal::LastAdministrator`], or the store's.
+pub(crate) async fn demand_another_administrator(
+    site: &Site,
+    now: Timestamp,
+    batch: &mut Batch,
+    leaving: UserId,
+) -> Result<(), Error> {
+    let other = somebody_else(site, now, Role::Administrator, &[leaving]).await?;
+    other.ok_or(Refusal::LastAdministrator)?.check(batch);
+    Ok(())
+}
+
+/// A role that the operator gives and takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GivenRole {
+    /// Administrator.
+    Administrator,
+    /// Moderator.
+    Moderator,
+}
+
+impl GivenRole {
+    const fn flag(self) -> char {
+        match self {
+            Self::Administrator => ADMINISTRATOR_FLAG,
+            Self::Moderator => MODERATOR_FLAG,
+        }
+    }
+}
+
+/// Gives a user a role or takes it, for the operator. Returns whether that changed anything. The
+/// operator acts without an account, so the moderation log has no line of it.
+///
+/// # Errors
+/// [`Refusal::NoSuchUser`], [`Refusal::LastAdministrator`], or the store's.
+pub async fn set_role(
+    site: &Site,
+    now: Timestamp,
+    id: UserId,
+    (role, has): (GivenRole, bool),
+) -> Result<bool, Error> {
+    let (key, flag) = (keys::user(id), role.flag());
+    site.act(&key, || async {
+        let mut query = Query::new();
+        let fields = query.hash_fields(&key, ["username", DEACTIVATED, "flags"]);
+        let mut answers = site.store.query(query).await?;
+        let [Some(_), None, flags] = fields::each(answers.take(fields)) else {
+            return Err(Refusal::NoSuchUser.into());
+        };
+        let old = flags.clone().unwrap_or_default();
+        if old.contains(flag) == has {
+            return Ok(Decision::Done(false));
+        }
+        let new = if has { format!("{flag}{old}") } else { old.replace(flag, "") };
+        let mut batch = Batch::new();
+        if role == GivenRole::Administrator && !has {
+            demand_another_administrator(site, now, &mut batch, id).await?;
+        }
+        batch.field_unchanged(&key, "flags", flags);
+        batch.set_field(&key, "flags", new);
+        Ok(Decision::commit(batch, true))
+    })
+    .await
+}

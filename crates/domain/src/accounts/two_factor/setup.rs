@@ -1,0 +1,242 @@
+//! Setting up second factors and removing them.
+
+use crate::accounts::account::{CurrentPassword, Owner, confirm_current_password};
+use crate::accounts::login::Attempt;
+use crate::accounts::two_factor::codes::{self, TotpSecret, TypedCode};
+use crate::accounts::two_factor::second_step::{self, Answer};
+use crate::accounts::two_factor::signing_key::signing_key;
+use crate::accounts::two_factor::stored::{self, StoredFactors, StoredRead, check_password};
+use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
+use crate::accounts::users::User;
+use crate::action::Decision;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::site::{Applied, Site};
+use crate::values::clock::Timestamp;
+use crate::values::ids::UserId;
+use crate::values::limits::NEW_TOTP_SECONDS;
+use std::fmt::{self, Debug, Formatter};
+use std::time::Duration;
+use tidings_keyspace::{Batch, Query};
+
+/// A new secret for an authenticator app, until a code confirms it. Never logged.
+pub struct NewTotp {
+    /// The secret in base 32.
+    pub secret: String,
+    /// The address from which an app takes it, for a QR code.
+    pub uri: String,
+}
+
+impl Debug for NewTotp {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str("NewTotp(***)")
+    }
+}
+
+impl NewTotp {
+    fn of(secret: &TotpSecret, user: &User, site_name: &str) -> Result<Self, Error> {
+        Ok(Self { secret: secret.base32(), uri: secret.uri(site_name, &user.username)? })
+    }
+}
+
+/// What an account has, for its owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TwoFactorState {
+    /// The kinds of second factors.
+    pub factors: SecondFactors,
+    /// Recovery codes that have not been used.
+    pub recovery_codes: usize,
+    /// The passkeys, the oldest first.
+    pub passkeys: Vec<PasskeyFacts>,
+}
+
+/// A passkey, for its owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PasskeyFacts {
+    /// The id, to remove it.
+    pub id: String,
+    /// The name that the owner gave it.
+    pub name: String,
+    /// When it was added.
+    pub since: Timestamp,
+    /// When it was last used to log in, if ever.
+    pub used: Option<Timestamp>,
+}
+
+/// What an account has. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn state(site: &Site, user: &User) -> Result<TwoFactorState, Error> {
+    let factors = StoredFactors::read(site, user.id).await?;
+    let passkeys = factors.passkeys().into_iter().map(|(id, passkey)| PasskeyFacts {
+        id,
+        name: passkey.name,
+        since: Timestamp(passkey.since),
+        used: passkey.used.map(Timestamp),
+    });
+    let (kinds, recovery_codes) = (factors.kinds(), factors.recovery_count());
+    Ok(TwoFactorState { factors: kinds, recovery_codes, passkeys: passkeys.collect() })
+}
+
+/// Draws a secret for an authenticator app. It counts once a code confirms it.
+///
+/// # Errors
+/// [`Refusal::TotpOn`], those of a wrong password, [`Refusal::SessionEnded`], or the store's.
+pub async fn begin_totp(
+    site: &Site,
+    owner: Owner<'_>,
+    password: &CurrentPassword,
+    site_name: &str,
+) -> Result<NewTotp, Error> {
+    let user = owner.user;
+    let confirmed = confirm_current_password(site, owner, password).await?;
+    if user.second_factors.totp {
+        return Err(Refusal::TotpOn.into());
+    }
+    // The logins of the account will need it.
+    signing_key(site).await?;
+    let secret = TotpSecret::random()?;
+    let mut batch = Batch::new();
+    owner.session.key.check(&mut batch, user.id);
+    check_password(&mut batch, user.id, &confirmed);
+    let life = Duration::from_secs(NEW_TOTP_SECONDS);
+    batch.set_expiring(keys::user_new_totp(user.id), secret.base32(), life);
+    match site.apply(batch).await? {
+        Applied::Yes(_) => NewTotp::of(&secret, user, site_name),
+        Applied::No(_) => Err(Refusal::SessionEnded.into()),
+    }
+}
+
+/// The secret that waits for a code; `None` without one. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn new_totp(site: &Site, user: &User, site_name: &str) -> Result<Option<NewTotp>, Error> {
+    let mut query = Query::new();
+    let secret = query.string(keys::user_new_totp(user.id));
+    let secret = site.store.query(query).await?.take(secret);
+    let secret = secret.as_deref().and_then(TotpSecret::parse);
+    secret.map(|secret| NewTotp::of(&secret, user, site_name)).transpose()
+}
+
+/// Sets the authenticator app whose code this is. Returns new recovery codes, which replace
+/// older ones. The code may still be used for a login: nothing was protected before it.
+///
+/// # Errors
+/// [`Refusal::WrongCode`], [`Refusal::SetupExpired`], [`Refusal::TotpOn`],
+/// [`Refusal::SessionEnded`], or the store's.
+pub async fn confirm_totp(
+    site: &Site,
+    now: Timestamp,
+    owner: Owner<'_>,
+    code: &str,
+) -> Result<Vec<String>, Error> {
+    let user_id = owner.user.id;
+    let pending = keys::user_new_totp(user_id);
+    site.act(&keys::user_two_factor(user_id), || async {
+        let mut query = Query::new();
+        let (read, secret) = (StoredRead::ask(&mut query, user_id), query.string(&pending));
+        let mut answers = site.store.query(query).await?;
+        let (factors, text) = (read.take(&mut answers), answers.take(secret));
+        if factors.kinds().totp {
+            return Err(Refusal::TotpOn.into());
+        }
+        let text = text.ok_or(Refusal::SetupExpired)?;
+        let secret = TotpSecret::parse(&text).ok_or(Refusal::SetupExpired)?;
+        let Some(TypedCode::Totp(typed)) = TypedCode::parse(code) else {
+            return Err(Refusal::WrongCode.into());
+        };
+        secret.step_of(&typed, now.0).ok_or(Refusal::WrongCode)?;
+        let codes = codes::new_recovery_codes()?;
+        let mut change = factors.change();
+        let still = owner.session.key.check(change.batch(), user_id);
+        change.batch().string_equals(&pending, &text);
+        change.batch().delete(&pending);
+        change.set_totp(&secret);
+        change.replace_recovery(now, factors.recovery_fields(), &codes);
+        Ok(Decision::commit(change.finish(), codes).if_rejected_by(still, Err(stored::ended())))
+    })
+    .await
+}
+
+/// Removes the authenticator app. Without a passkey, the recovery codes go with it.
+///
+/// # Errors
+/// [`Refusal::TotpOff`], those of a wrong password, [`Refusal::WrongCode`],
+/// [`Refusal::TooManyFailedLogins`], [`Refusal::SessionEnded`], or the store's.
+pub async fn end_totp(
+    (site, now): (&Site, Timestamp),
+    owner: Owner<'_>,
+    password: &CurrentPassword,
+    code: &str,
+) -> Result<(), Error> {
+    let user = owner.user;
+    let confirmed = confirm_current_password(site, owner, password).await?;
+    let address = owner.device.address;
+    let attempt = Attempt { username: &user.username, password: "", address, now: None };
+    if !user.second_factors.totp {
+        return Err(Refusal::TotpOff.into());
+    }
+    let proof = second_step::check((site, now), user.id, &attempt, Answer::Code(code)).await?;
+    let factors = StoredFactors::read(site, user.id).await?;
+    let mut change = factors.change();
+    let still = owner.session.key.check(change.batch(), user.id);
+    let same_password = check_password(change.batch(), user.id, &confirmed);
+    proof.write(change.batch(), user.id);
+    change.remove_totp();
+    match site.apply(change.finish()).await? {
+        Applied::Yes(_) => Ok(()),
+        Applied::No(check) if check == still || check == same_password => Err(stored::ended()),
+        Applied::No(_) => Err(Error::Busy),
+    }
+}
+
+/// Replaces the recovery codes by ten new ones.
+///
+/// # Errors
+/// [`Refusal::NoSecondFactor`], those of a wrong password, [`Refusal::SessionEnded`], or the
+/// store's.
+pub async fn renew_recovery_codes(
+    (site, now): (&Site, Timestamp),
+    owner: Owner<'_>,
+    password: &CurrentPassword,
+) -> Result<Vec<String>, Error> {
+    let user_id = owner.user.id;
+    let confirmed = confirm_current_password(site, owner, password).await?;
+    site.act(&keys::user_two_factor(user_id), || async {
+        let factors = StoredFactors::read(site, user_id).await?;
+        if !factors.kinds().any() {
+            return Err(Refusal::NoSecondFactor.into());
+        }
+        let codes = codes::new_recovery_codes()?;
+        let mut change = factors.change();
+        let still = owner.session.key.check(change.batch(), user_id);
+        let same_password = check_password(change.batch(), user_id, &confirmed);
+        change.replace_recovery(now, factors.recovery_fields(), &codes);
+        let decided = Decision::commit(change.finish(), codes);
+        Ok(decided
+            .if_rejected_by(still, Err(stored::ended()))
+            .if_rejected_by(same_password, Err(stored::ended())))
+    })
+    .await
+}
+
+/// Removes all second factors of an account, for the operator. Returns whether there were any.
+///
+/// # Errors
+/// When the store fails.
+pub async fn remove_all(site: &Site, user_id: UserId) -> Result<bool, Error> {
+    let key = keys::user(user_id);
+    site.act(&key, || async {
+        let mut query = Query::new();
+        let had = query.hash_fields(&key, [TWO_FACTOR]);
+        let had = fields::only(site.store.query(query).await?.take(had));
+        let mut batch = Batch::new();
+        batch.field_unchanged(&key, TWO_FACTOR, had.as_ref());
+        stored::remove_all(&mut batch, user_id);
+        Ok(Decision::commit(batch, had.is_some()))
+    })
+    .await
+}

@@ -1,0 +1,70 @@
+//! The key with which the site signs what browsers carry between two steps. It is drawn when the
+//! first second factor is set up, is in the store, and is the same for all servers of it.
+
+use crate::error::Error;
+use crate::keys;
+use crate::site::{Applied, Site};
+use crate::values::signing::SigningKey;
+use tidings_keyspace::{Batch, Query};
+
+/// The key of the site, for somebody who has given a password. Rounds: none once this server
+/// knows it; 1 before, and 2 more if no server has drawn it yet.
+pub(crate) async fn signing_key(site: &Site) -> Result<&SigningKey, Error> {
+    site.signing_key.get_or_try_init(|| read_or_draw(site)).await
+}
+
+/// The same for a stranger, who must not make the site store anything. As long as there is none,
+/// nobody has a passkey, so that any key will do. Rounds: none once this server knows it; else 1.
+pub(super) async fn signing_key_for_strangers(site: &Site) -> Result<SigningKey, Error> {
+    if let Some(known) = site.signing_key.get() {
+        return Ok(known.clone());
+    }
+    match read(site).await? {
+        Some(key) => Ok(site.signing_key.get_or_init(async || key).await.clone()),
+        None => Ok(SigningKey::random()?),
+    }
+}
+
+async fn read_or_draw(site: &Site) -> Result<SigningKey, Error> {
+    if let Some(key) = read(site).await? {
+        return Ok(key);
+    }
+    let drawn = SigningKey::random()?;
+    let mut batch = Batch::new();
+    batch.key_absent(keys::SIGNING_KEY);
+    batch.set(keys::SIGNING_KEY, drawn.expose());
+    if let Applied::Yes(_) = site.apply(batch).await? {
+        return Ok(drawn);
+    }
+    // Another server was faster.
+    read(site).await?.ok_or(Error::Busy)
+}
+
+async fn read(site: &Site) -> Result<Option<SigningKey>, Error> {
+    let mut query = Query::new();
+    let key = query.string(keys::SIGNING_KEY);
+    let key = site.store.query(query).await?.take(key);
+    Ok(key.filter(|key| !key.is_empty()).map(SigningKey::new))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::passwords::PasswordWorker;
+    use crate::values::rules::Rules;
+    use tidings_keyspace::Store;
+
+    #[tokio::test]
+    async fn all_servers_of_a_store_have_the_same_key_and_strangers_draw_none() {
+        let store = Store::in_memory().await.unwrap();
+        let site = |store: &Store| Site::new(store.clone(), Rules::default(), PasswordWorker::default());
+        let (one, other) = (site(&store), site(&store));
+        signing_key_for_strangers(&one).await.unwrap();
+        assert!(read(&one).await.unwrap().is_none());
+        let key = signing_key(&one).await.unwrap().expose().to_owned();
+        assert_eq!(signing_key_for_strangers(&other).await.unwrap().expose(), key);
+        assert_eq!(signing_key(&other).await.unwrap().expose(), key);
+        assert_eq!(signing_key(&one).await.unwrap().expose(), key);
+    }
+}

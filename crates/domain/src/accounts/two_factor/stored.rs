@@ -1,0 +1,285 @@
+//! The second factors of an account as they are stored: the hash `user:<id>:two_factor`.
+
+use crate::accounts::two_factor::codes::{self, TotpSecret};
+use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
+use crate::accounts::users::DEACTIVATED;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::ids::UserId;
+use passki::StoredPasskey;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
+
+/// The secret of the authenticator app in base 32.
+const TOTP: &str = "totp";
+/// The last time step whose code was used.
+const TOTP_STEP: &str = "totp_step";
+/// Counts changes of what there is, so that two changes at the same time do not both count.
+const VERSION: &str = "version";
+/// What the fields of recovery codes begin with, before the hash of the code.
+const RECOVERY: &str = "recovery:";
+/// What the fields of passkeys begin with, before the id.
+const PASSKEY: &str = "passkey:";
+
+/// Digits of the id of a passkey.
+const ID_DIGITS: usize = 16;
+
+/// A passkey as it is stored: JSON.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Passkey {
+    /// The name that the owner gave it.
+    pub(crate) name: String,
+    /// When it was added, in Unix seconds.
+    pub(crate) since: u64,
+    /// When it was last used, in Unix seconds.
+    pub(crate) used: Option<u64>,
+    /// The public key and what belongs to it.
+    pub(crate) passkey: StoredPasskey,
+}
+
+/// The id of a passkey in keys, pages and forms: a part of the hash of what its authenticator
+/// calls it, which can be a thousand bytes long.
+pub(crate) fn passkey_id(credential_id: &[u8]) -> String {
+    hex::encode(Sha256::digest(credential_id)).chars().take(ID_DIGITS).collect()
+}
+
+/// A pending read of the second factors of an account.
+pub(crate) struct StoredRead {
+    user_id: UserId,
+    stored: Handle<Hash>,
+}
+
+impl StoredRead {
+    /// Asks for the second factors of an account.
+    pub(crate) fn ask(query: &mut Query, user_id: UserId) -> Self {
+        Self { user_id, stored: query.hash(keys::user_two_factor(user_id)) }
+    }
+
+    /// The second factors.
+    pub(crate) fn take(self, answers: &mut Answers) -> StoredFactors {
+        StoredFactors { user_id: self.user_id, stored: answers.take(self.stored) }
+    }
+}
+
+/// The second factors of an account.
+pub(crate) struct StoredFactors {
+    /// Whose they are.
+    pub(crate) user_id: UserId,
+    stored: Hash,
+}
+
+impl StoredFactors {
+    /// Reads them. Rounds: 1.
+    pub(crate) async fn read(site: &Site, user_id: UserId) -> Result<Self, Error> {
+        let mut query = Query::new();
+        let read = StoredRead::ask(&mut query, user_id);
+        Ok(read.take(&mut site.store.query(query).await?))
+    }
+
+    fn key(&self) -> String {
+        keys::user_two_factor(self.user_id)
+    }
+
+    /// The kinds that there are.
+    pub(crate) fn kinds(&self) -> SecondFactors {
+        SecondFactors { totp: self.stored.get(TOTP).is_some(), passkeys: self.passkey_count() > 0 }
+    }
+
+    /// The secret of the authenticator app, if there is one.
+    pub(crate) fn totp(&self) -> Option<TotpSecret> {
+        let secret = TotpSecret::parse(self.stored.get(TOTP)?);
+        if secret.is_none() {
+            fields::report(&self.key(), Some(TOTP));
+        }
+        secret
+    }
+
+    /// The last time step whose code was used, as it is stored.
+    pub(crate) fn totp_step(&self) -> Option<&str> {
+        self.stored.get(TOTP_STEP)
+    }
+
+    /// Whether a code of this time step may still be used.
+    pub(crate) fn is_unused(&self, step: u64) -> bool {
+        let last: Option<u64> = fields::read(self.totp_step(), || self.key(), TOTP_STEP);
+        last.is_none_or(|last| step > last)
+    }
+
+    /// The field of a recovery code that has not been used.
+    pub(crate) fn recovery_field(&self, code: &str) -> Option<(String, String)> {
+        let field = format!("{RECOVERY}{}", codes::recovery_hash(code));
+        let made = self.stored.get(&field)?.to_owned();
+        Some((field, made))
+    }
+
+    /// How many recovery codes have not been used.
+    pub(crate) fn recovery_count(&self) -> usize {
+        self.names(RECOVERY).count()
+    }
+
+    fn names(&self, prefix: &'static str) -> impl Iterator<Item = &str> {
+        self.stored.0.iter().filter_map(move |(field, _)| field.strip_prefix(prefix))
+    }
+
+    /// How many passkeys there are.
+    pub(crate) fn passkey_count(&self) -> usize {
+        self.names(PASSKEY).count()
+    }
+
+    /// The passkeys with their ids, the oldest first. What cannot be read is logged and left out.
+    pub(crate) fn passkeys(&self) -> Vec<(String, Passkey)> {
+        let passkey = |id: &str| Some((id.to_owned(), self.passkey(id)?));
+        let mut passkeys: Vec<_> = self.names(PASSKEY).filter_map(passkey).collect();
+        passkeys.sort_by(|(id, one), (other_id, other)| (one.since, id).cmp(&(other.since, other_id)));
+        passkeys
+    }
+
+    /// The passkey with an id.
+    pub(crate) fn passkey(&self, id: &str) -> Option<Passkey> {
+        let passkey = serde_json::from_str(self.passkey_text(id)?);
+        if passkey.is_err() {
+            fields::report(&self.key(), Some(PASSKEY));
+        }
+        passkey.ok()
+    }
+
+    /// The same as it is stored.
+    pub(crate) fn passkey_text(&self, id: &str) -> Option<&str> {
+        self.stored.get(&format!("{PASSKEY}{id}"))
+    }
+
+    /// Begins a batch that changes what there is: it fails if that has changed meanwhile.
+    pub(crate) fn change(&self) -> Change {
+        let mut batch = Batch::new();
+        batch.field_unchanged(self.key(), VERSION, self.stored.get(VERSION));
+        batch.increment_field(self.key(), VERSION, 1);
+        Change { batch, user_id: self.user_id, kinds: self.kinds() }
+    }
+
+    /// The fields of all recovery codes.
+    pub(crate) fn recovery_fields(&self) -> Vec<String> {
+        self.names(RECOVERY).map(|hash| format!("{RECOVERY}{hash}")).collect()
+    }
+}
+
+/// A batch that changes the second factors of an account.
+pub(crate) struct Change {
+    batch: Batch,
+    user_id: UserId,
+    /// The kinds that there are.
+    kinds: SecondFactors,
+}
+
+impl Change {
+    fn key(&self) -> String {
+        keys::user_two_factor(self.user_id)
+    }
+
+    /// More checks and writes.
+    pub(crate) const fn batch(&mut self) -> &mut Batch {
+        &mut self.batch
+    }
+
+    /// Sets the authenticator app.
+    pub(crate) fn set_totp(&mut self, secret: &TotpSecret) {
+        let key = self.key();
+        self.batch.set_field(&key, TOTP, secret.base32());
+        self.batch.delete_field(key, TOTP_STEP);
+        self.kinds.totp = true;
+    }
+
+    /// Removes the authenticator app.
+    pub(crate) fn remove_totp(&mut self) {
+        let key = self.key();
+        self.batch.delete_field(&key, TOTP);
+        self.batch.delete_field(key, TOTP_STEP);
+        self.kinds.totp = false;
+    }
+
+    /// Adds a passkey.
+    pub(crate) fn add_passkey(&mut self, id: &str, passkey: &Passkey) -> Result<(), Error> {
+        let (key, field) = (self.key(), format!("{PASSKEY}{id}"));
+        self.batch.field_absent(&key, &field);
+        self.batch.set_field(key, field, passkey_json(passkey)?);
+        self.kinds.passkeys = true;
+        Ok(())
+    }
+
+    /// Removes a passkey of `count`.
+    pub(crate) fn remove_passkey(&mut self, id: &str, count: usize) {
+        self.batch.delete_field(self.key(), format!("{PASSKEY}{id}"));
+        self.kinds.passkeys = count > 1;
+    }
+
+    /// Replaces the recovery codes.
+    pub(crate) fn replace_recovery(&mut self, now: Timestamp, old: Vec<String>, codes: &[String]) {
+        let key = self.key();
+        for field in old {
+            self.batch.delete_field(&key, field);
+        }
+        let field = |code: &String| format!("{RECOVERY}{}", codes::recovery_hash(&code.replace('-', "")));
+        self.batch.set_fields(key, codes.iter().map(|code| (field(code), now.to_string())));
+    }
+
+    /// The batch. Without a second factor, nothing of them stays.
+    pub(crate) fn finish(mut self) -> Batch {
+        let user = keys::user(self.user_id);
+        if self.kinds.any() {
+            // Not for an account that was deactivated or removed meanwhile.
+            self.batch.field_absent(&user, DEACTIVATED);
+            self.batch.set_field(user, TWO_FACTOR, self.kinds.to_string());
+        } else {
+            self.batch.delete(keys::user_two_factor(self.user_id));
+            self.batch.delete_field(user, TWO_FACTOR);
+        }
+        self.batch
+    }
+}
+
+/// A passkey as it is stored.
+pub(crate) fn passkey_json(passkey: &Passkey) -> Result<String, Error> {
+    serde_json::to_string(passkey).map_err(|error| Error::Internal(error.to_string()))
+}
+
+/// Notes in a batch that the code of a time step was used. The batch fails if another one was used
+/// meanwhile.
+pub(crate) fn note_step(batch: &mut Batch, user_id: UserId, (before, step): (Option<&str>, u64)) {
+    let key = keys::user_two_factor(user_id);
+    batch.field_unchanged(&key, TOTP_STEP, before);
+    batch.set_field(key, TOTP_STEP, step.to_string());
+}
+
+/// Removes a recovery code in a batch, which fails if it has been used meanwhile.
+pub(crate) fn use_recovery_code(batch: &mut Batch, user_id: UserId, (field, made): &(String, String)) {
+    let key = keys::user_two_factor(user_id);
+    batch.field_equals(&key, field, made);
+    batch.delete_field(key, field);
+}
+
+/// Notes in a batch that a passkey was used. The batch fails if it was used or removed meanwhile.
+pub(crate) fn note_passkey(batch: &mut Batch, user_id: UserId, id: &str, (before, after): (&str, &str)) {
+    let (key, field) = (keys::user_two_factor(user_id), format!("{PASSKEY}{id}"));
+    batch.field_equals(&key, &field, before);
+    batch.set_field(key, field, after);
+}
+
+/// Removes everything that belongs to second factors, in a batch.
+pub(crate) fn remove_all(batch: &mut Batch, user_id: UserId) {
+    batch.delete(keys::user_two_factor(user_id));
+    batch.delete(keys::user_new_totp(user_id));
+    batch.delete_field(keys::user(user_id), TWO_FACTOR);
+}
+
+/// The password of the user as it was when it was confirmed must still be the one.
+pub(crate) fn check_password(batch: &mut Batch, user_id: UserId, stored: &str) -> tidings_keyspace::CheckId {
+    batch.field_equals(keys::user(user_id), "password", stored)
+}
+
+/// The refusal of a change by somebody whose secret or password has changed meanwhile.
+pub(crate) const fn ended() -> Error {
+    Error::Refused(Refusal::SessionEnded)
+}

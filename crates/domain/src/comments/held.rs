@@ -1,0 +1,119 @@
+//! Comments that wait for a moderator: stored in their thread, and in no count, list or inbox
+//! until they are published.
+
+use super::comment::{Comment, find_audience, write_change, write_new};
+use super::notify::Announcement;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::news::item::LOCKED;
+use crate::review;
+use crate::site::Site;
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::ids::CommentAddress;
+use crate::values::moderation::Thing;
+use crate::values::withheld::Withheld;
+use tidings_keyspace::{Batch, Query};
+
+/// Adds a comment that waits to a batch, and its row in the queue.
+pub(super) fn write(batch: &mut Batch, address: CommentAddress, comment: &Comment) {
+    write_with_story(batch, address, comment);
+    review::enqueue(batch, &Thing::Comment(address), comment.ctime);
+}
+
+/// The same for the first comment of a story that waits: it has no row of its own.
+pub(crate) fn write_with_story(batch: &mut Batch, address: CommentAddress, comment: &Comment) {
+    batch.set_field(keys::thread(address.news), address.comment.to_string(), comment.to_json());
+}
+
+/// A comment that waits, as it is stored.
+pub(crate) struct HeldComment {
+    pub(crate) address: CommentAddress,
+    pub(crate) comment: Comment,
+    json: String,
+}
+
+impl HeldComment {
+    /// Reads a comment; `None` if there is none, or if it does not wait. Rounds: 1.
+    pub(crate) async fn find(site: &Site, address: CommentAddress) -> Result<Option<Self>, Error> {
+        let found = Self::read(site, address).await?;
+        Ok(found.filter(|held| matches!(held.comment.withheld, Some(Withheld::Held(_)))))
+    }
+
+    /// The same for a comment in another state. Rounds: 1.
+    pub(crate) async fn find_in(
+        site: &Site,
+        address: CommentAddress,
+        state: &Withheld,
+    ) -> Result<Option<Self>, Error> {
+        let found = Self::read(site, address).await?;
+        Ok(found.filter(|held| held.comment.withheld.as_ref() == Some(state)))
+    }
+
+    async fn read(site: &Site, address: CommentAddress) -> Result<Option<Self>, Error> {
+        let field = address.comment.to_string();
+        let mut query = Query::new();
+        let json = query.hash_fields(keys::thread(address.news), [&field]);
+        let Some(json) = fields::only(site.store.query(query).await?.take(json)) else {
+            return Ok(None);
+        };
+        let comment = Comment::read(address.news, &field, &json);
+        let comment = comment.filter(|comment| !comment.deleted);
+        Ok(comment.map(|comment| Self { address, comment, json }))
+    }
+
+    /// Adds the published comment to a batch: as new as one that is posted now. The batch fails
+    /// if it was edited or decided meanwhile.
+    pub(crate) fn write_published(&self, batch: &mut Batch, now: Timestamp) {
+        let mut comment = self.comment.clone();
+        (comment.withheld, comment.ctime) = (None, now);
+        batch.field_equals(keys::thread(self.address.news), self.address.comment.to_string(), &self.json);
+        write_new(batch, self.address.news, &comment);
+    }
+
+    /// Adds the comment with another state to a batch.
+    pub(crate) fn write_state(&self, batch: &mut Batch, state: Withheld) {
+        let mut comment = self.comment.clone();
+        comment.withheld = Some(state);
+        write_change(batch, self.address, &self.json, &comment);
+    }
+}
+
+/// A held comment that is about to be published, with what was read for it.
+pub(crate) struct CommentPublication {
+    held: HeldComment,
+    announcement: Announcement,
+}
+
+impl CommentPublication {
+    /// Reads what publishing a comment needs. Rounds: as for posting one.
+    ///
+    /// # Errors
+    /// Those of posting a comment: its story or parent may be gone, or the thread locked.
+    pub(crate) async fn read(site: &Site, now: Moment, held: HeldComment) -> Result<Self, Error> {
+        let audience = find_audience(site, held.address.news, held.comment.parent_id).await?;
+        let announcement = Announcement::read(site, now, (held.address, &held.comment), &audience).await?;
+        Ok(Self { held, announcement })
+    }
+
+    /// Adds the publication to a batch.
+    pub(crate) fn write(&self, batch: &mut Batch, now: Moment) {
+        let news = keys::news(self.held.address.news);
+        batch.key_present(&news);
+        batch.field_absent(&news, "del");
+        batch.field_absent(&news, LOCKED);
+        batch.increment_field(news, "comments", 1);
+        self.announcement.write(batch);
+        self.held.write_published(batch, now.timestamp());
+    }
+
+    /// Starts the job that tells the subscribers, once the batch is applied.
+    pub(crate) fn begin(self, site: &Site) {
+        self.announcement.begin(site);
+    }
+}
+
+/// Refuses what does not wait for approval.
+pub(crate) fn demand_held(held: Option<HeldComment>) -> Result<HeldComment, Refusal> {
+    held.ok_or(Refusal::NothingToModerate("this comment does not wait for approval"))
+}

@@ -1,0 +1,171 @@
+//! The threads of stories that were merged into another, for the page of that story.
+
+use super::comment::Comment;
+use super::outline::{Arranged, PartBounds, ThreadLine, ThreadLines};
+use super::threads::{CommentsRead, Threads, arrange_elsewhere, expect_large};
+use crate::accounts::users::UserNamesRead;
+use crate::accounts::visit::{CacheResult, Visit};
+use crate::cache::{Flight, Shared};
+use crate::error::Error;
+use crate::keys;
+use crate::news::lines::{ItemsRead, NewsSummary, SummariesRead};
+use crate::values::ids::{NewsId, UserId};
+use std::collections::HashMap;
+use std::sync::Arc;
+use tidings_keyspace::{Answers, Hash, Query, Reads, Tracked, TrackedHandle};
+
+/// The thread of a merged story, with the first of its comments.
+pub struct MergedThread {
+    /// The story.
+    pub news: Shared<NewsSummary>,
+    /// Where its comments are.
+    pub lines: Shared<ThreadLines>,
+    /// How many comments are shown, from the first one on.
+    pub shown: usize,
+    /// The shown comments of a thread that is cached without them.
+    read: HashMap<usize, Comment>,
+}
+
+impl MergedThread {
+    /// The comments that are shown.
+    pub fn shown(&self) -> impl Iterator<Item = ThreadLine<'_>> {
+        let line = |position| {
+            self.lines.line(position).or_else(|| self.lines.line_with(position, self.read.get(&position)?))
+        };
+        (0..self.shown).filter_map(line)
+    }
+}
+
+/// A thread that is being found: it is cached, or must be made.
+enum Found<'a> {
+    Cached(Shared<ThreadLines>, usize, CommentsRead),
+    Asked(Flight<'a, Threads>, TrackedHandle<Hash>),
+}
+
+/// The threads of merged stories, in the order of the stories, with as many comments as fit into
+/// the room of a page that is left. Stories that are gone are left out. Rounds: 2, whatever their
+/// number, none without stories.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of_stories(
+    visit: &mut Visit,
+    ids: &[NewsId],
+    mut room: PartBounds,
+) -> Result<Vec<MergedThread>, Error> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let site = visit.site_too();
+    // In the order of their numbers, so that two visits never wait for each other.
+    let mut ids = ids.to_vec();
+    ids.sort_unstable();
+    ids.dedup();
+    let mut looked_up = Vec::with_capacity(ids.len());
+    for id in &ids {
+        looked_up.push((*id, visit.look_up(site.caches.of::<Threads>(), id).await?));
+    }
+    let mut query = Query::new();
+    let items = ItemsRead::ask(&visit.shared(), &mut query, &ids);
+    let mut threads = Vec::with_capacity(ids.len());
+    let mut asks_whole = false;
+    for (id, found) in looked_up {
+        threads.push(match found {
+            CacheResult::Hit(lines) => {
+                let shown = lines.fitting(&mut room);
+                let texts = CommentsRead::ask(&mut query, &lines, |_| (0..shown).collect());
+                Found::Cached(lines, shown, texts)
+            }
+            CacheResult::Miss(flight) => {
+                asks_whole = true;
+                let comments = query.hash(keys::thread(id));
+                Found::Asked(flight, query.track(comments))
+            }
+        });
+    }
+    let place = if asks_whole { expect_large(&mut query).await } else { None };
+    let mut answers = visit.run(query).await?;
+    let items = items.take(&mut answers, &mut Reads::default());
+    let made = arrange(&ids, threads, &mut answers).await?;
+    drop(place);
+    let mut query = Query::new();
+    let authors = made.iter().flat_map(Made::authors);
+    let names = UserNamesRead::ask(&visit.shared(), &mut query, authors);
+    let there: Vec<bool> = items.iter().map(Option::is_some).collect();
+    let summaries = SummariesRead::ask(&visit.shared(), &mut query, items.into_iter().flatten().collect());
+    let mut answers = visit.run(query).await?;
+    let names = names.take(&visit.shared(), &mut answers);
+    let mut summaries = summaries.take(&visit.shared(), &mut answers).into_iter();
+    let mut threads = Vec::with_capacity(made.len());
+    for (made, is_there) in made.into_iter().zip(there) {
+        let (lines, shown, read) = match made {
+            Made::Cached(lines, shown, read) => (lines, shown, read),
+            Made::New { flight, mut lines, comments, is_large, mut reads } => {
+                let mut found: HashMap<UserId, Option<Arc<str>>> = HashMap::new();
+                for author in lines.places().iter().map(|place| place.user_id) {
+                    found.entry(author).or_insert_with_key(|id| names.collect_into(*id, &mut reads));
+                }
+                lines.name_all(|id| found.get(&id).cloned().flatten());
+                let shown = lines.fitting(&mut room);
+                let mut read = HashMap::new();
+                if is_large {
+                    read.extend(comments.into_iter().take(shown).enumerate());
+                } else {
+                    lines.keep_whole(comments);
+                }
+                (flight.finish(visit.view(), Tracked::new(lines, reads), None), shown, read)
+            }
+        };
+        if let Some(news) = is_there.then(|| summaries.next()).flatten() {
+            threads.push(MergedThread { news, lines, shown, read });
+        }
+    }
+    Ok(threads)
+}
+
+/// A thread in order, still without the names of a new one.
+enum Made<'a> {
+    Cached(Shared<ThreadLines>, usize, HashMap<usize, Comment>),
+    New {
+        flight: Flight<'a, Threads>,
+        lines: ThreadLines,
+        comments: Vec<Comment>,
+        is_large: bool,
+        reads: Reads,
+    },
+}
+
+impl Made<'_> {
+    /// The authors whose names are needed.
+    fn authors(&self) -> impl Iterator<Item = UserId> {
+        let lines = match self {
+            Self::Cached(..) => None,
+            Self::New { lines, .. } => Some(lines),
+        };
+        lines.into_iter().flat_map(|lines| lines.places().iter().map(|place| place.user_id))
+    }
+}
+
+/// Puts the threads that were read in order.
+async fn arrange<'a>(
+    ids: &[NewsId],
+    threads: Vec<Found<'a>>,
+    answers: &mut Answers,
+) -> Result<Vec<Made<'a>>, Error> {
+    let mut made = Vec::with_capacity(threads.len());
+    for (id, found) in ids.iter().zip(threads) {
+        made.push(match found {
+            Found::Cached(lines, shown, texts) => {
+                let read = texts.take(&lines, answers);
+                Made::Cached(lines, shown, read)
+            }
+            Found::Asked(flight, hash) => {
+                let mut reads = Reads::default();
+                let hash = answers.take_tracked(hash).collect_into(&mut reads);
+                let Arranged { places, comments, is_large } = arrange_elsewhere(*id, hash).await?;
+                Made::New { flight, lines: ThreadLines::outline(*id, places), comments, is_large, reads }
+            }
+        });
+    }
+    Ok(made)
+}

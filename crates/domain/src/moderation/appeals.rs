@@ -1,0 +1,315 @@
+//! Appeals: the person whom a decision concerns writes once, and another moderator than the first
+//! answers.
+//!
+//! Keys: `appeal:<moderation id>`.
+
+use super::act::inverse;
+use super::effect::{Case, Effect, effect_of};
+use super::log::{self, Line, UNDONE_BY};
+use super::people::told;
+use crate::accounts::login::{self, Attempt};
+use crate::accounts::roles;
+use crate::accounts::users::{Role, User};
+use crate::accounts::visit::Visit;
+use crate::action::Decision;
+use crate::error::{Error, Refusal};
+use crate::fields::StoredFields;
+use crate::keys;
+use crate::review;
+use crate::site::Site;
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::ids::{ModerationId, UserId};
+use crate::values::moderation::{Action, AppealText, Thing};
+use std::net::IpAddr;
+use tidings_keyspace::{Batch, Hash, Query};
+
+/// The field with the line that decided about an appeal.
+const DECIDED_BY: &str = "decided_by";
+/// The field that says whether it was granted.
+const GRANTED: &str = "granted";
+
+/// An appeal as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Appeal {
+    /// Who appeals.
+    pub user_id: UserId,
+    /// When.
+    pub time: Timestamp,
+    /// The text.
+    pub text: String,
+    /// The line that decided about it; `None` while it waits.
+    pub decided_by: Option<ModerationId>,
+    /// Whether it was granted.
+    pub granted: bool,
+}
+
+impl Appeal {
+    /// Reads an appeal; `None` when there is none.
+    #[must_use]
+    pub fn from_hash(id: ModerationId, hash: &Hash) -> Option<Self> {
+        if hash.is_empty() {
+            return None;
+        }
+        let fields = StoredFields::new(hash, || keys::appeal(id));
+        Some(Self {
+            user_id: fields.read("user_id")?,
+            time: Timestamp(fields.read("time")?),
+            text: fields.text("text").unwrap_or_default().to_owned(),
+            decided_by: fields.read(DECIDED_BY),
+            granted: fields.text(GRANTED) == Some("1"),
+        })
+    }
+}
+
+/// Appeals against a decision. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::NoSuchModeration`], [`Refusal::NotYourDecision`], [`Refusal::UndoneAlready`],
+/// [`Refusal::NothingToModerate`] when it has ended by itself, [`Refusal::AppealedAlready`]; or
+/// the store's.
+pub async fn appeal(
+    site: &Site,
+    now: Moment,
+    appellant: &User,
+    id: ModerationId,
+    text: &AppealText,
+) -> Result<(), Error> {
+    let key = keys::appeal(id);
+    site.act(&key, || async {
+        let line = log::read_line(site, id).await?;
+        demand_appealable(&line, appellant.id, now.timestamp())?;
+        let mut batch = Batch::new();
+        let first = batch.key_absent(&key);
+        batch.field_absent(keys::moderation(id), UNDONE_BY);
+        let fields = [
+            ("user_id", appellant.id.to_string()),
+            ("time", now.timestamp().to_string()),
+            ("text", text.as_str().to_owned()),
+        ];
+        batch.set_fields(&key, fields);
+        review::enqueue(&mut batch, &Thing::Appeal(id), now.timestamp());
+        Ok(Decision::commit(batch, ()).if_rejected_by(first, Err(Refusal::AppealedAlready.into())))
+    })
+    .await
+}
+
+/// The same for somebody who cannot log in, with the password. A wrong one counts as a failed
+/// login.
+///
+/// # Errors
+/// As [`appeal`], and those of a login.
+pub async fn appeal_with_password(
+    site: &Site,
+    now: Moment,
+    (username, password, address): (&str, &str, IpAddr),
+    (id, text): (ModerationId, &AppealText),
+) -> Result<(), Error> {
+    let attempt = Attempt { username, password, address, now: Some(now.timestamp()) };
+    let verified = login::verify(site, &attempt).await?;
+    let user = User::from_hash(&verified.user).ok_or(Refusal::WrongCredentials)?;
+    appeal(site, now, &user, id, text).await
+}
+
+/// Whether somebody can appeal against a decision.
+fn demand_appealable(line: &Line, appellant: UserId, now: Timestamp) -> Result<(), Refusal> {
+    if line.concerns != Some(appellant) || !line.action.can_be_appealed() {
+        return Err(Refusal::NotYourDecision);
+    }
+    if let Some(by) = line.undone_by {
+        return Err(Refusal::UndoneAlready(by));
+    }
+    if line.until.is_some_and(|until| until <= now) {
+        return Err(Refusal::NothingToModerate("this has ended by itself"));
+    }
+    Ok(())
+}
+
+/// A decision for the person whom it concerns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecisionFacts {
+    /// The line of the log.
+    pub id: ModerationId,
+    /// When.
+    pub time: Timestamp,
+    /// What was done.
+    pub action: Action,
+    /// To what.
+    pub thing: Thing,
+    /// Why.
+    pub reason: String,
+    /// When it ends by itself.
+    pub until: Option<Timestamp>,
+    /// The appeal against it, if there is one.
+    pub appeal: Option<Appeal>,
+    /// Why one cannot appeal against it, if there is no appeal.
+    pub refusal: Option<Refusal>,
+}
+
+/// A decision about the viewer. Rounds: 1.
+///
+/// # Errors
+/// [`Refusal::NoSuchModeration`]; [`Refusal::NotYourDecision`] for a decision about somebody else;
+/// or the store's.
+pub async fn decision_about(
+    visit: &mut Visit,
+    viewer: UserId,
+    id: ModerationId,
+) -> Result<DecisionFacts, Error> {
+    let mut query = Query::new();
+    let line = query.hash(keys::moderation(id));
+    let appeal = query.hash(keys::appeal(id));
+    let mut answers = visit.run(query).await?;
+    let line = Line::from_hash(id, &answers.take(line)).ok_or(Refusal::NoSuchModeration)?;
+    let appeal = Appeal::from_hash(id, &answers.take(appeal));
+    if line.concerns != Some(viewer) {
+        return Err(Refusal::NotYourDecision.into());
+    }
+    let refusal = demand_appealable(&line, viewer, visit.now()).err();
+    let Line { time, action, thing, reason, until, .. } = line;
+    Ok(DecisionFacts { id, time, action, thing, reason, until, appeal, refusal })
+}
+
+/// The decision that an appeal which waits is against, and who appeals.
+struct Waiting {
+    decision: Line,
+    appellant: User,
+}
+
+/// Reads an appeal that waits, and refuses who must not decide about it. Rounds: 2, and more if
+/// an administrator decides about an appeal against their own decision.
+async fn read_waiting(case: &Case<'_>, id: ModerationId) -> Result<Waiting, Error> {
+    let mut query = Query::new();
+    let appeal = query.hash(keys::appeal(id));
+    let line = query.hash(keys::moderation(id));
+    let mut answers = case.site.store.query(query).await?;
+    let appeal = Appeal::from_hash(id, &answers.take(appeal)).ok_or(Refusal::NoSuchAppeal)?;
+    let decision = Line::from_hash(id, &answers.take(line)).ok_or(Refusal::NoSuchAppeal)?;
+    if let Some(by) = appeal.decided_by {
+        return Err(Refusal::AppealDecided(by).into());
+    }
+    let mut query = Query::new();
+    let appellant = query.hash(keys::user(appeal.user_id));
+    let appellant = User::from_hash(&case.site.store.query(query).await?.take(appellant));
+    let appellant = appellant.ok_or(Refusal::NoSuchUser)?;
+    case.demand_power_over(&appellant)?;
+    if decision.moderator == case.moderator.id {
+        demand_alone(case, &appellant).await?;
+    }
+    Ok(Waiting { decision, appellant })
+}
+
+/// Refuses a moderator who decides about an appeal against their own decision, unless it is an
+/// administrator and nobody else could.
+async fn demand_alone(case: &Case<'_>, appellant: &User) -> Result<(), Error> {
+    let is_administrator = case.moderator.role() == Role::Administrator;
+    let role = appellant.role().max(Role::Moderator);
+    let others = [case.moderator.id, appellant.id];
+    if !is_administrator
+        || roles::somebody_else(case.site, case.now.timestamp(), role, &others).await?.is_some()
+    {
+        return Err(Refusal::AppealAgainstOneself.into());
+    }
+    Ok(())
+}
+
+/// Marks an appeal as decided in the batch of an effect, and tells who has appealed.
+fn close(case: &Case<'_>, effect: &mut Effect, (id, waiting): (ModerationId, &Waiting), granted: bool) {
+    let key = keys::appeal(id);
+    effect.batch.field_absent(&key, DECIDED_BY);
+    let fields = [(DECIDED_BY, case.id.to_string()), (GRANTED, u8::from(granted).to_string())];
+    effect.batch.set_fields(key, fields);
+    review::settle(&mut effect.batch, &Thing::Appeal(id));
+    effect.concerns = Some(waiting.appellant.id);
+    let outcome = if granted { "granted: the decision is undone." } else { "rejected." };
+    let what = format!("Your appeal against line {id} of the moderation log was {outcome}");
+    effect.message = Some(told(&what, case.reason));
+}
+
+/// Grants an appeal: undoes the decision, in the same batch.
+pub(super) async fn grant(case: &Case<'_>, id: ModerationId) -> Result<Effect, Error> {
+    let waiting = read_waiting(case, id).await?;
+    let decision = &waiting.decision;
+    let mut effect = if decision.undone_by.is_some() || has_ended(decision, case.now.timestamp()) {
+        // Nothing is left to undo: a moderator has lifted it, or it has ended.
+        Effect::default()
+    } else {
+        let deed = inverse(decision).ok_or(Refusal::CannotBeUndone)?;
+        let inner = Case { deed: &deed, thing: &decision.thing, undoes: Some(decision), ..*case };
+        let mut effect = Box::pin(effect_of(&inner)).await?;
+        effect.ends = Some(id);
+        effect
+    };
+    close(case, &mut effect, (id, &waiting), true);
+    // Its line is about the appeal: undoing that must not undo the decision twice.
+    effect.before = None;
+    Ok(effect)
+}
+
+fn has_ended(decision: &Line, now: Timestamp) -> bool {
+    decision.until.is_some_and(|until| until <= now)
+}
+
+/// Rejects an appeal: the decision stays.
+pub(super) async fn reject(case: &Case<'_>, id: ModerationId) -> Result<Effect, Error> {
+    let waiting = read_waiting(case, id).await?;
+    let mut effect = Effect::default();
+    close(case, &mut effect, (id, &waiting), false);
+    Ok(effect)
+}
+
+/// Undoes the rejection of an appeal: it waits again. A granted one is not taken back: the
+/// decision can be made anew.
+pub(super) async fn reopen(case: &Case<'_>, id: ModerationId) -> Result<Effect, Error> {
+    let mut query = Query::new();
+    let key = keys::appeal(id);
+    let appeal = query.hash(&key);
+    let appeal = case.site.store.query(query).await?.take(appeal);
+    let appeal = Appeal::from_hash(id, &appeal).ok_or(Refusal::NoSuchAppeal)?;
+    let decided_by = appeal.decided_by.ok_or(Refusal::NothingToModerate("the appeal waits already"))?;
+    if appeal.granted || case.undoes.is_none_or(|line| line.id != decided_by) {
+        return Err(Refusal::CannotBeUndone.into());
+    }
+    let mut query = Query::new();
+    let appellant = query.hash(keys::user(appeal.user_id));
+    let appellant = User::from_hash(&case.site.store.query(query).await?.take(appellant));
+    case.demand_power_over(&appellant.ok_or(Refusal::NoSuchUser)?)?;
+    let mut effect = Effect { concerns: Some(appeal.user_id), ..Effect::default() };
+    effect.batch.field_equals(&key, DECIDED_BY, decided_by.to_string());
+    effect.batch.delete_field(&key, DECIDED_BY);
+    effect.batch.delete_field(&key, GRANTED);
+    review::enqueue(&mut effect.batch, &Thing::Appeal(id), appeal.time);
+    effect.message = Some(told("Your appeal is looked at again.", case.reason));
+    Ok(effect)
+}
+
+/// The answer to an appeal, for a mail to who has appealed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Who has appealed.
+    pub to: User,
+    /// Whether the appeal was granted.
+    pub granted: bool,
+    /// Why.
+    pub reason: String,
+}
+
+/// The answer to an appeal that was just decided; `None` if it waits, or if who has appealed has
+/// no address or gets the message in the inbox by mail anyway. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn answer_to_mail(site: &Site, id: ModerationId) -> Result<Option<Answer>, Error> {
+    let mut query = Query::new();
+    let appeal = query.hash(keys::appeal(id));
+    let appeal = Appeal::from_hash(id, &site.store.query(query).await?.take(appeal));
+    let Some(appeal) = appeal else { return Ok(None) };
+    let Some(line) = appeal.decided_by else { return Ok(None) };
+    let mut query = Query::new();
+    let user = query.hash(keys::user(appeal.user_id));
+    let decided = query.hash(keys::moderation(line));
+    let mut answers = site.store.query(query).await?;
+    let to = User::from_hash(&answers.take(user));
+    let reason = Line::from_hash(line, &answers.take(decided)).map(|line| line.reason).unwrap_or_default();
+    let to = to.filter(|user| !user.email.is_empty() && !user.preferences.mail_replies);
+    Ok(to.map(|to| Answer { to, granted: appeal.granted, reason }))
+}

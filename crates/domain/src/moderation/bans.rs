@@ -1,0 +1,113 @@
+//! What a ban does beside the field of the user: it ends the sessions, and takes the votes on
+//! sites out of the scores.
+//!
+//! The votes follow in a background job, which makes the voter's ban agree with the account's.
+//! A ban with an end is also in `bans:ending`. When the end has passed, a server of the store
+//! finds it there within some seconds and adds the job again. The right to log in does not wait
+//! for that: it only compares the clock. Nor does the first vote on a site after the ban: it puts
+//! the other votes back first.
+
+use super::effect::{Case, Effect};
+use crate::accounts::session_store::AllSessions;
+use crate::action::Decision;
+use crate::error::Error;
+use crate::fields;
+use crate::jobs::{self, Job, JobKind, Outcome, Step};
+use crate::keys;
+use crate::site::{Applied, Site};
+use crate::sites;
+use crate::values::clock::Moment;
+use crate::values::ids::UserId;
+use crate::values::limits::ENDED_BANS_CHUNK;
+use crate::values::restriction::{Restriction, RestrictionKind};
+use crate::values::secrets::random_token;
+use crate::values::voter_id::VoterId;
+use std::sync::Arc;
+use std::time::Duration;
+use tidings_keyspace::{Batch, EngineClock, Order, Query, Store};
+
+/// The jobs `siteban:<user id>`.
+pub(crate) const KIND: JobKind = JobKind { name: "siteban", step: |current| Box::pin(step(current)) };
+
+/// How often a server looks for bans that have ended.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+fn job(user: UserId) -> Job {
+    Job::new(KIND.name, user)
+}
+
+/// Adds to the batch of a ban that all sessions of the user end. Rounds: 1.
+pub(super) async fn end_sessions(site: &Site, batch: &mut Batch, user: UserId) -> Result<(), Error> {
+    AllSessions::read(site, user).await?.end(batch, None);
+    batch.set_field(keys::user(user), "apisecret", random_token()?);
+    Ok(())
+}
+
+/// Adds to the effect of a ban, or of lifting it, that the votes on sites follow.
+pub(super) fn follow_with_votes(
+    case: &Case<'_>,
+    effect: &mut Effect,
+    user: UserId,
+    ban: Option<&Restriction>,
+) {
+    match ban.and_then(|ban| ban.until) {
+        Some(end) => effect.batch.sorted_add(keys::BANS_ENDING, user.to_string(), end.as_score()),
+        None => effect.batch.sorted_remove(keys::BANS_ENDING, user.to_string()),
+    }
+    let (job, now) = (job(user), case.now);
+    jobs::add(&mut effect.batch, &job, now, user);
+    effect.starts(Some(job), now);
+}
+
+/// Makes the ban of the voter agree with that of its account. If the account changes meanwhile,
+/// that has added the job anew, and this step does not count.
+async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+    let Some(user) = current.subject::<UserId>() else {
+        return Ok(current.skip());
+    };
+    let mut query = Query::new();
+    let read = query.hash_fields(keys::user(user), [RestrictionKind::Ban.field(), "voter"]);
+    let [ban, voter] = fields::each(current.site.store.query(query).await?.take(read));
+    let ban: Option<Restriction> =
+        fields::read(ban.as_deref(), || keys::user(user), RestrictionKind::Ban.field());
+    let is_banned = ban.is_some_and(|ban| ban.is_in_force(current.now.timestamp()));
+    if let Some(voter) = fields::read::<VoterId>(voter.as_deref(), || keys::user(user), "voter") {
+        sites::set_account_ban(current.site, voter, is_banned).await?;
+    }
+    Ok(current.finish(current.batch()))
+}
+
+/// Adds the jobs of the bans that have ended. Rounds: 1, and 1 for each such ban.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn follow_ended(site: &Site, store: &Store, now: Moment) -> Result<(), Error> {
+    let mut query = Query::new();
+    let scores = (f64::NEG_INFINITY, now.as_score());
+    let ended = query.sorted_by_score(keys::BANS_ENDING, Order::Ascending, scores, ENDED_BANS_CHUNK);
+    let ended = store.query(query).await?.take(ended);
+    for user in fields::members(ended, keys::BANS_ENDING, |(user, _)| user.parse::<UserId>().ok()) {
+        let mut batch = Batch::new();
+        batch.sorted_member_present(keys::BANS_ENDING, user.to_string());
+        batch.sorted_remove(keys::BANS_ENDING, user.to_string());
+        jobs::add(&mut batch, &job(user), now, user);
+        if let Applied::Yes(_) = site.apply(batch).await? {
+            site.jobs.start_soon(job(user), now);
+        }
+    }
+    Ok(())
+}
+
+/// Does that every two seconds, until the future is dropped. Rounds: 1 every two seconds.
+pub(crate) async fn watch(site: Arc<Site>, clock: EngineClock) {
+    let store = site.store.counted_apart();
+    let mut looks = tokio::time::interval(LOOK_EVERY);
+    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        looks.tick().await;
+        if let Err(error) = follow_ended(&site, &store, Moment::now(&clock)).await {
+            // Requests report the failure; the next look may succeed.
+            tracing::debug!(%error, "cannot look for bans that have ended");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Merging a story into another, and splitting it off again.
+//!
+//! A merged story leaves the lists like a removed one. Its comments stay in its own thread,
+//! which the page of the other story shows below its own.
+
+use super::effect::{Case, Effect};
+use super::stories::{put_back, withdraw};
+use super::threads::read_story;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::news::item::{MERGED, MergedStories, News};
+use crate::values::ids::NewsId;
+use crate::values::limits::MAX_MERGED_STORIES;
+use crate::values::withheld::Withheld;
+use tidings_keyspace::{Batch, Query};
+
+/// Merges a story into another.
+pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<Effect, Error> {
+    if id == into {
+        return Err(Refusal::NothingToModerate("a story cannot be merged into itself").into());
+    }
+    let news = read_story(case, id).await?;
+    news.refuse_if_gone()?;
+    if !news.merged.0.is_empty() {
+        return Err(Refusal::HasMergedStories.into());
+    }
+    let target = read_story(case, into).await?;
+    target.refuse_if_gone()?;
+    if target.merged.0.len() >= MAX_MERGED_STORIES {
+        let limit = u64::try_from(MAX_MERGED_STORIES).unwrap_or(u64::MAX);
+        return Err(Refusal::TooManyMerged { limit }.into());
+    }
+    let title = news.title.clone();
+    let mut effect = withdraw(case, news, Withheld::Merged(into)).await?;
+    target.check_listed(&mut effect.batch);
+    // Nobody has merged anything into this story meanwhile.
+    effect.batch.field_absent(keys::news(id), MERGED);
+    let mut merged = target.merged.clone();
+    merged.0.push(id);
+    write_merged(&mut effect.batch, &target, &merged);
+    effect.before = Some(into.to_string());
+    effect.message = Some(format!(
+        "A moderator has merged your story “{title}” (/news/{id}) into “{}” (/news/{into}): {}",
+        target.title, case.reason
+    ));
+    Ok(effect)
+}
+
+/// Makes a merged story one of its own again.
+pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
+    let news = read_story(case, id).await?;
+    let Some(Withheld::Merged(into)) = news.withheld else {
+        return Err(Refusal::NothingToModerate("the story is not merged into another").into());
+    };
+    let mut effect = put_back(case, &news).await?;
+    let mut query = Query::new();
+    let target = query.hash(keys::news(into));
+    let target = News::from_hash(&case.site.store.query(query).await?.take(target));
+    if let Some(target) = target {
+        let mut merged = target.merged.clone();
+        merged.0.retain(|other| *other != id);
+        write_merged(&mut effect.batch, &target, &merged);
+    }
+    let title = &news.title;
+    effect.message = Some(format!(
+        "Your story “{title}” (/news/{id}), which was merged into /news/{into}, is on its own again: {}",
+        case.reason
+    ));
+    Ok(effect)
+}
+
+/// Adds the new list of merged stories of a story to a batch.
+fn write_merged(batch: &mut Batch, target: &News, merged: &MergedStories) {
+    let key = keys::news(target.id);
+    let before = (!target.merged.0.is_empty()).then(|| target.merged.to_string());
+    batch.field_unchanged(&key, MERGED, before);
+    if merged.0.is_empty() {
+        batch.delete_field(key, MERGED);
+    } else {
+        batch.set_field(key, MERGED, merged.to_string());
+    }
+}

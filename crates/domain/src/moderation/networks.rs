@@ -1,0 +1,50 @@
+//! What moderators may know about where people come from, and administrators besides.
+
+use super::people::person_named;
+use crate::accounts::origins::{self, Origins};
+use crate::accounts::users::{PeopleRead, Role, User};
+use crate::accounts::visit::Visit;
+use crate::error::{Error, Refusal};
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::network::NetworkTag;
+use std::net::IpAddr;
+use tidings_keyspace::Query;
+
+/// Where somebody has signed up and posted from lately, as a viewer may know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Neighbourhood {
+    /// The tag of the network that was used last; `None` if nothing is known.
+    pub tag: Option<NetworkTag>,
+    /// The names of others from the same networks.
+    pub others: Vec<String>,
+    /// The addresses, and when each was used last, for administrators; `None` for moderators.
+    pub addresses: Option<Vec<(IpAddr, Timestamp)>>,
+}
+
+/// Where the person with a name has signed up and posted from lately. Rounds: 5.
+///
+/// # Errors
+/// [`Refusal::ModeratorsOnly`], [`Refusal::NoSuchUser`], or the store's.
+pub async fn neighbourhood_of(visit: &mut Visit, name: &str) -> Result<Neighbourhood, Error> {
+    let role = visit.know_viewer().await?.map_or(Role::Member, User::role);
+    if role < Role::Moderator {
+        return Err(Refusal::ModeratorsOnly.into());
+    }
+    let (site, now) = (visit.site_too(), visit.now());
+    let person = person_named(&site, name).await?.user;
+    let origins = origins::origins_of(&site, now, person.id).await?;
+    shown(&site, origins, role).await
+}
+
+async fn shown(site: &Site, origins: Origins, role: Role) -> Result<Neighbourhood, Error> {
+    let mut query = Query::new();
+    let people = PeopleRead::ask(&mut query, origins.others.iter().copied());
+    let people = if query.is_empty() { None } else { Some(people.take(&mut site.store.query(query).await?)) };
+    let name = |id| Some(people.as_ref()?.get(id)?.username.clone());
+    Ok(Neighbourhood {
+        tag: origins.tag,
+        others: origins.others.iter().filter_map(|id| name(*id)).collect(),
+        addresses: (role == Role::Administrator).then_some(origins.addresses),
+    })
+}

@@ -1,0 +1,132 @@
+//! Notes on people: moderators read them on the profile, the log says only that there is one.
+//!
+//! Keys: `user:<id>:notes`.
+
+use super::effect::{Case, Effect};
+use super::people::read_person;
+use crate::accounts::users::PeopleRead;
+use crate::accounts::visit::Visit;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::values::clock::Timestamp;
+use crate::values::ids::{ModerationId, UserId};
+use crate::values::limits::MAX_NOTES;
+use crate::values::text::printable;
+use std::fmt;
+use std::str::FromStr;
+use tidings_keyspace::Query;
+
+/// A note as it is stored: `<time>:<user id>:<text>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct StoredNote {
+    time: Timestamp,
+    moderator: UserId,
+    text: String,
+}
+
+/// A stored text that is not a note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this is not a note")]
+struct NotANote;
+
+impl fmt::Display for StoredNote {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}:{}", self.time, self.moderator, self.text)
+    }
+}
+
+impl FromStr for StoredNote {
+    type Err = NotANote;
+
+    fn from_str(stored: &str) -> Result<Self, NotANote> {
+        let mut parts = stored.splitn(3, ':');
+        let mut part = || parts.next().ok_or(NotANote);
+        let time = Timestamp(part()?.parse().map_err(|_| NotANote)?);
+        let moderator = part()?.parse().map_err(|_| NotANote)?;
+        Ok(Self { time, moderator, text: printable(part()?.to_owned()) })
+    }
+}
+
+/// A note on a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The line of the log that says that there is a note. Undoing it deletes the note.
+    pub id: ModerationId,
+    /// When it was written.
+    pub time: Timestamp,
+    /// Who wrote it; `None` after a deactivation.
+    pub moderator: Option<String>,
+    /// The text.
+    pub text: String,
+}
+
+/// Adds a note.
+pub(super) async fn add(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
+    let person = read_person(case, name).await?.user.id;
+    let key = keys::user_notes(person);
+    let mut query = Query::new();
+    let notes = query.hash(&key);
+    let notes = case.site.store.query(query).await?.take(notes);
+    if notes.0.len() >= MAX_NOTES {
+        return Err(Refusal::TooManyNotes { limit: MAX_NOTES }.into());
+    }
+    let (time, moderator) = (case.now.timestamp(), case.moderator.id);
+    let note = StoredNote { time, moderator, text: case.reason.to_string() };
+    // The person is not told, so the line does not concern them.
+    let mut effect = Effect::default();
+    effect.batch.set_field(key, case.id.to_string(), note.to_string());
+    Ok(effect)
+}
+
+/// Deletes a note: only as the undo of its line.
+pub(super) async fn delete(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
+    let line = case.undoes.ok_or(Refusal::NothingToModerate("no note is given"))?;
+    let person = read_person(case, name).await?.user.id;
+    let mut effect = Effect::default();
+    effect.batch.delete_field(keys::user_notes(person), line.id.to_string());
+    Ok(effect)
+}
+
+/// The notes on a person, the newest first, for moderators; none for others. Rounds: 2, none for
+/// others.
+///
+/// # Errors
+/// [`Refusal::ModeratorsOnly`], or the store's.
+pub async fn notes_on(visit: &mut Visit, person: UserId) -> Result<Vec<Note>, Error> {
+    super::act::demand_moderator_of(visit).await?;
+    let key = keys::user_notes(person);
+    let mut query = Query::new();
+    let stored = query.hash(&key);
+    let stored = visit.run(query).await?.take(stored);
+    let mut notes: Vec<(ModerationId, StoredNote)> = Vec::new();
+    for (id, note) in stored.0 {
+        match (id.parse(), note.parse()) {
+            (Ok(id), Ok(note)) => notes.push((id, note)),
+            _ => crate::fields::report(&key, Some(&id)),
+        }
+    }
+    notes.sort_unstable_by_key(|(id, _)| std::cmp::Reverse(*id));
+    let mut query = Query::new();
+    let people = PeopleRead::ask(&mut query, notes.iter().map(|(_, note)| note.moderator));
+    let people = people.take(&mut visit.run_if_asked(query).await?);
+    let named = |(id, StoredNote { time, moderator, text })| {
+        let moderator = people.get(moderator).map(|names| names.username.clone());
+        Note { id, time, moderator, text }
+    };
+    Ok(notes.into_iter().map(named).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_stored_and_read_back() {
+        for stored in ["1800000000:2:likes to argue: a lot", "1:2:"] {
+            assert_eq!(stored.parse::<StoredNote>().map(|note| note.to_string()), Ok(stored.to_owned()));
+        }
+        for stored in ["", "1", "1:2", "x:2:a", "1:0:a"] {
+            assert_eq!(stored.parse::<StoredNote>(), Err(NotANote), "{stored}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Removing comments and tweets, and putting them back.
+
+use super::effect::{Case, Effect};
+use super::log;
+use crate::accounts::users::User;
+use crate::comments::withdrawal as comments;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::news::item::News;
+use crate::timelines::withdrawal as tweets;
+use crate::values::ids::{CommentAddress, ModerationId, NewsId, TweetId, UserId};
+use crate::values::moderation::Deed;
+use crate::values::withheld::Withheld;
+use tidings_keyspace::Query;
+
+/// The characters of a post that a message to its author repeats.
+const EXCERPT: usize = 60;
+
+/// Removes a comment: it keeps its place in the thread, with the reason and without its text.
+pub(super) async fn remove_comment(case: &Case<'_>, address: CommentAddress) -> Result<Effect, Error> {
+    let withdrawal = comments::Withdrawal::read(case.site, address, removed(case)).await?;
+    let mut effect = told(case, withdrawal.comment.user_id, "comment", &withdrawal.comment.body).await?;
+    withdrawal.write(&mut effect.batch, case.now, case.id);
+    effect.starts(withdrawal.job(), case.now);
+    Ok(effect)
+}
+
+/// Puts a removed comment back.
+pub(super) async fn restore_comment(case: &Case<'_>, address: CommentAddress) -> Result<Effect, Error> {
+    let back = comments::Return::read(case.site, address).await?;
+    let mut effect = told(case, back.comment.user_id, "comment", &back.comment.body).await?;
+    effect.ends = ended_by(case, back.line()).await?;
+    back.write(&mut effect.batch, case.now);
+    for job in back.jobs() {
+        effect.starts(Some(job), case.now);
+    }
+    Ok(effect)
+}
+
+/// Removes a tweet from all timelines.
+pub(super) async fn remove_tweet(case: &Case<'_>, id: TweetId) -> Result<Effect, Error> {
+    let withdrawal = tweets::Withdrawal::read(case.site, id, removed(case)).await?;
+    let mut effect = told(case, withdrawal.tweet.user_id, "tweet", &withdrawal.tweet.text).await?;
+    withdrawal.write(&mut effect.batch, case.now, case.id);
+    effect.starts(withdrawal.job(), case.now);
+    Ok(effect)
+}
+
+/// Puts a removed tweet back.
+pub(super) async fn restore_tweet(case: &Case<'_>, id: TweetId) -> Result<Effect, Error> {
+    let back = tweets::Return::read(case.site, id).await?;
+    let mut effect = told(case, back.tweet.user_id, "tweet", &back.tweet.text).await?;
+    if let Some(news) = back.tweet.news_id {
+        refuse_without_story(case, news).await?;
+    }
+    effect.ends = ended_by(case, back.line()).await?;
+    back.write(&mut effect.batch, case.site, case.now);
+    effect.starts(back.job(case.site), case.now);
+    Ok(effect)
+}
+
+/// Refuses to put back a tweet that announces a story that is removed itself: it comes back with
+/// the story. Rounds: 1.
+async fn refuse_without_story(case: &Case<'_>, id: NewsId) -> Result<(), Error> {
+    let mut query = Query::new();
+    let fields = query.hash_fields(keys::news(id), News::FIELDS);
+    let news = News::from_fields(case.site.store.query(query).await?.take(fields));
+    match news {
+        Some(news) => Ok(news.refuse_if_gone()?),
+        None => Ok(()),
+    }
+}
+
+/// The state of what is removed.
+fn removed(case: &Case<'_>) -> Withheld {
+    Withheld::Removed(case.reason.as_str().into())
+}
+
+/// The beginning of an effect: who is told, and what. Refuses a moderator who must not act on a
+/// post of that author; an account that is gone protects nothing. Rounds: 1.
+async fn told(case: &Case<'_>, author: UserId, kind: &str, text: &str) -> Result<Effect, Error> {
+    let mut query = Query::new();
+    let hash = query.hash(keys::user(author));
+    let user = User::from_hash(&case.site.store.query(query).await?.take(hash));
+    if let Some(user) = user {
+        case.demand_power_over(&user)?;
+    }
+    let (text, reason) = (excerpt(text), case.reason);
+    let message = match case.deed {
+        Deed::Remove => {
+            format!("A moderator has removed your {kind} “{text}”: {reason}")
+        }
+        _ => format!("Your {kind} “{text}”, which was removed, is back: {reason}"),
+    };
+    Ok(Effect { concerns: Some(author), message: Some(message), ..Effect::default() })
+}
+
+/// The beginning of a text, in one line.
+fn excerpt(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
+}
+
+/// The line that ends if a post comes back: the one that is about this post alone. Rounds: 1, none
+/// if it is not known which line removed it.
+///
+/// # Errors
+/// [`Refusal::NothingToModerate`] if it is asked for as the undo of another line.
+pub(super) async fn ended_by(
+    case: &Case<'_>,
+    removed_by: Option<ModerationId>,
+) -> Result<Option<ModerationId>, Error> {
+    if case.undoes.is_some_and(|line| Some(line.id) != removed_by) {
+        return Err(Refusal::NothingToModerate("this was restored and removed again since").into());
+    }
+    let Some(id) = removed_by else { return Ok(None) };
+    match log::read_line(case.site, id).await {
+        Ok(line) => Ok((line.thing == *case.thing && line.undone_by.is_none()).then_some(id)),
+        Err(Error::Refused(Refusal::NoSuchModeration)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_repeats_the_beginning_of_a_post() {
+        assert_eq!(excerpt(" Buy\n\nthis  now "), "Buy this now");
+        assert_eq!(excerpt(&"ä".repeat(EXCERPT)), "ä".repeat(EXCERPT));
+        assert_eq!(excerpt(&"ä".repeat(EXCERPT + 1)), format!("{}…", "ä".repeat(EXCERPT)));
+    }
+}

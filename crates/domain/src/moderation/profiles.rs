@@ -1,0 +1,101 @@
+//! Removing what people say about themselves, and putting it back.
+
+use super::effect::{Case, Effect};
+use super::people::{Person, read_person};
+use super::posts::ended_by;
+use super::remove_all;
+use crate::accounts::inbox::{Taken, Withdrawn};
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::moderation::log::Line;
+use crate::values::ids::{ModerationId, UserId};
+use crate::values::moderation::{Action, Thing};
+use tidings_keyspace::Query;
+
+/// The fields of a user that are removed. The record of the removal has them under these names.
+const TEXTS: [&str; 2] = ["about", "fullname"];
+
+/// The name of a person's record. A record is found by the number, which never changes.
+fn thing(user: UserId) -> Thing {
+    Thing::User(user.to_string().into())
+}
+
+/// Blanks the text about a person and the full name. Moderators can put them back.
+pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
+    if case.undoes.is_some_and(|line| line.before.as_deref() == Some(remove_all::POSTS)) {
+        // It would have to remove the same posts again, and nobody knows any more which they were.
+        return Err(Refusal::CannotBeUndone.into());
+    }
+    let person = read_person(case, name).await?;
+    let key = keys::user(person.user.id);
+    let mut effect = Effect { concerns: Some(person.user.id), ..Effect::default() };
+    let texts: Vec<(&'static str, &str)> = TEXTS
+        .into_iter()
+        .filter_map(|field| Some((field, person.hash.get(field).filter(|text| !text.is_empty())?)))
+        .collect();
+    if texts.is_empty() {
+        return Err(Refusal::NothingToModerate("this profile has no text").into());
+    }
+    let mut query = Query::new();
+    let known = Withdrawn::ask(&mut query, thing(person.user.id));
+    if known.take(&mut case.site.store.query(query).await?).is_some() {
+        let why = "an earlier text of this profile is removed. Restore that first";
+        return Err(Refusal::NothingToModerate(why).into());
+    }
+    for (field, text) in &texts {
+        effect.batch.field_equals(&key, *field, *text);
+        effect.batch.set_field(&key, *field, "");
+    }
+    effect.batch.key_absent(keys::withdrawn(&thing(person.user.id)));
+    let stored = texts.iter().map(|(field, text)| (*field, (*text).to_owned()));
+    let record = (case.id, None, &Taken::default());
+    Withdrawn::write(&mut effect.batch, &thing(person.user.id), record, stored);
+    effect.message = Some(format!("A moderator has removed the text of your profile: {}", case.reason));
+    Ok(effect)
+}
+
+/// Puts back what was removed of a person last: the text of the profile, or the posts of some days.
+pub(super) async fn restore(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
+    let person = read_person(case, name).await?;
+    let mut query = Query::new();
+    let record = Withdrawn::ask(&mut query, thing(person.user.id));
+    let record = record.take(&mut case.site.store.query(query).await?);
+    let removed_posts = remove_all::not_undone(&person.hash);
+    let posts = match case.undoes {
+        Some(Line { action: Action::RemoveAll, id, .. }) => Some(*id),
+        Some(_) => None,
+        None => removed_posts
+            .last()
+            .copied()
+            .filter(|posts| record.as_ref().is_none_or(|record| record.line < *posts)),
+    };
+    match (posts, record) {
+        (Some(line), _) => remove_all::restore(case, &person, line),
+        (None, Some(record)) => restore_texts(case, &person, &record).await,
+        (None, None) => {
+            Err(Refusal::NothingToModerate("nothing of this person is removed as a whole").into())
+        }
+    }
+}
+
+/// Puts back the text of a profile, except where the person has written another since.
+async fn restore_texts(case: &Case<'_>, person: &Person, record: &Withdrawn) -> Result<Effect, Error> {
+    let key = keys::user(person.user.id);
+    let mut effect = Effect { concerns: Some(person.user.id), ..Effect::default() };
+    effect.ends = ended_by(case, Some(record.line)).await?.or(Some(record.line));
+    for field in TEXTS {
+        let is_blank = person.hash.get(field).is_none_or(str::is_empty);
+        if let Some(text) = record.rest::<String>(field).filter(|_| is_blank) {
+            effect.batch.field_unchanged(&key, field, person.hash.get(field));
+            effect.batch.set_field(&key, field, text);
+        }
+    }
+    record.forget(&mut effect.batch);
+    effect.message = Some(format!("The text of your profile is back: {}", case.reason));
+    Ok(effect)
+}
+
+/// The numbers of lines, as the hash of a user stores them.
+pub(super) fn lines_of(stored: &str) -> Vec<ModerationId> {
+    stored.split(' ').filter_map(|id| id.parse().ok()).collect()
+}

@@ -1,0 +1,332 @@
+//! Removing all that a person has posted in some days, and putting it back.
+//!
+//! A background job removes one post in each of its steps, so it goes on where it was after a
+//! crash, and two servers never remove the same post twice. Its line in the log counts along.
+//! `moderation:<id>:posts` has what was removed; another job puts back exactly that.
+
+use super::effect::{Case, Effect};
+use super::log::{COUNT, IN_PROGRESS, Line};
+use super::people::{Person, read_person};
+use super::profiles::lines_of;
+use crate::action::Decision;
+use crate::comments::withdrawal as comments;
+use crate::error::{Error, Refusal};
+use crate::flags::ThingFlags;
+use crate::jobs::{self, Job, JobKind, Outcome, Step, members};
+use crate::keys;
+use crate::news::item::News;
+use crate::submissions::withdrawal as stories;
+use crate::timelines::withdrawal as tweets;
+use crate::values::flag::Verdict;
+use crate::values::ids::{ModerationId, UserId};
+use crate::values::limits::MAX_REMOVALS_OF_ALL;
+use crate::values::moderation::Thing;
+use crate::values::withheld::Withheld;
+use std::str::FromStr;
+use tidings_keyspace::{Batch, Hash, Order, Query};
+
+/// The jobs `remove_all:<moderation id>`.
+pub(crate) const KIND: JobKind =
+    JobKind { name: "remove_all", step: |current| Box::pin(remove_next(current)) };
+/// The jobs `restore_all:<moderation id>`.
+pub(crate) const RESTORE: JobKind =
+    JobKind { name: "restore_all", step: |current| Box::pin(restore_next(current)) };
+
+/// What a line that restores posts says of how it was before.
+pub(super) const POSTS: &str = "posts";
+/// The field of a user with the lines that removed all posts of some days and are not undone.
+const REMOVED_ALL: &str = "removed_all";
+/// The fields of the jobs: which posts come next, and the times of the first and last one; the line
+/// that removed what is put back.
+const PHASE: &str = "phase";
+const SINCE: &str = "since";
+const UNTIL: &str = "until";
+const ORIGIN: &str = "origin";
+
+/// The kinds of posts, in the order in which they are removed. The stories are first, because the
+/// tweets that announce them go with them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Stories,
+    Comments,
+    Tweets,
+}
+
+impl Phase {
+    const ALL: [Self; 3] = [Self::Stories, Self::Comments, Self::Tweets];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Stories => "stories",
+            Self::Comments => "comments",
+            Self::Tweets => "tweets",
+        }
+    }
+
+    fn next(self) -> Option<Self> {
+        let place = Self::ALL.iter().position(|phase| *phase == self)?;
+        Self::ALL.get(place + 1).copied()
+    }
+
+    /// The list of a person's posts of this kind, by time.
+    fn list(self, author: UserId) -> String {
+        match self {
+            Self::Stories => keys::user_posted(author),
+            Self::Comments => keys::user_comments(author),
+            Self::Tweets => keys::user_timeline(author),
+        }
+    }
+
+    /// A member of that list.
+    fn thing(self, member: &str) -> Option<Thing> {
+        match self {
+            Self::Stories => member.parse().ok().map(Thing::Story),
+            Self::Comments => member.parse().ok().map(Thing::Comment),
+            Self::Tweets => member.parse().ok().map(Thing::Tweet),
+        }
+    }
+}
+
+impl FromStr for Phase {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|phase| phase.name() == name).ok_or(())
+    }
+}
+
+/// The lines that removed all posts of some days and are not undone, from the hash of the user.
+pub(super) fn not_undone(user: &Hash) -> Vec<ModerationId> {
+    lines_of(user.get(REMOVED_ALL).unwrap_or_default())
+}
+
+/// Adds to a batch which of these lines are not undone.
+fn store_not_undone(batch: &mut Batch, person: &Person, lines: &[ModerationId]) {
+    let key = keys::user(person.user.id);
+    batch.field_unchanged(&key, REMOVED_ALL, person.hash.get(REMOVED_ALL));
+    if lines.is_empty() {
+        batch.delete_field(key, REMOVED_ALL);
+    } else {
+        let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+        batch.set_field(key, REMOVED_ALL, lines.join(" "));
+    }
+}
+
+/// Begins to remove all that a person has posted in the last days.
+pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Effect, Error> {
+    let person = read_person(case, name).await?;
+    let mut lines = not_undone(&person.hash);
+    if lines.len() >= MAX_REMOVALS_OF_ALL {
+        let why = "the posts of this person were removed too often. Undo an earlier removal first";
+        return Err(Refusal::NothingToModerate(why).into());
+    }
+    lines.push(case.id);
+    let mut effect =
+        Effect { concerns: Some(person.user.id), count: Some(0), in_progress: true, ..Effect::default() };
+    store_not_undone(&mut effect.batch, &person, &lines);
+    let (job, now, until) = (Job::new(KIND.name, case.id), case.now, case.now.as_score());
+    #[allow(clippy::cast_precision_loss)]
+    let since = until - days.saturating_mul(86_400) as f64;
+    jobs::add(&mut effect.batch, &job, now, person.user.id);
+    let fields = [
+        (PHASE, Phase::ALL[0].name().to_owned()),
+        (SINCE, format!("{since:?}")),
+        (UNTIL, format!("{until:?}")),
+    ];
+    jobs::add_fields(&mut effect.batch, &job, fields.into_iter().chain(members::before(since)));
+    effect.starts(Some(job), now);
+    let days = if days == 1 { "day".to_owned() } else { format!("{days} days") };
+    effect.message =
+        Some(format!("A moderator has removed what you posted in the last {days}: {}", case.reason));
+    Ok(effect)
+}
+
+/// Begins to put back what a line removed. If that removal is not done yet, it ends.
+pub(super) fn restore(case: &Case<'_>, person: &Person, origin: ModerationId) -> Result<Effect, Error> {
+    let mut lines = not_undone(&person.hash);
+    let before = lines.len();
+    lines.retain(|line| *line != origin);
+    if lines.len() == before {
+        return Err(Refusal::NothingToModerate("these posts are restored already").into());
+    }
+    let mut effect =
+        Effect { concerns: Some(person.user.id), count: Some(0), in_progress: true, ..Effect::default() };
+    effect.ends = Some(origin);
+    effect.before = Some(POSTS.to_owned());
+    store_not_undone(&mut effect.batch, person, &lines);
+    jobs::remove(&mut effect.batch, &Job::new(KIND.name, origin));
+    effect.batch.delete_field(keys::moderation(origin), IN_PROGRESS);
+    let (job, now) = (Job::new(RESTORE.name, case.id), case.now);
+    jobs::add(&mut effect.batch, &job, now, person.user.id);
+    jobs::add_fields(&mut effect.batch, &job, [(ORIGIN, origin.to_string())]);
+    effect.starts(Some(job), now);
+    effect.message = Some(format!("What was removed of your posts comes back: {}", case.reason));
+    Ok(effect)
+}
+
+/// One step: removes the next post, or goes on to the next kind of posts.
+async fn remove_next(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+    let fields = (current.author(), current.field(PHASE), current.field(UNTIL), current.field(SINCE));
+    let (Some(line), (Some(author), Some(phase), Some(until), Some(since))) =
+        (current.subject::<ModerationId>(), fields)
+    else {
+        return Ok(current.skip());
+    };
+    let phase: Phase = phase;
+    let mut query = Query::new();
+    let hash = query.hash(keys::moderation(line));
+    let read = members::ask_some(current, &mut query, phase.list(author), (until, 1));
+    let mut answers = current.site.store.query(query).await?;
+    let Some(Line { reason, .. }) = Line::from_hash(line, &answers.take(hash)) else {
+        return Ok(current.skip());
+    };
+    let (found, place) = read.take_text(&mut answers);
+    let mut batch = current.batch();
+    if let Some((member, time)) = found.first()
+        && let Some(thing) = phase.thing(member)
+        && remove_post(current, &mut batch, &thing, (author, line, &reason)).await?
+    {
+        batch.increment_field(keys::moderation(line), COUNT, 1);
+        batch.sorted_add(keys::moderation_posts(line), thing.to_string(), *time);
+        ThingFlags::read(current.site, &thing).await?.decide(&mut batch, Verdict::Upheld, line);
+    }
+    if let Some(place) = place {
+        return Ok(current.advance(batch, &place));
+    }
+    match phase.next() {
+        Some(next) => {
+            let [score, member, tied] = members::before(since);
+            Ok(current.advance(batch, &[(PHASE, next.name().to_owned()), score, member, tied]))
+        }
+        None => {
+            batch.delete_field(keys::moderation(line), IN_PROGRESS);
+            Ok(current.finish(batch))
+        }
+    }
+}
+
+/// Adds to a batch that a post of a person is removed. Returns whether it is: others, and those that
+/// are removed or deleted already, are skipped.
+async fn remove_post(
+    current: &Step<'_>,
+    batch: &mut Batch,
+    thing: &Thing,
+    (author, line, reason): (UserId, ModerationId, &str),
+) -> Result<bool, Error> {
+    let (site, now, state) = (current.site, current.now, Withheld::Removed(reason.into()));
+    match thing {
+        Thing::Story(id) => {
+            let mut query = Query::new();
+            let fields = query.hash_fields(keys::news(*id), News::FIELDS);
+            let news = News::from_fields(site.store.query(query).await?.take(fields));
+            let is_there = |news: &News| news.user_id == author && !news.deleted && !is_away(news);
+            let Some(news) = news.filter(is_there) else { return Ok(false) };
+            let post = stories::Withdrawal::read(site, now, news, state).await?;
+            post.write(batch, now, line);
+            current.starts(post.job());
+        }
+        Thing::Comment(address) => {
+            let Some(post) = unless_refused(comments::Withdrawal::read(site, *address, state).await)?
+                .filter(|post| post.comment.user_id == author)
+            else {
+                return Ok(false);
+            };
+            post.write(batch, now, line);
+            current.starts(post.job());
+        }
+        Thing::Tweet(id) => {
+            let Some(post) = unless_refused(tweets::Withdrawal::read(site, *id, state).await)?
+                .filter(|post| post.tweet.user_id == author)
+            else {
+                return Ok(false);
+            };
+            post.write(batch, now, line);
+            current.starts(post.job());
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// One step: puts back the next post that a line removed.
+async fn restore_next(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+    let (Some(line), Some(origin)) =
+        (current.subject::<ModerationId>(), current.field::<ModerationId>(ORIGIN))
+    else {
+        return Ok(current.skip());
+    };
+    let posts = keys::moderation_posts(origin);
+    let mut query = Query::new();
+    let first = query.sorted_range(&posts, Order::Ascending, 0, 1);
+    let first = current.site.store.query(query).await?.take(first);
+    let mut batch = current.batch();
+    let Some((member, _)) = first.first() else {
+        batch.delete_field(keys::moderation(line), IN_PROGRESS);
+        return Ok(current.finish(batch));
+    };
+    batch.sorted_remove(posts, member);
+    if let Ok(thing) = member.parse()
+        && restore_post(current, &mut batch, &thing, origin).await?
+    {
+        batch.increment_field(keys::moderation(line), COUNT, 1);
+        let mut flags = ThingFlags::read(current.site, &thing).await?;
+        flags.reopen(&mut batch, origin, None, current.now.timestamp());
+    }
+    Ok(current.advance(batch, &[]))
+}
+
+/// Adds to a batch that a post is put back, if it was removed by a line. Returns whether it is: it
+/// may have been put back, removed again or deleted since.
+async fn restore_post(
+    current: &Step<'_>,
+    batch: &mut Batch,
+    thing: &Thing,
+    origin: ModerationId,
+) -> Result<bool, Error> {
+    let (site, now) = (current.site, current.now);
+    match thing {
+        Thing::Story(id) => {
+            let Some(post) = unless_refused(stories::Return::read(site, now, *id).await)?
+                .filter(|post| post.line() == origin)
+            else {
+                return Ok(false);
+            };
+            post.write(batch, site, now);
+            current.starts(post.job(site));
+        }
+        Thing::Comment(address) => {
+            let Some(post) = unless_refused(comments::Return::read(site, *address).await)?
+                .filter(|post| post.line() == Some(origin))
+            else {
+                return Ok(false);
+            };
+            post.write(batch, now);
+            current.starts(post.jobs());
+        }
+        Thing::Tweet(id) => {
+            let Some(post) = unless_refused(tweets::Return::read(site, *id).await)?
+                .filter(|post| post.line() == Some(origin))
+            else {
+                return Ok(false);
+            };
+            post.write(batch, site, now);
+            current.starts(post.job(site));
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Whether a story is removed already, or merged into another.
+const fn is_away(news: &News) -> bool {
+    matches!(news.withheld, Some(Withheld::Removed(_) | Withheld::Merged(_)))
+}
+
+/// What was read, unless the domain refuses it.
+fn unless_refused<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(Error::Refused(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,312 @@
+//! The rules for posts: adding and lifting them, and what a rule would have caught.
+
+use super::act::{ModerationRequest, moderate};
+use super::effect::{Case, Effect};
+use crate::accounts::users::User;
+use crate::comments::comment::Comment;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::news::item::News;
+use crate::post_rules::{self, CheckedPost, PostRules};
+use crate::site::Site;
+use crate::timelines::tweets::Tweet;
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::ids::{CommentAddress, ModerationId, NewsId, RuleId, TweetId};
+use crate::values::limits::{DRY_RUN_DAYS, DRY_RUN_MATCHES, DRY_RUN_POSTS, MAX_RULES};
+use crate::values::moderation::{Deed, Reason, Thing};
+use crate::values::post_rule::{Pattern, PatternError, PostRule, RuleEffect};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tidings_keyspace::{Order, Query};
+
+/// Posts that are read in one round.
+const CHUNK: u64 = 200;
+/// Stories whose threads are read in one round.
+const THREADS: usize = 20;
+
+/// A rule to add.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewRule {
+    /// What it looks for.
+    pub pattern: Pattern,
+    /// What it does.
+    pub effect: RuleEffect,
+    /// Why. Authors of refused posts read it.
+    pub reason: Reason,
+}
+
+/// Adds a rule. Returns its number, and that of the line in the log.
+///
+/// # Errors
+/// [`Refusal::ModeratorsOnly`], [`Refusal::TooManyRules`], those of [`moderate`], or the store's.
+pub async fn add_rule(
+    site: &Site,
+    now: Moment,
+    moderator: &User,
+    rule: &NewRule,
+) -> Result<(RuleId, ModerationId), Error> {
+    super::act::demand_moderator(moderator, now)?;
+    let id = site.store.next_id(keys::RULES_COUNT).await?;
+    let id =
+        RuleId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::RULES_COUNT)))?;
+    let deed = Deed::Rule(rule.pattern.clone(), rule.effect);
+    let request = ModerationRequest {
+        deed,
+        thing: Thing::Rule(id),
+        reason: rule.reason.clone(),
+        anonymous: false,
+        seen: None,
+    };
+    Ok((id, moderate(site, now, moderator, &request).await?))
+}
+
+/// Lifts a rule. Returns the number of the line in the log.
+///
+/// # Errors
+/// [`Refusal::NoSuchRule`], those of [`moderate`], or the store's.
+pub async fn lift_rule(
+    site: &Site,
+    now: Moment,
+    moderator: &User,
+    (rule, reason): (RuleId, &Reason),
+) -> Result<ModerationId, Error> {
+    let (deed, thing) = (Deed::Unrule, Thing::Rule(rule));
+    let request = ModerationRequest { deed, thing, reason: reason.clone(), anonymous: false, seen: None };
+    moderate(site, now, moderator, &request).await
+}
+
+/// The effect of adding a rule.
+pub(super) async fn add(
+    case: &Case<'_>,
+    id: RuleId,
+    (pattern, effect): (&Pattern, RuleEffect),
+) -> Result<Effect, Error> {
+    let mut query = Query::new();
+    let rules = query.hash(keys::RULES);
+    let rules = case.site.store.query(query).await?.take(rules);
+    if rules.0.len() >= MAX_RULES {
+        return Err(Refusal::TooManyRules { limit: MAX_RULES }.into());
+    }
+    let rule = PostRule { id, pattern: pattern.clone(), effect, reason: case.reason.clone() };
+    demand_compilable(rules.0, &rule).await?;
+    let mut result = Effect::default();
+    result.batch.field_absent(keys::RULES, id.to_string());
+    result.batch.set_field(keys::RULES, id.to_string(), rule.to_json());
+    Ok(result)
+}
+
+/// Refuses a rule that does not fit into the bound on all of them together.
+async fn demand_compilable(stored: Vec<(String, String)>, new: &PostRule) -> Result<(), Error> {
+    let known = stored.into_iter().filter_map(|(id, json)| PostRule::from_json(id.parse().ok()?, &json));
+    let rules: Vec<PostRule> = known.chain([new.clone()]).collect();
+    let fits = tokio::task::spawn_blocking(|| PostRules::new(rules).is_complete()).await;
+    if fits.map_err(|error| Error::Internal(error.to_string()))? {
+        return Ok(());
+    }
+    let message = "with the other rules it would be too large. Make it simpler".to_owned();
+    Err(Refusal::Pattern(PatternError::Regex(message)).into())
+}
+
+/// The effect of lifting a rule.
+pub(super) async fn lift(case: &Case<'_>, id: RuleId) -> Result<Effect, Error> {
+    let mut query = Query::new();
+    let stored = query.hash_fields(keys::RULES, [id.to_string()]);
+    let stored = fields::only(case.site.store.query(query).await?.take(stored)).ok_or(Refusal::NoSuchRule)?;
+    let mut effect = Effect::default();
+    effect.batch.field_equals(keys::RULES, id.to_string(), &stored);
+    effect.batch.delete_field(keys::RULES, id.to_string());
+    effect.before = Some(stored);
+    Ok(effect)
+}
+
+/// The action that adds a lifted rule again.
+pub(super) fn added_again(id: RuleId, before: Option<&str>) -> Option<Deed> {
+    let rule = PostRule::from_json(id, before?)?;
+    Some(Deed::Rule(rule.pattern, rule.effect))
+}
+
+/// All rules, by number, for moderators.
+///
+/// # Errors
+/// [`Refusal::ModeratorsOnly`], or the store's. Rounds: 1; none once they are cached.
+pub async fn rules(site: &Site, now: Moment, viewer: &User) -> Result<Vec<PostRule>, Error> {
+    super::act::demand_moderator(viewer, now)?;
+    Ok(post_rules::of_site(site, now.timestamp()).await?.all().to_vec())
+}
+
+/// What a rule would have caught.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DryRun {
+    /// How many posts.
+    pub count: u64,
+    /// The first of them.
+    pub matches: Vec<Thing>,
+    /// Whether all posts were looked at in the time that there was.
+    pub finished: bool,
+}
+
+impl DryRun {
+    fn add(&mut self, thing: Thing) {
+        self.count += 1;
+        if self.matches.len() < DRY_RUN_MATCHES {
+            self.matches.push(thing);
+        }
+    }
+}
+
+/// What a rule would have caught of the stories of the last 30 days, the comments on them, and
+/// the tweets of that time: of each at most 20,000, the newest first. Posts by moderators and
+/// what is deleted count too, as far as their text is still there. Rounds: at most 100 for
+/// stories, 1,000 for comments and 100 for tweets, and none after `patience`.
+///
+/// # Errors
+/// [`Refusal::ModeratorsOnly`], or the store's.
+pub async fn dry_run(
+    site: &Site,
+    now: Moment,
+    viewer: &User,
+    (rule, patience): (&NewRule, Duration),
+) -> Result<DryRun, Error> {
+    super::act::demand_moderator(viewer, now)?;
+    let rule = PostRule {
+        id: RuleId(1),
+        pattern: rule.pattern.clone(),
+        effect: rule.effect,
+        reason: rule.reason.clone(),
+    };
+    let since = Timestamp(now.timestamp().0.saturating_sub(DRY_RUN_DAYS * 86_400));
+    let rules = tokio::task::spawn_blocking(|| PostRules::new(vec![rule])).await;
+    let rules = rules.map_err(|error| Error::Internal(error.to_string()))?;
+    let mut run = Run {
+        site,
+        rules: Arc::new(rules),
+        since,
+        deadline: Instant::now() + patience,
+        found: DryRun::default(),
+    };
+    let finished = run.stories().await? && run.tweets().await?;
+    Ok(DryRun { finished, ..run.found })
+}
+
+/// A dry run that is going on.
+struct Run<'a> {
+    site: &'a Site,
+    rules: Arc<PostRules>,
+    since: Timestamp,
+    deadline: Instant,
+    found: DryRun,
+}
+
+/// A post that is matched: what it is, its texts, its URL.
+type Candidate = (Thing, [String; 2], Option<String>);
+
+impl Run<'_> {
+    fn is_late(&self) -> bool {
+        Instant::now() >= self.deadline
+    }
+
+    /// Matches posts on a thread of its own: many texts take too long for one that serves others.
+    async fn matched(&mut self, posts: Vec<Candidate>) -> Result<(), Error> {
+        let rules = self.rules.clone();
+        let matching = tokio::task::spawn_blocking(move || {
+            let is_matched = |(_, [first, second], url): &Candidate| {
+                let post = CheckedPost { texts: [first, second], url: url.as_deref() };
+                rules.first_match(post).is_some()
+            };
+            posts.into_iter().filter(is_matched).map(|(thing, _, _)| thing).collect::<Vec<_>>()
+        });
+        for thing in matching.await.map_err(|error| Error::Internal(error.to_string()))? {
+            self.found.add(thing);
+        }
+        Ok(())
+    }
+
+    /// The members of a sorted set since the beginning, from a position on.
+    async fn chunk<T: std::str::FromStr>(&self, key: &str, start: u64) -> Result<Vec<T>, Error> {
+        let mut query = Query::new();
+        let members = query.sorted_range(key, Order::Descending, start, CHUNK);
+        let members = self.site.store.query(query).await?.take(members);
+        let recent: Vec<(String, f64)> =
+            members.into_iter().filter(|(_, time)| *time >= self.since.as_score()).collect();
+        Ok(fields::members(recent, key, |(member, _)| member.parse().ok()))
+    }
+
+    /// Looks at stories and the comments on them. Returns whether it was in time.
+    async fn stories(&mut self) -> Result<bool, Error> {
+        let mut comments = 0;
+        for start in (0..DRY_RUN_POSTS).step_by(usize::try_from(CHUNK).unwrap_or(1)) {
+            if self.is_late() {
+                return Ok(false);
+            }
+            let ids: Vec<NewsId> = self.chunk(keys::NEWS_CRON, start).await?;
+            if ids.is_empty() {
+                return Ok(true);
+            }
+            let mut query = Query::new();
+            let reads: Vec<_> =
+                ids.iter().map(|id| query.hash_fields(keys::news(*id), News::FIELDS)).collect();
+            let mut answers = self.site.store.query(query).await?;
+            let stories = reads.into_iter().filter_map(|read| News::from_fields(answers.take(read)));
+            let candidate = |news: News| {
+                let text = news.text().unwrap_or_default().to_owned();
+                let url = news.link().is_some().then(|| news.url.clone());
+                (Thing::Story(news.id), [news.title, text], url)
+            };
+            let candidates = stories.map(candidate).collect();
+            self.matched(candidates).await?;
+            for some in ids.chunks(THREADS) {
+                if comments >= DRY_RUN_POSTS {
+                    break;
+                }
+                if self.is_late() {
+                    return Ok(false);
+                }
+                comments += self.comments(some).await?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Looks at the comments on some stories. Returns how many there are.
+    async fn comments(&mut self, stories: &[NewsId]) -> Result<u64, Error> {
+        let mut query = Query::new();
+        let reads: Vec<_> = stories.iter().map(|id| (*id, query.hash(keys::thread(*id)))).collect();
+        let mut answers = self.site.store.query(query).await?;
+        let mut candidates = Vec::new();
+        for (news, read) in reads {
+            for (field, json) in answers.take(read).0 {
+                if let Some(comment) = Comment::from_field(&field, &json) {
+                    let thing = Thing::Comment(CommentAddress { news, comment: comment.id });
+                    candidates.push((thing, [comment.body, String::new()], None));
+                }
+            }
+        }
+        let count = candidates.len() as u64;
+        self.matched(candidates).await?;
+        Ok(count)
+    }
+
+    /// Looks at tweets. Returns whether it was in time.
+    async fn tweets(&mut self) -> Result<bool, Error> {
+        for start in (0..DRY_RUN_POSTS).step_by(usize::try_from(CHUNK).unwrap_or(1)) {
+            if self.is_late() {
+                return Ok(false);
+            }
+            let ids: Vec<TweetId> = self.chunk(keys::GLOBAL_TIMELINE, start).await?;
+            if ids.is_empty() {
+                return Ok(true);
+            }
+            let mut query = Query::new();
+            let reads: Vec<_> = ids.iter().map(|id| (*id, query.hash(keys::tweet(*id)))).collect();
+            let mut answers = self.site.store.query(query).await?;
+            let tweets = reads.into_iter().filter_map(|(id, read)| Tweet::from_hash(id, &answers.take(read)));
+            // The title of an announced story has been looked at already.
+            let own = tweets.filter(|tweet| tweet.news_id.is_none());
+            let candidates =
+                own.map(|tweet| (Thing::Tweet(tweet.id), [tweet.text, String::new()], None)).collect();
+            self.matched(candidates).await?;
+        }
+        Ok(true)
+    }
+}

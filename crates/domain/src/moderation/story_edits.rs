@@ -1,0 +1,152 @@
+//! Editing the title, the topics or the URL of a story, with a note that readers see.
+
+use super::effect::{Case, Effect};
+use super::threads::read_story;
+use crate::articles::article::PlaceRead;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::moderation::log::Line;
+use crate::news::item::{EDITED, EditNote, News};
+use crate::submissions::url_guards::UrlGuards;
+use crate::submissions::{StoryChange, StoryText};
+use crate::values::ids::NewsId;
+use crate::values::text::Title;
+use crate::values::topic::Topics;
+use crate::values::urls::NewsUrl;
+use serde::{Deserialize, Serialize};
+use tidings_keyspace::Query;
+
+/// The new title, topics and URL; what is `None` stays.
+pub(super) type Edit<'a> = (Option<&'a Title>, Option<&'a Topics>, Option<&'a NewsUrl>);
+
+/// What can be edited of a story, as it is stored in a line of the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Version {
+    title: String,
+    topics: String,
+    url: String,
+}
+
+impl Version {
+    fn of(news: &News) -> Self {
+        let topics = news.stored_topics.clone().unwrap_or_default();
+        Self { title: news.title.clone(), topics, url: news.url.clone() }
+    }
+
+    /// What differs from another version, in words.
+    fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let differs = [
+            ("title", self.title != other.title),
+            ("topics", self.topics != other.topics),
+            ("URL", self.url != other.url),
+        ];
+        differs.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what).collect()
+    }
+}
+
+/// What undoing an edit needs.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    before: Version,
+    after: Version,
+    /// The note on the story before and after.
+    note_before: Option<String>,
+    note_after: Option<String>,
+    /// The guards of the former URL.
+    guards: String,
+}
+
+/// Edits a story.
+pub(super) async fn edit(
+    case: &Case<'_>,
+    id: NewsId,
+    (title, topics, url): Edit<'_>,
+) -> Result<Effect, Error> {
+    if let Some(line) = case.undoes {
+        return undo(case, id, line).await;
+    }
+    let news = read_editable(case, id).await?;
+    if url.is_some() && news.link().is_none() {
+        return Err(Refusal::TextHasNoUrl.into());
+    }
+    let before = Version::of(&news);
+    let after = Version {
+        title: title.map_or(&*before.title, Title::as_str).to_owned(),
+        topics: topics.map_or_else(|| before.topics.clone(), Topics::stored),
+        url: url.map_or(&*before.url, NewsUrl::as_str).to_owned(),
+    };
+    let what = after.differences(&before).join(" and ");
+    if what.is_empty() {
+        return Err(Refusal::NothingToModerate("the story is like that already").into());
+    }
+    let note =
+        EditNote { moderation: case.id, what: what.into(), reason: case.reason.as_str().into() }.to_string();
+    change(case, &news, (after, Some(note)), None).await
+}
+
+/// Edits a story back, unless somebody has edited it since.
+async fn undo(case: &Case<'_>, id: NewsId, line: &Line) -> Result<Effect, Error> {
+    let record = line.before.as_deref().and_then(|record| serde_json::from_str::<Record>(record).ok());
+    let record = record.ok_or(Refusal::CannotBeUndone)?;
+    let news = read_editable(case, id).await?;
+    let now = Version::of(&news);
+    let edited = record.after.differences(&record.before);
+    let edited_since = record.after.differences(&now);
+    let note = news.edited.as_ref().map(ToString::to_string);
+    if edited_since.iter().any(|what| edited.contains(what)) || note != record.note_after {
+        return Err(Refusal::EditedSince.into());
+    }
+    // What this edit did not change stays as it is now.
+    let back = |what, before: String, now: String| if edited.contains(&what) { before } else { now };
+    let to = Version {
+        title: back("title", record.before.title, now.title),
+        topics: back("topics", record.before.topics, now.topics),
+        url: back("URL", record.before.url, now.url),
+    };
+    change(case, &news, (to, record.note_before), Some(&record.guards.parse().unwrap_or_default())).await
+}
+
+/// A story that moderators can edit.
+async fn read_editable(case: &Case<'_>, id: NewsId) -> Result<News, Error> {
+    let news = read_story(case, id).await?;
+    news.refuse_if_gone()?;
+    Ok(news)
+}
+
+/// Changes a story into a version, with a note on it.
+async fn change(
+    case: &Case<'_>,
+    news: &News,
+    (to, note_after): (Version, Option<String>),
+    former: Option<&UrlGuards>,
+) -> Result<Effect, Error> {
+    let key = keys::news(news.id);
+    let mut query = Query::new();
+    let stored = query.hash_fields(&key, ["title", EDITED]);
+    let place = PlaceRead::ask(&mut query, news.id);
+    let mut answers = case.site.store.query(query).await?;
+    let [title, note_before] = fields::each(answers.take(stored));
+    let place = place.take(&mut answers);
+    let mut effect = Effect { concerns: Some(news.user_id), ..Effect::default() };
+    let change = StoryChange::read(case.site, case.now, news, place).await?;
+    let topics = Topics::from_stored(&to.topics);
+    let text = StoryText { title: &to.title, url: &to.url, topics: &topics };
+    change.write(&mut effect.batch, case.moderator, text, former).await?;
+    effect.batch.field_unchanged(&key, "title", title.as_deref());
+    effect.batch.field_unchanged(&key, EDITED, note_before.as_deref());
+    match &note_after {
+        Some(note) => effect.batch.set_field(&key, EDITED, note),
+        None => effect.batch.delete_field(&key, EDITED),
+    }
+    let what = to.differences(&Version::of(news)).join(" and ");
+    effect.message = Some(format!(
+        "A moderator has edited the {what} of your story “{}” (/news/{}): {}",
+        to.title, news.id, case.reason
+    ));
+    let guards = change.guards.to_string();
+    let record = Record { before: Version::of(news), after: to, note_before, note_after, guards };
+    // Texts can be written as JSON.
+    effect.before = serde_json::to_string(&record).ok();
+    Ok(effect)
+}

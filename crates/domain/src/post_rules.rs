@@ -1,0 +1,319 @@
+//! Rules that new posts are checked with: banned domains, addresses, phrases and regular
+//! expressions. Moderators add them (`moderation/rules.rs`); every action that posts or edits a
+//! text asks here.
+//!
+//! All rules together are one cached value, compiled once until a rule is added or lifted. So a
+//! check costs no round, and time in proportion to the text: all patterns are matched at once
+//! by automata of bounded size.
+//!
+//! Keys: `rules:all` and `rules:count`.
+
+use crate::cache::{MEBIBYTE, Shared, View};
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::ids::RuleId;
+use crate::values::limits::{MAX_CHECKED_LINKS, MAX_RULES_BYTES};
+use crate::values::post_rule::{PostRule, RuleEffect, RuleKind, without_www};
+use linkify::{LinkFinder, LinkKind};
+use regex::{RegexSet, RegexSetBuilder};
+use std::collections::HashMap;
+use tidings_keyspace::{Query, Reads, Tracked};
+use url::Url;
+
+crate::cache_kind! {
+    /// The rules of the site. Their automata are bounded apart, by the number of rules.
+    struct Compiled: () => PostRules, "post_rules", MEBIBYTE, |(), rules| rules.size();
+}
+
+/// The rules of a site, compiled.
+#[derive(Debug, Default)]
+pub struct PostRules {
+    /// All rules, by number.
+    all: Vec<PostRule>,
+    /// Positions in `all`.
+    domains: HashMap<Box<str>, usize>,
+    urls: Vec<usize>,
+    phrases: Expressions,
+    regexes: Expressions,
+}
+
+/// Some expressions that are matched at once.
+#[derive(Debug, Default)]
+struct Expressions {
+    set: Option<RegexSet>,
+    rules: Vec<usize>,
+}
+
+impl Expressions {
+    /// Compiles expressions; those that do not compile together match nothing, which is logged.
+    fn new(expressions: Vec<(usize, String)>, ignores_case: bool) -> Self {
+        if expressions.is_empty() {
+            return Self::default();
+        }
+        let (rules, texts): (Vec<usize>, Vec<String>) = expressions.into_iter().unzip();
+        let limit = MAX_RULES_BYTES;
+        let set = RegexSetBuilder::new(texts).case_insensitive(ignores_case).size_limit(limit).build();
+        if let Err(error) = &set {
+            tracing::error!(%error, "rules for posts cannot be compiled together");
+        }
+        Self { set: set.ok(), rules }
+    }
+
+    fn matches(&self, text: &str) -> impl Iterator<Item = usize> {
+        let matches = self.set.as_ref().map(|set| set.matches(text));
+        matches.into_iter().flatten().filter_map(|index| self.rules.get(index).copied())
+    }
+}
+
+/// A phrase as a regular expression: whole words, with any white space between them.
+fn phrase_expression(phrase: &str) -> String {
+    let words: Vec<String> = phrase.split(' ').map(regex::escape).collect();
+    format!(r"(?:^|\W){}(?:$|\W)", words.join(r"\s+"))
+}
+
+/// What is checked of a post.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct CheckedPost<'a> {
+    /// The title and the texts.
+    pub(crate) texts: [&'a str; 2],
+    /// The URL of a story.
+    pub(crate) url: Option<&'a str>,
+}
+
+impl PostRules {
+    /// Compiles rules.
+    #[must_use]
+    pub fn new(mut all: Vec<PostRule>) -> Self {
+        all.sort_by_key(|rule| rule.id);
+        let positions = |kind: RuleKind| {
+            let of_kind = all.iter().enumerate().filter(move |(_, rule)| rule.pattern.kind == kind);
+            of_kind.map(|(position, rule)| (position, rule.pattern.as_str()))
+        };
+        let domains =
+            positions(RuleKind::Domain).map(|(position, domain)| (domain.into(), position)).collect();
+        let urls = positions(RuleKind::Url).map(|(position, _)| position).collect();
+        let phrases = positions(RuleKind::Phrase);
+        let phrases =
+            Expressions::new(phrases.map(|(at, text)| (at, phrase_expression(text))).collect(), true);
+        let regexes = positions(RuleKind::Regex);
+        let regexes = Expressions::new(regexes.map(|(at, text)| (at, text.to_owned())).collect(), false);
+        Self { domains, urls, phrases, regexes, all }
+    }
+
+    /// Whether all of them are in force: their automata are within the bound.
+    pub(crate) fn is_complete(&self) -> bool {
+        [&self.phrases, &self.regexes].into_iter().all(|some| some.set.is_some() || some.rules.is_empty())
+    }
+
+    /// All rules, by number.
+    #[must_use]
+    pub fn all(&self) -> &[PostRule] {
+        &self.all
+    }
+
+    fn size(&self) -> usize {
+        let texts = self.all.iter().map(|rule| rule.pattern.as_str().len() + rule.reason.as_str().len());
+        size_of_val(&*self.all) + texts.sum::<usize>()
+    }
+
+    /// The first rule that matches a post; one that refuses goes before one that holds.
+    pub(crate) fn first_match(&self, post: CheckedPost<'_>) -> Option<&PostRule> {
+        if self.all.is_empty() {
+            return None;
+        }
+        let mut found: Vec<usize> = Vec::new();
+        if let Some(url) = post.url {
+            found.extend(self.matching_link(url));
+            found.extend(self.matching_text(url));
+        }
+        for text in post.texts {
+            found.extend(self.matching_text(text));
+            if !(self.domains.is_empty() && self.urls.is_empty()) {
+                let mut finder = LinkFinder::new();
+                finder.kinds(&[LinkKind::Url]).url_must_have_scheme(false);
+                for link in finder.links(text).take(MAX_CHECKED_LINKS) {
+                    found.extend(self.matching_link(link.as_str()));
+                }
+            }
+        }
+        let rules = found.into_iter().filter_map(|position| self.all.get(position));
+        rules.min_by_key(|rule| (rule.effect == RuleEffect::Hold, rule.id))
+    }
+
+    fn matching_text(&self, text: &str) -> impl Iterator<Item = usize> {
+        self.phrases.matches(text).chain(self.regexes.matches(text))
+    }
+
+    /// The rules that match a link, which may lack a scheme.
+    fn matching_link(&self, link: &str) -> Vec<usize> {
+        let with_scheme = if link.contains("://") { None } else { Some(format!("http://{link}")) };
+        let Ok(url) = Url::parse(with_scheme.as_deref().unwrap_or(link)) else {
+            return Vec::new();
+        };
+        let host = without_www(url.host_str().unwrap_or_default().trim_end_matches('.'));
+        let mut found: Vec<usize> =
+            domains_of(host).filter_map(|domain| self.domains.get(domain)).copied().collect();
+        let path = [host, &url[url::Position::BeforePath..]].concat();
+        let is_inside = |position: &&usize| {
+            self.all.get(**position).is_some_and(|rule| path.starts_with(rule.pattern.as_str()))
+        };
+        found.extend(self.urls.iter().filter(is_inside));
+        found
+    }
+}
+
+/// A host and the domains that it is in, the longest first.
+fn domains_of(host: &str) -> impl Iterator<Item = &str> {
+    let inner = host.match_indices('.').map(|(at, dot)| &host[at + dot.len()..]);
+    std::iter::once(host).chain(inner)
+}
+
+/// The rules of the site. Rounds: 1; none once they are cached.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<PostRules>, Error> {
+    let cache = site.caches.of::<Compiled>();
+    let view = View { store: &site.store, now, is_current: true };
+    if let Some(rules) = cache.get(view, &()) {
+        return Ok(rules);
+    }
+    let mut query = Query::new();
+    let stored = query.hash(keys::RULES);
+    let stored = query.track(stored);
+    let mut reads = Reads::default();
+    let stored = site.store.query(query).await?.take_tracked(stored).collect_into(&mut reads);
+    let read = |(id, json): (String, String)| {
+        let rule = id.parse().ok().and_then(|id: RuleId| PostRule::from_json(id, &json));
+        if rule.is_none() {
+            fields::report(keys::RULES, Some(&id));
+        }
+        rule
+    };
+    let rules: Vec<PostRule> = stored.0.into_iter().filter_map(read).collect();
+    // Compiling many expressions takes milliseconds, too long for a thread that serves others.
+    let compiled = tokio::task::spawn_blocking(|| PostRules::new(rules)).await;
+    let compiled = compiled.map_err(|error| Error::Internal(error.to_string()))?;
+    Ok(cache.insert(view, (), Tracked::new(compiled, reads), None))
+}
+
+/// Refuses a post that a rule refuses. Returns the reason if it is to wait for a moderator.
+/// Rounds: those of [`of_site`].
+///
+/// # Errors
+/// [`Refusal::RefusedByRule`], or the store's.
+pub(crate) async fn check(
+    site: &Site,
+    now: Timestamp,
+    post: CheckedPost<'_>,
+) -> Result<Option<Box<str>>, Error> {
+    let rules = of_site(site, now).await?;
+    match rules.first_match(post) {
+        None => Ok(None),
+        Some(rule) => {
+            let reason: Box<str> = rule.reason.as_str().into();
+            match rule.effect {
+                RuleEffect::Refuse => Err(Refusal::RefusedByRule { reason }.into()),
+                RuleEffect::Hold => Ok(Some(reason)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::values::limits::MAX_RULES;
+    use crate::values::moderation::Reason;
+    use crate::values::post_rule::Pattern;
+
+    fn rules(patterns: &[(RuleKind, &str, RuleEffect)]) -> PostRules {
+        let rule = |(number, (kind, pattern, effect)): (u64, &(RuleKind, &str, RuleEffect))| PostRule {
+            id: RuleId(number),
+            pattern: Pattern::parse(*kind, pattern).unwrap(),
+            effect: *effect,
+            reason: Reason::parse("a reason").unwrap(),
+        };
+        PostRules::new((1..).zip(patterns).map(rule).collect())
+    }
+
+    fn check_one(kind: RuleKind, pattern: &str, matched: &[&str], unmatched: &[&str]) {
+        let rules = rules(&[(kind, pattern, RuleEffect::Refuse)]);
+        let is_matched =
+            |text: &str| rules.first_match(CheckedPost { texts: [text, ""], url: None }).is_some();
+        for text in matched {
+            assert!(is_matched(text), "{pattern} matches {text:?}");
+        }
+        for text in unmatched {
+            assert!(!is_matched(text), "{pattern} does not match {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_domain_covers_its_subdomains_and_links_in_texts() {
+        check_one(
+            RuleKind::Domain,
+            "example.com",
+            &["see https://example.com/a", "www.EXAMPLE.com", "http://a.b.example.com:81/", "example.com/x"],
+            &["https://notexample.com", "https://example.com.evil.org", "example com", ""],
+        );
+    }
+
+    #[test]
+    fn a_url_is_a_prefix_of_host_and_path() {
+        check_one(
+            RuleKind::Url,
+            "Example.com/shop/",
+            &["https://www.example.com/shop/1", "http://example.com/shop/?a"],
+            &["https://example.com/shop", "https://example.com/Shop/1", "https://a.example.com/shop/1"],
+        );
+    }
+
+    #[test]
+    fn a_phrase_is_whole_words_in_any_case() {
+        check_one(
+            RuleKind::Phrase,
+            "buy NOW",
+            &["Buy now", "(buy\n now!)", "so buy now, please"],
+            &["buy nowhere", "abuy now", "buynow", "now buy"],
+        );
+        check_one(RuleKind::Phrase, "c++", &["I like C++", "c++, they say"], &["c", "c+"]);
+        check_one(RuleKind::Phrase, "größe", &["die GRÖßE"], &["größer"]);
+    }
+
+    #[test]
+    fn a_regular_expression_is_used_as_it_is() {
+        check_one(RuleKind::Regex, r"v[i1]agra\d", &["v1agra9"], &["V1agra9", "viagra"]);
+    }
+
+    #[test]
+    fn a_refusal_goes_before_a_hold() {
+        let rules = rules(&[
+            (RuleKind::Phrase, "one", RuleEffect::Hold),
+            (RuleKind::Domain, "example.com", RuleEffect::Refuse),
+            (RuleKind::Phrase, "two", RuleEffect::Refuse),
+        ]);
+        let first = |texts, url| rules.first_match(CheckedPost { texts, url }).map(|rule| rule.id.0);
+        assert_eq!(first(["one two", ""], None), Some(3));
+        assert_eq!(first(["one", ""], None), Some(1));
+        assert_eq!(first(["", "one"], Some("https://example.com/")), Some(2));
+        assert_eq!(first(["none", ""], Some("https://example.org/")), None);
+        assert!(PostRules::default().first_match(CheckedPost::default()).is_none());
+    }
+
+    #[test]
+    fn as_many_rules_as_there_may_be_compile() {
+        let patterns: Vec<String> =
+            (0..MAX_RULES).map(|number| format!(r"(?i)spam{number}\s[a-z]{{1,20}}")).collect();
+        let patterns: Vec<_> =
+            patterns.iter().map(|text| (RuleKind::Regex, text.as_str(), RuleEffect::Hold)).collect();
+        let rules = rules(&patterns);
+        assert!(rules.is_complete());
+        let last = format!("SPAM{} now", MAX_RULES - 1);
+        assert!(rules.first_match(CheckedPost { texts: [&last, ""], url: None }).is_some());
+    }
+}

@@ -1,0 +1,260 @@
+//! Editing and deleting stories.
+
+use super::url_guards::{self, UrlGuards};
+use super::{Submission, SubmissionContent};
+use crate::accounts::users::User;
+use crate::accounts::{admission, newness};
+use crate::action::Decision;
+use crate::articles::article::{self, ArticleChange, PlaceRead};
+use crate::articles::topics::TopicsRead;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::news::item::{News, linked_site};
+use crate::news::past;
+use crate::review;
+use crate::site::Site;
+use crate::timelines::tweets::{self, Removal, Tweet, TweetRead};
+use crate::values::clock::Moment;
+use crate::values::ids::NewsId;
+use crate::values::moderation::Thing;
+use crate::values::topic::Topics;
+use crate::values::urls::NewsUrl;
+use crate::values::withheld::{WITHHELD, Withheld};
+use std::time::Duration;
+use tidings_keyspace::{Batch, Query};
+
+/// Changes title, content and topics of an item.
+///
+/// # Errors
+/// [`Refusal::Silenced`], [`Refusal::NoSuchNews`], the refusals of [`News::may_change`],
+/// [`Refusal::UrlAndText`], [`Refusal::UrlPostedRecently`],
+/// [`Refusal::NewTopicNeedsKarma`], [`Refusal::RefusedByRule`],
+/// [`Refusal::EditNeedsApproval`], or the store's.
+pub async fn edit_news(
+    site: &Site,
+    now: Moment,
+    viewer: &User,
+    id: NewsId,
+    submission: &Submission,
+) -> Result<(), Error> {
+    viewer.demand_may_post(now.timestamp())?;
+    viewer.demand_confirmed(site)?;
+    submission.check_edit()?;
+    viewer.demand_confirmed(site)?;
+    let url = submission.content.stored_url();
+    site.act(&keys::news(id), || async {
+        let (news, article) = read_changeable(site, now, viewer, id).await?;
+        let is_held = matches!(news.withheld, Some(Withheld::Held(_)));
+        admission::admit_edit(site, now.timestamp(), viewer, (submission.checked(), is_held)).await?;
+        let topics = submission.topics.as_ref().unwrap_or(&news.topics);
+        let to = StoryText { title: submission.title.as_str(), url: &url, topics };
+        let change = StoryChange::read(site, now, &news, article).await?;
+        let mut batch = Batch::new();
+        change.write(&mut batch, viewer, to, None).await?;
+        Ok(Decision::commit(batch, ()))
+    })
+    .await
+}
+
+/// What can be edited of a story.
+#[derive(Clone, Copy)]
+pub(crate) struct StoryText<'a> {
+    pub(crate) title: &'a str,
+    /// As it is stored.
+    pub(crate) url: &'a str,
+    pub(crate) topics: &'a Topics,
+}
+
+/// A story that is about to be edited, with what was read for it.
+pub(crate) struct StoryChange<'a> {
+    site: &'a Site,
+    now: Moment,
+    news: &'a News,
+    article: ArticleChange,
+    /// The guards of its URL.
+    pub(crate) guards: UrlGuards,
+    announcement: Option<Tweet>,
+}
+
+impl<'a> StoryChange<'a> {
+    /// Reads what an edit needs. Rounds: at most 2.
+    pub(crate) async fn read(
+        site: &'a Site,
+        now: Moment,
+        news: &'a News,
+        article: ArticleChange,
+    ) -> Result<Self, Error> {
+        let guards = url_guards::own(site, now, news).await?;
+        let announcement = read_announcement(site, news).await?;
+        Ok(Self { site, now, news, article, guards, announcement })
+    }
+
+    /// Adds the edit to a batch. `former` are the guards of an URL that comes back, which end
+    /// when they would have; another URL is guarded from now on. Rounds: at most 2.
+    pub(crate) async fn write(
+        &self,
+        batch: &mut Batch,
+        viewer: &User,
+        to: StoryText<'_>,
+        former: Option<&UrlGuards>,
+    ) -> Result<(), Error> {
+        let Self { site, news, .. } = self;
+        unchanged_since(batch, news);
+        if to.url != news.url {
+            match former {
+                Some(former) => self.put_guards_back(batch, former).await?,
+                None => self.guard_anew(batch, to.url).await?,
+            }
+        }
+        let key = keys::news(news.id);
+        if let Some(host) = news.site() {
+            batch.sorted_remove(keys::host_news(host), news.id.to_string());
+        }
+        if let Some(host) = linked_site(to.url).filter(|_| !news.is_unlisted()) {
+            batch.sorted_add(keys::host_news(&host), news.id.to_string(), news.ctime.as_score());
+        }
+        batch.set_fields(&key, [("title", to.title), ("url", to.url)]);
+        let is_new = *to.topics != news.topics && newness::is_new(site, self.now.timestamp(), viewer).await?;
+        change_topics(site, (viewer, is_new), news, to.topics, batch).await?;
+        let link = article::link(site, news.id, NewsUrl::parse_imported(to.url).ok().as_ref());
+        self.article.edit(batch, to.title, &link, &news.topics, to.topics);
+        if let Some(tweet) = &self.announcement {
+            tweets::rename_announcement(batch, tweet, to.title);
+        }
+        Ok(())
+    }
+
+    async fn guard_anew(&self, batch: &mut Batch, url: &str) -> Result<(), Error> {
+        let new = NewsUrl::parse_imported(url).map(|url| url_guards::keys_of(self.site, &url));
+        let new = new.unwrap_or_default();
+        url_guards::refuse_url_of_others(self.site, &new, &self.guards).await?;
+        for key in new.iter().filter(|key| !self.guards.has(key)) {
+            batch.key_absent(key);
+        }
+        self.guards.lift(batch, self.news.id);
+        if let Some(new) = new.first() {
+            let life = Duration::from_secs(self.site.rules.limits.repost_seconds);
+            batch.set_expiring(new, self.news.id.to_string(), life);
+        }
+        Ok(())
+    }
+
+    async fn put_guards_back(&self, batch: &mut Batch, former: &UrlGuards) -> Result<(), Error> {
+        let free = former.clone().free(self.site, self.now, self.news.id).await?;
+        free.demand_free(batch, &self.guards);
+        self.guards.lift(batch, self.news.id);
+        free.put_back(batch, self.now, self.news.id);
+        Ok(())
+    }
+}
+
+/// Deletes an item: it is removed from the lists, and its thread stays readable. The tweet
+/// that announced it is deleted.
+///
+/// # Errors
+/// [`Refusal::NoSuchNews`], the refusals of [`News::may_change`], or the store's.
+pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) -> Result<(), Error> {
+    let key = keys::news(id);
+    let deleted = site.act(&key, || async {
+        let (news, article) = read_changeable(site, now, viewer, id).await?;
+        let mut batch = Batch::new();
+        unchanged_since(&mut batch, &news);
+        let removal = match read_announcement(site, &news).await? {
+            Some(tweet) => Some(Removal::read(site, tweet).await?),
+            None => None,
+        };
+        if let Some(removal) = &removal {
+            removal.write(&mut batch, now);
+        }
+        url_guards::own(site, now, &news).await?.lift(&mut batch, id);
+        batch.set_field(&key, "del", "1");
+        review::settle(&mut batch, &Thing::Story(id));
+        batch.delete_field(&key, "topics");
+        article.delete(&mut batch, &news.topics);
+        leave_lists(&mut batch, &news);
+        review::settle(&mut batch, &Thing::Story(id));
+        Ok(Decision::commit(batch, removal))
+    });
+    if let Some(removal) = deleted.await? {
+        removal.begin(site, now);
+    }
+    Ok(())
+}
+
+/// Removes a story from all lists of stories.
+pub(crate) fn leave_lists(batch: &mut Batch, news: &News) {
+    batch.sorted_remove(keys::NEWS_TOP, news.id.to_string());
+    batch.sorted_remove(keys::NEWS_CRON, news.id.to_string());
+    past::forget(batch, news.id, news.ctime);
+    if let Some(host) = news.site() {
+        batch.sorted_remove(keys::host_news(host), news.id.to_string());
+    }
+}
+
+/// The tweet that announced an item, if it still exists.
+pub(crate) async fn read_announcement(site: &Site, news: &News) -> Result<Option<Tweet>, Error> {
+    let Some(id) = news.tweet_id else {
+        return Ok(None);
+    };
+    let mut query = Query::new();
+    let tweet = TweetRead::ask(&mut query, id);
+    let tweet = tweet.take(&mut site.store.query(query).await?);
+    // Another program may have written another tweet's id.
+    Ok(tweet.filter(|tweet| tweet.news_id == Some(news.id)))
+}
+
+/// Changes the topics of an item, if the viewer may use those that are new to it.
+async fn change_topics(
+    site: &Site,
+    viewer: (&User, bool),
+    news: &News,
+    topics: &Topics,
+    batch: &mut Batch,
+) -> Result<(), Error> {
+    if *topics == news.topics {
+        return Ok(());
+    }
+    let added = topics.without(&news.topics);
+    let mut query = Query::new();
+    let known = TopicsRead::ask(&mut query, &added);
+    let mut answers = site.store.query(query).await?;
+    known.demand(&mut answers, &added, site, viewer, batch)?;
+    if topics.is_empty() {
+        batch.delete_field(keys::news(news.id), "topics");
+    } else {
+        batch.set_field(keys::news(news.id), "topics", topics.stored());
+    }
+    Ok(())
+}
+
+/// An item that the viewer may change now, and the pending change of its article. Rounds: 1.
+async fn read_changeable(
+    site: &Site,
+    now: Moment,
+    viewer: &User,
+    id: NewsId,
+) -> Result<(News, ArticleChange), Error> {
+    let mut query = Query::new();
+    let hash = query.hash(keys::news(id));
+    let place = PlaceRead::ask(&mut query, id);
+    let mut answers = site.store.query(query).await?;
+    let news = News::from_hash(&answers.take(hash)).ok_or(Refusal::NoSuchNews)?;
+    news.may_change(viewer, now.timestamp(), site.rules.limits.news_edit_seconds)?;
+    Ok((news, place.take(&mut answers)))
+}
+
+/// Makes a batch fail if the item has been edited, withheld or deleted meanwhile.
+pub(crate) fn unchanged_since(batch: &mut Batch, news: &News) {
+    let key = keys::news(news.id);
+    batch.field_absent(&key, "del");
+    batch.field_equals(&key, "url", &news.url);
+    batch.field_unchanged(&key, "topics", news.stored_topics.as_ref());
+    batch.field_unchanged(&key, WITHHELD, news.withheld.as_ref().map(ToString::to_string));
+}
+
+impl SubmissionContent {
+    /// The keys that guard against reposts. None for a text, or when that limit is off.
+    pub(super) fn guard_keys(&self, site: &Site) -> Vec<String> {
+        self.link().map(|url| url_guards::keys_of(site, url)).unwrap_or_default()
+    }
+}

@@ -1,0 +1,140 @@
+//! Stories that wait for a moderator: stored, and in no list, count, timeline or feed until they
+//! are published. A first comment waits with its story.
+
+use super::{enter_lists, new_article_of, story_fields};
+use crate::accounts::users::User;
+use crate::articles::article;
+use crate::articles::topics::TopicsRead;
+use crate::comments::comment::NEXT_ID;
+use crate::comments::held::{HeldComment, write_with_story};
+use crate::comments::notify::Announcement;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::news::item::News;
+use crate::review;
+use crate::site::Site;
+use crate::submissions::Submission;
+use crate::timelines::tweets::TweetDraft;
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::ids::{CommentAddress, CommentId, NewsId};
+use crate::values::moderation::Thing;
+use crate::values::topic::Topic;
+use crate::values::withheld::{WITHHELD, Withheld};
+use tidings_keyspace::{Batch, Query};
+
+/// The comment that waits with its story.
+const FIRST: CommentId = CommentId(1);
+
+/// Adds a story that waits to a batch.
+pub(super) fn write(
+    batch: &mut Batch,
+    now: Timestamp,
+    (author, id): (&User, NewsId),
+    submission: &Submission,
+    reason: &str,
+) {
+    let state = Withheld::Held(reason.into());
+    batch.set_fields(keys::news(id), story_fields(now, author.id, id, submission));
+    batch.set_field(keys::news(id), WITHHELD, state.to_string());
+    if let Some(topics) = submission.topics.as_ref().filter(|topics| !topics.is_empty()) {
+        batch.set_field(keys::news(id), "topics", topics.stored());
+    }
+    if let Some(mut first) = submission.first_comment(now, author.id) {
+        first.withheld = Some(state);
+        batch.set_field(keys::thread(id), NEXT_ID, first.id.to_string());
+        write_with_story(batch, CommentAddress { news: id, comment: first.id }, &first);
+    }
+    review::enqueue(batch, &Thing::Story(id), now);
+}
+
+/// A held story that is about to be published, with what was read for it.
+pub(crate) struct Publication {
+    news: News,
+    author: User,
+    tweet: Option<TweetDraft>,
+    first: Option<(HeldComment, Announcement)>,
+    /// Those of its topics that exist.
+    known: Vec<Topic>,
+}
+
+/// A held story as it is stored. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NothingToModerate`] if it does
+/// not wait, [`Refusal::NoSuchUser`] if its author is gone, or the store's.
+pub(crate) async fn read_held(site: &Site, id: NewsId) -> Result<(News, User), Error> {
+    let mut query = Query::new();
+    let hash = query.hash(keys::news(id));
+    let news = News::from_hash(&site.store.query(query).await?.take(hash)).ok_or(Refusal::NoSuchNews)?;
+    if news.deleted {
+        return Err(Refusal::NewsDeleted.into());
+    }
+    if !matches!(news.withheld, Some(Withheld::Held(_))) {
+        return Err(Refusal::NothingToModerate("this story does not wait for approval").into());
+    }
+    let mut query = Query::new();
+    let author = query.hash(keys::user(news.user_id));
+    let author = User::from_hash(&site.store.query(query).await?.take(author)).ok_or(Refusal::NoSuchUser)?;
+    Ok((news, author))
+}
+
+impl Publication {
+    /// Reads what publishing a story needs. Rounds: 2, 2 more if a tweet announces it, and those
+    /// of the announcement of its first comment.
+    pub(crate) async fn read(site: &Site, now: Moment, (news, author): (News, User)) -> Result<Self, Error> {
+        let address = CommentAddress { news: news.id, comment: FIRST };
+        let mut query = Query::new();
+        let topics = TopicsRead::ask(&mut query, &news.topics);
+        let mut answers = site.store.query(query).await?;
+        let known = topics.existing(&mut answers, &news.topics);
+        let tweet = match author.tweet_news {
+            true => Some(TweetDraft::draw(site, now, author.id).await?),
+            false => None,
+        };
+        let first = match HeldComment::find(site, address).await? {
+            Some(held) => {
+                let announcement = Announcement::of_first_comment(site, now, address, &held.comment).await?;
+                Some((held, announcement))
+            }
+            None => None,
+        };
+        Ok(Self { news, author, tweet, first, known })
+    }
+
+    /// Adds the publication to a batch: the story is as new as one that is posted now.
+    pub(crate) fn write(&self, batch: &mut Batch, site: &Site, now: Moment) {
+        let (id, time) = (self.news.id, now.timestamp());
+        let key = keys::news(id);
+        if let Some(withheld) = &self.news.withheld {
+            batch.field_equals(&key, WITHHELD, withheld.to_string());
+        }
+        batch.field_absent(&key, "del");
+        batch.field_equals(&key, "url", &self.news.url);
+        batch.field_unchanged(&key, "topics", self.news.stored_topics.as_deref());
+        batch.delete_field(&key, WITHHELD);
+        batch.set_field(&key, "ctime", time.to_string());
+        batch.key_absent(keys::article(id));
+        enter_lists(batch, site, time, (id, self.author.id), self.news.site());
+        let article = new_article_of(site, time, &self.news);
+        for topic in &self.known {
+            batch.sorted_member_present(keys::TOPICS, topic.as_str());
+        }
+        article::write_new(batch, time, id, &article, [self.author.id].iter(), &self.news.topics);
+        if let Some((held, announcement)) = &self.first {
+            held.write_published(batch, time);
+            batch.increment_field(&key, "comments", 1);
+            announcement.write(batch);
+        }
+        if let Some(tweet) = &self.tweet {
+            tweet.write(batch, site, &self.news.title, Some(id));
+            batch.set_field(&key, "tweet_id", tweet.id.to_string());
+        }
+    }
+
+    /// Starts the delivery of the tweet, once the batch is applied.
+    pub(crate) fn begin(self, site: &Site) {
+        if let Some(tweet) = self.tweet {
+            tweet.begin(site);
+        }
+    }
+}

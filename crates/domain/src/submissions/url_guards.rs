@@ -1,0 +1,167 @@
+//! The keys that guard against reposts of a URL: they hold the story that has it.
+
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::news::item::News;
+use crate::site::Site;
+use crate::values::clock::Moment;
+use crate::values::ids::NewsId;
+use crate::values::urls::NewsUrl;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+use tidings_keyspace::{Batch, Expiry, Query};
+
+/// The guards that hold a certain story, and when they end. Stored as `<end> <key>`, a line for
+/// each; the end in milliseconds since 1970, 0 for never.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct UrlGuards(Vec<UrlGuard>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct UrlGuard {
+    key: String,
+    until: u64,
+}
+
+/// The keys of a URL: ours, and that of the original. None when that limit is off.
+pub(crate) fn keys_of(site: &Site, url: &NewsUrl) -> Vec<String> {
+    if site.rules.limits.repost_seconds == 0 { Vec::new() } else { keys::urls(url) }
+}
+
+/// The guards that hold a story now. Rounds: 1, none for a text.
+pub(crate) async fn own(site: &Site, now: Moment, news: &News) -> Result<UrlGuards, Error> {
+    let Ok(url) = NewsUrl::parse_imported(&news.url) else {
+        return Ok(UrlGuards::default());
+    };
+    let own = news.id.to_string();
+    let mut query = Query::new();
+    let reads: Vec<_> =
+        keys::urls(&url).into_iter().map(|key| (query.string(&key), query.expiry(&key), key)).collect();
+    let mut answers = site.store.query(query).await?;
+    let mut guards = Vec::new();
+    for (holder, expiry, key) in reads {
+        let (holder, expiry) = (answers.take(holder), answers.take(expiry));
+        if holder.as_ref() == Some(&own) {
+            guards.push(UrlGuard { key, until: end_of(now, expiry) });
+        }
+    }
+    Ok(UrlGuards(guards))
+}
+
+fn end_of(now: Moment, expiry: Expiry) -> u64 {
+    match expiry {
+        Expiry::In(left) => now.0.saturating_add(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
+        Expiry::Absent | Expiry::Never => 0,
+    }
+}
+
+impl UrlGuards {
+    /// Whether there are none.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether one of them is at a key.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|guard| guard.key == key)
+    }
+
+    /// Adds to a batch that they no longer hold the story.
+    pub(crate) fn lift(&self, batch: &mut Batch, id: NewsId) {
+        for UrlGuard { key, .. } in &self.0 {
+            batch.string_equals(key, id.to_string());
+            batch.delete(key);
+        }
+    }
+
+    /// Those that have not ended since, and that no other story has taken. Rounds: 1.
+    pub(crate) async fn free(self, site: &Site, now: Moment, id: NewsId) -> Result<Self, Error> {
+        let keys: Vec<String> = self.0.iter().map(|guard| guard.key.clone()).collect();
+        let (holders, own) = (holders(site, &keys).await?, id.to_string());
+        let is_taken = |key: &str| holders.iter().any(|(held, holder)| held == key && *holder != own);
+        let is_free = |guard: &UrlGuard| (guard.until == 0 || guard.until > now.0) && !is_taken(&guard.key);
+        Ok(Self(self.0.into_iter().filter(is_free).collect()))
+    }
+
+    /// Makes a batch fail if somebody takes one of their keys, except for those that hold the
+    /// story already.
+    pub(crate) fn demand_free(&self, batch: &mut Batch, own: &Self) {
+        for guard in self.0.iter().filter(|guard| !own.has(&guard.key)) {
+            batch.key_absent(&guard.key);
+        }
+    }
+
+    /// Adds to a batch that they hold the story again, for as long as they would have.
+    pub(crate) fn put_back(&self, batch: &mut Batch, now: Moment, id: NewsId) {
+        for UrlGuard { key, until } in &self.0 {
+            match until.saturating_sub(now.0) {
+                _ if *until == 0 => batch.set(key, id.to_string()),
+                left => batch.set_expiring(key, id.to_string(), Duration::from_millis(left)),
+            }
+        }
+    }
+}
+
+/// Refuses a URL that another story has. Rounds: 1.
+pub(crate) async fn refuse_url_of_others(
+    site: &Site,
+    new_keys: &[String],
+    own: &UrlGuards,
+) -> Result<(), Error> {
+    let holders = holders(site, new_keys).await?;
+    if holders.iter().any(|(key, _)| !own.has(key)) {
+        return Err(Refusal::UrlPostedRecently.into());
+    }
+    Ok(())
+}
+
+/// Those of the keys that are present, with the item that each holds. Rounds: 1, none without
+/// keys.
+async fn holders(site: &Site, keys: &[String]) -> Result<Vec<(String, String)>, Error> {
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut query = Query::new();
+    let reads: Vec<_> = keys.iter().map(|key| (key, query.string(key))).collect();
+    let mut answers = site.store.query(query).await?;
+    Ok(reads.into_iter().filter_map(|(key, read)| Some((key.clone(), answers.take(read)?))).collect())
+}
+
+impl fmt::Display for UrlGuards {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> =
+            self.0.iter().map(|UrlGuard { key, until }| format!("{until} {key}")).collect();
+        formatter.write_str(&lines.join("\n"))
+    }
+}
+
+/// A stored text that is no list of guards.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NotGuards;
+
+impl FromStr for UrlGuards {
+    type Err = NotGuards;
+
+    fn from_str(stored: &str) -> Result<Self, NotGuards> {
+        let guard = |line: &str| {
+            let (until, key) = line.split_once(' ')?;
+            Some(UrlGuard { key: key.to_owned(), until: until.parse().ok()? })
+        };
+        stored.lines().map(guard).collect::<Option<_>>().map(Self).ok_or(NotGuards)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guards_are_stored_and_read_back() {
+        let guard = |key: &str, until| UrlGuard { key: key.to_owned(), until };
+        let guards = UrlGuards(vec![guard("url:http://a.com/ b", 7), guard("url:x", 0)]);
+        assert_eq!(guards.to_string(), "7 url:http://a.com/ b\n0 url:x");
+        assert_eq!(guards.to_string().parse(), Ok(guards));
+        assert_eq!("x url:x".parse::<UrlGuards>(), Err(NotGuards));
+    }
+}

@@ -1,0 +1,181 @@
+//! Taking a story out of all lists without losing anything of it, and putting it back as if it
+//! had never been away.
+//!
+//! The story keeps its text, its votes and its topics, and its article keeps its votes. What
+//! else the withdrawal has taken away is in the record `withdrawn:story:<id>`. While a story is
+//! away, nobody can vote on it or edit it, so it comes back as it was. Only the topics can
+//! change: `group.withheld:<topic>` has the withdrawn articles, so that a topic that moves takes
+//! them along.
+
+use super::editing::{leave_lists, read_announcement};
+use super::url_guards::{self, UrlGuards};
+use crate::accounts::inbox::{Taken, Withdrawn};
+use crate::articles::article::{self, ArticleChange, PlaceRead, Placed};
+use crate::error::{Error, Refusal};
+use crate::jobs::Job;
+use crate::keys;
+use crate::news::item::News;
+use crate::news::ranks::write_rank;
+use crate::site::Site;
+use crate::timelines::withdrawal as tweets;
+use crate::values::clock::Moment;
+use crate::values::ids::{ModerationId, NewsId};
+use crate::values::moderation::Thing;
+use crate::values::withheld::{WITHHELD, Withheld};
+use tidings_keyspace::{Batch, Query};
+
+/// The field of the record with the place of the article in the lists of all articles.
+const ARTICLE: &str = "article";
+/// The field of the record with the guards against reposts.
+const GUARDS: &str = "guards";
+
+/// A story that is about to be withdrawn, with what was read for it.
+pub(crate) struct Withdrawal {
+    /// The story as it was.
+    pub(crate) news: News,
+    state: Withheld,
+    article: ArticleChange,
+    guards: UrlGuards,
+    tweet: Option<tweets::Withdrawal>,
+}
+
+impl Withdrawal {
+    /// Reads what withdrawing a story needs. `state` says why it is withdrawn; a story that is
+    /// merged into another keeps its guards against reposts. Rounds: at most 5.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) async fn read(site: &Site, now: Moment, news: News, state: Withheld) -> Result<Self, Error> {
+        let mut query = Query::new();
+        let place = PlaceRead::ask(&mut query, news.id);
+        let article = place.take(&mut site.store.query(query).await?);
+        let guards = match state {
+            Withheld::Merged(_) => UrlGuards::default(),
+            _ => url_guards::own(site, now, &news).await?,
+        };
+        let mut tweet = None;
+        if let Some(found) = read_announcement(site, &news).await?
+            && !news.is_unlisted()
+            && !found.withheld.as_ref().is_some_and(Withheld::is_unlisted)
+        {
+            let reason = match state.reason() {
+                Some(reason) => reason.into(),
+                None => "its story was merged into another".into(),
+            };
+            tweet = Some(tweets::Withdrawal::read(site, found.id, Withheld::Removed(reason)).await?);
+        }
+        Ok(Self { news, state, article, guards, tweet })
+    }
+
+    /// Adds the withdrawal to a batch, as the action of a line of the log.
+    pub(crate) fn write(&self, batch: &mut Batch, now: Moment, line: ModerationId) {
+        let (key, news) = (keys::news(self.news.id), &self.news);
+        let earlier = news.withheld.as_ref();
+        batch.field_absent(&key, "del");
+        batch.field_equals(&key, "url", &news.url);
+        batch.field_unchanged(&key, "topics", news.stored_topics.as_ref());
+        batch.field_unchanged(&key, WITHHELD, earlier.map(ToString::to_string));
+        batch.set_field(&key, WITHHELD, self.state.to_string());
+        let mut rest = Vec::new();
+        if !news.is_unlisted() {
+            leave_lists(batch, news);
+            let placed = self.article.withdraw(batch, &news.topics);
+            rest.extend(placed.map(|placed| (ARTICLE, placed.to_string())));
+            self.guards.lift(batch, news.id);
+            rest.extend((!self.guards.is_empty()).then(|| (GUARDS, self.guards.to_string())));
+            if let Some(tweet) = &self.tweet {
+                tweet.write(batch, now, line);
+            }
+        }
+        Withdrawn::write(batch, &Thing::Story(news.id), (line, earlier, &Taken::default()), rest);
+    }
+
+    /// The job to start once the batch is applied.
+    pub(crate) fn job(&self) -> Option<Job> {
+        self.tweet.as_ref()?.job()
+    }
+}
+
+/// A story that is about to come back, with what was read for it.
+pub(crate) struct Return {
+    /// The story as it is.
+    pub(crate) news: News,
+    record: Withdrawn,
+    article: Option<Placed>,
+    guards: UrlGuards,
+    tweet: Option<tweets::Return>,
+}
+
+impl Return {
+    /// Reads what putting a story back needs. Rounds: at most 6.
+    ///
+    /// # Errors
+    /// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NothingToModerate`] if it was
+    /// not withdrawn, or the store's.
+    pub(crate) async fn read(site: &Site, now: Moment, id: NewsId) -> Result<Self, Error> {
+        let mut query = Query::new();
+        let hash = query.hash(keys::news(id));
+        let record = Withdrawn::ask(&mut query, Thing::Story(id));
+        let mut answers = site.store.query(query).await?;
+        let news = News::from_hash(&answers.take(hash)).ok_or(Refusal::NoSuchNews)?;
+        if news.deleted {
+            return Err(Refusal::NewsDeleted.into());
+        }
+        let record = record.take(&mut answers).filter(|_| news.is_unlisted());
+        let record = record.ok_or(Refusal::NothingToModerate("the story is not removed"))?;
+        let guards = record.rest::<UrlGuards>(GUARDS).unwrap_or_default().free(site, now, id).await?;
+        let tweet = match news.tweet_id {
+            Some(tweet) => tweets::Return::of_line(site, tweet, record.line).await?,
+            None => None,
+        };
+        let article = record.rest(ARTICLE);
+        Ok(Self { news, record, article, guards, tweet })
+    }
+
+    /// The line of the log that says who withdrew it.
+    pub(crate) const fn line(&self) -> ModerationId {
+        self.record.line
+    }
+
+    /// Adds to a batch that the story is as it was before.
+    pub(crate) fn write(&self, batch: &mut Batch, site: &Site, now: Moment) {
+        let (key, news) = (keys::news(self.news.id), &self.news);
+        batch.field_absent(&key, "del");
+        batch.field_unchanged(&key, WITHHELD, news.withheld.as_ref().map(ToString::to_string));
+        batch.field_unchanged(&key, "topics", news.stored_topics.as_ref());
+        self.record.forget(batch);
+        match &self.record.earlier {
+            Some(earlier) => batch.set_field(&key, WITHHELD, earlier.to_string()),
+            None => batch.delete_field(&key, WITHHELD),
+        }
+        if !self.record.earlier.as_ref().is_some_and(Withheld::is_unlisted) {
+            self.enter_lists(batch, site, now);
+        }
+    }
+
+    fn enter_lists(&self, batch: &mut Batch, site: &Site, now: Moment) {
+        let (news, member) = (&self.news, self.news.id.to_string());
+        let rules = &site.rules.ranking;
+        let [up, down] = &news.stored_votes;
+        batch.field_unchanged(keys::news(news.id), "up", up.as_ref());
+        batch.field_unchanged(keys::news(news.id), "down", down.as_ref());
+        write_rank(batch, (news.id, news.ctime), news.score(rules), news.rank(now.timestamp(), rules));
+        batch.sorted_add(keys::NEWS_CRON, &member, news.ctime.as_score());
+        if let Some(host) = news.site() {
+            batch.sorted_add(keys::host_news(host), &member, news.ctime.as_score());
+        }
+        if let Some(article) = self.article {
+            article::reinstate(batch, news.id, article, &news.topics);
+        }
+        self.guards.demand_free(batch, &UrlGuards::default());
+        self.guards.put_back(batch, now, news.id);
+        if let Some(tweet) = &self.tweet {
+            tweet.write(batch, site, now);
+        }
+    }
+
+    /// The job to start once the batch is applied.
+    pub(crate) fn job(&self, site: &Site) -> Option<Job> {
+        self.tweet.as_ref()?.job(site)
+    }
+}

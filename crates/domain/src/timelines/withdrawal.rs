@@ -1,0 +1,295 @@
+//! Tweets that a moderator removes: they leave all timelines, mentions and inboxes, and can be put
+//! back exactly. The hash stays, with the field `withheld`.
+//!
+//! A removed story takes the tweet that announces it along, with the functions here: the record
+//! says by which line of the log a tweet was removed, so a story brings back only the tweet that
+//! went with it.
+
+use crate::accounts::inbox::{self, EntryId, Replacement, Withdrawn};
+use crate::accounts::mentioned::ids_by_name;
+use crate::accounts::users::DEACTIVATED;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::jobs::{self, Job};
+use crate::keys;
+use crate::site::Site;
+use crate::timelines::home_jobs::{deliver, sweep};
+use crate::timelines::homes::add_to_home;
+use crate::timelines::tweets::{TIMELINE_VERSION, Tweet, TweetRead};
+use crate::values::clock::Moment;
+use crate::values::ids::{ModerationId, TweetId, UserId};
+use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
+use crate::values::moderation::Thing;
+use crate::values::withheld::{WITHHELD, Withheld};
+use std::fmt;
+use std::str::FromStr;
+use tidings_keyspace::{Batch, Query};
+
+/// The field of the record with the people in whose mentions the tweet was.
+const MENTIONS: &str = "mentions";
+
+/// A tweet, if it exists. Rounds: 1.
+async fn read_tweet(site: &Site, id: TweetId) -> Result<Tweet, Error> {
+    let mut query = Query::new();
+    let read = TweetRead::ask(&mut query, id);
+    Ok(read.take(&mut site.store.query(query).await?).ok_or(Refusal::NoSuchTweet)?)
+}
+
+/// Whether a state keeps a tweet out of all lists.
+fn is_unlisted(state: Option<&Withheld>) -> bool {
+    state.is_some_and(Withheld::is_unlisted)
+}
+
+/// A tweet that is about to be removed, with what was read for it.
+pub(crate) struct Withdrawal {
+    /// The tweet as it was.
+    pub(crate) tweet: Tweet,
+    state: Withheld,
+    mentions: Mentions,
+    entries: inbox::Removal,
+    has_followers: bool,
+}
+
+impl Withdrawal {
+    /// Reads what the removal of a tweet needs. Rounds: 1, and 3 for mentions.
+    ///
+    /// # Errors
+    /// [`Refusal::NoSuchTweet`], [`Refusal::NothingToModerate`] if it is removed already, or the
+    /// store's.
+    pub(crate) async fn read(site: &Site, id: TweetId, state: Withheld) -> Result<Self, Error> {
+        let tweet = read_tweet(site, id).await?;
+        if matches!(tweet.withheld, Some(Withheld::Removed(_))) {
+            return Err(Refusal::NothingToModerate("the tweet is removed already").into());
+        }
+        let mut query = Query::new();
+        let followers = query.sorted_count(keys::followers(tweet.user_id));
+        let has_followers = site.store.query(query).await?.take(followers) > 0;
+        let mut withdrawal = Self {
+            tweet,
+            state,
+            mentions: Mentions::default(),
+            entries: inbox::Removal::default(),
+            has_followers,
+        };
+        // What waits for approval has told nobody.
+        if withdrawal.was_listed() {
+            let users = ids_by_name(site, &withdrawal.tweet.mentioned_names()).await?;
+            let users: Vec<UserId> = users.into_values().collect();
+            withdrawal.mentions = Mentions::read(site, id, &users).await?;
+            let entries = users.iter().map(|user| (*user, EntryId::Tweet(id)));
+            withdrawal.entries = inbox::Removal::read(site, entries).await?;
+        }
+        Ok(withdrawal)
+    }
+
+    fn was_listed(&self) -> bool {
+        !is_unlisted(self.tweet.withheld.as_ref())
+    }
+
+    /// Adds the removal to a batch, as the action of a line of the log.
+    pub(crate) fn write(&self, batch: &mut Batch, now: Moment, line: ModerationId) {
+        let (id, author) = (self.tweet.id, self.tweet.user_id);
+        let (key, member) = (keys::tweet(id), id.to_string());
+        let earlier = self.tweet.withheld.as_ref();
+        batch.key_present(&key);
+        batch.field_unchanged(&key, WITHHELD, earlier.map(ToString::to_string));
+        batch.set_field(&key, WITHHELD, self.state.to_string());
+        let record = (line, earlier, &self.entries.taken());
+        Withdrawn::write(batch, &Thing::Tweet(id), record, self.mentions.stored());
+        if !self.was_listed() {
+            return;
+        }
+        batch.sorted_remove(keys::user_timeline(author), &member);
+        batch.increment_field(keys::user(author), TIMELINE_VERSION, 1);
+        batch.sorted_remove(keys::home_timeline(author), &member);
+        batch.sorted_remove(keys::GLOBAL_TIMELINE, &member);
+        for (user, _) in &self.mentions.0 {
+            batch.sorted_remove(keys::user_mentions(*user), &member);
+        }
+        self.entries.write(batch);
+        if self.has_followers {
+            jobs::remove(batch, &deliver::job(id));
+            jobs::add(batch, &sweep::job(id), now, author);
+        } else {
+            // Fails if a first follower arrives meanwhile: they must not get the tweet.
+            batch.key_absent(keys::followers(author));
+        }
+    }
+
+    /// The job to start once the batch is applied.
+    pub(crate) fn job(&self) -> Option<Job> {
+        (self.has_followers && self.was_listed()).then(|| sweep::job(self.tweet.id))
+    }
+}
+
+/// A removed tweet that is about to be put back, with what was read for it.
+pub(crate) struct Return {
+    /// The tweet as it is.
+    pub(crate) tweet: Tweet,
+    record: Option<Withdrawn>,
+    mentions: Mentions,
+    entries: Replacement,
+    followers: u64,
+}
+
+impl Return {
+    /// Reads what is needed to put a tweet back. Rounds: 3.
+    ///
+    /// # Errors
+    /// [`Refusal::NoSuchTweet`], also when the author's account is deactivated,
+    /// [`Refusal::NothingToModerate`] if it is not removed, or the store's.
+    pub(crate) async fn read(site: &Site, id: TweetId) -> Result<Self, Error> {
+        let tweet = read_tweet(site, id).await?;
+        if !matches!(tweet.withheld, Some(Withheld::Removed(_))) {
+            return Err(Refusal::NothingToModerate("the tweet is not removed").into());
+        }
+        let mut query = Query::new();
+        let record = Withdrawn::ask(&mut query, Thing::Tweet(id));
+        let followers = query.sorted_count(keys::followers(tweet.user_id));
+        let deactivated = query.hash_fields(keys::user(tweet.user_id), [DEACTIVATED]);
+        let mut answers = site.store.query(query).await?;
+        if fields::only(answers.take(deactivated)).is_some() {
+            return Err(Refusal::NoSuchTweet.into());
+        }
+        let (record, followers) = (record.take(&mut answers), answers.take(followers));
+        let mentions = record.as_ref().and_then(|record| record.rest(MENTIONS)).unwrap_or_default();
+        let taken = record.as_ref().map(|record| record.entries.clone()).unwrap_or_default();
+        let entries = Replacement::read(site, taken).await?;
+        Ok(Self { tweet, record, mentions, entries, followers })
+    }
+
+    /// The same for a tweet that may have been removed by a line of the log: `None` if it was not.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) async fn of_line(site: &Site, id: TweetId, line: ModerationId) -> Result<Option<Self>, Error> {
+        match Self::read(site, id).await {
+            Ok(found) => Ok((found.line() == Some(line)).then_some(found)),
+            Err(Error::Refused(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The line of the log that says who removed it.
+    pub(crate) fn line(&self) -> Option<ModerationId> {
+        self.record.as_ref().map(|record| record.line)
+    }
+
+    fn earlier(&self) -> Option<&Withheld> {
+        self.record.as_ref()?.earlier.as_ref()
+    }
+
+    /// Adds to a batch that the tweet is as it was before.
+    pub(crate) fn write(&self, batch: &mut Batch, site: &Site, now: Moment) {
+        let (id, author, score) = (self.tweet.id, self.tweet.user_id, self.tweet.created_at);
+        let (key, member) = (keys::tweet(id), id.to_string());
+        batch.field_unchanged(&key, WITHHELD, self.tweet.withheld.as_ref().map(ToString::to_string));
+        match self.earlier() {
+            Some(earlier) => batch.set_field(&key, WITHHELD, earlier.to_string()),
+            None => batch.delete_field(&key, WITHHELD),
+        }
+        if let Some(record) = &self.record {
+            record.forget(batch);
+        }
+        if is_unlisted(self.earlier()) {
+            return;
+        }
+        batch.field_absent(keys::user(author), DEACTIVATED);
+        batch.sorted_add(keys::user_timeline(author), &member, score);
+        batch.increment_field(keys::user(author), TIMELINE_VERSION, 1);
+        add_to_home(batch, &site.rules.timelines, author, id, score);
+        batch.sorted_add(keys::GLOBAL_TIMELINE, &member, score);
+        batch.sorted_trim(keys::GLOBAL_TIMELINE, GLOBAL_TIMELINE_SIZE);
+        for (user, time) in &self.mentions.0 {
+            batch.sorted_add(keys::user_mentions(*user), &member, *time);
+            batch.sorted_trim(keys::user_mentions(*user), MENTIONS_SIZE);
+        }
+        self.entries.write(batch);
+        jobs::remove(batch, &sweep::job(id));
+        if self.followers == 0 {
+            // Fails if a first follower arrives meanwhile: they must not miss the tweet.
+            batch.key_absent(keys::followers(author));
+        } else if self.is_delivered(site) {
+            jobs::add(batch, &deliver::job(id), now, author);
+        } else {
+            batch.add_member(keys::PULLED_AUTHORS, author.to_string());
+        }
+    }
+
+    /// The job to start once the batch is applied.
+    pub(crate) fn job(&self, site: &Site) -> Option<Job> {
+        let delivers = self.followers > 0 && self.is_delivered(site) && !is_unlisted(self.earlier());
+        delivers.then(|| deliver::job(self.tweet.id))
+    }
+
+    const fn is_delivered(&self, site: &Site) -> bool {
+        self.followers <= site.rules.timelines.pull_limit
+    }
+}
+
+/// The people in whose mentions a tweet is, and its place there. Stored as `<user id> <time>`, a
+/// line for each.
+#[derive(Debug, Default, PartialEq)]
+struct Mentions(Vec<(UserId, f64)>);
+
+/// A stored text that names no mentions.
+#[derive(Debug, PartialEq, Eq)]
+struct NotMentions;
+
+impl Mentions {
+    /// Reads in whose mentions a tweet is. Rounds: 1, none without users.
+    async fn read(site: &Site, id: TweetId, users: &[UserId]) -> Result<Self, Error> {
+        let mut query = Query::new();
+        let reads: Vec<_> = users
+            .iter()
+            .map(|user| (*user, query.scores(keys::user_mentions(*user), [id.to_string()])))
+            .collect();
+        let mut answers = site.store.query(query).await?;
+        let mut found: Vec<_> = reads
+            .into_iter()
+            .filter_map(|(user, read)| Some((user, fields::only(answers.take(read))?)))
+            .collect();
+        found.sort_by_key(|(user, _)| *user);
+        Ok(Self(found))
+    }
+
+    /// The field of the record, if there are any.
+    fn stored(&self) -> Option<(&'static str, String)> {
+        (!self.0.is_empty()).then(|| (MENTIONS, self.to_string()))
+    }
+}
+
+impl fmt::Display for Mentions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.0.iter().map(|(user, time)| format!("{user} {time:?}")).collect();
+        formatter.write_str(&lines.join("\n"))
+    }
+}
+
+impl FromStr for Mentions {
+    type Err = NotMentions;
+
+    fn from_str(stored: &str) -> Result<Self, NotMentions> {
+        let mention = |line: &str| {
+            let (user, time) = line.split_once(' ')?;
+            Some((user.parse().ok()?, time.parse().ok().filter(|time: &f64| time.is_finite())?))
+        };
+        stored.lines().map(mention).collect::<Option<_>>().map(Self).ok_or(NotMentions)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mentions_are_stored_and_read_back() {
+        let mentions = Mentions(vec![(UserId(3), 1_401_267_618.123), (UserId(9), 2.0)]);
+        assert_eq!(mentions.to_string(), "3 1401267618.123\n9 2.0");
+        assert_eq!(mentions.to_string().parse(), Ok(mentions));
+        for bad in ["3", "x 1.0", "3 NaN", "3 1.0\n4"] {
+            assert_eq!(bad.parse::<Mentions>(), Err(NotMentions), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Rules that new posts are checked with: what they look for, and what they do.
+
+use crate::values::hostname::Hostname;
+use crate::values::ids::RuleId;
+use crate::values::limits::{MAX_PATTERN, MAX_REGEX_BYTES};
+use crate::values::moderation::Reason;
+use crate::values::text::{InputError, is_unprintable, is_visible, refuse_characters, refuse_longer};
+use regex::RegexBuilder;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What a rule looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleKind {
+    /// Links to a domain or its subdomains.
+    Domain,
+    /// Links that begin with a host and a path.
+    Url,
+    /// Words that follow each other, in any case.
+    Phrase,
+    /// A regular expression.
+    Regex,
+}
+
+impl RuleKind {
+    /// All of them, with their names.
+    pub const ALL: [(Self, &'static str); 4] =
+        [(Self::Domain, "domain"), (Self::Url, "url"), (Self::Phrase, "phrase"), (Self::Regex, "regex")];
+
+    /// The name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Domain => "domain",
+            Self::Url => "url",
+            Self::Phrase => "phrase",
+            Self::Regex => "regex",
+        }
+    }
+}
+
+/// What happens to a post that a rule matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleEffect {
+    /// It is refused, with the reason.
+    Refuse,
+    /// It waits for a moderator.
+    Hold,
+}
+
+impl RuleEffect {
+    /// All of them, with their names.
+    pub const ALL: [(Self, &'static str); 2] = [(Self::Refuse, "refuse"), (Self::Hold, "hold")];
+
+    /// The name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Refuse => "refuse",
+            Self::Hold => "hold",
+        }
+    }
+}
+
+/// Why a pattern is refused. Users see the message as a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// The text is refused.
+    #[error(transparent)]
+    Text(#[from] InputError),
+    /// Not a domain.
+    #[error("enter a domain such as example.com")]
+    Domain,
+    /// Not the start of an address.
+    #[error("enter a host and a path, such as example.com/shop/")]
+    Url,
+    /// Not a regular expression, or too large.
+    #[error("the regular expression is not accepted: {0}")]
+    Regex(String),
+    /// Matches every post.
+    #[error("the regular expression matches an empty text, and so every post. Make it more exact")]
+    Everything,
+}
+
+/// What a rule looks for, checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    /// How it is read.
+    pub kind: RuleKind,
+    text: Box<str>,
+}
+
+impl Pattern {
+    /// Trims and checks a pattern.
+    ///
+    /// # Errors
+    /// When it is empty, too long, or not of its kind.
+    pub fn parse(kind: RuleKind, input: &str) -> Result<Self, PatternError> {
+        const FIELD: &str = "pattern";
+        let text = input.trim();
+        refuse_characters(FIELD, text, is_unprintable)?;
+        if !text.chars().any(is_visible) {
+            return Err(InputError::Empty { field: FIELD }.into());
+        }
+        refuse_longer(FIELD, text, MAX_PATTERN)?;
+        let text = match kind {
+            RuleKind::Domain => domain_of(text).ok_or(PatternError::Domain)?,
+            RuleKind::Url => prefix_of(text).ok_or(PatternError::Url)?,
+            RuleKind::Phrase => text.split_whitespace().collect::<Vec<_>>().join(" "),
+            RuleKind::Regex => {
+                let regex = RegexBuilder::new(text).size_limit(MAX_REGEX_BYTES).build();
+                let regex = regex.map_err(|error| PatternError::Regex(one_line(&error)))?;
+                if regex.is_match("") {
+                    return Err(PatternError::Everything);
+                }
+                text.to_owned()
+            }
+        };
+        Ok(Self { kind, text: text.into() })
+    }
+
+    /// The text, in the form in which it is compared.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+/// The last line of what the library says: which part is wrong, without the drawing of it.
+fn one_line(error: &regex::Error) -> String {
+    let text = error.to_string();
+    let last = text.lines().last().unwrap_or_default();
+    last.trim_start_matches("error: ").to_owned()
+}
+
+/// A domain without `www.`, in the form of [`Hostname`].
+fn domain_of(text: &str) -> Option<String> {
+    let host = Hostname::parse(text).ok()?;
+    Some(without_www(host.as_str()).to_owned())
+}
+
+/// A host without `www.` and a path.
+fn prefix_of(text: &str) -> Option<String> {
+    let rest = ["https://", "http://"].into_iter().find_map(|scheme| {
+        text.get(..scheme.len())
+            .filter(|start| start.eq_ignore_ascii_case(scheme))
+            .map(|_| &text[scheme.len()..])
+    });
+    let (host, path) = rest.unwrap_or(text).split_once('/')?;
+    Some(format!("{}/{path}", domain_of(host)?))
+}
+
+/// A host without `www.` at its start.
+#[must_use]
+pub fn without_www(host: &str) -> &str {
+    host.strip_prefix("www.").unwrap_or(host)
+}
+
+/// A rule as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PostRule {
+    /// Its number.
+    pub id: RuleId,
+    /// What it looks for.
+    pub pattern: Pattern,
+    /// What it does.
+    pub effect: RuleEffect,
+    /// Why. Authors of refused posts read it.
+    pub reason: Reason,
+}
+
+/// The stored form of a rule.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    what: RuleKind,
+    pattern: String,
+    effect: RuleEffect,
+    reason: String,
+}
+
+impl PostRule {
+    /// The rule as JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let stored = Stored {
+            what: self.pattern.kind,
+            pattern: self.pattern.as_str().to_owned(),
+            effect: self.effect,
+            reason: self.reason.to_string(),
+        };
+        serde_json::to_string(&stored).unwrap_or_default()
+    }
+
+    /// A rule from its JSON; `None` if it cannot be read.
+    #[must_use]
+    pub fn from_json(id: RuleId, json: &str) -> Option<Self> {
+        let Stored { what, pattern, effect, reason } = serde_json::from_str(json).ok()?;
+        Some(Self {
+            id,
+            pattern: Pattern::parse(what, &pattern).ok()?,
+            effect,
+            reason: Reason::parse(&reason).ok()?,
+        })
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_brought_into_the_form_in_which_they_are_compared() {
+        for (kind, given, expected) in [
+            (RuleKind::Domain, " WWW.Example.com ", "example.com"),
+            (RuleKind::Url, "https://www.Example.com/Shop/", "example.com/Shop/"),
+            (RuleKind::Url, "example.com/", "example.com/"),
+            (RuleKind::Phrase, "Buy   now", "Buy now"),
+            (RuleKind::Regex, r"(?i)v[i1]agra\d+", r"(?i)v[i1]agra\d+"),
+        ] {
+            assert_eq!(Pattern::parse(kind, given).unwrap().as_str(), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn bad_patterns_are_refused() {
+        let too_long = "x".repeat(MAX_PATTERN + 1);
+        for (kind, given) in [
+            (RuleKind::Domain, "example"),
+            (RuleKind::Domain, "https://example.com"),
+            (RuleKind::Url, "example.com"),
+            (RuleKind::Url, "/shop"),
+            (RuleKind::Phrase, "  "),
+            (RuleKind::Phrase, too_long.as_str()),
+            (RuleKind::Phrase, "a\u{1b}"),
+            (RuleKind::Regex, "("),
+            (RuleKind::Regex, "a*"),
+            (RuleKind::Regex, "(a{1000}){1000}"),
+        ] {
+            assert!(Pattern::parse(kind, given).is_err(), "{kind:?} {given}");
+        }
+        assert!(Pattern::parse(RuleKind::Phrase, &"x".repeat(MAX_PATTERN)).is_ok());
+    }
+
+    #[test]
+    fn a_rule_is_stored_and_read_back() {
+        let pattern = Pattern::parse(RuleKind::Url, "example.com/shop").unwrap();
+        let reason = Reason::parse("a shop").unwrap();
+        let rule = PostRule { id: RuleId(3), pattern, effect: RuleEffect::Hold, reason };
+        assert_eq!(PostRule::from_json(RuleId(3), &rule.to_json()), Some(rule));
+        assert_eq!(PostRule::from_json(RuleId(3), "{}"), None);
+    }
+}

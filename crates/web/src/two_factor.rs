@@ -1,0 +1,135 @@
+//! What the pages and the API calls of second factors have in common.
+
+use super::App;
+use super::account_mail::{Notice, send_notices};
+use super::error::RequestError;
+use super::forms::two_factor::{ConfirmedTotpForm, EndedTotpForm, NewTotpForm};
+use super::viewer::SignedFields;
+use tidings_domain::Refusal;
+use tidings_domain::accounts::account::Owner;
+use tidings_domain::accounts::notices::Correspondent;
+use tidings_domain::accounts::session_store::Device;
+use tidings_domain::accounts::two_factor::RelyingParty;
+use tidings_domain::accounts::two_factor::passkeys::{self, NewPasskey};
+use tidings_domain::accounts::two_factor::setup::{self, NewTotp};
+use tidings_domain::accounts::users::User;
+
+/// Whether passkeys work at the address of the site: it must have a host name.
+#[must_use]
+pub fn has_passkeys(app: &App) -> bool {
+    RelyingParty::new(&app.site.address, "").is_some()
+}
+
+/// The site as passkeys know it.
+///
+/// # Errors
+/// [`Refusal::PasskeysUnavailable`].
+pub async fn relying_party(app: &App) -> Result<RelyingParty, RequestError> {
+    let brand = app.brand().await;
+    Ok(RelyingParty::new(&app.site.address, &brand.site.name).ok_or(Refusal::PasskeysUnavailable)?)
+}
+
+/// The owner of the account, as the form was signed.
+///
+/// # Errors
+/// [`RequestError::LoginRequired`], which cannot happen: there is a user.
+pub fn owner<'a>(form: &'a SignedFields, device: &'a Device) -> Result<Owner<'a>, RequestError> {
+    Ok(Owner { user: &form.user, session: form.session()?, device })
+}
+
+/// Draws a secret for an authenticator app.
+///
+/// # Errors
+/// Those of [`setup::begin_totp`].
+pub async fn begin_totp(app: &App, form: &SignedFields, device: &Device) -> Result<NewTotp, RequestError> {
+    let NewTotpForm { current_password } = form.fields.read()?;
+    let brand = app.brand().await;
+    Ok(setup::begin_totp(&app.site, owner(form, device)?, &current_password, &brand.site.name).await?)
+}
+
+/// Sets the authenticator app whose code was typed, and tells the owner. Returns recovery codes.
+///
+/// # Errors
+/// Those of [`setup::confirm_totp`].
+pub async fn confirm_totp(
+    app: &App,
+    form: &SignedFields,
+    device: &Device,
+) -> Result<Vec<String>, RequestError> {
+    let ConfirmedTotpForm { code } = form.fields.read()?;
+    let codes = setup::confirm_totp(&app.site, app.now(), owner(form, device)?, &code).await?;
+    tell(app, &form.user, Notice::TotpAdded);
+    Ok(codes)
+}
+
+/// Removes the authenticator app, and tells the owner.
+///
+/// # Errors
+/// Those of [`setup::end_totp`].
+pub async fn end_totp(app: &App, form: &SignedFields, device: &Device) -> Result<(), RequestError> {
+    let EndedTotpForm { current_password, code } = form.fields.read()?;
+    setup::end_totp((&app.site, app.now()), owner(form, device)?, &current_password, &code).await?;
+    tell(app, &form.user, Notice::TotpRemoved);
+    Ok(())
+}
+
+/// Replaces the recovery codes, and tells the owner.
+///
+/// # Errors
+/// Those of [`setup::renew_recovery_codes`].
+pub async fn renew_recovery_codes(
+    app: &App,
+    form: &SignedFields,
+    device: &Device,
+) -> Result<Vec<String>, RequestError> {
+    let NewTotpForm { current_password } = form.fields.read()?;
+    let at = (&*app.site, app.now());
+    let codes = setup::renew_recovery_codes(at, owner(form, device)?, &current_password).await?;
+    tell(app, &form.user, Notice::RecoveryCodesReplaced);
+    Ok(codes)
+}
+
+/// What the browser needs to make a passkey, as JSON.
+///
+/// # Errors
+/// Those of [`passkeys::begin`].
+pub async fn begin_passkey(app: &App, form: &SignedFields, device: &Device) -> Result<String, RequestError> {
+    form.fields.required("name")?;
+    let NewTotpForm { current_password } = form.fields.read()?;
+    let party = relying_party(app).await?;
+    Ok(passkeys::begin((&app.site, app.now()), owner(form, device)?, &current_password, &party).await?)
+}
+
+/// Adds a passkey, and tells the owner. Returns recovery codes if it is the first second factor.
+///
+/// # Errors
+/// Those of [`passkeys::add`].
+pub async fn add_passkey(
+    app: &App,
+    form: &SignedFields,
+    device: &Device,
+) -> Result<Option<Vec<String>>, RequestError> {
+    let new =
+        NewPasskey { name: form.fields.required("name")?, credential: form.fields.required("passkey")? };
+    let party = relying_party(app).await?;
+    let codes = passkeys::add((&app.site, app.now()), owner(form, device)?, &new, &party).await?;
+    tell(app, &form.user, Notice::PasskeyAdded);
+    Ok(codes)
+}
+
+/// Removes a passkey, and tells the owner.
+///
+/// # Errors
+/// Those of [`passkeys::remove`].
+pub async fn remove_passkey(app: &App, form: &SignedFields, device: &Device) -> Result<(), RequestError> {
+    let NewTotpForm { current_password } = form.fields.read()?;
+    let id = form.fields.required("passkey")?;
+    passkeys::remove(&app.site, owner(form, device)?, &current_password, id).await?;
+    tell(app, &form.user, Notice::PasskeyRemoved);
+    Ok(())
+}
+
+fn tell(app: &App, user: &User, notice: Notice) {
+    let User { id, username, email, .. } = user.clone();
+    send_notices(app, vec![(Correspondent { user_id: id, username, email }, notice)]);
+}

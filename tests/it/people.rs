@@ -1,0 +1,520 @@
+//! What moderators do to people: bans with their page and appeals, warnings, notes, roles.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use tidings_domain::accounts::roles::{self, GivenRole};
+use tidings_domain::background;
+use tidings_domain::values::ids::UserId;
+use tidings_keyspace::Expiry;
+
+use crate::client::{Client, PASSWORD, ok, refused};
+use crate::html::Page;
+use crate::pages::{page, redirects_to};
+use crate::server::{Engine, Server, each_engine};
+use crate::smtp_server::SmtpServer;
+
+/// Lets somebody act on a person.
+async fn act(moderator: &Client, action: &str, name: &str, hours: &str) -> Value {
+    decide(moderator, action, ("user", name), hours).await
+}
+
+async fn decide(moderator: &Client, action: &str, (kind, id): (&str, &str), hours: &str) -> Value {
+    let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "a reason"), ("hours", hours)];
+    moderator.api_post("/api/moderate", &fields).await
+}
+
+async fn undo(moderator: &Client, id: u64) -> Value {
+    let id = id.to_string();
+    moderator.api_post("/api/moderate/undo", &[("moderation_id", &id), ("reason", "a mistake")]).await
+}
+
+async fn appeal(who: &Client, id: u64, text: &str) -> Value {
+    let id = id.to_string();
+    who.api_post("/api/appeal", &[("moderation_id", &id), ("text", text)]).await
+}
+
+async fn finish_jobs(server: &Server) {
+    background::finish_waiting(&server.app.site, server.app.moment()).await.unwrap();
+}
+
+/// The newest message in an inbox.
+async fn last_message(who: &Client) -> String {
+    let inbox = ok(who.api_get("/api/inbox").await);
+    inbox["entries"][0]["text"].as_str().unwrap_or_default().to_owned()
+}
+
+/// An administrator, a moderator, and bob, who has a password.
+async fn people(server: &Server) -> [Client; 3] {
+    let alice = server.register("alice").await;
+    let moderator = server.member("mod").await;
+    server.member("bob").await;
+    // Hashing is slow, and two accounts may have the same password.
+    let password = server.field("user:1", "password").await.unwrap();
+    server.set_field("user:3", "password", &password).await;
+    ok(act(&alice, "make_moderator", "mod", "").await);
+    [alice, moderator, server.visitor().log_in("bob", PASSWORD).await]
+}
+
+#[tokio::test]
+async fn a_ban_ends_the_sessions_and_refuses_logins_until_its_end() {
+    each_engine(&[], async |server| {
+        let [_, moderator, bob] = people(&server).await;
+        let other = server.visitor().log_in("bob", PASSWORD).await;
+        let story = bob.submit_text("Of bob", "text").await;
+        // The sessions are cached now.
+        assert!(bob.is_logged_in().await && other.is_logged_in().await);
+        ok(act(&moderator, "ban", "bob", "2").await);
+        assert!(!bob.is_logged_in().await && !other.is_logged_in().await);
+        assert_eq!(refused(bob.try_tweet("Still here").await), "You must be logged in.");
+        let told = refused(bob.try_log_in("bob", PASSWORD).await);
+        let expected = "You are banned until 2027-01-15 10:00 UTC: a reason. \
+                        You can appeal against this decision, line 2 of the moderation log.";
+        assert_eq!(told, expected);
+        // Who does not know the password learns nothing.
+        let told = refused(bob.try_log_in("bob", "a wrong password").await);
+        assert_eq!(told, "Wrong username or password.");
+        // What bob has written stays.
+        assert_eq!(server.visitor().news(story).await["username"], "bob");
+        server.advance(7_199);
+        refused(bob.try_log_in("bob", PASSWORD).await);
+        server.advance(1);
+        assert!(bob.log_in("bob", PASSWORD).await.is_logged_in().await);
+        // The old sessions stay ended.
+        assert!(!bob.is_logged_in().await && !other.is_logged_in().await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_session_counts_for_nothing_while_its_owner_is_banned() {
+    // As after a login at the same moment, or by a program that writes sessions itself.
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [_, moderator, _] = people(&server).await;
+    ok(act(&moderator, "ban", "bob", "1").await);
+    let session = server.client_of(3).await;
+    assert!(!session.is_logged_in().await);
+    server.advance(3_600);
+    assert!(session.is_logged_in().await);
+}
+
+#[tokio::test]
+async fn a_ban_is_lifted_and_the_lift_is_undone() {
+    each_engine(&[], async |server| {
+        let [alice, moderator, bob] = people(&server).await;
+        ok(act(&moderator, "ban", "bob", "0").await);
+        assert!(
+            refused(bob.try_log_in("bob", PASSWORD).await).contains("until a moderator lifts it: a reason")
+        );
+        ok(act(&alice, "unban", "bob", "").await);
+        ok(bob.try_log_in("bob", PASSWORD).await);
+        ok(undo(&moderator, 3).await);
+        assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("a reason"));
+        ok(undo(&moderator, 4).await);
+        let bob = bob.log_in("bob", PASSWORD).await;
+        assert!(bob.is_logged_in().await);
+        // A later ban replaces the earlier one, which is back when the later is undone.
+        ok(act(&moderator, "ban", "bob", "10").await);
+        ok(act(&moderator, "ban", "bob", "1").await);
+        assert!(refused(undo(&moderator, 6).await).contains("see line 7"));
+        ok(undo(&moderator, 7).await);
+        server.advance(3_600);
+        assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("until 2027-01-15 18:00 UTC"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_login_page_says_why_and_takes_the_appeal() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [alice, moderator, bob] = people(&server).await;
+    ok(act(&moderator, "ban", "bob", "2").await);
+    let visitor = server.visitor();
+    let fields = [("username", "bob"), ("password", PASSWORD)];
+    let answer = visitor.post("/login", &fields).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+    let shown = Page::of(&answer);
+    assert!(shown.alert().unwrap().starts_with("You are banned until 2027-01-15 10:00 UTC: a reason."));
+    let form = shown.form("/appeal");
+    let wrong =
+        form.clone().with("text", "It was <b>not</b> me").with("password", "wrong").send(&visitor).await;
+    let again = Page::of(&wrong);
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(again.text().contains("Wrong username or password."), "{}", again.text());
+    let sent = again.form("/appeal").with("password", PASSWORD).send(&visitor).await;
+    assert_eq!(sent.status, StatusCode::OK);
+    assert!(Page::of(&sent).text().contains("Your appeal has been sent"));
+    assert_eq!(server.hash("appeal:2").await["text"], "It was <b>not</b> me");
+    assert_eq!(server.sorted("review:queue").await[0].0, "appeal:2");
+    let again = form.with("text", "Again").with("password", PASSWORD).send(&visitor).await;
+    assert!(Page::of(&again).alert().unwrap().contains("already appealed"));
+    // Granted by another moderator.
+    ok(decide(&alice, "approve", ("appeal", "2"), "").await);
+    assert!(bob.log_in("bob", PASSWORD).await.is_logged_in().await);
+}
+
+#[tokio::test]
+async fn votes_on_sites_leave_with_a_ban_and_come_back_with_its_end() {
+    each_engine(&[], async |server| {
+        let [alice, moderator, bob] = people(&server).await;
+        let sum = async || server.number("link:good.com", "sum_of_votes").await;
+        let vote = [("link", "good.com"), ("vote", "1")];
+        ok(alice.api_post("/api/sites/vote", &vote).await);
+        ok(bob.api_post("/api/sites/vote", &vote).await);
+        assert_eq!(sum().await, 2);
+        ok(act(&moderator, "ban", "bob", "1").await);
+        finish_jobs(&server).await;
+        assert_eq!(sum().await, 1);
+        finish_jobs(&server).await;
+        server.advance(3_599);
+        finish_jobs(&server).await;
+        assert_eq!(sum().await, 1);
+        server.advance(1);
+        finish_jobs(&server).await;
+        assert_eq!(sum().await, 2);
+        assert!(server.sorted("bans:ending").await.is_empty());
+
+        // Lifting puts them back as well; a ban by an administrator of the sites stays.
+        ok(act(&moderator, "ban", "bob", "0").await);
+        finish_jobs(&server).await;
+        let voter = server.field("user:3", "voter").await.unwrap();
+        ok(alice.api_post("/api/sites/admin/ban", &[("user_id", &voter)]).await);
+        ok(act(&moderator, "unban", "bob", "").await);
+        finish_jobs(&server).await;
+        assert_eq!(sum().await, 1);
+        ok(alice.api_post("/api/sites/admin/unban", &[("user_id", &voter)]).await);
+        assert_eq!(sum().await, 2);
+        crate::consistency::check(&server.dump().await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_first_vote_on_a_site_after_a_ban_does_not_wait_for_the_worker() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [_, moderator, bob] = people(&server).await;
+    ok(bob.api_post("/api/sites/vote", &[("link", "good.com"), ("vote", "1")]).await);
+    ok(act(&moderator, "ban", "bob", "1").await);
+    finish_jobs(&server).await;
+    server.advance(3_600);
+    let bob = bob.log_in("bob", PASSWORD).await;
+    ok(bob.api_post("/api/sites/vote", &[("link", "other.com"), ("vote", "-1")]).await);
+    assert_eq!(server.number("link:good.com", "sum_of_votes").await, 1);
+    assert_eq!(server.number("link:other.com", "sum_of_votes").await, -1);
+}
+
+#[tokio::test]
+async fn an_appeal_is_sent_once_and_answered_by_somebody_else() {
+    each_engine(&[], async |server| {
+        let [alice, moderator, bob] = people(&server).await;
+        let carol = server.member("carol").await;
+        ok(act(&moderator, "silence", "bob", "0").await);
+        for (who, id, text, expected) in [
+            (&carol, 2, "For bob", "only against decisions about you"),
+            (&bob, 1, "Not mine", "only against decisions about you"),
+            (&bob, 99, "None", "no such line"),
+            (&bob, 2, " ", "enter"),
+            (&server.visitor(), 2, "Who?", "must be logged in"),
+        ] {
+            let told = refused(appeal(who, id, text).await);
+            assert!(told.to_lowercase().contains(expected), "{told}");
+        }
+        assert!(refused(appeal(&bob, 2, &"x".repeat(2_001)).await).contains("too long"));
+        ok(appeal(&bob, 2, "I did not shout").await);
+        assert!(refused(appeal(&bob, 2, "Really").await).contains("already appealed"));
+        let shown = page(&bob, "/appeal/2").await;
+        assert!(shown.text().contains("I did not shout") && shown.text().contains("waits for a moderator"));
+        assert_eq!(carol.get("/appeal/2").await.status, StatusCode::FORBIDDEN);
+
+        assert!(
+            refused(decide(&moderator, "reject", ("appeal", "2"), "").await)
+                .contains("omebody else must decide")
+        );
+        assert!(refused(decide(&carol, "approve", ("appeal", "2"), "").await).contains("Only moderators"));
+        ok(decide(&alice, "approve", ("appeal", "2"), "").await);
+        bob.tweet("Quietly").await;
+        assert!(last_message(&bob).await.contains("was granted: the decision is undone. a reason"));
+        let log = ok(bob.api_get("/api/moderations").await);
+        let line = &log["entries"][0];
+        assert_eq!(
+            (&line["action"], &line["kind"], &line["undoes"]),
+            (&json!("approve"), &json!("appeal"), &json!(2))
+        );
+        assert_eq!(log["entries"][1]["undone_by"], 3);
+        assert!(server.sorted("review:queue").await.is_empty());
+        assert!(
+            refused(decide(&alice, "reject", ("appeal", "2"), "").await).contains("already been decided")
+        );
+        assert!(page(&bob, "/appeal/2").await.text().contains("It was granted."));
+        assert!(refused(undo(&alice, 3).await).contains("cannot be undone"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_rejected_appeal_can_be_reopened() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [alice, moderator, bob] = people(&server).await;
+    ok(act(&moderator, "silence", "bob", "0").await);
+    ok(appeal(&bob, 2, "I did not shout").await);
+    let waiting = server.sorted("review:queue").await;
+    ok(decide(&alice, "reject", ("appeal", "2"), "").await);
+    assert!(last_message(&bob).await.contains("was rejected. a reason"));
+    refused(bob.try_tweet("Still").await);
+    ok(undo(&alice, 3).await);
+    assert_eq!(server.sorted("review:queue").await, waiting);
+    ok(decide(&alice, "approve", ("appeal", "2"), "").await);
+    bob.tweet("Quietly").await;
+}
+
+#[tokio::test]
+async fn an_administrator_who_is_alone_answers_appeals_against_their_own_decisions() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [alice, _, bob] = people(&server).await;
+    ok(act(&alice, "silence", "bob", "0").await);
+    ok(appeal(&bob, 2, "I did not shout").await);
+    assert!(
+        refused(decide(&alice, "approve", ("appeal", "2"), "").await).contains("omebody else must decide")
+    );
+    // A moderator who is banned cannot answer it.
+    ok(act(&alice, "ban", "mod", "0").await);
+    ok(decide(&alice, "approve", ("appeal", "2"), "").await);
+    bob.tweet("Quietly").await;
+}
+
+#[tokio::test]
+async fn two_moderators_answer_an_appeal_once() {
+    each_engine(&[], async |server| {
+        let [alice, moderator, bob] = people(&server).await;
+        let second = server.member("second").await;
+        ok(act(&alice, "make_moderator", "second", "").await);
+        ok(act(&moderator, "silence", "bob", "0").await);
+        ok(appeal(&bob, 3, "I did not shout").await);
+        let (first, other) = tokio::join!(
+            decide(&alice, "approve", ("appeal", "3"), ""),
+            decide(&second, "reject", ("appeal", "3"), "")
+        );
+        let done = [&first, &other].into_iter().filter(|answer| answer["status"] == "ok").count();
+        assert_eq!(done, 1, "{first} {other}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_answer_is_mailed_to_who_cannot_read_it() {
+    let mut relay = SmtpServer::start().await;
+    let server = Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await;
+    let [alice, moderator, _] = people(&server).await;
+    server.set_field("user:3", "email", "bob@example.org").await;
+    ok(act(&moderator, "ban", "bob", "0").await);
+    let fields = [("moderation_id", "2"), ("text", "Why?"), ("username", "bob"), ("password", PASSWORD)];
+    ok(server.visitor().api_post("/api/appeal", &fields).await);
+    ok(decide(&alice, "reject", ("appeal", "2"), "").await);
+    let mail = relay.next_message().await;
+    assert_eq!(mail.to, ["bob@example.org"]);
+    assert!(mail.text().contains("was rejected") && mail.text().contains("a reason"), "{}", mail.text());
+}
+
+#[tokio::test]
+async fn a_wrong_password_in_an_appeal_counts_as_a_failed_login() {
+    let server = Server::start(Engine::Memory, &[("rates.failed_login_per_address", "30/10m")]).await;
+    let [_, moderator, _] = people(&server).await;
+    ok(act(&moderator, "ban", "bob", "0").await);
+    let fields = [("moderation_id", "2"), ("text", "Why?"), ("username", "bob"), ("password", "wrong")];
+    assert_eq!(
+        refused(server.visitor().api_post("/api/appeal", &fields).await),
+        "Wrong username or password."
+    );
+    assert!(server.dump().await.keys().any(|key| key.starts_with("limit:failed_login:pair:")));
+    assert!(server.hash("appeal:2").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_warning_arrives_and_stays() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [_, moderator, bob] = people(&server).await;
+    ok(act(&moderator, "warn", "bob", "").await);
+    assert_eq!(last_message(&bob).await, "A moderator warns you: a reason");
+    assert!(refused(undo(&moderator, 2).await).contains("cannot be undone"));
+    assert!(refused(appeal(&bob, 2, "No").await).contains("You can appeal only"));
+}
+
+#[tokio::test]
+async fn a_note_is_for_moderators_and_its_undo_deletes_it() {
+    each_engine(&[], async |server| {
+        let [alice, moderator, bob] = people(&server).await;
+        let note = [("action", "note"), ("kind", "user"), ("id", "bob"), ("reason", "argues <b>a lot</b>")];
+        ok(moderator.api_post("/api/moderate", &note).await);
+        let log = server.visitor().get("/api/moderations").await;
+        assert!(!String::from_utf8_lossy(&log.body).contains("argues"));
+        for reader in [&moderator, &alice] {
+            assert!(page(reader, "/@bob").await.text().contains("argues <b>a lot</b>"));
+        }
+        for reader in [&bob, &server.visitor()] {
+            let shown = String::from_utf8(reader.get("/@bob").await.body).unwrap();
+            assert!(!shown.contains("argues") && !shown.contains("Notes"), "{shown}");
+        }
+        let inbox = ok(bob.api_get("/api/inbox").await);
+        assert_eq!(inbox["entries"].as_array().unwrap().len(), 0, "{inbox}");
+        ok(undo(&alice, 2).await);
+        assert!(server.hash("user:3:notes").await.is_empty());
+        assert!(!page(&moderator, "/@bob").await.text().contains("argues"));
+        for _ in 0..100 {
+            ok(moderator.api_post("/api/moderate", &note).await);
+        }
+        assert!(refused(moderator.api_post("/api/moderate", &note).await).contains("100 notes"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_administrator_remains() {
+    each_engine(&[], async |server| {
+        let alice = server.register("alice").await;
+        let site = &server.app.site;
+        let admin = GivenRole::Administrator;
+        let now = server.app.now();
+        let last = roles::set_role(site, now, UserId(1), (admin, false)).await.unwrap_err();
+        assert!(last.to_string().contains("last administrator"), "{last}");
+        let bob = server.member("bob").await;
+        assert!(roles::set_role(site, now, UserId(2), (admin, true)).await.unwrap());
+        // Both ban each other at once: one remains.
+        let (first, second) = tokio::join!(act(&alice, "ban", "bob", "0"), act(&bob, "ban", "alice", "0"));
+        let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
+        assert_eq!(done, 1, "{first} {second}");
+        // An administrator who is banned does not count.
+        let banned = if first["status"] == "ok" { 2 } else { 1 };
+        let last = roles::set_role(site, now, UserId(3 - banned), (admin, false)).await.unwrap_err();
+        assert!(last.to_string().contains("last administrator"), "{last}");
+        assert!(roles::set_role(site, now, UserId(banned), (admin, false)).await.unwrap());
+        assert!(refused(act(&alice, "ban", "alice", "0").await).len() > 10);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn operators_make_moderators() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [_, _, bob] = people(&server).await;
+    let (site, now) = (&server.app.site, server.app.now());
+    let role = GivenRole::Moderator;
+    assert!(roles::set_role(site, now, UserId(3), (role, true)).await.unwrap());
+    assert!(!roles::set_role(site, now, UserId(3), (role, true)).await.unwrap());
+    ok(act(&bob, "warn", "mod", "").await);
+    assert!(page(&bob, "/@bob").await.text().contains("moderator"));
+    assert!(roles::set_role(site, now, UserId(3), (role, false)).await.unwrap());
+    assert!(refused(act(&bob, "warn", "mod", "").await).contains("Only moderators"));
+    assert!(roles::set_role(site, now, UserId(99), (role, true)).await.is_err());
+}
+
+#[tokio::test]
+async fn a_moderator_who_is_silenced_or_banned_does_not_moderate() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [alice, moderator, _] = people(&server).await;
+    ok(act(&alice, "silence", "mod", "0").await);
+    assert!(refused(act(&moderator, "warn", "bob", "").await).contains("You are silenced"));
+    ok(act(&alice, "unsilence", "mod", "").await);
+    ok(act(&moderator, "warn", "bob", "").await);
+    ok(act(&alice, "unmake_moderator", "mod", "").await);
+    assert!(refused(act(&moderator, "warn", "bob", "").await).contains("Only moderators"));
+}
+
+#[tokio::test]
+async fn the_page_of_an_appeal_sends_it() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [_, moderator, bob] = people(&server).await;
+    ok(act(&moderator, "hold", "bob", "5").await);
+    assert!(last_message(&bob).await.contains("/appeal/2"));
+    let form = page(&bob, "/appeal/2").await.form("/appeal");
+    let refused = form.clone().with("text", "").send(&bob).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let sent = form.with("text", "Let me post").send(&bob).await;
+    assert_eq!(redirects_to(&sent), "/appeal/2");
+    assert!(page(&bob, "/appeal/2").await.text().contains("Let me post"));
+}
+
+#[tokio::test]
+async fn moderators_see_who_shares_a_network_and_administrators_the_addresses() {
+    each_engine(&[("web.trusted_proxies", "127.0.0.0/8")], async |server| {
+        let [alice, moderator, bob] = people(&server).await;
+        let [carol, dave] = [server.member("carol").await, server.member("dave").await];
+        bob.clone().forwarded_for("203.0.113.7").tweet("One").await;
+        carol.clone().forwarded_for("203.0.113.200").submit_text("Two", "text").await;
+        dave.forwarded_for("198.51.100.1").comment(1, "Three").await;
+        let path = "/api/moderate/network/bob";
+        let seen = ok(moderator.api_get(path).await);
+        assert_eq!(seen["others"], json!(["carol"]), "{seen}");
+        assert!(seen.get("addresses").is_none() && !seen.to_string().contains("203.0"), "{seen}");
+        let of_carol = ok(moderator.api_get("/api/moderate/network/CAROL").await);
+        assert_eq!((&of_carol["tag"], &of_carol["others"]), (&seen["tag"], &json!(["bob"])));
+        let of_dave = ok(moderator.api_get("/api/moderate/network/dave").await);
+        assert!(of_dave["tag"] != seen["tag"] && of_dave["others"] == json!([]), "{of_dave}");
+        let seen = ok(alice.api_get(path).await);
+        let expected = json!([{"address": "203.0.113.7", "last_used": server.now()}]);
+        assert_eq!(seen["addresses"][0], expected[0], "{seen}");
+        assert!(refused(bob.api_get(path).await).contains("Only moderators"));
+        assert_eq!(moderator.get("/api/moderate/network/nobody").await.status, StatusCode::NOT_FOUND);
+        // The page says the same.
+        let shown = page(&moderator, "/@bob").await;
+        assert!(shown.text().contains("carol") && !shown.text().contains("203.0.113"));
+        assert!(page(&alice, "/@bob").await.text().contains("203.0.113.7"));
+        // The store itself forgets, no later than after 30 days.
+        for key in
+            server.dump().await.keys().filter(|key| key.contains("network:") || key.contains(":addresses:"))
+        {
+            let Expiry::In(left) = server.expiry(key).await else { panic!("{key} stays for ever") };
+            assert!(left.as_secs() <= 30 * 86_400 && left.as_secs() > 28 * 86_400, "{key} {left:?}");
+        }
+        server.advance(30 * 86_400);
+        assert_eq!(ok(alice.api_get(path).await)["tag"], Value::Null);
+        for key in server.dump().await.into_keys().filter(|key| key.contains(":addresses:")) {
+            assert_eq!(server.expiry(&key).await, Expiry::Absent, "{key}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_post_costs_no_round_more_for_its_network() {
+    let mut rounds = Vec::new();
+    for days in ["0", "30"] {
+        let server = Server::start(Engine::Memory, &[("moderation.keep_addresses_days", days)]).await;
+        let alice = server.register("alice").await;
+        let story = alice.submit_text("A story", "text").await;
+        alice.tweet("Hello").await;
+        let before = server.store().rounds();
+        alice.submit_text("Another", "text").await;
+        alice.comment(story, "text").await;
+        alice.tweet("Hello again").await;
+        rounds.push(server.store().rounds() - before);
+        let kept = server.dump().await.keys().any(|key| key.contains(":addresses:"));
+        assert_eq!(kept, days != "0");
+    }
+    assert_eq!(rounds[0], rounds[1]);
+}
+
+#[tokio::test]
+async fn visitors_are_told_what_is_kept() {
+    for (days, expected) in [("30", "for 30 days and then forget it"), ("0", "No others are kept")] {
+        let server = Server::start(Engine::Memory, &[("moderation.keep_addresses_days", days)]).await;
+        let shown = page(&server.visitor(), "/about").await;
+        assert!(shown.text().contains(expected), "{}", shown.text());
+    }
+}
+
+#[tokio::test]
+async fn moderators_act_on_the_page_of_a_person() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [_, moderator, bob] = people(&server).await;
+    let shown = page(&moderator, "/@bob").await;
+    let form = shown.forms().into_iter().find(|form| form.has_button("silence")).unwrap();
+    assert_eq!(form.value("hours"), Some("24"));
+    let form = form.pressing("silence").with("reason", "shouting").with("hours", "168");
+    let sent = form.send(&moderator).await;
+    assert!(redirects_to(&sent).starts_with("/@bob"));
+    assert!(refused(bob.try_tweet("Hello").await).contains("until 2027-01-22 08:00 UTC: shouting"));
+    let shown = page(&moderator, "/@bob").await;
+    assert!(shown.text().contains("Silenced until 2027-01-22 08:00 UTC (line 2): shouting"));
+    for reader in [&bob, &server.visitor()] {
+        assert!(!page(reader, "/@bob").await.text().contains("For moderators"));
+    }
+}

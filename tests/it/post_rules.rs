@@ -1,0 +1,261 @@
+//! Rules for posts, and posts that wait for a moderator.
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, ok, refused};
+use crate::server::{Engine, Server, each_engine};
+
+/// Adds a rule and returns its number.
+async fn add(moderator: &Client, what: &str, pattern: &str, effect: &str) -> u64 {
+    let fields = [("what", what), ("pattern", pattern), ("effect", effect), ("reason", "no shops")];
+    ok(moderator.api_post("/api/moderate/rule", &fields).await)["rule_id"].as_u64().unwrap()
+}
+
+async fn decide(moderator: &Client, action: &str, kind: &str, id: &str) -> Value {
+    let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "a reason")];
+    moderator.api_post("/api/moderate", &fields).await
+}
+
+async fn people(server: &Server) -> [Client; 3] {
+    [server.register("alice").await, server.member("bob").await, server.member("carol").await]
+}
+
+/// What is in the review queue.
+async fn queue(server: &Server) -> Vec<String> {
+    let mut rows: Vec<String> = server.sorted("review:queue").await.into_iter().map(|(row, _)| row).collect();
+    rows.sort_unstable();
+    rows
+}
+
+#[tokio::test]
+async fn what_a_rule_refuses_is_refused_everywhere_with_the_reason() {
+    each_engine(&[], async |server| {
+        let [alice, bob, _] = people(&server).await;
+        let story = bob.submit_text("Fine", "text").await;
+        bob.comment(story, "fine").await;
+        add(&alice, "domain", "shop.example", "refuse").await;
+        add(&alice, "phrase", "cheap pills", "refuse").await;
+        let says_why = |answer: Value| {
+            let error = refused(answer);
+            assert_eq!(error, "This is not accepted here: no shops.");
+        };
+        says_why(bob.submit("Look", "https://www.shop.example/1", "").await);
+        says_why(bob.submit("Cheap  PILLS!", "", "text").await);
+        says_why(bob.submit("Look", "https://fine.example", "see http://a.shop.example").await);
+        says_why(bob.try_comment(story, None, "buy cheap pills").await);
+        says_why(bob.edit_comment(story, 1, "at shop.example/x").await);
+        says_why(bob.edit(story, "Cheap pills", "", "text").await);
+        says_why(bob.try_tweet("cheap\npills").await);
+        says_why(bob.update_profile("cheap pills", "", "").await);
+        // Administrators and moderators are trusted.
+        alice.submit_text("Cheap pills are refused here", "text").await;
+        bob.submit_text("Pills that are cheap", "text").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_lifted_rule_no_longer_matches_and_an_undo_brings_it_back() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [alice, bob, _] = people(&server).await;
+    let id = add(&alice, "regex", "(?i)v[i1]agra", "refuse").await.to_string();
+    assert!(refused(bob.try_tweet("V1agra").await).contains("no shops"));
+    let lift = [("rule_id", id.as_str()), ("reason", "a mistake")];
+    ok(alice.api_post("/api/moderate/unrule", &lift).await);
+    ok(bob.try_tweet("V1agra").await);
+    assert!(refused(alice.api_post("/api/moderate/unrule", &lift).await).contains("no such rule"));
+    ok(alice.api_post("/api/moderate/undo", &[("moderation_id", "2"), ("reason", "needed")]).await);
+    assert!(refused(bob.try_tweet("Viagra").await).contains("needed"));
+    let log = ok(bob.api_get("/api/moderations").await);
+    let lines: Vec<_> =
+        log["entries"].as_array().unwrap().iter().map(|line| line["action"].clone()).collect();
+    assert_eq!(json!(lines), json!(["rule", "unrule", "rule"]));
+}
+
+#[tokio::test]
+async fn only_moderators_add_rules_and_patterns_are_checked() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [alice, bob, _] = people(&server).await;
+    let before = server.dump().await;
+    for (client, what, pattern, effect, expected) in [
+        (&bob, "domain", "a.example", "refuse", "Only moderators"),
+        (&alice, "domain", "nothing", "refuse", "Enter a domain"),
+        (&alice, "url", "a.example", "refuse", "Enter a host and a path"),
+        (&alice, "regex", "(", "refuse", "regular expression is not accepted"),
+        (&alice, "regex", ".*", "hold", "matches an empty text"),
+        (&alice, "phrase", "", "hold", "Enter some text"),
+        (&alice, "name", "x", "hold", "The field what"),
+        (&alice, "phrase", "x", "delete", "The field effect"),
+    ] {
+        let fields = [("what", what), ("pattern", pattern), ("effect", effect), ("reason", "r")];
+        let error = refused(client.api_post("/api/moderate/rule", &fields).await);
+        assert!(error.contains(expected), "{what} {pattern}: {error}");
+    }
+    assert_eq!(server.dump().await, before);
+}
+
+#[tokio::test]
+async fn a_dry_run_says_what_would_have_been_caught_and_adds_nothing() {
+    each_engine(&[], async |server| {
+        let [alice, bob, carol] = people(&server).await;
+        bob.submit_link("A shop", "https://shop.example/old").await;
+        server.advance(31 * 86_400);
+        let story = bob.submit_link("A shop", "https://www.shop.example/new").await;
+        carol.submit_text("Nothing", "but text").await;
+        carol.comment(story, "another at shop.example").await;
+        carol.comment(story, "none").await;
+        let tweet = carol.tweet("https://a.shop.example/").await;
+        // A first visit after a month earns karma.
+        alice.get("/").await;
+        let before = server.dump().await;
+        let fields = [
+            ("what", "domain"),
+            ("pattern", "shop.example"),
+            ("effect", "refuse"),
+            ("reason", "no shops"),
+            ("dry_run", "1"),
+        ];
+        let answer = ok(alice.api_post("/api/moderate/rule", &fields).await);
+        let expected = json!([
+            {"kind": "story", "id": story.to_string()},
+            {"kind": "comment", "id": format!("{story}-1")},
+            {"kind": "tweet", "id": tweet.to_string()},
+        ]);
+        assert_eq!(
+            (&answer["count"], &answer["matches"], &answer["finished"]),
+            (&json!(3), &expected, &json!(true))
+        );
+        assert_eq!(server.dump().await, before);
+        let page = alice.post("/moderate/rules", &fields).await;
+        assert!(String::from_utf8(page.body).unwrap().contains("3 posts"));
+        assert!(refused(bob.api_post("/api/moderate/rule", &fields).await).contains("Only moderators"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_held_story_is_nowhere_until_it_is_approved_and_then_it_is_new() {
+    each_engine(&[], async |server| {
+        let [alice, bob, carol] = people(&server).await;
+        ok(carol.api_post("/api/follow", &[("username", "bob")]).await);
+        server.set_karma(&bob, 1_000).await;
+        add(&alice, "phrase", "pills", "hold").await;
+        let fields = [
+            ("news_id", "-1"),
+            ("title", "Pills"),
+            ("url", "https://p.example/"),
+            ("text", "Hello @carol"),
+            ("topics", "health"),
+        ];
+        let answer = ok(bob.api_post("/api/submit", &fields).await);
+        assert_eq!(answer["held"], true);
+        let id = answer["news_id"].as_u64().unwrap();
+        assert_eq!(queue(&server).await, [format!("story:{id}")]);
+        for list in
+            ["news.top", "news.cron", "time:", "score:", "host.news:p.example", "user.posted:2", "topics"]
+        {
+            assert_eq!(server.sorted(list).await, [], "{list}");
+        }
+        assert_eq!(carol.listed("latest").await, Vec::<u64>::new());
+        assert_eq!(ok(carol.api_get("/api/timeline/home").await)["tweets"], json!([]));
+        server.advance(3_600);
+        ok(decide(&alice, "approve", "story", &id.to_string()).await);
+        assert_eq!(queue(&server).await, Vec::<String>::new());
+        assert_eq!(carol.listed("latest").await, [id]);
+        assert_eq!(carol.listed("top").await, [id]);
+        let news = carol.news(id).await;
+        assert_eq!((&news["ctime"], &news["comments"]), (&json!(server.now()), &json!(1)));
+        assert_eq!(ok(carol.api_get("/api/timeline/home").await)["tweets"][0]["news_id"], id);
+        let inbox = ok(carol.api_get("/api/inbox").await);
+        assert!(
+            inbox["entries"].as_array().unwrap().iter().any(|entry| entry["kind"] == "mention"),
+            "{inbox}"
+        );
+        assert!(refused(decide(&alice, "approve", "story", &id.to_string()).await).contains("does not wait"));
+        ok(carol.vote(id, "up").await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn held_comments_and_tweets_reach_nobody_until_they_are_approved() {
+    each_engine(&[], async |server| {
+        let [alice, bob, carol] = people(&server).await;
+        let story = carol.submit_text("A story", "text").await;
+        ok(decide(&alice, "hold", "user", "bob").await);
+        let fields =
+            [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", "Hello @alice")];
+        let answer = ok(bob.api_post("/api/postcomment", &fields).await);
+        assert_eq!(answer["held"], true);
+        let tweeted = ok(bob.try_tweet("Hello @carol").await);
+        assert_eq!(tweeted["held"], true);
+        let (comment, tweet) = (format!("{story}-1"), tweeted["tweet_id"].to_string());
+        assert_eq!(queue(&server).await, [format!("comment:{comment}"), format!("tweet:{tweet}")]);
+        assert_eq!(carol.news(story).await["comments"], 0);
+        assert_eq!(server.number("user:3", "replies").await, 0);
+        assert_eq!(ok(carol.api_get("/api/timeline/everyone").await)["tweets"].as_array().unwrap().len(), 1);
+        // The author may still change it.
+        ok(bob.edit_comment(story, 1, "Hello again @alice").await);
+        ok(decide(&alice, "approve", "comment", &comment).await);
+        ok(decide(&alice, "approve", "tweet", &tweet).await);
+        assert_eq!(carol.news(story).await["comments"], 1);
+        assert_eq!(server.number("user:3", "replies").await, 2);
+        assert_eq!(carol.thread(story).await[0]["body"], "Hello again @alice");
+        assert_eq!(ok(carol.api_get("/api/timeline/everyone").await)["tweets"][0]["username"], "bob");
+        assert_eq!(queue(&server).await, Vec::<String>::new());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_rejected_stays_unseen_and_its_author_is_told_why() {
+    each_engine(&[], async |server| {
+        let [alice, bob, carol] = people(&server).await;
+        carol.submit_text("A story", "text").await;
+        add(&alice, "phrase", "pills", "hold").await;
+        let story = ok(bob.submit("Pills", "https://p.example/", "").await)["news_id"].to_string();
+        ok(bob.try_comment(1, None, "pills").await);
+        let tweet = ok(bob.try_tweet("pills").await)["tweet_id"].to_string();
+        let before = server.dump().await;
+        let posts = [("story", story.as_str()), ("comment", "1-1"), ("tweet", tweet.as_str())];
+        for (number, (kind, id)) in (2..).step_by(3).zip(posts) {
+            ok(decide(&alice, "reject", kind, id).await);
+            let number = number.to_string();
+            ok(alice
+                .api_post("/api/moderate/undo", &[("moderation_id", &number), ("reason", "a mistake")])
+                .await);
+            assert_eq!(queue(&server).await.len(), 3 - (number.parse::<usize>().unwrap() - 2) / 3);
+            ok(decide(&alice, "reject", kind, id).await);
+        }
+        assert_eq!(queue(&server).await, Vec::<String>::new());
+        for key in ["news.top", "news.cron", "user.comments:2", "global_timeline"] {
+            assert_eq!(server.dump().await.get(key), before.get(key), "{key}");
+        }
+        let inbox = ok(bob.api_get("/api/inbox").await);
+        let texts: Vec<&str> = inbox["entries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| entry["text"].as_str().unwrap())
+            .collect();
+        assert!(texts[0].contains("Your tweet was rejected") && texts[0].contains("a reason"), "{texts:?}");
+        assert!(refused(decide(&alice, "approve", "tweet", &tweet).await).contains("does not wait"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_public_post_cannot_be_edited_into_one_that_would_wait() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [alice, bob, _] = people(&server).await;
+    let story = bob.submit_text("Fine", "text").await;
+    bob.comment(story, "fine").await;
+    add(&alice, "phrase", "pills", "hold").await;
+    for answer in [bob.edit(story, "Pills", "", "text").await, bob.edit_comment(story, 1, "pills").await] {
+        assert!(refused(answer).contains("needs the approval of a moderator: no shops"));
+    }
+    // A held story may be deleted by its author, and leaves the queue.
+    let held = ok(bob.submit("Pills", "", "text").await)["news_id"].as_u64().unwrap();
+    ok(bob.delete(held).await);
+    assert_eq!(queue(&server).await, Vec::<String>::new());
+}

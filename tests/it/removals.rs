@@ -1,0 +1,405 @@
+//! Comments, tweets and profiles that moderators remove, and what undoing it brings back: exactly
+//! what would be there if nothing had happened.
+
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use tidings_domain::background;
+use tidings_domain::timelines::check::TimelineCheck;
+use tidings_keyspace as keyspace;
+
+use crate::client::{Client, ok, refused};
+use crate::consistency::Dump;
+use crate::server::{Engine, Server, each_engine};
+
+/// Lets somebody act on a thing; answers the number of the line.
+pub async fn act(moderator: &Client, action: &str, (kind, id): (&str, &str)) -> u64 {
+    ok(try_act(moderator, action, (kind, id)).await)["moderation_id"].as_u64().unwrap()
+}
+
+pub async fn try_act(moderator: &Client, action: &str, (kind, id): (&str, &str)) -> Value {
+    let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "a reason"), ("days", "7")];
+    moderator.api_post("/api/moderate", &fields).await
+}
+
+pub async fn try_undo(moderator: &Client, id: u64) -> Value {
+    let id = id.to_string();
+    moderator.api_post("/api/moderate/undo", &[("moderation_id", &id), ("reason", "a mistake")]).await
+}
+
+pub async fn undo(moderator: &Client, id: u64) -> u64 {
+    ok(try_undo(moderator, id).await)["moderation_id"].as_u64().unwrap()
+}
+
+/// Does what waits in the background.
+pub async fn settle(server: &Server) {
+    while !server.sorted("timeline:jobs").await.is_empty() {
+        background::finish_waiting(&server.app.site, server.app.moment()).await.unwrap();
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Everything in the store but the traces that moderation leaves on purpose: its log, and messages
+/// to authors. Counters of versions and the server's own caches of limits do not matter either.
+pub async fn state(server: &Server) -> Dump {
+    settle(server).await;
+    let mut dump = server.dump().await;
+    let mut unread_messages = BTreeMap::new();
+    let is_message = |member: &str| member.starts_with("moderation:");
+    for (key, value) in &mut dump {
+        let keyspace::Value::SortedSet(members) = value else { continue };
+        if let Some(user) = key.strip_suffix(":unread") {
+            let messages = members.iter().filter(|(member, _)| is_message(member)).count();
+            unread_messages.insert(user.to_owned(), messages);
+        }
+        if key.ends_with(":unread") || key.ends_with(":inbox") {
+            members.retain(|(member, _)| !is_message(member));
+        }
+    }
+    for (key, value) in &mut dump {
+        if let keyspace::Value::Hash(fields) = value
+            && key.starts_with("user:")
+        {
+            let messages = unread_messages.get(key).copied().unwrap_or(0);
+            for (field, value) in &mut *fields {
+                if field == "replies" {
+                    *value = (value.parse::<usize>().unwrap() - messages).to_string();
+                }
+            }
+            fields.retain(|(field, value)| {
+                field != "timeline_version" && !(field == "replies" && value == "0")
+            });
+        }
+    }
+    for (key, value) in &mut dump {
+        // Ranks change with the time.
+        if let keyspace::Value::Hash(fields) = value
+            && key.starts_with("news:")
+        {
+            fields.retain(|(field, _)| field != "rank");
+        }
+    }
+    dump.remove("news.top");
+    dump.retain(|key, value| {
+        let is_empty = matches!(value, keyspace::Value::SortedSet(members) if members.is_empty());
+        let is_trace = ["moderation:", "timeline:", "session:", "rate:", "limit:", "past:", "built:"]
+            .iter()
+            .any(|prefix| key.starts_with(prefix));
+        let is_trace = is_trace && !key.starts_with("timeline:floors");
+        !is_empty && !is_trace && !key.ends_with(":messages") && !key.ends_with(":sessions")
+    });
+    dump
+}
+
+/// Says what differs, which a whole dump would hide.
+#[track_caller]
+pub fn assert_same(found: &Dump, expected: &Dump) {
+    let keys: BTreeSet<&String> = found.keys().chain(expected.keys()).collect();
+    let differ: Vec<_> = keys
+        .into_iter()
+        .filter(|key| found.get(*key) != expected.get(*key))
+        .map(|key| format!("{key}: {:?} and not {:?}", found.get(key), expected.get(key)))
+        .collect();
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+/// What `tidings check timelines` finds.
+pub async fn differences(server: &Server) -> u64 {
+    let mut check = TimelineCheck::begin(&server.app.site, server.app.moment(), false).await.unwrap();
+    let mut found = check.check_everyone().await.unwrap();
+    while let Some(some) = check.next_tweets().await.unwrap() {
+        found = found.and(some);
+    }
+    while let Some(some) = check.next_user().await.unwrap() {
+        found = found.and(some);
+    }
+    found.different
+}
+
+pub async fn badge(client: &Client) -> u64 {
+    let answer = ok(client.api_get("/api/inbox?unread=1&count=100").await);
+    u64::try_from(answer["entries"].as_array().unwrap().len()).unwrap()
+}
+
+/// An administrator and members.
+pub async fn people(server: &Server) -> [Client; 4] {
+    let alice = server.register("alice").await;
+    let [bob, carol, dave] = ["bob", "carol", "dave"].map(|name| server.member(name));
+    [alice, bob.await, carol.await, dave.await]
+}
+
+#[tokio::test]
+async fn a_removed_comment_leaves_inboxes_and_counts_and_comes_back_as_it_was() {
+    each_engine(&[], async |server| {
+        let [alice, bob, carol, dave] = people(&server).await;
+        let story = bob.submit_text("A story", "text").await;
+        carol.comment(story, "first").await;
+        server.advance(60);
+        let spam = dave.reply(story, 1, "spam for @alice").await;
+        server.advance(60);
+        // Carol has read it, the others have not.
+        ok(carol.api_post("/api/readinbox", &[("id", "all")]).await);
+        let (before, id) = (state(&server).await, format!("{story}-{spam}"));
+        let line = act(&alice, "remove", ("comment", &id)).await;
+        settle(&server).await;
+        assert_eq!(server.number(&format!("news:{story}"), "comments").await, 1);
+        for reader in [&alice, &bob, &carol] {
+            let inbox = server.sorted(&format!("user:{}:inbox", reader.user_id)).await;
+            assert!(inbox.iter().all(|(member, _)| !member.ends_with(&id)), "{inbox:?}");
+            let read = server.number(&format!("user:{}", reader.user_id), "replies").await;
+            assert_eq!(read, i64::from(reader.user_id == bob.user_id), "{}", reader.username);
+        }
+        assert_eq!(badge(&alice).await, 0);
+        let messages = ok(dave.api_get("/api/inbox").await);
+        let text = "A moderator has removed your comment “spam for @alice”: a reason";
+        assert_eq!(messages["entries"][0]["text"], text);
+        assert!(refused(try_act(&alice, "remove", ("comment", &id)).await).contains("removed already"));
+        undo(&alice, line).await;
+        assert_same(&state(&server).await, &before);
+        assert!(refused(try_act(&alice, "restore", ("comment", &id)).await).contains("not removed"));
+        // The undo can be undone, and a restore ends the line of the removal.
+        undo(&alice, line + 1).await;
+        let restored = act(&alice, "restore", ("comment", &id)).await;
+        assert_same(&state(&server).await, &before);
+        let log = ok(alice.api_get("/api/moderations?count=2").await);
+        assert_eq!(log["entries"][1]["undone_by"], json!(restored), "{log}");
+        assert_eq!(log["entries"][0]["undoes"], json!(line + 2), "{log}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_removed_tweet_is_in_no_timeline_and_comes_back_as_it_was() {
+    each_engine(&[], async |server| {
+        let [alice, bob, carol, dave] = people(&server).await;
+        carol.follow("dave").await;
+        let first = dave.tweet("the first").await;
+        server.advance(60);
+        let spam = dave.tweet("spam for @bob and @alice").await;
+        server.advance(60);
+        dave.tweet("the last").await;
+        ok(alice.api_post("/api/readinbox", &[("id", "all")]).await);
+        let before = state(&server).await;
+        assert_eq!(server.ids(&format!("user:{}:mentions", bob.user_id)).await, [spam]);
+        let line = act(&alice, "remove", ("tweet", &spam.to_string())).await;
+        settle(&server).await;
+        let member = spam.to_string();
+        for (key, value) in server.dump().await {
+            if let keyspace::Value::SortedSet(members) = value {
+                let is_there = members.iter().any(|(other, _)| {
+                    *other == member && key.contains("timeline") || other.ends_with(&format!("tweet:{spam}"))
+                });
+                assert!(!is_there, "{key}: {members:?}");
+            }
+        }
+        assert!(server.ids(&format!("user:{}:mentions", bob.user_id)).await.is_empty());
+        assert_eq!((badge(&alice).await, badge(&bob).await), (0, 0));
+        assert_eq!(differences(&server).await, 0);
+        // Who follows meanwhile gets it when it is back.
+        bob.follow("dave").await;
+        undo(&alice, line).await;
+        settle(&server).await;
+        assert_eq!(differences(&server).await, 0);
+        let home = server.ids(&format!("user:{}:home_timeline", bob.user_id)).await;
+        assert_eq!(home.len(), 3, "{home:?}");
+        assert!(home.contains(&first) && home.contains(&spam));
+        ok(bob.api_post("/api/unfollow", &[("username", "dave")]).await);
+        let mut found = state(&server).await;
+        // What following has changed, and unfollowing does not take back.
+        let mut expected = before;
+        for dump in [&mut found, &mut expected] {
+            for value in dump.values_mut() {
+                if let keyspace::Value::Hash(fields) = value {
+                    fields.retain(|(field, _)| !["followings_version", "followers_lost"].contains(&&**field));
+                }
+            }
+        }
+        assert_same(&found, &expected);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_check_mends_a_removed_tweet_that_is_still_in_timelines() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [alice, _, carol, dave] = people(&server).await;
+    carol.follow("dave").await;
+    let id = dave.tweet("spam").await;
+    settle(&server).await;
+    let before = server.dump().await;
+    act(&alice, "remove", ("tweet", &id.to_string())).await;
+    settle(&server).await;
+    // As if the removal had taken nothing away.
+    let lists = ["global_timeline".to_owned(), format!("user:{}:home_timeline", carol.user_id)];
+    let own = [format!("user:{}:user_timeline", dave.user_id)];
+    for key in lists.iter().chain(&own) {
+        let keyspace::Value::SortedSet(members) = &before[key] else { panic!("{key}") };
+        let score = members[0].1;
+        server.write(|batch| batch.sorted_add(key, id.to_string(), score)).await;
+    }
+    // The tweet, and each of the three lists.
+    assert_eq!(differences(&server).await, 4);
+    let mut check = TimelineCheck::begin(&server.app.site, server.app.moment(), true).await.unwrap();
+    check.check_everyone().await.unwrap();
+    while check.next_tweets().await.unwrap().is_some() {}
+    while check.next_user().await.unwrap().is_some() {}
+    assert_eq!(differences(&server).await, 0);
+    for key in lists.iter().chain(&own) {
+        assert!(server.ids(key).await.is_empty(), "{key}");
+    }
+}
+
+/// A thread with more subscribers than are told at once.
+#[tokio::test]
+async fn many_subscribers_lose_an_entry_and_get_it_back_read_or_unread() {
+    each_engine(&[], async |server| {
+        let [alice, bob, carol, dave] = people(&server).await;
+        let readers = server.members(60).await;
+        let story = bob.submit_text("A story", "text").await;
+        for reader in &readers {
+            ok(reader.api_post("/api/subscribe", &[("news_id", &story.to_string())]).await);
+        }
+        let spam = dave.comment(story, "spam for @carol").await;
+        settle(&server).await;
+        for reader in &readers[..20] {
+            ok(reader.api_post("/api/readinbox", &[("id", "all")]).await);
+        }
+        let (before, id) = (state(&server).await, format!("{story}-{spam}"));
+        let line = act(&alice, "remove", ("comment", &id)).await;
+        settle(&server).await;
+        for reader in readers.iter().chain([&bob, &carol]) {
+            let inbox = server.sorted(&format!("user:{}:inbox", reader.user_id)).await;
+            assert!(inbox.is_empty(), "{inbox:?}");
+            assert_eq!(badge(reader).await, 0);
+        }
+        let undone = undo(&alice, line).await;
+        assert_same(&state(&server).await, &before);
+        // Each may come before the jobs of the other are done.
+        let again = undo(&alice, undone).await;
+        let back = undo(&alice, again).await;
+        undo(&alice, back).await;
+        let line = back + 1;
+        undo(&alice, line).await;
+        assert_same(&state(&server).await, &before);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_delivery_to_subscribers_that_was_stopped_goes_on_when_the_comment_is_back() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [alice, bob, _, dave] = people(&server).await;
+    let readers = server.members(60).await;
+    let story = bob.submit_text("A story", "text").await;
+    for reader in &readers {
+        ok(reader.api_post("/api/subscribe", &[("news_id", &story.to_string())]).await);
+    }
+    let spam = dave.comment(story, "spam").await;
+    settle(&server).await;
+    // As if a server had been killed while 40 had been told.
+    let (told, id) = (state(&server).await, format!("{story}-{spam}"));
+    let subscribers = server.sorted(&format!("news.subscribers:{story}")).await;
+    let (member, score) = &subscribers[39];
+    let tied = subscribers[..40].iter().filter(|(_, other)| other == score).count().to_string();
+    for (user, _) in &subscribers[40..] {
+        server
+            .write(|batch| {
+                batch.delete(format!("user:{user}:inbox"));
+                batch.delete(format!("user:{user}:unread"));
+                batch.set_field(format!("user:{user}"), "replies", "0");
+            })
+            .await;
+    }
+    let job = format!("notify:{id}");
+    let (score, author) = (format!("{score:?}"), dave.user_id.to_string());
+    server
+        .write(|batch| {
+            let fields = [
+                ("step", "7"),
+                ("author", &author),
+                ("after_score", &score),
+                ("after_member", member),
+                ("after_tied", &tied),
+            ];
+            batch.set_fields(format!("timeline:job:{job}"), fields);
+            // Not in the queue, so that it waits until it is put back.
+        })
+        .await;
+    let line = act(&alice, "remove", ("comment", &id)).await;
+    settle(&server).await;
+    assert!(server.hash(&format!("timeline:job:{job}")).await.is_empty());
+    for reader in &readers {
+        assert_eq!(badge(reader).await, 0);
+    }
+    undo(&alice, line).await;
+    assert_same(&state(&server).await, &told);
+}
+
+#[tokio::test]
+async fn a_removed_profile_is_blank_and_comes_back() {
+    each_engine(&[], async |server| {
+        let [alice, bob, ..] = people(&server).await;
+        let user = ("user", "bob");
+        assert!(refused(try_act(&alice, "remove", user).await).contains("no text"));
+        ok(bob
+            .api_post("/api/updateprofile", &[("about", "Buy!"), ("email", ""), ("fullname", "Bob Buy")])
+            .await);
+        let before = state(&server).await;
+        let line = act(&alice, "remove", user).await;
+        let key = format!("user:{}", bob.user_id);
+        for field in ["about", "fullname"] {
+            assert_eq!(server.field(&key, field).await.as_deref(), Some(""), "{field}");
+        }
+        let page = String::from_utf8(server.visitor().get("/@bob").await.body).unwrap();
+        assert!(!page.contains("Buy"));
+        undo(&alice, line).await;
+        assert_same(&state(&server).await, &before);
+        // What the person writes meanwhile stays.
+        act(&alice, "remove", user).await;
+        ok(bob.api_post("/api/updateprofile", &[("about", "Hello"), ("email", "")]).await);
+        act(&alice, "restore", user).await;
+        assert_eq!(server.field(&key, "about").await.as_deref(), Some("Hello"));
+        assert_eq!(server.field(&key, "fullname").await.as_deref(), Some("Bob Buy"));
+        assert!(refused(try_act(&alice, "restore", user).await).contains("is removed as a whole"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_removed_or_restored_leaves_no_trace() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [alice, bob, carol, dave] = people(&server).await;
+    act(&alice, "make_moderator", ("user", "carol")).await;
+    let story = bob.submit_text("A story", "text").await;
+    let of = async |author: &Client| format!("{story}-{}", author.comment(story, "a comment").await);
+    let (own, higher, deleted) = (of(&carol).await, of(&alice).await, of(&dave).await);
+    let deleted_id = deleted.split('-').next_back().unwrap().parse().unwrap();
+    ok(dave.edit_comment(story, deleted_id, "").await);
+    let [own_tweet, higher_tweet] =
+        [carol.tweet("mine").await, alice.tweet("hers").await].map(|id| id.to_string());
+    let before = server.dump().await;
+    for (action, kind, id, expected) in [
+        ("remove", "comment", own.as_str(), "you cannot moderate yourself"),
+        ("remove", "comment", &higher, "role is higher"),
+        ("remove", "comment", &deleted, "has been deleted"),
+        ("remove", "comment", "1-99", "no such comment"),
+        ("remove", "comment", "99-1", "no such story"),
+        ("restore", "comment", &higher, "not removed"),
+        ("restore", "comment", &deleted, "has been deleted"),
+        ("remove", "tweet", &own_tweet, "you cannot moderate yourself"),
+        ("remove", "tweet", &higher_tweet, "role is higher"),
+        ("remove", "tweet", "99", "no such tweet"),
+        ("restore", "tweet", &own_tweet, "not removed"),
+        ("remove", "user", "alice", "role is higher"),
+        ("remove", "user", "dave", "no text"),
+        ("restore", "user", "dave", "nothing to do"),
+        ("remove_all", "user", "alice", "role is higher"),
+        ("remove_all", "user", "carol", "you cannot moderate yourself"),
+        ("remove_all", "comment", &higher, "cannot be applied to a comment"),
+        ("remove_all", "user", "nobody", "no user"),
+    ] {
+        let error = refused(try_act(&carol, action, (kind, id)).await).to_lowercase();
+        assert!(error.contains(expected), "{action} {kind} {id}: {error}");
+    }
+    assert!(refused(try_act(&dave, "remove", ("comment", &higher)).await).contains("Only moderators"));
+    assert_eq!(server.dump().await, before);
+}

@@ -1,0 +1,256 @@
+//! All posts of a person that moderators remove at once, and put back: each once, whatever is killed.
+
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tidings_domain::accounts::account::add_account;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::comments::comment::post_comment;
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_domain::submissions::{Submission, submit_news};
+use tidings_domain::timelines::tweets::post_tweet;
+use tidings_domain::values::clock::Moment;
+use tidings_domain::values::rules::{RateRules, Rules};
+use tidings_domain::values::text::{Body, TweetText, Username};
+use tidings_keyspace as keyspace;
+
+use crate::client::{Client, ok, refused};
+use crate::consistency::{self, Dump};
+use crate::program::{Program, open_again};
+use crate::redis_server::RedisServer;
+use crate::removals::{act, assert_same, badge, differences, people, settle, state, try_undo, undo};
+use crate::server::{Server, actor, dump, each_engine, http_client};
+
+/// Lets a spammer post: stories that tweets announce, comments with mentions, replies, and tweets
+/// with mentions.
+async fn spam(server: &Server, spammer: &Client, (story, count): (u64, usize)) {
+    for number in 0..count / 4 {
+        let text = format!("spam {number} for @carol");
+        spammer.submit_link(&format!("Spam {number}"), &format!("https://spam.example/{number}")).await;
+        let comment = spammer.comment(story, &text).await;
+        spammer.reply(story, comment.min(2), &text).await;
+        spammer.tweet(&text).await;
+        server.advance(1);
+    }
+}
+
+#[tokio::test]
+async fn all_posts_of_a_person_go_in_one_line_and_come_back() {
+    each_engine(&[("limits.mentions_per_day", "0")], async |server| {
+        let [alice, bob, carol, dave] = people(&server).await;
+        bob.follow("dave").await;
+        let story = bob.submit_text("A story", "text").await;
+        carol.comment(story, "a comment").await;
+        bob.comment(story, "another").await;
+        dave.comment(story, "of last month, for @carol").await;
+        let old = dave.tweet("of last month").await;
+        server.advance(30 * 86_400);
+        settle(&server).await;
+        // Her first visit after a month earns karma.
+        badge(&alice).await;
+        let unread = badge(&carol).await;
+        let clean = state(&server).await;
+        spam(&server, &dave, (story, 200)).await;
+        dave.reply(story, 1, "a reply").await;
+        bob.comment(story, "not his").await;
+        settle(&server).await;
+        let before = state(&server).await;
+        // The inbox of bob has one of his own besides, and 201 of dave's.
+        let line = act(&alice, "remove_all", ("user", "dave")).await;
+        let start = Instant::now();
+        settle(&server).await;
+        println!("201 posts removed in {:?}", start.elapsed());
+        let log = ok(bob.api_get("/api/moderations?count=1").await);
+        let expected = (&json!(201), &Value::Null, &json!("remove_all"));
+        let entry = &log["entries"][0];
+        assert_eq!((&entry["count"], &entry["in_progress"], &entry["action"]), expected, "{log}");
+        assert_eq!(badge(&carol).await, unread);
+        assert_eq!(
+            server.number(&format!("user:{}", carol.user_id), "replies").await,
+            i64::try_from(unread).unwrap()
+        );
+        for key in ["inbox", "unread", "mentions"].map(|list| format!("user:{}:{list}", carol.user_id)) {
+            let without: Dump = state(&server).await;
+            assert_eq!(without.get(&key), clean.get(&key), "{key}");
+        }
+        // The tweet that announces his own story, and the one of last month.
+        assert_eq!(server.ids(&format!("user:{}:home_timeline", bob.user_id)).await, [1, old]);
+        assert_eq!(server.ids("news.cron").await, [story]);
+        assert!(server.sorted("host.news:spam.example").await.is_empty());
+        assert_eq!(server.number(&format!("news:{story}"), "comments").await, 4);
+        assert_eq!(differences(&server).await, 0);
+        // Something that comes back by itself is not restored twice.
+        let one = format!("{story}-4");
+        act(&alice, "restore", ("comment", &one)).await;
+        let restored = act(&alice, "restore", ("user", "dave")).await;
+        settle(&server).await;
+        let log = ok(bob.api_get("/api/moderations?action=remove_all").await);
+        assert_eq!(log["entries"][0]["undone_by"], json!(restored), "{log}");
+        let log = ok(bob.api_get("/api/moderations?count=1").await);
+        assert_eq!(log["entries"][0]["count"], json!(200), "{log}");
+        assert_same(&state(&server).await, &before);
+        assert_eq!(differences(&server).await, 0);
+        assert!(refused(try_undo(&alice, line).await).contains("undone already"));
+        assert!(refused(try_undo(&alice, restored).await).contains("cannot be undone"));
+        assert!(server.sorted(&format!("moderation:{line}:posts")).await.is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_removal_of_all_can_be_undone_before_it_is_done() {
+    each_engine(&[], async |server| {
+        let [alice, bob, _, dave] = people(&server).await;
+        let story = bob.submit_text("A story", "text").await;
+        spam(&server, &dave, (story, 40)).await;
+        let before = state(&server).await;
+        let line = act(&alice, "remove_all", ("user", "dave")).await;
+        undo(&alice, line).await;
+        settle(&server).await;
+        assert_same(&state(&server).await, &before);
+        let log = ok(bob.api_get("/api/moderations?count=2").await);
+        for entry in log["entries"].as_array().unwrap() {
+            assert_eq!(entry["in_progress"], Value::Null, "{log}");
+        }
+        // The latest removal that is in force is the one that a restore is about.
+        let first = act(&alice, "remove_all", ("user", "dave")).await;
+        settle(&server).await;
+        spam(&server, &dave, (story, 2)).await;
+        let between = state(&server).await;
+        act(&alice, "remove_all", ("user", "dave")).await;
+        act(&alice, "restore", ("user", "dave")).await;
+        settle(&server).await;
+        assert_same(&state(&server).await, &between);
+        undo(&alice, first).await;
+        settle(&server).await;
+        assert!(server.sorted(&format!("moderation:{first}:posts")).await.is_empty());
+        let gone = server.dump().await.into_keys().filter(|key| key.starts_with("withdrawn:")).count();
+        assert_eq!(gone, 0);
+    })
+    .await;
+}
+
+/// A store on which a person has posted much, some of it for a victim; an administrator is the first
+/// account, the spammer the second.
+async fn prepare(store: &keyspace::Store) {
+    let rules = Rules { rates: RateRules::off(), ..Rules::default() };
+    let site = Arc::new(Site::new(store.clone(), rules, PasswordWorker::new(1, 1_000)));
+    let now = Moment::now(&keyspace::EngineClock::System);
+    let mut users = Vec::new();
+    for name in ["alice", "mallory", "victim"] {
+        let id = add_account(&site, now.timestamp(), &Username::parse(name).unwrap(), None).await.unwrap();
+        let mut batch = keyspace::Batch::new();
+        batch.set(format!("auth:{}", secret(id.0)), id.to_string());
+        let secrets = [("auth", secret(id.0)), ("apisecret", secret(id.0))];
+        batch.set_fields(format!("user:{id}"), secrets);
+        if id.0 == 1 {
+            batch.set_field("user:1", "flags", "a");
+        }
+        store.commit(batch).await.unwrap();
+        let mut visit = Visit::new(site.clone(), now.timestamp(), Some(&secret(id.0)));
+        users.push(visit.viewer().await.unwrap().unwrap().clone());
+    }
+    let [alice, mallory, _] = &users[..] else { panic!("three accounts") };
+    let submission = Submission::parse("A story", "", "text").unwrap();
+    let story = submit_news(&site, now, alice, &submission).await.unwrap().id();
+    for number in 0..POSTS / 2 {
+        let text = format!("spam {number} for @victim");
+        let tweet = TweetText::parse(&text).unwrap();
+        post_tweet(&site, now, actor(mallory), &tweet).await.unwrap();
+        let comment = Body::parse_comment(&text).unwrap();
+        post_comment(&site, now.timestamp(), actor(mallory), story, None, &comment).await.unwrap();
+    }
+}
+
+const POSTS: u64 = 240;
+/// Milliseconds after which a server is killed.
+const KILLED_AFTER: [u64; 4] = [30, 90, 150, 60];
+
+fn secret(user: u64) -> String {
+    format!("{user:040}")
+}
+
+/// A session of the administrator.
+fn administrator(program: &Program) -> Client {
+    Client::new(http_client(), program.address).with_secrets(Some(&secret(1)), Some(&secret(1)))
+}
+
+/// Waits until the first line of the log is no longer in progress; answers its count.
+async fn wait_for_the_count(client: &Client) -> u64 {
+    let deadline = Instant::now() + Duration::from_secs(90);
+    loop {
+        let log = ok(client.api_get("/api/moderations?count=1").await);
+        let line = &log["entries"][0];
+        if line["in_progress"] != json!(true) {
+            return line["count"].as_u64().unwrap();
+        }
+        assert!(Instant::now() < deadline, "{log}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// What the removal changes: the posts, and where they are.
+fn posts_of(dump: &Dump) -> Dump {
+    let is_about = |key: &str| {
+        ["tweet:", "thread:", "global_timeline", "withdrawn:"].iter().any(|prefix| key.starts_with(prefix))
+            || ["user_timeline", "home_timeline", "mentions"].iter().any(|list| key.ends_with(list))
+            || key == "user:3:inbox"
+            || key == "user:3:unread"
+    };
+    dump.iter().filter(|(key, _)| is_about(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_in_the_middle_removes_and_restores_each_post_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("site.redb");
+    let url = format!("redb:{}", path.display());
+    let store = open_again(&path).await;
+    prepare(&store).await;
+    let before = dump(&store).await;
+    store.close().await;
+    drop(store);
+    for action in ["remove_all", "restore"] {
+        let mut program = Program::start(&url);
+        act(&administrator(&program), action, ("user", "mallory")).await;
+        for after in KILLED_AFTER {
+            // Not synchronisation: a moment of its own for every kill.
+            tokio::time::sleep(Duration::from_millis(after)).await;
+            program.kill();
+            program = Program::start(&url);
+        }
+        assert_eq!(wait_for_the_count(&administrator(&program)).await, POSTS, "{action}");
+        program.kill();
+        let store = open_again(&path).await;
+        let after = dump(&store).await;
+        let badge = consistency::hash(&after, "user:3")["replies"].clone();
+        store.close().await;
+        if action == "restore" {
+            assert_same(&posts_of(&after), &posts_of(&before));
+            assert_eq!(badge, consistency::hash(&before, "user:3")["replies"]);
+        } else {
+            assert!(!after.contains_key("user:3:inbox") && !after.contains_key("user:3:unread"));
+            assert_eq!(badge, "0");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_servers_remove_each_post_once_and_one_takes_over_from_a_dead_one() {
+    let redis = RedisServer::start();
+    let store = keyspace::Store::open(&redis.url(), &keyspace::StoreOptions::default()).await.unwrap();
+    prepare(&store).await;
+    let before = dump(&store).await;
+    let survivor = Program::start(&redis.url());
+    for action in ["remove_all", "restore"] {
+        let mut program = Program::start(&redis.url());
+        act(&administrator(&program), action, ("user", "mallory")).await;
+        // Not synchronisation: it is killed in the middle.
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        program.kill();
+        assert_eq!(wait_for_the_count(&administrator(&survivor)).await, POSTS, "{action}");
+    }
+    let after = dump(&store).await;
+    assert_same(&posts_of(&after), &posts_of(&before));
+}

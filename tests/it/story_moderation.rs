@@ -1,0 +1,336 @@
+//! What moderators do to stories: removing, editing, merging, and the way back.
+
+use reqwest::StatusCode;
+use reqwest::header::LOCATION;
+use serde_json::{Value, json};
+use tidings_keyspace::Expiry;
+
+use crate::client::{Client, ok, refused};
+use crate::moderation::{people, undo};
+use crate::pages::{page, redirects_to};
+use crate::server::{Engine, Server, each_engine};
+
+/// Waits until the background has delivered and removed all tweets.
+pub async fn wait_for_jobs(server: &Server) {
+    while !server.sorted("timeline:jobs").await.is_empty() {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Lets somebody act on a story, with more fields than a reason.
+pub async fn act(moderator: &Client, action: &str, story: u64, more: &[(&str, &str)]) -> Value {
+    let id = story.to_string();
+    let mut fields = vec![("action", action), ("kind", "story"), ("id", &*id), ("reason", "a reason")];
+    fields.extend_from_slice(more);
+    moderator.api_post("/api/moderate", &fields).await
+}
+
+/// The text of a page.
+async fn content(reader: &Client, path: &str) -> String {
+    page(reader, path).await.content().to_owned()
+}
+
+/// The number of the line that an action has written.
+#[track_caller]
+fn line(answer: Value) -> u64 {
+    ok(answer)["moderation_id"].as_u64().unwrap()
+}
+
+/// The keys of which the story is a member or which hold its number, except those that keep it
+/// while it is removed.
+async fn lists_with(server: &Server, story: u64, host: &str) -> Vec<&'static str> {
+    let id = story.to_string();
+    let article = format!("article:{story}");
+    let mut found = Vec::new();
+    for (name, key, member) in [
+        ("top", "news.top".to_owned(), &id),
+        ("cron", "news.cron".to_owned(), &id),
+        ("host", format!("host.news:{host}"), &id),
+        ("score", "score:".to_owned(), &article),
+        ("time", "time:".to_owned(), &article),
+    ] {
+        if server.sorted(&key).await.iter().any(|(entry, _)| entry == member) {
+            found.push(name);
+        }
+    }
+    found
+}
+
+const ALL_LISTS: [&str; 5] = ["top", "cron", "host", "score", "time"];
+const URL: &str = "http://example.com/a";
+
+#[tokio::test]
+async fn a_removed_story_is_in_no_list_and_comes_back_as_it_was() {
+    each_engine(&[], async |server| {
+        let [_, moderator, bob, carol] = people(&server).await;
+        server.set_karma(&bob, 100).await;
+        carol.follow("bob").await;
+        let fields =
+            [("news_id", "-1"), ("title", "A story"), ("url", URL), ("text", ""), ("topics", "rust,web")];
+        let story = ok(bob.api_post("/api/submit", &fields).await)["news_id"].as_u64().unwrap();
+        carol.comment(story, "a comment").await;
+        wait_for_jobs(&server).await;
+        let before = server.dump().await;
+        let removal = line(act(&moderator, "remove", story, &[]).await);
+        wait_for_jobs(&server).await;
+
+        assert_eq!(lists_with(&server, story, "example.com").await, [""; 0]);
+        assert_eq!(server.hash(&format!("news:{story}")).await["withheld"], "removed:a reason");
+        assert_eq!(server.hash(&format!("article:{story}")).await["votes"], "1");
+        for reader in [&server.visitor(), &bob, &carol] {
+            assert_eq!(reader.listed("top").await, [0; 0]);
+            for path in ["/", "/latest/0", "/best", "/topic/rust", "/site/example.com", "/rss", "/everyone"] {
+                let body = String::from_utf8(reader.get(path).await.body).unwrap();
+                assert!(!body.contains("A story"), "{path}");
+            }
+        }
+        assert_eq!(ok(carol.api_get("/api/timeline/home").await)["tweets"], json!([]));
+        let told = ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].to_string();
+        assert!(told.contains("removed your story") && told.contains("a reason"), "{told}");
+        for refusal in [
+            carol.vote(story, "up").await,
+            bob.vote(story, "none").await,
+            carol.try_comment(story, None, "late").await,
+            carol.vote_comment(story, 1, "down").await,
+            bob.edit(story, "Another title", URL, "").await,
+            bob.delete(story).await,
+            act(&moderator, "edit", story, &[("title", "Another title")]).await,
+        ] {
+            assert!(refused(refusal).contains("removed this story"));
+        }
+        assert!(refused(act(&moderator, "remove", story, &[]).await).contains("removed already"));
+
+        line(undo(&moderator, removal).await);
+        wait_for_jobs(&server).await;
+        assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
+        let after = server.dump().await;
+        for (key, value) in &before {
+            let is_compared =
+                ["news", "article", "score", "time", "topics", "group", "tweet", "url", "voted"]
+                    .iter()
+                    .any(|kind| key.starts_with(kind))
+                    || key.ends_with("timeline");
+            assert!(!is_compared || after.get(key) == Some(value), "{key}: {value:?}, {:?}", after.get(key));
+        }
+        assert!(!after.keys().any(|key| key.starts_with("withdrawn:") || key.starts_with("group.withheld:")));
+        ok(carol.vote(story, "up").await);
+        assert!(refused(undo(&moderator, removal).await).contains("undone already"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_url_of_a_removed_story_is_guarded_as_long_as_it_would_have_been() {
+    let server = Server::start(Engine::Memory, &[("limits.repost_seconds", "1000")]).await;
+    let [_, moderator, bob, carol] = people(&server).await;
+    let story = bob.submit_link("A story", URL).await;
+    let key = format!("url:{URL}");
+    server.advance(100);
+    line(act(&moderator, "remove", story, &[]).await);
+    assert_eq!(server.expiry(&key).await, Expiry::Absent);
+    server.advance(300);
+    line(act(&moderator, "restore", story, &[]).await);
+    let Expiry::In(left) = server.expiry(&key).await else { panic!("the guard is not back") };
+    assert_eq!(left.as_secs(), 600);
+    // Somebody else has taken the URL meanwhile.
+    line(act(&moderator, "remove", story, &[]).await);
+    let other = carol.submit_link("Another story", URL).await;
+    line(act(&moderator, "restore", story, &[]).await);
+    assert_eq!(server.string(&key).await, Some(other.to_string()));
+    // It would have ended.
+    line(act(&moderator, "remove", other, &[]).await);
+    server.advance(1_001);
+    line(act(&moderator, "restore", other, &[]).await);
+    assert_eq!(server.expiry(&key).await, Expiry::Absent);
+}
+
+#[tokio::test]
+async fn a_topic_that_moves_takes_removed_stories_along() {
+    each_engine(&[], async |server| {
+        let [alice, moderator, bob, _] = people(&server).await;
+        server.set_karma(&bob, 100).await;
+        let removed = bob.submit_on("old", "Removed").await;
+        bob.submit_on("old", "Stays").await;
+        line(act(&moderator, "remove", removed, &[]).await);
+        ok(alice.api_post("/api/renametopic", &[("topic", "old"), ("name", "new")]).await);
+        line(act(&moderator, "restore", removed, &[]).await);
+        assert_eq!(server.hash(&format!("news:{removed}")).await["topics"], "new");
+        let listed = ok(alice.api_get("/api/topic/new/time/1").await);
+        assert_eq!(listed["count"], 2, "{listed}");
+        assert_eq!(server.sorted("topics").await, [("new".to_owned(), 2.0)]);
+        assert!(!server.dump().await.keys().any(|key| key.starts_with("group.withheld:")));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_edit_leaves_a_note_and_can_be_undone_until_the_story_is_edited_again() {
+    each_engine(&[], async |server| {
+        let [_, moderator, bob, carol] = people(&server).await;
+        let story = bob.submit_link("A story", URL).await;
+        let key = format!("news:{story}");
+        let before = server.hash(&key).await;
+        let new = [("title", "A better title"), ("topics", "")];
+        let first = line(act(&moderator, "edit", story, &new).await);
+        let shown = content(&carol, &format!("/news/{story}")).await;
+        assert!(shown.contains("A better title"), "{shown}");
+        assert!(shown.contains("Title edited by a moderator: a reason"), "{shown}");
+        let moved = [("url", "http://example.org/b"), ("topics", "")];
+        let second = line(act(&moderator, "edit", story, &moved).await);
+        assert_eq!(lists_with(&server, story, "example.org").await, ALL_LISTS);
+        // The last edit is undone first.
+        assert!(refused(undo(&moderator, first).await).contains("edited since"));
+        line(undo(&moderator, second).await);
+        assert_eq!(server.string(&format!("url:{URL}")).await, Some(story.to_string()));
+        assert_eq!(server.string("url:http://example.org/b").await, None);
+        line(undo(&moderator, first).await);
+        assert_eq!(server.hash(&key).await, before);
+        // An undo is an edit, and can be undone too.
+        let third = line(act(&moderator, "edit", story, &new).await);
+        let undone = line(undo(&moderator, third).await);
+        line(undo(&moderator, undone).await);
+        assert_eq!(server.hash(&key).await["title"], "A better title");
+        ok(bob.edit(story, "My own title", URL, "").await);
+        assert!(refused(undo(&moderator, undone + 1).await).contains("edited since"));
+        assert!(
+            refused(act(&moderator, "edit", story, &[("title", "My own title")]).await).contains("already")
+        );
+        let text = bob.submit_text("A text", "text").await;
+        let refusal = act(&moderator, "edit", text, &[("url", "http://example.org/b")]).await;
+        assert!(refused(refusal).contains("is a text"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_merged_story_leads_to_the_other_and_its_comments_are_there() {
+    each_engine(&[], async |server| {
+        let [_, moderator, bob, carol] = people(&server).await;
+        let story = bob.submit_link("The other one", URL).await;
+        let target = carol.submit_text("The first one", "text").await;
+        bob.comment(story, "said there").await;
+        carol.comment(target, "said here").await;
+        let into = target.to_string();
+        let merge = line(act(&moderator, "merge", story, &[("into", &into)]).await);
+        assert_eq!(lists_with(&server, story, "example.com").await, [""; 0]);
+        for reader in [&server.visitor(), &bob] {
+            let answer = reader.get(&format!("/news/{story}")).await;
+            assert_eq!(answer.status, StatusCode::FOUND);
+            assert_eq!(answer.headers[LOCATION], format!("/news/{target}#merged-{story}"));
+            let shown = content(reader, &format!("/news/{target}")).await;
+            let at = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text} in {shown}"));
+            assert!(at("said here") < at("The other one") && at("The other one") < at("said there"));
+            assert!(content(reader, &format!("/news/{story}?page=1")).await.contains("said there"));
+        }
+        let comments = ok(bob.api_get(&format!("/api/getcomments/{target}")).await);
+        assert_eq!(comments["merged"], json!([story]));
+        let comments = ok(bob.api_get(&format!("/api/getcomments/{story}")).await);
+        assert_eq!(comments["merged_into"], json!(target));
+        assert!(refused(carol.try_comment(story, None, "late").await).contains("merged into story"));
+        assert!(refused(carol.vote(story, "up").await).contains("merged into story"));
+        assert!(refused(act(&moderator, "remove", story, &[]).await).contains("merged into story"));
+        let again = [("into", &*story.to_string())];
+        assert!(refused(act(&moderator, "merge", target, &again).await).contains("Split those off first"));
+        let third = bob.submit_text("The third one", "text").await;
+        let refusal = act(&moderator, "merge", target, &[("into", &third.to_string())]).await;
+        assert!(refused(refusal).contains("Split those off first"));
+        let refusal = act(&moderator, "merge", third, &[("into", &third.to_string())]).await;
+        assert!(refused(refusal).contains("into itself"));
+        line(act(&moderator, "split", story, &[]).await);
+        assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
+        assert!(!content(&bob, &format!("/news/{target}")).await.contains("said there"));
+        assert!(content(&bob, &format!("/news/{story}")).await.contains("said there"));
+        assert!(refused(undo(&moderator, merge).await).contains("undone already"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_page_with_ten_merged_stories_takes_no_round_for_each_and_there_are_no_more() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [_, moderator, bob, carol] = people(&server).await;
+    let target = carol.submit_text("The first one", "text").await;
+    let into = target.to_string();
+    let mut rounds = Vec::new();
+    for number in 0..11 {
+        let story = bob.submit_text(&format!("Story {number}"), "text").await;
+        bob.comment(story, &format!("said there {number}")).await;
+        let answer = act(&moderator, "merge", story, &[("into", &into)]).await;
+        if number == 10 {
+            assert!(refused(answer).contains("10 stories have been merged"));
+            break;
+        }
+        line(answer);
+        server.clear_caches().await;
+        let before = server.store().rounds();
+        let shown = content(&server.visitor(), &format!("/news/{target}")).await;
+        rounds.push(server.store().rounds() - before);
+        assert!(shown.contains(&format!("said there {number}")), "{shown}");
+    }
+    assert!(rounds.iter().all(|count| count == &rounds[0]), "{rounds:?}");
+}
+
+#[tokio::test]
+async fn a_reason_of_several_lines_does_not_get_in_the_way_of_an_undo() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [_, moderator, bob, _] = people(&server).await;
+    let story = bob.submit_link("A story", URL).await.to_string();
+    for (action, more) in
+        [("lock", ("hours", "0")), ("edit", ("title", "Better")), ("remove", ("hours", "0"))]
+    {
+        let fields = [("action", action), ("kind", "story"), ("id", &*story), ("reason", "two\nlines"), more];
+        let done = line(moderator.api_post("/api/moderate", &fields).await);
+        line(undo(&moderator, done).await);
+    }
+}
+
+#[tokio::test]
+async fn two_moderators_who_remove_the_same_story_write_one_line() {
+    each_engine(&[], async |server| {
+        let [alice, moderator, bob, _] = people(&server).await;
+        for action in ["remove", "merge"] {
+            let story = bob.submit_text("A story", "text").await;
+            let into = bob.submit_text("Another", "text").await.to_string();
+            let more = [("into", into.as_str())];
+            let (first, second) =
+                tokio::join!(act(&alice, action, story, &more), act(&moderator, action, story, &more));
+            let done: Vec<&Value> =
+                [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").collect();
+            assert_eq!(done.len(), 1, "{first} {second}");
+            let id = done[0]["moderation_id"].as_u64().unwrap();
+            let (first, second) = tokio::join!(undo(&alice, id), undo(&moderator, id));
+            let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
+            assert_eq!(done, 1, "{first} {second}");
+            assert_eq!(server.string("moderation:count").await, Some((id + 1).to_string()));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_forms_on_the_page_of_a_story_do_it_and_offer_to_undo_it() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [_, moderator, bob, carol] = people(&server).await;
+    let story = bob.submit_link("A story", URL).await;
+    let path = format!("/news/{story}");
+    for reader in [&server.visitor(), &bob, &carol] {
+        let shown = page(reader, &format!("{path}?moderated=1")).await;
+        assert!(!shown.forms().iter().any(|form| form.action.starts_with("/moderate")));
+    }
+    let shown = page(&moderator, &path).await;
+    // Remove, lock, edit, merge.
+    assert_eq!(shown.forms().iter().filter(|form| form.action == "/moderate").count(), 4);
+    let id = story.to_string();
+    let fields =
+        [("action", "remove"), ("kind", "story"), ("id", &*id), ("reason", "spam"), ("next", &*path)];
+    let answer = moderator.post("/moderate", &fields).await;
+    let back = redirects_to(&answer).to_owned();
+    assert_eq!(back, format!("{path}?moderated=2"));
+    let shown = page(&moderator, &back).await;
+    let form = shown.forms().into_iter().find(|form| form.action == "/moderate/undo").expect("a form");
+    assert_eq!(form.value("moderation_id"), Some("2"));
+    let undo = [("moderation_id", "2"), ("reason", "A mistake"), ("next", &*path)];
+    let answer = moderator.post("/moderate/undo", &undo).await;
+    assert_eq!(redirects_to(&answer), format!("{path}?moderated=3"));
+    assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
+}
