@@ -87,9 +87,7 @@ impl UserCommand {
             | Self::Moderator { .. }
             | Self::Password { .. }
             | Self::RemoveTwoFactor { .. }
-            | Self::Harden => {
-                open_existing_store(config.server.store.as_str(), config).await?
-            }
+            | Self::Harden => open_existing_store(config.server.store.as_str(), config).await?,
         };
         let site = Arc::new(Site::new(store.clone(), config.rules.clone(), PasswordWorker::default()));
         let done = self.apply(&site).await;

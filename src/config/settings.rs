@@ -181,6 +181,8 @@ settings! {
             vote_per_address: ValueKind::Rate, "Votes from one address on stories, comments and sites; 0 = no limit.";
             follow_per_account: ValueKind::Rate, "Follows and unfollows of one account; 0 = no limit.";
             follow_per_address: ValueKind::Rate, "Follows and unfollows from one address; 0 = no limit.";
+            flag_per_account: ValueKind::Rate, "Flags of one account, given and taken back; 0 = no limit.";
+            flag_per_address: ValueKind::Rate, "Flags from one address, given and taken back; 0 = no limit.";
             fetch_title_per_account: ValueKind::Rate,
                 "Titles of other sites' pages that one account fetches, administrators too; 0 = no limit.";
             fetch_title_per_address: ValueKind::Rate,
@@ -233,6 +235,11 @@ settings! {
         moderation: ModerationRules {
             keep_addresses_days: ValueKind::Whole { unit: " of days", least: 0, most: MAX_KEPT_DAYS },
                 "Days that the networks and addresses of sign-ups and posts are kept for moderators; 0 = none are.";
+            hide_at: ValueKind::Whole { unit: " of flags", least: 0, most: 1_000 },
+                "Flags that hide a story, comment, tweet or profile until a moderator looks; 0 = flags hide nothing.";
+            flag_min_days: ValueKind::Whole { unit: " of days", least: 0, most: 3_650 },
+                "Days that an account must have existed to flag anything.";
+            flag_min_karma: KARMA, "Karma needed to flag anything.";
         }
         accounts: AccountRules {
             legacy_salt: ValueKind::Secret,

@@ -300,6 +300,8 @@ fn the_rates_have_the_documented_defaults() {
         ("rates.vote_per_address", "\"600/1m\""),
         ("rates.follow_per_account", "\"60/10m\""),
         ("rates.follow_per_address", "\"240/10m\""),
+        ("rates.flag_per_account", "\"120/10m\""),
+        ("rates.flag_per_address", "\"600/10m\""),
         ("rates.fetch_title_per_account", "\"1/10s\""),
         ("rates.fetch_title_per_address", "\"30/1m\""),
         ("rates.read_per_address", "\"200/4s\""),

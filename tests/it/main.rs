@@ -39,6 +39,7 @@ mod export;
 mod feeds;
 mod filtered;
 mod first_visits;
+mod flags;
 mod form_errors;
 mod formatting;
 mod forms;

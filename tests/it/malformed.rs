@@ -199,6 +199,23 @@ pub const CALLS: &[Call] = &[
         takes_get: false,
         signed: true,
     },
+    Call {
+        path: "/api/flag",
+        fields: &[
+            ("kind", "story", REQUIRED),
+            ("id", "2", REQUIRED),
+            ("reason", "spam", REQUIRED),
+            ("note", "a note", OPTIONAL),
+        ],
+        takes_get: false,
+        signed: true,
+    },
+    Call {
+        path: "/api/unflag",
+        fields: &[("kind", "comment", REQUIRED), ("id", "1-1", REQUIRED)],
+        takes_get: false,
+        signed: true,
+    },
     Call { path: "/api/readinbox", fields: &[("id", "reply:1-1", REQUIRED)], takes_get: false, signed: true },
     Call {
         path: "/api/appeal",
@@ -235,6 +252,8 @@ impl Target {
         ok(alice.api_post("/api/moderate", &hold).await);
         let rule = [("what", "phrase"), ("pattern", "nonsense"), ("effect", "refuse"), ("reason", "new")];
         ok(alice.api_post("/api/moderate/rule", &rule).await);
+        let flag = [("kind", "comment"), ("id", "1-1"), ("reason", "spam")];
+        ok(alice.api_post("/api/flag", &flag).await);
         Self { server, alice, _relay: relay }
     }
 

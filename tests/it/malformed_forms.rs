@@ -94,6 +94,17 @@ pub const FORMS: &[Call] = &[
         ],
     ),
     signed("/moderate/undo", &[("moderation_id", "1", REQUIRED), ("reason", "a mistake", REQUIRED)]),
+    signed(
+        "/flag",
+        &[
+            ("kind", "story", REQUIRED),
+            ("id", "2", REQUIRED),
+            ("reason", "spam", REQUIRED),
+            ("note", "a note", OPTIONAL),
+        ],
+    ),
+    signed("/moderate/votes", &[]),
+    signed("/unflag", &[("kind", "comment", REQUIRED), ("id", "1-1", REQUIRED)]),
     signed("/hide", &[("news_id", "2", REQUIRED)]),
     signed("/unhide", &[("news_id", "2", REQUIRED)]),
     signed("/save", &[("news_id", "2", REQUIRED)]),

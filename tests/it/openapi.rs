@@ -393,6 +393,16 @@ async fn ask_about_the_inbox(asker: &mut Asker, alice: &Client, bob: &Client) {
 }
 
 async fn ask_about_moderation(asker: &mut Asker, alice: &Client, bob: &Client, visitor: &Client) {
+    let flag = |id| [("kind", "user"), ("id", id), ("reason", "spam")];
+    asker.form(alice, "/api/flag", &flag("bob"), &flag("alice")).await;
+    let queue = "/api/moderate/queue";
+    let waiting = asker.get(alice, queue, queue, "/api/moderate/queue?before=x").await;
+    assert_eq!(
+        (&waiting["items"][0]["why"], &waiting["next"]),
+        (&json!("flagged"), &Value::Null),
+        "{waiting}"
+    );
+    asker.form(alice, "/api/unflag", &flag("bob")[..2], &flag("alice")[..2]).await;
     let silence =
         |id| [("action", "silence"), ("kind", "user"), ("id", id), ("reason", "spam"), ("hours", "1")];
     asker.form(alice, "/api/moderate", &silence("bob"), &silence("alice")).await;

@@ -45,6 +45,7 @@ const WINGS: [&[&str]; 9] = [
         "deactivation",
         "digests",
         "exports",
+        "flags",
         "imports",
         "inbox",
         "statistics",

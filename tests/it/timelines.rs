@@ -195,6 +195,7 @@ impl World {
                     thing: Thing::Tweet(TweetId(id)),
                     reason: Reason::parse("spam").unwrap(),
                     anonymous: false,
+                    seen: None,
                 };
                 let line = moderation::moderate(self.site(), now, &moderator, &request).await.unwrap();
                 self.tweets.remove(&id);

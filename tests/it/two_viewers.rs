@@ -52,6 +52,7 @@ const SHORTEST_FACT: usize = 8;
 fn sample(variable: &str) -> &'static str {
     match variable {
         "id" | "news" | "comment" | "news_id" | "page" => "1",
+        "kind" => "story",
         "start" => "0",
         "count" => "32",
         "sort" => "latest",

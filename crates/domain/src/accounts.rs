@@ -52,7 +52,7 @@ pub mod sessions;
 pub mod signup;
 mod signup_limits;
 pub mod staff;
-pub mod two_factor;
 mod standing;
+pub mod two_factor;
 pub mod users;
 pub mod visit;

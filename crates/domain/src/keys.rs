@@ -104,6 +104,25 @@ pub const RULES_COUNT: &str = "rules:count";
 /// Sorted set: what waits for a moderator, the worst with the highest score.
 pub const REVIEW_QUEUE: &str = "review:queue";
 
+/// Hash: the flags of something, by the user.
+#[must_use]
+pub fn flags(thing: &Thing) -> String {
+    format!("flags:{}", thing.key())
+}
+
+/// Sorted set: what a user has flagged, as `<kind>:<id>`, by time; the newest.
+#[must_use]
+pub fn user_flags(id: UserId) -> String {
+    format!("user:{id}:flags")
+}
+
+/// Sorted set: how a user's flags were decided, as `+<kind>:<id>` or `-<kind>:<id>`, by the line of
+/// the log; the newest.
+#[must_use]
+pub fn user_flag_outcomes(id: UserId) -> String {
+    format!("user:{id}:flag_outcomes")
+}
+
 /// Hash: a line of the moderation log.
 #[must_use]
 pub fn moderation(id: ModerationId) -> String {

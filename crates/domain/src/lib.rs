@@ -7,7 +7,7 @@
 //!
 //! - [`background`]: the list of all kinds of background jobs
 //! - [`moderation`]: what moderators do, each action with its line in the log
-//! - [`submissions`], [`votes`], [`imports`], [`exports`], [`deactivation`], [`digests`],
+//! - [`submissions`], [`votes`], [`imports`], [`exports`], [`deactivation`], [`digests`], [`flags`],
 //!   [`inbox`], [`statistics`], [`vote_rings`], [`administration`]: actions and pages across wings
 //! - [`articles`], [`comments`], [`timelines`]
 //! - [`news`]
@@ -26,6 +26,7 @@ pub mod administration;
 pub mod deactivation;
 pub mod digests;
 pub mod exports;
+pub mod flags;
 pub mod imports;
 pub mod inbox;
 pub mod statistics;

@@ -153,6 +153,7 @@ fn bucket_of_account(rules: &RateRules, action: RatedAction, account: RatedAccou
         RatedAction::Tweet => rules.tweet_per_account,
         RatedAction::Vote => rules.vote_per_account,
         RatedAction::Follow => rules.follow_per_account,
+        RatedAction::Flag => rules.flag_per_account,
         RatedAction::FetchTitle => rules.fetch_title_per_account,
         // A site that does not count reads does not count these.
         RatedAction::Export if rules.read_per_address.is_off() => Rate::OFF,
@@ -177,6 +178,7 @@ fn bucket_of_address(rules: &RateRules, action: RatedAction, address: IpAddr) ->
         RatedAction::Tweet => rules.tweet_per_address,
         RatedAction::Vote => rules.vote_per_address,
         RatedAction::Follow => rules.follow_per_address,
+        RatedAction::Flag => rules.flag_per_address,
         RatedAction::Reset => rules.reset_per_address,
         RatedAction::FetchTitle => rules.fetch_title_per_address,
         RatedAction::Read => rules.read_per_address,

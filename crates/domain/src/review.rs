@@ -7,7 +7,50 @@
 use crate::keys;
 use crate::values::clock::Timestamp;
 use crate::values::moderation::Thing;
-use tidings_keyspace::Batch;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tidings_keyspace::{Answers, Batch, Handle, Query};
+
+/// How many rows wait, as far as this server knows; for the pages of moderators. Their rounds
+/// read it along, so it costs none of its own.
+pub(crate) struct WaitingRows(AtomicU64);
+
+impl Default for WaitingRows {
+    fn default() -> Self {
+        Self(AtomicU64::new(UNKNOWN))
+    }
+}
+
+/// Stands for a number that has not been read.
+const UNKNOWN: u64 = u64::MAX;
+
+impl WaitingRows {
+    /// The number that was read last; `None` if it may have changed since.
+    pub(crate) fn last(&self) -> Option<u64> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|rows| *rows != UNKNOWN)
+    }
+
+    /// An action has written to the queue.
+    pub(crate) fn forget(&self) {
+        self.0.store(UNKNOWN, Ordering::Relaxed);
+    }
+}
+
+/// A pending read of how many rows wait.
+pub(crate) struct WaitingRead(Handle<u64>);
+
+impl WaitingRead {
+    /// Asks for it.
+    pub(crate) fn ask(query: &mut Query) -> Self {
+        let count = query.sorted_count(keys::REVIEW_QUEUE);
+        query.keep_apart(&count);
+        Self(count)
+    }
+
+    /// Remembers the number of rows.
+    pub(crate) fn take(self, waiting: &WaitingRows, answers: &mut Answers) {
+        waiting.0.store(answers.take(self.0), Ordering::Relaxed);
+    }
+}
 
 /// Seconds that a score has room for: until the year 2514.
 const SECONDS: u64 = 1 << 34;
@@ -56,12 +99,12 @@ pub fn enqueue(batch: &mut Batch, thing: &Thing, now: Timestamp) {
 
 /// Adds a row in a place, or moves it there.
 pub fn place(batch: &mut Batch, thing: &Thing, place: Place) {
-    batch.sorted_add(keys::REVIEW_QUEUE, thing.to_string(), place.as_score());
+    batch.sorted_add(keys::REVIEW_QUEUE, thing.key(), place.as_score());
 }
 
 /// Takes the row of a thing out of the queue, if it has one: it was decided, or is gone.
 pub fn settle(batch: &mut Batch, thing: &Thing) {
-    batch.sorted_remove(keys::REVIEW_QUEUE, thing.to_string());
+    batch.sorted_remove(keys::REVIEW_QUEUE, thing.key());
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::marks::PendingMarks;
 use crate::passwords::PasswordWorker;
 use crate::rates::Buckets;
 use crate::report::{BackgroundCheck, VoteRingReport};
+use crate::review::WaitingRows;
 use crate::values::ids::UserId;
 use crate::values::limits::MAX_OWNERS_TO_TELL;
 use crate::values::rules::Rules;
@@ -61,6 +62,8 @@ pub struct Site {
     pub(crate) signing_key: OnceCell<SigningKey>,
     /// The secret of the tags of networks, once it was read.
     pub(crate) network_secret: tokio::sync::OnceCell<String>,
+    /// How many rows of the review queue wait.
+    pub(crate) waiting_rows: WaitingRows,
     /// The identity that was read last.
     last_identity: std::sync::Mutex<Shared<Identity>>,
 }
@@ -96,6 +99,7 @@ impl Site {
             buckets: Buckets::default(),
             signing_key: OnceCell::new(),
             network_secret: tokio::sync::OnceCell::new(),
+            waiting_rows: WaitingRows::default(),
             last_identity: std::sync::Mutex::new(Identity::default().into()),
         }
     }

@@ -7,6 +7,7 @@
 //! - [`colour`]: colours, and the shade of one that can be read
 //! - [`cursor`]: where a page of a list by time begins and ends
 //! - [`day`]: days and times as they are stored
+//! - [`flag`]: how readers ask moderators to look at something
 //! - [`hostname`]: the name of a site, and the prefix of its hash
 //! - [`ids`]: the ids of users, news, tweets and comments
 //! - [`identity`]: how the site presents itself
@@ -38,6 +39,7 @@ pub mod clock;
 pub mod colour;
 pub mod cursor;
 pub mod day;
+pub mod flag;
 pub mod hostname;
 pub mod identity;
 pub mod ids;

@@ -10,6 +10,7 @@ use super::forms::accounts::{
     Credentials, EndedSession, InviteForm, ProfileForm, Registration, ResetRequest,
 };
 use super::forms::comments::{CommentForm, CommentVoteForm};
+use super::forms::flags::{FlagForm, UnflagForm};
 use super::forms::moderation::AppealForm;
 use super::forms::mutes::MuteTarget;
 use super::forms::news::{NewsVoteForm, SubmissionForm};
@@ -39,6 +40,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::comments::comment;
+use tidings_domain::flags;
 use tidings_domain::moderation::{self, ModerationRequest, appeals};
 use tidings_domain::news::marking::{self, Mark};
 use tidings_domain::sites;
@@ -409,6 +411,21 @@ pub(super) async fn vote_comment(
         None => votes::take_back_comment_vote(site, now, actor, address).await?,
     }
     Ok(())
+}
+
+/// Flags something, for both the form and the API. Returns what was flagged.
+pub(super) async fn flag(app: &App, form: &SignedFields) -> Result<Thing, RequestError> {
+    let (thing, flagging) = form.fields.read::<FlagForm>()?.into();
+    let flagged = flags::flag(&app.site, app.moment(), form.actor(), (&thing, &flagging));
+    flagged.await.map_err(unknown_name)?;
+    Ok(thing)
+}
+
+/// Takes a flag back, for both the form and the API. Returns what was flagged.
+pub(super) async fn unflag(app: &App, form: &SignedFields) -> Result<Thing, RequestError> {
+    let UnflagForm { id, .. } = form.fields.read()?;
+    flags::unflag(&app.site, app.moment(), form.actor(), &id).await.map_err(unknown_name)?;
+    Ok(id)
 }
 
 /// Posts a tweet, for both the form and the API.

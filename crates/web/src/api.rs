@@ -7,6 +7,7 @@ pub mod accounts;
 pub mod articles;
 pub mod comments;
 pub mod export;
+pub mod flags;
 pub mod inbox;
 pub mod moderation;
 pub mod mutes;

@@ -42,6 +42,7 @@ const STYLES: &str = concat!(
 const SCRIPTS: &str = concat!(
     include_str!("../assets/scripts/base.js"),
     include_str!("../assets/scripts/shortcuts.js"),
+    include_str!("../assets/scripts/review.js"),
     include_str!("../assets/scripts/votes.js"),
     include_str!("../assets/scripts/lists.js"),
     include_str!("../assets/scripts/threads.js"),

@@ -143,6 +143,8 @@ const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
         Refusal::TopicExists(_) => &["name"],
         Refusal::NoSuchVoter => &["voter"],
         Refusal::Pattern(_) => &["pattern"],
+        Refusal::ReasonDoesNotFit { .. } => &["reason"],
+        Refusal::DuplicateOfWhat => &["note"],
         _ => &[],
     }
 }
@@ -345,6 +347,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NoSuchModeration
         | Refusal::NoSuchRule
         | Refusal::NoSuchAppeal
+        | Refusal::NoSuchFlag
         | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManySignupsFromNetwork { .. }
@@ -372,6 +375,10 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::AppealedAlready
         | Refusal::AppealDecided(_)
         | Refusal::EditedSince
+        | Refusal::RowChanged
+        | Refusal::NothingWaits
+        | Refusal::FlaggedAlready
+        | Refusal::FlagDecided
         | Refusal::UndoneAlready(_) => StatusCode::CONFLICT,
         Refusal::CodeRequired => StatusCode::UNAUTHORIZED,
         Refusal::NothingSubmitted
@@ -386,7 +393,9 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::PasskeyRefused
         | Refusal::InvitationInvalid
         | Refusal::CurrentPasswordNeeded
-        | Refusal::CurrentPasswordWrong => StatusCode::UNPROCESSABLE_ENTITY,
+        | Refusal::CurrentPasswordWrong
+        | Refusal::ReasonDoesNotFit { .. }
+        | Refusal::DuplicateOfWhat => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::SessionEnded
         | Refusal::TooManyPasskeys { .. }
         | Refusal::PasskeysUnavailable
@@ -441,6 +450,12 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::HigherRole
         | Refusal::ActionDoesNotApply { .. }
         | Refusal::CannotBeUndone
+        | Refusal::CannotBeFlagged(_)
+        | Refusal::RemovedAlready
+        | Refusal::TooNewToFlag { .. }
+        | Refusal::FlagNeedsKarma { .. }
+        | Refusal::OwnFlag
+        | Refusal::FlaggedEnough
         | Refusal::ThreadLocked { .. }
         | Refusal::RefusedByRule { .. }
         | Refusal::EditNeedsApproval { .. }

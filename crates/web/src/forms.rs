@@ -6,6 +6,7 @@
 
 pub mod accounts;
 pub mod comments;
+pub mod flags;
 pub mod identity;
 pub mod inbox;
 pub mod moderation;

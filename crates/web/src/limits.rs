@@ -193,6 +193,10 @@ pub const EXCERPT_CHARACTERS: usize = 500;
 /// Entries on a page of a timeline or a list of people, and by default in a response of the
 /// API.
 pub const TIMELINE_ENTRIES: usize = 50;
+/// Vote rings that the page of the review queue shows, those with the most votes.
+pub const QUEUE_RINGS: usize = 20;
+/// Rows of the review queue on one page. Each takes up to 32 KiB.
+pub const QUEUE_ROWS: usize = 30;
 /// Lines on a page of the moderation log, and by default in a response of the API.
 pub const LOG_ENTRIES: usize = 50;
 /// People suggested beside the home timeline.

@@ -18,11 +18,21 @@ pub enum LoginReason {
     Hide,
     /// Write a tweet.
     Tweet,
+    /// Flag something.
+    Flag,
 }
 
 impl LoginReason {
-    const ALL: [Self; 7] =
-        [Self::Vote, Self::Submit, Self::Comment, Self::Follow, Self::Save, Self::Hide, Self::Tweet];
+    const ALL: [Self; 8] = [
+        Self::Vote,
+        Self::Submit,
+        Self::Comment,
+        Self::Follow,
+        Self::Save,
+        Self::Hide,
+        Self::Tweet,
+        Self::Flag,
+    ];
 
     /// The reason as a parameter.
     #[must_use]
@@ -35,6 +45,7 @@ impl LoginReason {
             Self::Save => "save",
             Self::Hide => "hide",
             Self::Tweet => "tweet",
+            Self::Flag => "flag",
         }
     }
 
@@ -49,6 +60,7 @@ impl LoginReason {
             Self::Save => "save stories",
             Self::Hide => "hide stories",
             Self::Tweet => "write tweets",
+            Self::Flag => "flag something for moderators",
         }
     }
 
@@ -69,6 +81,7 @@ impl LoginReason {
             "follow" | "unfollow" | "followtopic" | "unfollowtopic" => Self::Follow,
             "save" | "unsave" => Self::Save,
             "hide" | "unhide" => Self::Hide,
+            "flag" | "unflag" => Self::Flag,
             "tweet" if path == "/tweet" => Self::Tweet,
             _ => return None,
         })
@@ -96,6 +109,7 @@ mod tests {
             ("/reply/1/2", Some(LoginReason::Comment)),
             ("/votenews", Some(LoginReason::Vote)),
             ("/tweet", Some(LoginReason::Tweet)),
+            ("/flag/story/7", Some(LoginReason::Flag)),
             ("/tweet/1", None),
             ("/saved/0", None),
             ("/", None),

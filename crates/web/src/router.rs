@@ -120,7 +120,10 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_site, admin_sites, appeals, articles, comments, confirm_email, front, home, inbox, invitations, marks, moderating, mutes, news_forms, open_sessions, passkeys, password_reset, people, profile, register, rules, second_step, sessions, settings, sites, topics, tweets, two_factor, unsubscribe, votes, welcome,
+        admin, admin_site, admin_sites, appeals, articles, comments, confirm_email, flagging, front, home,
+        inbox, invitations, marks, moderating, mutes, news_forms, open_sessions, passkeys, password_reset,
+        people, profile, register, review, rules, second_step, sessions, settings, sites, topics, tweets,
+        two_factor, unsubscribe, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
@@ -129,8 +132,12 @@ fn page_routes() -> Router<App> {
         .route("/unhide", post(marks::unhide))
         .route("/save", post(marks::save))
         .route("/unsave", post(marks::unsave))
-        .route("/moderate", post(moderating::moderate))
         .route("/moderate/undo", post(moderating::undo))
+        .route("/flag/{kind}/{id}", get(flagging::show))
+        .route("/flag", post(flagging::flag))
+        .route("/unflag", post(flagging::unflag))
+        .route("/moderate", get(review::page).post(moderating::moderate))
+        .route("/moderate/votes", post(review::look_for_rings))
         .route("/random", get(front::random))
         .route("/topics/followed", get(articles::best_of_followed))
         .route("/topics/followed/new", get(articles::newest_of_followed))
@@ -275,6 +282,9 @@ fn api_routes() -> Router<App> {
         .route("/api/readinbox", post(api::inbox::read))
         .route("/api/subscribe", post(api::inbox::subscribe))
         .route("/api/unsubscribe", post(api::inbox::unsubscribe))
+        .route("/api/flag", post(api::flags::flag))
+        .route("/api/unflag", post(api::flags::unflag))
+        .route("/api/moderate/queue", get(api::flags::list))
         .route("/api/moderate", post(api::moderation::moderate))
         .route("/api/moderate/undo", post(api::moderation::undo))
         .route("/api/moderate/rule", post(api::rules::add))

@@ -20,6 +20,7 @@ use crate::values::secrets;
 use crate::values::session_token::{SessionHash, SessionToken};
 use crate::values::size;
 use crate::values::voter_id::VoterId;
+use crate::values::withheld::{WITHHELD, Withheld};
 use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -85,6 +86,8 @@ pub struct User {
     pub gravatar: bool,
     /// Whether the account is known to be no longer new; see `newness.rs`.
     pub is_established: bool,
+    /// Why readers do not see the text of the profile, if they do not.
+    pub withheld: Option<Withheld>,
     /// What moderators have forbidden the user.
     pub restrictions: Restrictions,
     /// What the user has chosen on the settings page.
@@ -233,6 +236,7 @@ impl User {
             [&self.username, &self.about, &self.email, &self.fullname, &self.apisecret.0, &self.inbox_feed.0];
         size_of::<Self>()
             + texts.map(String::len).iter().sum::<usize>()
+            + self.withheld.as_ref().map_or(0, Withheld::size)
             + self.restrictions.size()
             + self.recent_votes.size()
     }
@@ -263,6 +267,7 @@ impl User {
             tweet_news: fields.text("tweet_news") != Some("0"),
             gravatar: fields.text("gravatar") != Some("0"),
             is_established: fields.text(ESTABLISHED) == Some("1"),
+            withheld: fields.read(WITHHELD),
             restrictions: Restrictions::read(|field| fields.read(field)),
             preferences: Preferences::read(|field| fields.text(field)),
             seen_time: fields.read("seen_time").map(Timestamp),

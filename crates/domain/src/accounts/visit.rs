@@ -8,11 +8,12 @@
 use crate::accounts::reader::{Perspective, Reader, ReaderRead};
 use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::session_store::{self, SessionRead, VisitSession};
-use crate::accounts::users::User;
+use crate::accounts::users::{Role, User};
 use crate::cache::{Cache, CacheKind, Flight, Lookup, MEBIBYTE, Shared, View};
 use crate::error::Error;
 use crate::identity::{Identities, Identity, IdentityRead};
 use crate::keys;
+use crate::review::WaitingRead;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
@@ -225,7 +226,11 @@ impl Visit {
         let is_cached = || self.site.caches.of::<Identities>().may_have(self.view(), &());
         let identity = (is_wanted && !is_cached()).then(|| IdentityRead::ask(&mut query));
         let reader = self.ask_reader(&mut query);
+        let waiting = (has_asked && self.is_by_moderator()).then(|| WaitingRead::ask(&mut query));
         let mut answers = self.run_with_session(query).await?;
+        if let Some(read) = waiting {
+            read.take(&self.site.waiting_rows, &mut answers);
+        }
         if let Some(read) = reader {
             self.reader = Some(read.take(self, &mut answers));
         }
@@ -237,6 +242,30 @@ impl Visit {
             self.recall();
         }
         Ok(answers)
+    }
+
+    /// Whether the viewer is known to be a moderator.
+    fn is_by_moderator(&self) -> bool {
+        matches!(&self.stage, Stage::Viewer(user) if user.role() >= Role::Moderator)
+    }
+
+    /// How many rows of the review queue wait; `None` unless the viewer is known and moderates.
+    /// Call it after the page's own reads, which also read this. If the store fails, it is 0: a
+    /// page without it is better than none. Rounds: none if the page has made one since the viewer
+    /// is known, or if the number is known; else 1.
+    pub async fn waiting_rows(&mut self) -> Option<u64> {
+        if !self.is_by_moderator() {
+            return None;
+        }
+        if self.site.waiting_rows.last().is_none() {
+            let mut query = Query::new();
+            let read = WaitingRead::ask(&mut query);
+            match self.site.store.query(query).await {
+                Ok(mut answers) => read.take(&self.site.waiting_rows, &mut answers),
+                Err(error) => tracing::debug!(%error, "length of the review queue not read"),
+            }
+        }
+        Some(self.site.waiting_rows.last().unwrap_or(0))
     }
 
     async fn run_with_session(&mut self, mut query: Query) -> Result<Answers, Error> {

@@ -374,7 +374,7 @@ pub(crate) fn replacement(address: CommentAddress, read: &str, comment: &Comment
 }
 
 /// Adds a changed comment to a batch, which fails if it has changed since it was `read`.
-pub(super) fn write_change(batch: &mut Batch, address: CommentAddress, read: &str, comment: &Comment) {
+pub(crate) fn write_change(batch: &mut Batch, address: CommentAddress, read: &str, comment: &Comment) {
     let (thread, field) = (keys::thread(address.news), address.comment.to_string());
     batch.field_equals(&thread, &field, read);
     batch.set_field(thread, field, comment.to_json());

@@ -8,10 +8,12 @@ use crate::fields;
 use crate::jobs::{Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::news::subscriptions;
+use crate::review;
 use crate::timelines::follows;
 use crate::timelines::tweets::{self, TweetRead};
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{DEACTIVATION_PEOPLE_CHUNK, DEACTIVATION_TWEETS_CHUNK};
+use crate::values::moderation::Thing;
 use tidings_keyspace::{Batch, Order, Query};
 
 /// The jobs `leave:<user id>`.
@@ -68,6 +70,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         tweets::forget_mentions(site, &mut batch, &found).await?;
         for tweet in tweets {
             batch.delete(keys::tweet(tweet));
+            review::settle(&mut batch, &Thing::Tweet(tweet));
             batch.sorted_remove(keys::user_timeline(user), tweet.to_string());
             batch.sorted_remove(keys::GLOBAL_TIMELINE, tweet.to_string());
         }
@@ -86,6 +89,8 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     batch.delete(keys::user_visits(user));
     batch.delete(keys::user_messages(user));
     batch.delete(keys::user_notes(user));
+    batch.delete(keys::user_flags(user));
+    batch.delete(keys::user_flag_outcomes(user));
     // The invitations themselves are no longer valid, and expire.
     batch.delete(keys::invites_open(user));
     subscriptions::forget_all(site, &mut batch, user).await?;

@@ -2,6 +2,7 @@
 
 use super::effect::{Case, effect_of};
 use super::log::{self, Line, UNDONE_BY};
+use super::row::Row;
 use super::rules;
 use crate::accounts::inbox::Message;
 use crate::accounts::roles::Holder;
@@ -12,7 +13,7 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::site::Site;
-use crate::values::clock::Moment;
+use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::{Action, Deed, Reason, Thing};
 use crate::values::text::InputError;
@@ -29,13 +30,25 @@ pub struct ModerationRequest {
     pub reason: Reason,
     /// Whether the log names "a moderator" to all but administrators.
     pub anonymous: bool,
+    /// The row of the review queue that the moderator saw, if they acted on one.
+    pub seen: Option<SeenRow>,
+}
+
+/// A row of the review queue as a moderator saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenRow {
+    /// What the row is about; `None` for what the action is about.
+    pub thing: Option<Thing>,
+    /// When it had last changed.
+    pub since: Timestamp,
 }
 
 /// Does what a moderator asks for. Returns the number of the line in the log.
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`]; [`InputError::Empty`] without a reason where one is needed;
-/// [`Refusal::ActionDoesNotApply`]; the refusals of the action; or the store's.
+/// [`Refusal::ActionDoesNotApply`]; [`Refusal::RowChanged`]; the refusals of the action; or the
+/// store's.
 pub async fn moderate(
     site: &Site,
     now: Moment,
@@ -62,7 +75,8 @@ pub async fn undo(
         return Err(Refusal::UndoneAlready(by).into());
     }
     let deed = inverse(&line).ok_or(Refusal::CannotBeUndone)?;
-    let request = ModerationRequest { deed, thing: line.thing.clone(), reason: reason.clone(), anonymous };
+    let request =
+        ModerationRequest { deed, thing: line.thing.clone(), reason: reason.clone(), anonymous, seen: None };
     act(site, now, moderator, &request, Some(&line)).await
 }
 
@@ -123,19 +137,21 @@ async fn act(
     undoes: Option<&Line>,
 ) -> Result<ModerationId, Error> {
     demand_moderator(moderator, now)?;
-    let ModerationRequest { deed, thing, reason, anonymous } = request;
+    let ModerationRequest { deed, thing, reason, anonymous, .. } = request;
     if reason.is_empty() && !deed.needs_no_reason() {
         return Err(InputError::Empty { field: "reason" }.into());
     }
     let acted = site.act(keys::MODERATION_COUNT, || async {
         let Start { id, moderator, holder } = read_start(site, moderator.id).await?;
         demand_moderator(&moderator, now)?;
-        let case = Case { site, now, moderator: &moderator, id, deed, thing, reason, undoes };
+        let row = Row::read(site, request).await?;
+        let case = Case { site, now, moderator: &moderator, id, deed, thing, reason, undoes, row: &row };
         let effect = effect_of(&case).await?;
         let mut batch = effect.batch;
         // Of two administrators who take each other's role, one is too late.
         holder.check(&mut batch);
         let ends = undoes.map(|line| line.id).or(effect.ends);
+        let row_before = row.write(&mut batch, &case, ends).await?;
         if let Some(ended) = ends {
             batch.field_absent(keys::moderation(ended), UNDONE_BY);
             batch.set_field(keys::moderation(ended), UNDONE_BY, id.to_string());
@@ -159,6 +175,7 @@ async fn act(
             in_progress: effect.in_progress,
             concerns: effect.concerns,
             before: effect.before,
+            row: row_before,
         };
         line.write(&mut batch);
         let mut decision = Decision::commit(batch, (id, effect.then));
@@ -168,6 +185,7 @@ async fn act(
         Ok(decision)
     });
     let (id, then) = acted.await?;
+    site.waiting_rows.forget();
     for begin in then {
         begin(site);
     }

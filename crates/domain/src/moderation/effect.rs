@@ -1,6 +1,10 @@
 //! What an action does, before it is committed with its line in the log.
 
-use super::{appeals, applications, held, merging, notes, people, posts, profiles, remove_all, rules, stories, story_edits, threads};
+use super::row::Row;
+use super::{
+    appeals, applications, held, keep, merging, notes, people, posts, profiles, remove_all, rules, stories,
+    story_edits, threads,
+};
 use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
 use crate::jobs::Job;
@@ -8,7 +12,7 @@ use crate::moderation::log::Line;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{ModerationId, UserId};
-use crate::values::moderation::{Deed, Reason, Thing};
+use crate::values::moderation::{Action, Deed, Reason, Thing};
 use crate::values::restriction::RestrictionKind;
 use tidings_keyspace::{Batch, CheckId};
 
@@ -26,6 +30,8 @@ pub(super) struct Case<'a> {
     pub(super) reason: &'a Reason,
     /// The line that it undoes, if it was asked for as an undo.
     pub(super) undoes: Option<&'a Line>,
+    /// The row of the thing in the review queue, as far as there is one.
+    pub(super) row: &'a Row,
 }
 
 impl Case<'_> {
@@ -134,12 +140,18 @@ pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
         (Deed::Reject, Thing::Story(id)) => held::reject_story(case, *id).await,
         (Deed::Reject, Thing::Comment(address)) => held::reject_comment(case, *address).await,
         (Deed::Reject, Thing::Tweet(id)) => held::reject_tweet(case, *id).await,
-        (Deed::Reopen, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => held::reopen(case).await,
+        (Deed::Reopen, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_))
+            if case.undoes.is_some_and(|line| line.action == Action::Reject) =>
+        {
+            held::reopen(case).await
+        }
         (Deed::Rule(pattern, effect), Thing::Rule(id)) => rules::add(case, *id, (pattern, *effect)).await,
         (Deed::Unrule, Thing::Rule(id)) => rules::lift(case, *id).await,
         (Deed::Approve, Thing::Application(name)) => applications::approve(case, name).await,
         (Deed::Reject, Thing::Application(name)) => applications::reject(case, name).await,
         (Deed::Reopen, Thing::Application(name)) => applications::reopen(case, name).await,
+        (Deed::Keep, _) => keep::keep(case).await,
+        (Deed::Reopen, _) => keep::reopen(case).await,
         _ => Err(case.does_not_apply().into()),
     }
 }

@@ -1,6 +1,7 @@
 //! The log of moderation: `moderation:log` and `moderation:<id>`. Lines are only added; the line
 //! of an action that was undone says by which other line.
 
+use super::row::SettledRow;
 use crate::accounts::users::{PeopleRead, Role, id_of};
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
@@ -48,6 +49,8 @@ pub(super) struct Line {
     pub(super) concerns: Option<UserId>,
     /// What undoing it needs. Never shown.
     pub(super) before: Option<String>,
+    /// The row of the review queue that it settled.
+    pub(super) row: Option<SettledRow>,
 }
 
 impl Line {
@@ -69,6 +72,7 @@ impl Line {
             in_progress: text(IN_PROGRESS).is_some(),
             concerns: fields.read("concerns"),
             before: text("before"),
+            row: fields.read("row"),
         })
     }
 
@@ -100,6 +104,7 @@ impl Line {
             (IN_PROGRESS, self.in_progress.then(|| "1".to_owned())),
             ("concerns", shown(self.concerns.map(|user| user.0))),
             ("before", self.before.clone()),
+            ("row", self.row.map(|row| row.to_string())),
         ];
         fields.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
         batch.set_fields(key, fields);

@@ -51,8 +51,13 @@ pub async fn add_rule(
     let id =
         RuleId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::RULES_COUNT)))?;
     let deed = Deed::Rule(rule.pattern.clone(), rule.effect);
-    let request =
-        ModerationRequest { deed, thing: Thing::Rule(id), reason: rule.reason.clone(), anonymous: false };
+    let request = ModerationRequest {
+        deed,
+        thing: Thing::Rule(id),
+        reason: rule.reason.clone(),
+        anonymous: false,
+        seen: None,
+    };
     Ok((id, moderate(site, now, moderator, &request).await?))
 }
 
@@ -67,7 +72,7 @@ pub async fn lift_rule(
     (rule, reason): (RuleId, &Reason),
 ) -> Result<ModerationId, Error> {
     let (deed, thing) = (Deed::Unrule, Thing::Rule(rule));
-    let request = ModerationRequest { deed, thing, reason: reason.clone(), anonymous: false };
+    let request = ModerationRequest { deed, thing, reason: reason.clone(), anonymous: false, seen: None };
     moderate(site, now, moderator, &request).await
 }
 

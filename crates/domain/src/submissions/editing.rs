@@ -114,8 +114,7 @@ impl<'a> StoryChange<'a> {
             batch.sorted_add(keys::host_news(&host), news.id.to_string(), news.ctime.as_score());
         }
         batch.set_fields(&key, [("title", to.title), ("url", to.url)]);
-        let is_new =
-            *to.topics != news.topics && newness::is_new(site, self.now.timestamp(), viewer).await?;
+        let is_new = *to.topics != news.topics && newness::is_new(site, self.now.timestamp(), viewer).await?;
         change_topics(site, (viewer, is_new), news, to.topics, batch).await?;
         let link = article::link(site, news.id, NewsUrl::parse_imported(to.url).ok().as_ref());
         self.article.edit(batch, to.title, &link, &news.topics, to.topics);

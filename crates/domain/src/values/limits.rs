@@ -178,6 +178,23 @@ pub const MAX_REMOVED_DAYS: u64 = 3_650;
 pub const MAX_REMOVALS_OF_ALL: usize = 20;
 /// The most stories that can be merged into one.
 pub const MAX_MERGED_STORIES: usize = 10;
+/// The most characters of what a reader adds to a flag.
+pub const MAX_FLAG_NOTE: usize = 200;
+/// The most flags of one thing. A decision writes all of those that wait.
+pub const MAX_FLAGS: usize = 200;
+/// The newest flags of one person that are listed.
+pub const LISTED_FLAGS: u64 = 1_000;
+/// The last decided flags of one person, which give the next ones their weight.
+pub const DECIDED_FLAGS: u64 = 50;
+/// The outcomes of one person's flags that are stored: more than count, so that undoing decisions
+/// brings earlier outcomes back.
+pub const STORED_OUTCOMES: u64 = 200;
+/// Rows of the review queue with the same score that one answer looks through.
+pub const QUEUE_TIES: u64 = 1_000;
+/// Notes of flags that a row of the review queue has.
+pub const QUEUE_NOTES: usize = 5;
+/// The most characters of a text in the review queue.
+pub const QUEUE_TEXT: usize = 2_000;
 /// Lines of the moderation log that one answer looks through for those that are asked for.
 pub const LOG_LINES_SCANNED: u64 = 1_000;
 /// The most people, sites and words, taken together, that one user mutes.

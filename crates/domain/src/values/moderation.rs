@@ -90,6 +90,16 @@ impl Thing {
             Self::Rule(id) => id.to_string(),
         }
     }
+
+    /// The text that stands for it in keys and sets: names in lower case, since they are the
+    /// same in any case.
+    #[must_use]
+    pub fn key(&self) -> String {
+        match self {
+            Self::User(name) | Self::Application(name) => format!("{}:{}", self.kind(), name.to_lowercase()),
+            _ => self.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for Thing {

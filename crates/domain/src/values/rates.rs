@@ -27,6 +27,8 @@ pub enum RatedAction {
     Vote,
     /// Following or unfollowing.
     Follow,
+    /// Flagging something, or taking a flag back.
+    Flag,
     /// Asking for a password reset.
     Reset,
     /// Fetching the title of a page of another site.
@@ -54,6 +56,7 @@ impl RatedAction {
             Self::Tweet => "tweet",
             Self::Vote => "vote",
             Self::Follow => "follow",
+            Self::Flag => "flag",
             Self::Reset => "reset",
             Self::FetchTitle => "fetch_title",
             Self::Export => "export",
@@ -73,6 +76,7 @@ impl RatedAction {
             Self::Tweet => "tweets",
             Self::Vote => "votes",
             Self::Follow => "follows and unfollows",
+            Self::Flag => "flags",
             Self::Reset => "requests for a password reset",
             Self::FetchTitle => "fetched titles",
             Self::Export => "exports",

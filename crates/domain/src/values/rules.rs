@@ -93,6 +93,10 @@ pub struct RateRules {
     pub follow_per_account: Rate,
     /// Follows and unfollows from one address.
     pub follow_per_address: Rate,
+    /// Flags of one account, given and taken back.
+    pub flag_per_account: Rate,
+    /// Flags from one address.
+    pub flag_per_address: Rate,
     /// Titles of other sites' pages that one account has fetched, administrators too.
     pub fetch_title_per_account: Rate,
     /// Titles that one address has fetched.
@@ -128,6 +132,8 @@ impl RateRules {
             vote_per_address: Rate::OFF,
             follow_per_account: Rate::OFF,
             follow_per_address: Rate::OFF,
+            flag_per_account: Rate::OFF,
+            flag_per_address: Rate::OFF,
             fetch_title_per_account: Rate::OFF,
             fetch_title_per_address: Rate::OFF,
             read_per_address: Rate::OFF,
@@ -153,6 +159,8 @@ impl Default for RateRules {
             vote_per_address: Rate::new(600, 60),
             follow_per_account: Rate::new(60, TEN_MINUTES),
             follow_per_address: Rate::new(240, TEN_MINUTES),
+            flag_per_account: Rate::new(120, TEN_MINUTES),
+            flag_per_address: Rate::new(600, TEN_MINUTES),
             fetch_title_per_account: Rate::new(1, 10),
             fetch_title_per_address: Rate::new(30, 60),
             read_per_address: Rate::new(200, 4),
@@ -282,16 +290,22 @@ impl Default for TimelineRules {
     }
 }
 
-/// What moderators may know.
+/// What moderators may know, what readers' flags do, and who may flag.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModerationRules {
     /// Days that networks and addresses of sign-ups and posts are kept; 0 = not at all.
     pub keep_addresses_days: u64,
+    /// The weight of flags at which something is hidden until a moderator looks at it; 0 = never.
+    pub hide_at: u64,
+    /// Days that an account must have existed before its flags are accepted.
+    pub flag_min_days: u64,
+    /// Karma that flagging needs.
+    pub flag_min_karma: i64,
 }
 
 impl Default for ModerationRules {
     fn default() -> Self {
-        Self { keep_addresses_days: 30 }
+        Self { keep_addresses_days: 30, hide_at: 5, flag_min_days: 3, flag_min_karma: 10 }
     }
 }
 

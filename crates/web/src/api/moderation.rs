@@ -1,23 +1,27 @@
 //! Moderation: acting, undoing, and the public log.
 
+use super::flags::QueueItem;
 use super::{DONE, DoneResponse, Status};
-use crate::error::RequestError;
+use crate::error::{ErrorResponse, RequestError};
 use crate::form::{Fields, Form};
 use crate::forms::moderation::{AppealForm, LogQuery, ModerationForm, UndoForm};
 use crate::openapi::{FORM, values};
 use crate::path::PathOf;
-use crate::viewer::{ClientAddress, SignedForm, SignedIn};
+use crate::viewer::{ClientAddress, SignedFields, SignedForm, SignedIn};
 use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::net::IpAddr;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::log::{self, LogEntry, ShownModerator};
 use tidings_domain::moderation::networks::{self, Neighbourhood};
-use tidings_domain::moderation::{self};
+use tidings_domain::moderation::{self, ModerationRequest, queue};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::ModerationId;
+use tidings_domain::{Error, Refusal};
 use utoipa::ToSchema;
 
 /// What the log calls a moderator who chose not to be named.
@@ -125,15 +129,35 @@ impl From<LogEntry> for LogLine {
     post,
     path = "/api/moderate",
     request_body(content = inline(ModerationForm), content_type = FORM),
-    responses((status = 200, body = ModeratedResponse)),
+    responses(
+        (status = 200, body = ModeratedResponse),
+        (status = 409, body = RowChangedResponse, description = "The row has changed since"),
+    ),
     security(("session" = [])),
 )]
-pub async fn moderate(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<ModerationForm>,
-) -> Result<Json<ModeratedResponse>, RequestError> {
-    let id = actions::moderate(&app, &user, &form.try_into()?).await?;
-    Ok(Json(id.into()))
+pub async fn moderate(State(app): State<App>, mut form: SignedFields) -> Result<Response, RequestError> {
+    let request: ModerationRequest = form.fields.read::<ModerationForm>()?.try_into()?;
+    match actions::moderate(&app, &form.user, &request).await {
+        Ok(id) => Ok(Json(ModeratedResponse::from(id)).into_response()),
+        Err(RequestError::Domain(error)) if matches!(*error, Error::Refused(Refusal::RowChanged)) => {
+            let seen = request.seen.and_then(|seen| seen.thing).unwrap_or(request.thing);
+            let row = queue::row_of(&mut form.visit, &seen).await?.map(QueueItem::from);
+            let error = ErrorResponse::of(&RequestError::Domain(error));
+            Ok((StatusCode::CONFLICT, Json(RowChangedResponse { error, row })).into_response())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The refusal of an action on a row of the review queue that has changed since it was seen.
+#[derive(Serialize, ToSchema)]
+#[schema(as = RowChanged)]
+pub struct RowChangedResponse {
+    #[serde(flatten)]
+    error: ErrorResponse,
+    /// The row as it is now; null if it waits no longer.
+    #[schema(required = true)]
+    row: Option<QueueItem>,
 }
 
 /// Undo an action (moderators only).

@@ -104,7 +104,8 @@ pub async fn submit(
     State(app): State<App>,
     form: SignedFields,
 ) -> Result<Json<SubmittedResponse>, RequestError> {
-    let Sent { id: news_id, waits: held } = actions::submit_or_edit(&app, form.actor(), form.fields.read()?).await?;
+    let Sent { id: news_id, waits: held } =
+        actions::submit_or_edit(&app, form.actor(), form.fields.read()?).await?;
     Ok(Json(SubmittedResponse { status: Status::Ok, news_id, held }))
 }
 

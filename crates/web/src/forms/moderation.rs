@@ -6,8 +6,9 @@ use crate::limits::LOG_ENTRIES;
 use crate::openapi::values;
 use crate::paging;
 use tidings_domain::Error;
-use tidings_domain::moderation::ModerationRequest;
 use tidings_domain::moderation::log::LogWindow;
+use tidings_domain::moderation::{ModerationRequest, SeenRow};
+use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{ModerationId, NewsId};
 use tidings_domain::values::limits::MAX_REMOVED_DAYS;
 use tidings_domain::values::moderation::{Action, AppealText, Deed, Hours, Reason, Thing, parse_hours};
@@ -52,6 +53,14 @@ pub struct ModerationForm {
     /// `1` to be named "a moderator" to all but administrators.
     #[schema(value_type = values::Switch, required = false)]
     pub anonymous: bool,
+    /// `since` of the row of the review queue that the moderator saw. If the row has changed, the
+    /// action is refused.
+    #[schema(value_type = u64, required = false)]
+    pub since: Option<Timestamp>,
+    /// The row that `since` is of, such as `story:7`, if the action is about something else, such
+    /// as the author.
+    #[schema(value_type = values::QueueRow, required = false)]
+    pub row: Option<Thing>,
 }
 
 impl FromFields for ModerationForm {
@@ -79,6 +88,8 @@ impl FromFields for ModerationForm {
             topics: fields.get("topics").map(Topics::parse).transpose().map_err(Error::from)?,
             url: given("url").map(NewsUrl::parse).transpose().map_err(Error::from)?,
             anonymous: anonymous(fields)?,
+            since: given("since").map(since).transpose()?,
+            row: given("row").map(row).transpose()?,
         })
     }
 }
@@ -124,7 +135,8 @@ impl TryFrom<ModerationForm> for ModerationRequest {
                 });
             }
         };
-        Ok(Self { deed, thing: form.id, reason: form.reason, anonymous: form.anonymous })
+        let seen = form.since.map(|since| SeenRow { thing: form.row, since });
+        Ok(Self { deed, thing: form.id, reason: form.reason, anonymous: form.anonymous, seen })
     }
 }
 
@@ -261,6 +273,16 @@ fn anonymous(fields: &Fields) -> Result<bool, RequestError> {
         "1" => Ok(true),
         _ => Err(RequestError::Field { name: "anonymous", expected: "it must be 0 or 1" }),
     }
+}
+
+fn since(text: &str) -> Result<Timestamp, RequestError> {
+    let expected = "it must be a time in whole seconds";
+    text.parse().map(Timestamp).map_err(|_| RequestError::Field { name: "since", expected })
+}
+
+fn row(text: &str) -> Result<Thing, RequestError> {
+    let expected = "it must be <kind>:<id>, such as story:7";
+    text.parse().map_err(|_| RequestError::Field { name: "row", expected })
 }
 
 fn days(text: &str) -> Result<u64, RequestError> {

@@ -4,13 +4,13 @@
 use tidings_domain::accounts::inbox::Kind;
 use tidings_domain::news::item::TEXT_SCHEME;
 use tidings_domain::sites::{Board, Score, Span};
-use tidings_domain::values::limits;
 use tidings_domain::values::moderation::{Action, Thing};
 use tidings_domain::values::mutes;
 use tidings_domain::values::post_rule;
 use tidings_domain::values::preferences::{self, Choice};
 use tidings_domain::values::secrets::MASKED_DIGITS;
 use tidings_domain::values::signup::INVITATION_DIGITS;
+use tidings_domain::values::{flag, limits};
 use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::{Components, RefOr};
 use utoipa::{PartialSchema, ToSchema};
@@ -180,6 +180,20 @@ values! {
     ThingKind = choice(Thing::KINDS);
     /// A thing: a number, `7-3` for comment 3 of story 7, a username for a person.
     ThingId = text(1, limits::LONGEST_STORED_USERNAME);
+    /// A kind of thing that can be flagged.
+    FlaggedKind = choice(["story", "comment", "tweet", "user"]);
+    /// Why a reader flags something.
+    FlagReason = choice(flag::FlagReason::ALL.map(flag::FlagReason::name));
+    /// What a reader adds to a flag; may be empty.
+    FlagNote = text(0, limits::MAX_FLAG_NOTE);
+    /// Why something waits for a moderator.
+    ReviewCause = choice(["flagged", "held", "application", "appeal"]);
+    /// A text in the review queue.
+    QueueText = text(0, limits::QUEUE_TEXT + "...".len());
+    /// A row of the review queue, written `<kind>:<id>`.
+    QueueRow = text(1, QUEUE_ROW);
+    /// A place in the review queue.
+    QueueCursor = text(1, QUEUE_CURSOR);
     /// What moderators do.
     ModerationAction = string().enum_values(Some(Action::ALL.iter().map(|action| action.name())));
     /// Why a moderator did something; may be empty.
@@ -244,6 +258,10 @@ const STORED_URL: usize = if limits::MAX_STORED_URL_BYTES > limits::MAX_TEXT + T
 const TOPIC_NAMES: usize = limits::MAX_TOPICS * (limits::TOPIC_MAX + 10);
 /// The most characters in `user:<user id>`.
 const POSTER: usize = 30;
+/// The most characters in a row of the review queue.
+const QUEUE_ROW: usize = "application:".len() + limits::LONGEST_STORED_USERNAME;
+/// The most characters in a place in the review queue.
+const QUEUE_CURSOR: usize = 20 + QUEUE_ROW;
 /// The most characters in a message.
 const MESSAGE: usize = 1_000;
 /// The id of a session in a pattern: of an earlier one, of which an account has at most one,

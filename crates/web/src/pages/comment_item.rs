@@ -300,6 +300,7 @@ fn comment_links(frame: &Frame<'_>, place: CommentContext, comment: &Comment) ->
     let window = frame.rules.limits.comment_edit_seconds;
     let viewer = frame.viewer.filter(|_| !comment.deleted);
     let may_edit = viewer.is_some_and(|viewer| comment.may_edit(viewer, frame.now, window).is_ok());
+    let may_flag = viewer.is_some_and(|viewer| viewer.id != comment.user_id);
     let may_delete = viewer.is_some_and(|viewer| comment.may_delete(viewer, frame.now, window).is_ok());
     written(move |html| {
         if may_reply {
@@ -307,6 +308,10 @@ fn comment_links(frame: &Frame<'_>, place: CommentContext, comment: &Comment) ->
                 ReplyLinkPart::News => news.0.render_to(html),
                 ReplyLinkPart::Comment => id.0.render_to(html),
             });
+        }
+        if may_flag {
+            html! { " " a href={ "/flag/comment/" (news) "-" (id) } rel="nofollow" { "flag" } }
+                .render_to(html);
         }
         if may_edit {
             html! { " " a href={ "/editcomment/" (news) "/" (id) } { "edit" } }.render_to(html);

@@ -17,7 +17,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::OnceLock;
-use tidings_domain::accounts::users::User;
+use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::cache::{Caches, Shared};
 use tidings_domain::values::clock::Timestamp;
@@ -69,6 +69,8 @@ pub struct Frame<'a> {
     pub way_back: String,
     /// The viewer; `None` if they are not logged in.
     pub viewer: Option<&'a User>,
+    /// How many rows of the review queue wait, if the viewer moderates and it is known.
+    waiting_rows: Option<u64>,
     /// The viewer's secret, masked for this page.
     secret: OnceCell<String>,
 }
@@ -83,7 +85,7 @@ impl<'a> Frame<'a> {
         viewer: Option<&'a User>,
     ) -> Self {
         let (way_back, secret) = (here.way_back(), OnceCell::new());
-        Self { settings, rules, caches, brand, now, here, way_back, viewer, secret }
+        Self { settings, rules, caches, brand, now, here, way_back, viewer, waiting_rows: None, secret }
     }
 
     /// The frame of a page for any visitor. Call it after the page's own reads, which
@@ -95,7 +97,9 @@ impl<'a> Frame<'a> {
         let now = visit.now();
         visit.recognise().await?;
         let brand = app.brand_for(visit).await;
-        Ok(Self::new(parts(app), brand, (now, here), visit.viewer().await?))
+        let waiting_rows = visit.waiting_rows().await;
+        let frame = Self::new(parts(app), brand, (now, here), visit.viewer().await?);
+        Ok(Self { waiting_rows, ..frame })
     }
 
     /// The frame of a page for a user who is logged in. [`SignedIn`](crate::viewer::SignedIn)
@@ -223,6 +227,7 @@ impl<'a> Frame<'a> {
                             }
                         }
                     }
+                    @if viewer.role() >= Role::Moderator { (self.queue()) }
                     @let profile = profile_address(&viewer.username, "");
                     li {
                         a href=(profile) aria-current=[self.is_here(&profile)] {
@@ -240,6 +245,21 @@ impl<'a> Frame<'a> {
                     @let login = login_address(self.back_from_login());
                     li { a href=(login) aria-current=[self.is_here("/login")] { "log in" } }
                     li { a href="/register" aria-current=[self.is_here("/register")] { "sign up" } }
+                }
+            }
+        }
+    }
+
+    /// The link to the review queue, with the number of rows that wait.
+    fn queue(&self) -> Markup {
+        let waiting = self.waiting_rows.filter(|waiting| *waiting > 0);
+        html! {
+            li {
+                a href="/moderate" aria-current=[self.is_here("/moderate")] {
+                    "moderate"
+                    @if let Some(waiting) = waiting {
+                        " " span.badge { (number(waiting)) span.hidden { " waiting" } }
+                    }
                 }
             }
         }

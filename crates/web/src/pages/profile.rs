@@ -1,6 +1,7 @@
 //! A user's page: who they are, what they wrote, and the button to follow them.
 
 use super::fields::{RefusedForm, summary};
+use super::flagging::flag_link;
 use super::head::{PageHead, PageKind, shortened};
 use super::layout::Frame;
 use super::mutes::person_forms;
@@ -9,6 +10,7 @@ use super::people::follow_button;
 use super::person_tools::PersonFile;
 use super::settings::{PROFILE_FIELDS, ProfileEditor, save};
 use super::tweets::{rest_of_timeline, tweet_list};
+use super::withheld::{insider_notice, insider_words, show_link};
 use super::{profile_address, user_address};
 use crate::App;
 use crate::autolink::autolink;
@@ -24,12 +26,14 @@ use crate::viewer::{ClientDevice, SignedFields};
 use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, PreEscaped, html};
-use tidings_domain::accounts::reader::Reader;
+use tidings_domain::accounts::reader::{Collapsed, Reader};
 use tidings_domain::accounts::users::{self, Profile, ProfileFacts, Role, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::Person;
 use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::values::cursor::Window;
+use tidings_domain::values::moderation::Thing;
+use tidings_domain::values::withheld::Withheld;
 
 /// The side of the avatar, in CSS pixels.
 const AVATAR: u32 = 64;
@@ -65,9 +69,7 @@ impl ProfilePage<'_> {
             (self.person(frame, is_own))
             @if let (Some(reader), false) = (self.reader, is_own) { (person_forms(frame, user, reader)) }
             (self.facts(frame, is_own))
-            @if !user.about.is_empty() {
-                div.text dir="auto" { (autolink(&user.about, frame.link_target())) }
-            }
+            (about(frame, user))
             @if let Some(file) = &self.file { (file.render(frame, self.profile)) }
             @if is_own && let Some(form) = &self.form {
                 h2 { "Your profile" }
@@ -78,7 +80,7 @@ impl ProfilePage<'_> {
             (tweet_list(frame, &self.tweets.lines))
             (rest_of_timeline(frame, &profile_address(&user.username, ""), self.tweets))
         };
-        let description = if user.about.is_empty() {
+        let description = if user.about.is_empty() || user.withheld.is_some() {
             format!("Tweets, stories and comments by {} on {}.", user.username, frame.site().name)
         } else {
             shortened(&user.about)
@@ -107,6 +109,7 @@ impl ProfilePage<'_> {
                     a.action href="/settings" { "Settings" }
                 } @else {
                     (follow_button(frame, &person, &profile_address(&user.username, ""), false))
+                    (flag_link(frame, &Thing::User(user.username.as_str().into()), (user.id, true)))
                 }
             }
         }
@@ -165,6 +168,24 @@ impl ProfilePage<'_> {
                     dd { a href=(profile_address(&user.username, "/invited")) { (counted(*invited, "person", "people")) } }
                 }
             }
+        }
+    }
+}
+
+/// The text about a user. What flags have hidden is shown to the user, to moderators, and to
+/// readers who have chosen to see it.
+fn about(frame: &Frame<'_>, user: &User) -> Markup {
+    let sees_hidden = frame.viewer.is_some_and(|viewer| {
+        let is_insider = viewer.id == user.id || viewer.role() >= Role::Moderator;
+        is_insider || viewer.preferences.show_hidden || frame.here.shows_hidden()
+    });
+    let flagged = user.withheld.as_ref().filter(|state| **state == Withheld::Flagged);
+    html! {
+        @if let Some(state) = flagged.filter(|_| !sees_hidden && !user.about.is_empty()) {
+            p.gone { "[" (insider_words(state)) "]" (show_link(frame, Collapsed::Flagged, "")) }
+        } @else if !user.about.is_empty() {
+            (insider_notice(flagged))
+            div.text dir="auto" { (autolink(&user.about, frame.link_target())) }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::comment_item::comment_address;
 use super::comments::CommentEditor;
+use super::flagging::flag_link;
 use super::head::{PageHead, PageKind, excerpt};
 use super::inbox::subscription_button;
 use super::layout::Frame;
@@ -34,6 +35,7 @@ use tidings_domain::comments::outline::{ThreadLines, ThreadPages};
 use tidings_domain::comments::threads::{self, NewComments, Thread};
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
+use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::preferences::{Choice, CommentOrder};
 use tidings_domain::values::withheld::Withheld;
 
@@ -200,6 +202,7 @@ impl<'a> ThreadPage<'a> {
                     (story_tools(frame, news))
                     div.under {
                         (subscription_button(frame, self.thread))
+                        (flag_link(frame, &Thing::Story(news.id), (news.user_id, !news.deleted)))
                         (self.comment_form(frame))
                     }
                     h2.hidden { (counted(news.comments, "comment", "comments")) }

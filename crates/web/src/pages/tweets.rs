@@ -110,7 +110,7 @@ placeholders! {
     /// The parts of a tweet that depend on the viewer or the time.
     enum TweetPlaceholder {
         Age,
-        Delete,
+        Links,
     }
 }
 
@@ -123,12 +123,18 @@ tidings_domain::cache_kind! {
 fn tweet(frame: &Frame<'_>, line: &TweetLine) -> impl Render {
     let tweet = &line.tweet;
     let may_delete = frame.viewer.is_some_and(|viewer| tweet.may_delete(viewer).is_ok());
+    // An announcement is flagged as the story.
+    let may_flag = tweet.news_id.is_none() && frame.viewer.is_some_and(|viewer| viewer.id != tweet.user_id);
     let fill = move |placeholder, html: &mut String| match placeholder {
         TweetPlaceholder::Age => ago(frame.now.seconds_since(posted_at(line))).render_to(html),
-        TweetPlaceholder::Delete if may_delete => {
-            html! { " " a href={ "/deltweet/" (tweet.id) } { "delete" } }.render_to(html);
+        TweetPlaceholder::Links => {
+            if may_flag {
+                html! { " " a href={ "/flag/tweet/" (tweet.id) } rel="nofollow" { "flag" } }.render_to(html);
+            }
+            if may_delete {
+                html! { " " a href={ "/deltweet/" (tweet.id) } { "delete" } }.render_to(html);
+            }
         }
-        TweetPlaceholder::Delete => {}
     };
     written(move |html| {
         let fragment = frame.derived::<TweetFragments, _>(&line.summary, |summary, links| {
@@ -151,7 +157,7 @@ fn tweet_markup(summary: &TweetSummary, links: LinkTarget, slots: &Slots<'_, Twe
         div.meta {
             (person_link(username, fullname)) " "
             a href=(tweet_address(tweet.id)) data-open { (age_as(posted_at(summary), age)) }
-            (slots.at(TweetPlaceholder::Delete))
+            (slots.at(TweetPlaceholder::Links))
         }
         @match news {
             Some(news) => { (announcement(links, news)) }

@@ -1,0 +1,261 @@
+//! Flags: readers ask moderators to look at a story, a comment, a tweet or a profile.
+//!
+//! A flag is no vote, and its author is told to nobody but moderators. Each flag weighs by how
+//! often the person's earlier flags were upheld. What is flagged enough is hidden until a
+//! moderator looks at it: a state of the thing itself (`Withheld::Flagged`), which the reading
+//! side filters for each reader. From the first flag on, the thing has a row in the review queue.
+//!
+//! Keys: `flags:<kind>:<id>`, `user:<id>:flags` and `user:<id>:flag_outcomes`. Moderators' actions
+//! decide flags (`ThingFlags::decide`), and their undo takes that back (`ThingFlags::reopen`).
+
+mod of_thing;
+mod subject;
+
+pub(crate) use of_thing::{ThingFlags, ThingFlagsRead};
+pub(crate) use subject::{Subject, shortened};
+
+use crate::accounts::actor::Actor;
+use crate::accounts::users::{DEACTIVATED, Role, User};
+use crate::accounts::visit::Visit;
+use crate::action::Decision;
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::news::item::News;
+use crate::site::Site;
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::flag::{Flag, FlagNote, FlagReason, Weight};
+use crate::values::ids::{NewsId, UserId};
+use crate::values::limits::{DECIDED_FLAGS, LISTED_FLAGS, MAX_FLAGS};
+use crate::values::moderation::Thing;
+use crate::values::rates::RatedAction;
+use crate::values::rules::ModerationRules;
+use crate::values::urls::NewsUrl;
+use crate::values::withheld::Withheld;
+use tidings_keyspace::{Batch, Handle, Order, Query};
+
+/// Seconds of a day.
+const DAY: u64 = 86_400;
+
+/// What a reader says with a flag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flagging {
+    /// Why.
+    pub reason: FlagReason,
+    /// For moderators. A duplicate's is the link or the number of the other story.
+    pub note: FlagNote,
+}
+
+/// Whether somebody may flag at all. Moderators always may.
+///
+/// # Errors
+/// [`Refusal::TooNewToFlag`] and [`Refusal::FlagNeedsKarma`].
+pub fn may_flag(rules: &ModerationRules, person: &User, now: Timestamp) -> Result<(), Refusal> {
+    if person.role() >= Role::Moderator {
+        return Ok(());
+    }
+    if now.seconds_since(person.ctime) < rules.flag_min_days * DAY {
+        return Err(Refusal::TooNewToFlag { days: rules.flag_min_days });
+    }
+    if person.karma < rules.flag_min_karma {
+        return Err(Refusal::FlagNeedsKarma { needed: rules.flag_min_karma });
+    }
+    Ok(())
+}
+
+/// Flags something. Rounds: at most 4.
+///
+/// # Errors
+/// [`Refusal::TooManyRequests`]; those of [`may_flag`]; [`Refusal::ReasonDoesNotFit`];
+/// [`Refusal::DuplicateOfWhat`]; those of things that are not there; [`Refusal::OwnFlag`];
+/// [`Refusal::FlaggedAlready`]; [`Refusal::FlaggedEnough`]; or the store's.
+pub async fn flag(
+    site: &Site,
+    now: Moment,
+    actor: Actor<'_>,
+    (thing, flagging): (&Thing, &Flagging),
+) -> Result<(), Error> {
+    actor.spend(site, now, RatedAction::Flag).await?;
+    let now = now.timestamp();
+    let rules = &site.rules.moderation;
+    may_flag(rules, actor.user, now)?;
+    if !FlagReason::of(thing).contains(&flagging.reason) {
+        return Err(Refusal::ReasonDoesNotFit { reason: flagging.reason.name(), kind: thing.kind() }.into());
+    }
+    if flagging.reason == FlagReason::Duplicate {
+        demand_other_story(site, thing, &flagging.note).await?;
+    }
+    let home = keys::flags(thing);
+    let flagged = site.act(&home, || async {
+        let subject = Subject::read(site, thing).await?;
+        subject.demand_shown()?;
+        if subject.author() == actor.id {
+            return Err(Refusal::OwnFlag.into());
+        }
+        let mut query = Query::new();
+        let flags = ThingFlagsRead::ask(&mut query, thing);
+        let history = HistoryRead::ask(&mut query, actor.id);
+        let mut answers = site.store.query(query).await?;
+        let mut flags = flags.take(&mut answers);
+        let weight = history.take(&mut answers);
+        if flags.of(actor.id).is_some() {
+            return Err(Refusal::FlaggedAlready.into());
+        }
+        if flags.count() >= MAX_FLAGS {
+            return Err(Refusal::FlaggedEnough.into());
+        }
+        let Flagging { reason, note } = flagging;
+        let flag = Flag { reason: *reason, time: now, weight, decided: None, note: note.as_str().into() };
+        let mut batch = Batch::new();
+        let account_there = batch.field_absent(keys::user(actor.id), DEACTIVATED);
+        flags.add(&mut batch, (actor.id, flag), now);
+        let flagged = keys::user_flags(actor.id);
+        batch.sorted_add(&flagged, thing.key(), now.as_score());
+        batch.sorted_trim(&flagged, LISTED_FLAGS);
+        let hides = rules.hide_at > 0 && flags.weight() >= rules.hide_at * Weight::ONE.0;
+        if hides && subject.withheld().is_none() {
+            subject.write_withheld(&mut batch, Some(&Withheld::Flagged));
+        }
+        let session_ended = Err(Refusal::SessionEnded.into());
+        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, session_ended))
+    });
+    flagged.await?;
+    site.waiting_rows.forget();
+    Ok(())
+}
+
+/// Takes a flag back. If what is left weighs too little, the thing is shown again. Rounds: at
+/// most 4.
+///
+/// # Errors
+/// [`Refusal::TooManyRequests`], [`Refusal::NoSuchFlag`], [`Refusal::FlagDecided`], or the
+/// store's.
+pub async fn unflag(site: &Site, now: Moment, actor: Actor<'_>, thing: &Thing) -> Result<(), Error> {
+    actor.spend(site, now, RatedAction::Flag).await?;
+    let now = now.timestamp();
+    let home = keys::flags(thing);
+    let unflagged = site.act(&home, || async {
+        let mut query = Query::new();
+        let flags = ThingFlagsRead::ask(&mut query, thing);
+        let mut flags = flags.take(&mut site.store.query(query).await?);
+        let flag = flags.of(actor.id).ok_or(Refusal::NoSuchFlag)?;
+        if !flag.waits() {
+            return Err(Refusal::FlagDecided.into());
+        }
+        let subject = match Subject::read(site, thing).await {
+            Ok(subject) => Some(subject),
+            Err(Error::Refused(_)) => None,
+            Err(error) => return Err(error),
+        };
+        let mut batch = Batch::new();
+        flags.remove(&mut batch, actor.id, subject.as_ref().map(|_| now));
+        batch.sorted_remove(keys::user_flags(actor.id), thing.key());
+        let hide_at = site.rules.moderation.hide_at * Weight::ONE.0;
+        if let Some(subject) = subject
+            && subject.withheld() == Some(&Withheld::Flagged)
+            && (flags.weight() < hide_at || hide_at == 0)
+        {
+            subject.write_withheld(&mut batch, None);
+        }
+        Ok(Decision::commit(batch, ()))
+    });
+    unflagged.await?;
+    site.waiting_rows.forget();
+    Ok(())
+}
+
+/// What somebody who wants to flag something needs to know. Rounds: at most 4.
+pub struct FlagFacts {
+    /// What the text is, for the page that asks for the reason.
+    pub text: String,
+    /// The viewer's flag, if there is one.
+    pub own: Option<Flag>,
+    /// Why the viewer cannot flag it.
+    pub refusal: Option<Refusal>,
+}
+
+/// What the viewer needs to know to flag something. Rounds: at most 4.
+///
+/// # Errors
+/// Those of things that are not there, or the store's.
+pub async fn facts(visit: &mut Visit, thing: &Thing) -> Result<FlagFacts, Error> {
+    let site = visit.site_too();
+    let now = visit.now();
+    let subject = Subject::read(&site, thing).await?;
+    subject.demand_shown()?;
+    let mut query = Query::new();
+    let flags = ThingFlagsRead::ask(&mut query, thing);
+    let flags = flags.take(&mut visit.run(query).await?);
+    let viewer = visit.viewer().await?;
+    let own = viewer.and_then(|viewer| flags.of(viewer.id)).cloned();
+    let refusal = viewer.and_then(|viewer| {
+        let is_own = subject.author() == viewer.id;
+        let own = if is_own { Err(Refusal::OwnFlag) } else { Ok(()) };
+        own.and_then(|()| may_flag(&site.rules.moderation, viewer, now)).err()
+    });
+    Ok(FlagFacts { text: subject.text(), own, refusal })
+}
+
+/// Refuses a duplicate of nothing, of itself, or of a story that is not there. Rounds: at most 1.
+async fn demand_other_story(site: &Site, thing: &Thing, note: &FlagNote) -> Result<(), Error> {
+    let Some(other) = other_story(note.as_str()) else {
+        // A link to somewhere else is as good: moderators can follow it.
+        return NewsUrl::parse(note.as_str()).map(|_| ()).map_err(|_| Refusal::DuplicateOfWhat.into());
+    };
+    if *thing == Thing::Story(other) {
+        return Err(Refusal::DuplicateOfWhat.into());
+    }
+    let mut query = Query::new();
+    let news = query.hash(keys::news(other));
+    let news = News::from_hash(&site.store.query(query).await?.take(news));
+    match news {
+        Some(news) if !news.deleted => Ok(()),
+        _ => Err(Refusal::DuplicateOfWhat.into()),
+    }
+}
+
+/// The story that a number, or a link to its page, names.
+fn other_story(note: &str) -> Option<NewsId> {
+    if let Ok(id) = note.trim_start_matches('#').parse() {
+        return Some(id);
+    }
+    let (_, after) = note.split_once("/news/")?;
+    after.split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// A pending read of how a person's flags were decided.
+struct HistoryRead(Handle<Vec<(String, f64)>>);
+
+impl HistoryRead {
+    fn ask(query: &mut Query, person: UserId) -> Self {
+        let outcomes = keys::user_flag_outcomes(person);
+        Self(query.sorted_range(outcomes, Order::Descending, 0, DECIDED_FLAGS))
+    }
+
+    /// How much the person's next flag weighs.
+    fn take(self, answers: &mut tidings_keyspace::Answers) -> Weight {
+        let outcomes = answers.take(self.0);
+        let count = |sign| outcomes.iter().filter(|(member, _)| member.starts_with(sign)).count() as u64;
+        Weight::by_history(count(of_thing::UPHELD), count(of_thing::REJECTED))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duplicate_names_the_other_story() {
+        for (note, story) in [
+            ("7", Some(7)),
+            ("#7", Some(7)),
+            ("https://example.com/news/12", Some(12)),
+            ("/news/12?page=2#comment-3", Some(12)),
+            ("https://example.com/", None),
+            ("the other one", None),
+            ("/news/", None),
+            ("0", None),
+        ] {
+            assert_eq!(other_story(note), story.map(NewsId), "{note}");
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! The flags of one thing, and its row in the review queue.
+
+use crate::fields;
+use crate::keys;
+use crate::review::{self, Place};
+use crate::values::clock::Timestamp;
+use crate::values::flag::{Flag, FlagReason, Verdict};
+use crate::values::ids::{ModerationId, UserId};
+use crate::values::limits::{QUEUE_NOTES, STORED_OUTCOMES};
+use crate::values::moderation::Thing;
+use std::collections::BTreeMap;
+use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
+
+/// The field of a hash of flags with the weight and the time of the last change of those that
+/// wait, `<hundredths>:<time>`. Every change of the flags checks that it is as it was read.
+const WAITING: &str = "waiting";
+/// Precedes what a person was right to flag.
+pub(super) const UPHELD: char = '+';
+/// Precedes what a person was wrong to flag.
+pub(super) const REJECTED: char = '-';
+
+/// A pending read of the flags of a thing.
+pub(crate) struct ThingFlagsRead {
+    thing: Thing,
+    flags: Handle<Hash>,
+    place: Handle<Vec<Option<f64>>>,
+}
+
+impl ThingFlagsRead {
+    /// Asks for the flags of a thing.
+    pub(crate) fn ask(query: &mut Query, thing: &Thing) -> Self {
+        let flags = query.hash(keys::flags(thing));
+        let place = query.scores(keys::REVIEW_QUEUE, [thing.key()]);
+        Self { thing: thing.clone(), flags, place }
+    }
+
+    /// The flags.
+    pub(crate) fn take(self, answers: &mut Answers) -> ThingFlags {
+        let hash = answers.take(self.flags);
+        let waiting = hash.get(WAITING).map(str::to_owned);
+        let place = fields::only(answers.take(self.place)).and_then(Place::from_score);
+        let mut flags = BTreeMap::new();
+        for (field, stored) in hash.0.iter().filter(|(field, _)| field != WAITING) {
+            match (field.parse(), stored.parse::<Flag>()) {
+                (Ok(user), Ok(flag)) => _ = flags.insert(user, flag),
+                _ => fields::report(&keys::flags(&self.thing), Some(field)),
+            }
+        }
+        ThingFlags { thing: self.thing, flags, waiting, place }
+    }
+}
+
+/// The flags of one thing, as they were read and then changed.
+#[derive(Debug, Clone)]
+pub(crate) struct ThingFlags {
+    thing: Thing,
+    flags: BTreeMap<UserId, Flag>,
+    waiting: Option<String>,
+    place: Option<Place>,
+}
+
+impl ThingFlags {
+    /// The place of its row in the queue, if it has one.
+    pub(crate) const fn place(&self) -> Option<Place> {
+        self.place
+    }
+
+    /// The flag of a person.
+    pub(crate) fn of(&self, person: UserId) -> Option<&Flag> {
+        self.flags.get(&person)
+    }
+
+    /// How many there are, decided or not.
+    pub(crate) fn count(&self) -> usize {
+        self.flags.len()
+    }
+
+    /// The flags that no moderator has decided yet.
+    fn waiting(&self) -> impl Iterator<Item = (&UserId, &Flag)> {
+        self.flags.iter().filter(|(_, flag)| flag.waits())
+    }
+
+    /// The weight of those that wait.
+    pub(crate) fn weight(&self) -> u64 {
+        self.waiting().map(|(_, flag)| flag.weight.0).sum()
+    }
+
+    /// How often each reason is given by those that wait, the most frequent first.
+    pub(crate) fn reasons(&self) -> Vec<(FlagReason, u64)> {
+        let mut counts: BTreeMap<FlagReason, u64> = BTreeMap::new();
+        for (_, flag) in self.waiting() {
+            *counts.entry(flag.reason).or_default() += 1;
+        }
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_by_key(|(reason, count)| (std::cmp::Reverse(*count), *reason));
+        counts
+    }
+
+    /// What readers added to those that wait, each once, and not too many.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> =
+            self.waiting().map(|(_, flag)| flag.note.to_string()).filter(|note| !note.is_empty()).collect();
+        notes.sort_unstable();
+        notes.dedup();
+        notes.truncate(QUEUE_NOTES);
+        notes
+    }
+
+    /// Adds a flag, and the row in the queue.
+    pub(super) fn add(&mut self, batch: &mut Batch, (person, flag): (UserId, Flag), now: Timestamp) {
+        batch.field_absent(keys::flags(&self.thing), person.to_string());
+        self.write(batch, person, flag);
+        self.write_place(batch, now);
+    }
+
+    /// Removes a flag, and the row if none is left. Without a time, the thing itself is gone and
+    /// has no row.
+    pub(super) fn remove(&mut self, batch: &mut Batch, person: UserId, now: Option<Timestamp>) {
+        self.flags.remove(&person);
+        if let Some(now) = now {
+            self.write_place(batch, now);
+        }
+        batch.delete_field(keys::flags(&self.thing), person.to_string());
+    }
+
+    /// Decides the flags that wait, by a line of the log, and takes the row out of the queue. The
+    /// batch fails if they or the row have changed since they were read.
+    pub(crate) fn decide(&self, batch: &mut Batch, verdict: Verdict, by: ModerationId) {
+        let key = keys::flags(&self.thing);
+        batch.field_unchanged(&key, WAITING, self.waiting.as_deref());
+        for (person, flag) in self.waiting() {
+            let decided = Flag { decided: Some(by), ..flag.clone() };
+            batch.set_field(&key, person.to_string(), decided.to_string());
+            let sign = match verdict {
+                Verdict::Upheld => UPHELD,
+                Verdict::Rejected => REJECTED,
+                Verdict::Closed => continue,
+            };
+            let outcomes = keys::user_flag_outcomes(*person);
+            #[allow(clippy::cast_precision_loss)]
+            batch.sorted_add(&outcomes, format!("{sign}{}", self.thing.key()), by.0 as f64);
+            batch.sorted_trim(&outcomes, STORED_OUTCOMES);
+        }
+        if self.waiting.is_some() {
+            batch.delete_field(&key, WAITING);
+        }
+        review::settle(batch, &self.thing);
+    }
+
+    /// Takes back what the action of a line of the log decided: its flags wait again, as if it had
+    /// not been done. `before` is the place of the row at that time.
+    pub(crate) fn reopen(
+        &mut self,
+        batch: &mut Batch,
+        by: ModerationId,
+        before: Option<Place>,
+        now: Timestamp,
+    ) {
+        let key = keys::flags(&self.thing);
+        let was_quiet = self.place.is_none();
+        let decided: Vec<(UserId, Flag)> = self
+            .flags
+            .iter()
+            .filter(|(_, flag)| flag.decided == Some(by))
+            .map(|(person, flag)| (*person, Flag { decided: None, ..flag.clone() }))
+            .collect();
+        for (person, flag) in decided {
+            for sign in [UPHELD, REJECTED] {
+                let member = format!("{sign}{}", self.thing.key());
+                batch.sorted_remove(keys::user_flag_outcomes(person), member);
+            }
+            batch.set_field(&key, person.to_string(), flag.to_string());
+            self.flags.insert(person, flag);
+        }
+        match before {
+            // Nothing has happened since: the row is exactly what it was.
+            Some(before) if was_quiet => self.write_this_place(batch, before),
+            _ if self.waiting().next().is_some() => self.write_place(batch, now),
+            _ => {}
+        }
+    }
+
+    /// Marks the row as changed, so that a decision about what it was before is refused.
+    pub(crate) fn touch(&mut self, batch: &mut Batch, now: Timestamp) {
+        if let Some(place) = self.place {
+            self.write_this_place(batch, Place { since: self.next_time(now), ..place });
+        }
+    }
+
+    fn write(&mut self, batch: &mut Batch, person: UserId, flag: Flag) {
+        batch.set_field(keys::flags(&self.thing), person.to_string(), flag.to_string());
+        self.flags.insert(person, flag);
+    }
+
+    /// The time of a change now: later than that of the last one.
+    fn next_time(&self, now: Timestamp) -> Timestamp {
+        self.place.map_or(now, |place| now.max(Timestamp(place.since.0.saturating_add(1))))
+    }
+
+    /// Moves the row to where the flags that wait place it, or removes it if there are none.
+    fn write_place(&mut self, batch: &mut Batch, now: Timestamp) {
+        if self.waiting().next().is_some() {
+            self.write_this_place(batch, Place { weight: self.weight(), since: self.next_time(now) });
+            return;
+        }
+        let key = keys::flags(&self.thing);
+        batch.field_unchanged(&key, WAITING, self.waiting.as_deref());
+        if self.waiting.take().is_some() {
+            batch.delete_field(&key, WAITING);
+            review::settle(batch, &self.thing);
+        }
+        self.place = None;
+    }
+
+    fn write_this_place(&mut self, batch: &mut Batch, place: Place) {
+        let key = keys::flags(&self.thing);
+        batch.field_unchanged(&key, WAITING, self.waiting.as_deref());
+        if self.waiting().next().is_some() {
+            let waiting = format!("{}:{}", place.weight, place.since);
+            batch.set_field(&key, WAITING, waiting.as_str());
+            self.waiting = Some(waiting);
+        }
+        review::place(batch, &self.thing, place);
+        self.place = Some(place);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::values::flag::Weight;
+    use tidings_keyspace::Store;
+
+    const NOW: Timestamp = Timestamp(1_700_000_000);
+
+    fn thing() -> Thing {
+        "story:7".parse().unwrap()
+    }
+
+    fn flag(reason: FlagReason, weight: u64) -> Flag {
+        Flag { reason, time: NOW, weight: Weight(weight), decided: None, note: "".into() }
+    }
+
+    async fn read(store: &Store) -> ThingFlags {
+        let mut query = Query::new();
+        let flags = ThingFlagsRead::ask(&mut query, &thing());
+        flags.take(&mut store.query(query).await.unwrap())
+    }
+
+    async fn change(store: &Store, change: impl FnOnce(&mut ThingFlags, &mut Batch)) {
+        let mut flags = read(store).await;
+        let mut batch = Batch::new();
+        change(&mut flags, &mut batch);
+        store.commit(batch).await.unwrap();
+    }
+
+    /// Everything that is stored about the flags of users 1 and 2.
+    async fn stored(store: &Store) -> Vec<tidings_keyspace::Answer> {
+        let mut query = Query::new();
+        query.read(tidings_keyspace::Read::Hash(keys::flags(&thing())));
+        for key in [
+            keys::REVIEW_QUEUE.to_owned(),
+            keys::user_flag_outcomes(UserId(1)),
+            keys::user_flag_outcomes(UserId(2)),
+        ] {
+            query.read(tidings_keyspace::Read::SortedRange {
+                key,
+                order: tidings_keyspace::Order::Ascending,
+                offset: 0,
+                count: 100,
+            });
+        }
+        let mut answers = store.query(query).await.unwrap().into_vec();
+        if let Some(tidings_keyspace::Answer::Hash(Hash(fields))) = answers.first_mut() {
+            // They have no order.
+            fields.sort();
+        }
+        answers
+    }
+
+    #[tokio::test]
+    async fn flags_place_the_row_and_each_change_has_a_time_of_its_own() {
+        let store = Store::in_memory().await.unwrap();
+        change(&store, |flags, batch| flags.add(batch, (UserId(1), flag(FlagReason::Spam, 100)), NOW)).await;
+        let first = read(&store).await.place().unwrap();
+        assert_eq!(first, Place { weight: 100, since: NOW });
+        change(&store, |flags, batch| flags.add(batch, (UserId(2), flag(FlagReason::Harmful, 50)), NOW))
+            .await;
+        let flags = read(&store).await;
+        assert_eq!(flags.place().unwrap(), Place { weight: 150, since: Timestamp(NOW.0 + 1) });
+        assert_eq!(flags.reasons(), [(FlagReason::Spam, 1), (FlagReason::Harmful, 1)]);
+        for user in [1, 2] {
+            change(&store, |flags, batch| flags.remove(batch, UserId(user), Some(NOW))).await;
+        }
+        assert_eq!(read(&store).await.place(), None);
+        assert_eq!(read(&store).await.count(), 0);
+    }
+
+    #[tokio::test]
+    async fn reopening_takes_a_decision_back_exactly() {
+        for verdict in [Verdict::Upheld, Verdict::Rejected, Verdict::Closed] {
+            let store = Store::in_memory().await.unwrap();
+            for user in [1, 2] {
+                let flag = flag(FlagReason::Spam, 100);
+                change(&store, |flags, batch| flags.add(batch, (UserId(user), flag), NOW)).await;
+            }
+            let before = stored(&store).await;
+            let place = read(&store).await.place();
+            let line = ModerationId(3);
+            change(&store, |flags, batch| flags.decide(batch, verdict, line)).await;
+            let decided = read(&store).await;
+            assert_eq!((decided.place(), decided.weight(), decided.count()), (None, 0, 2));
+            assert_ne!(stored(&store).await, before);
+            let later = Timestamp(NOW.0 + 500);
+            change(&store, |flags, batch| flags.reopen(batch, line, place, later)).await;
+            assert_eq!(stored(&store).await, before, "{verdict:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_decision_about_flags_that_have_changed_is_rejected() {
+        let store = Store::in_memory().await.unwrap();
+        change(&store, |flags, batch| flags.add(batch, (UserId(1), flag(FlagReason::Spam, 100)), NOW)).await;
+        let seen = read(&store).await;
+        change(&store, |flags, batch| flags.add(batch, (UserId(2), flag(FlagReason::Spam, 100)), NOW)).await;
+        let mut batch = Batch::new();
+        seen.decide(&mut batch, Verdict::Rejected, ModerationId(1));
+        assert!(store.commit(batch).await.is_err());
+        assert_eq!(read(&store).await.weight(), 200);
+    }
+}

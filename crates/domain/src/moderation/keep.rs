@@ -1,0 +1,56 @@
+//! Keeping what readers flagged, and opening the case again.
+
+use super::effect::{Case, Effect};
+use super::log::Line;
+use crate::accounts::users::User;
+use crate::error::{Error, Refusal};
+use crate::flags::Subject;
+use crate::keys;
+use crate::values::withheld::Withheld;
+use tidings_keyspace::Query;
+
+/// Keeps what readers flagged: it is shown again, and the flags count as wrong. Rounds: 1.
+pub(super) async fn keep(case: &Case<'_>) -> Result<Effect, Error> {
+    let subject = case.row.subject().ok_or(Refusal::NothingWaits)?;
+    let mut effect = about(case, subject).await?;
+    match subject.withheld() {
+        _ if !case.row.waits() => return Err(Refusal::NothingWaits.into()),
+        Some(Withheld::Removed(_)) => return Err(Refusal::RemovedAlready.into()),
+        Some(Withheld::Merged(into)) => return Err(Refusal::NewsMerged(*into).into()),
+        // What waits for approval is approved or rejected.
+        Some(Withheld::Held(_)) => return Err(case.does_not_apply().into()),
+        Some(Withheld::Flagged) => {
+            subject.write_withheld(&mut effect.batch, None);
+            effect.before = Some(Withheld::Flagged.to_string());
+        }
+        None => {}
+    }
+    Ok(effect)
+}
+
+/// Takes a decision to keep something back: it waits again, and is hidden again if it was.
+/// Rounds: 1.
+pub(super) async fn reopen(case: &Case<'_>) -> Result<Effect, Error> {
+    let subject = case.row.subject().ok_or(Refusal::CannotBeUndone)?;
+    let mut effect = about(case, subject).await?;
+    if was_hidden(case.undoes) && subject.withheld().is_none() {
+        subject.write_withheld(&mut effect.batch, Some(&Withheld::Flagged));
+    }
+    Ok(effect)
+}
+
+fn was_hidden(line: Option<&Line>) -> bool {
+    line.and_then(|line| line.before.as_deref()?.parse().ok()) == Some(Withheld::Flagged)
+}
+
+/// The effect of a decision about what somebody has posted, whom the moderator may moderate. An
+/// account that is gone protects nothing. Rounds: 1.
+async fn about(case: &Case<'_>, subject: &Subject) -> Result<Effect, Error> {
+    let mut query = Query::new();
+    let author = query.hash(keys::user(subject.author()));
+    let author = User::from_hash(&case.site.store.query(query).await?.take(author));
+    if let Some(author) = author {
+        case.demand_power_over(&author)?;
+    }
+    Ok(Effect { concerns: Some(subject.author()), ..Effect::default() })
+}

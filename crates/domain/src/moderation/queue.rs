@@ -1,0 +1,446 @@
+//! The review queue as moderators read it: what waits, the worst first, with what they need to
+//! decide.
+
+use crate::accounts::users::{DEACTIVATED, Role, User};
+use crate::accounts::visit::Visit;
+use crate::comments::comment::{Comment, StoredRead};
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::flags::{ThingFlags, ThingFlagsRead, shortened};
+use crate::keys;
+use crate::moderation::log::Line;
+use crate::news::item::News;
+use crate::review::Place;
+use crate::timelines::tweets::{Tweet, TweetRead};
+use crate::values::clock::Timestamp;
+use crate::values::flag::FlagReason;
+use crate::values::hostname::Hostname;
+use crate::values::ids::{ModerationId, UserId};
+use crate::values::limits::QUEUE_TIES;
+use crate::values::moderation::{Action, Thing};
+use crate::values::withheld::Withheld;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use tidings_keyspace::{Answers, Handle, Hash, Order, Query};
+
+/// A place in the queue, written `<score>-<kind>:<id>`. A part of the queue begins after one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueueCursor {
+    score: f64,
+    thing: Thing,
+}
+
+/// The text is not a place in the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a place in the queue")]
+pub struct NotAQueueCursor;
+
+impl QueueCursor {
+    /// The order of rows, the worst first: by score, then by the bytes of the member, both from
+    /// the highest down.
+    fn order(&self, other: &Self) -> Ordering {
+        other.score.total_cmp(&self.score).then_with(|| other.thing.key().cmp(&self.thing.key()))
+    }
+}
+
+impl fmt::Display for QueueCursor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}", self.score, self.thing)
+    }
+}
+
+impl FromStr for QueueCursor {
+    type Err = NotAQueueCursor;
+
+    fn from_str(text: &str) -> Result<Self, NotAQueueCursor> {
+        let (score, thing) = text.split_once('-').ok_or(NotAQueueCursor)?;
+        let is_plain = !score.is_empty() && score.bytes().all(|byte| byte.is_ascii_digit());
+        let score: f64 = score.parse().map_err(|_| NotAQueueCursor)?;
+        let thing = thing.parse().map_err(|_| NotAQueueCursor)?;
+        if is_plain && Place::from_score(score).is_some() {
+            Ok(Self { score, thing })
+        } else {
+            Err(NotAQueueCursor)
+        }
+    }
+}
+
+/// Why something waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// Readers have flagged it.
+    Flagged,
+    /// It waits for approval.
+    Held,
+    /// Somebody asks for an account.
+    Application,
+    /// Somebody appeals against a decision.
+    Appeal,
+}
+
+impl Why {
+    /// The name for programs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flagged => "flagged",
+            Self::Held => "held",
+            Self::Application => "application",
+            Self::Appeal => "appeal",
+        }
+    }
+}
+
+/// The person behind a row: who wrote it, or who applies or appeals.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowAuthor {
+    /// The account.
+    pub id: UserId,
+    /// The name.
+    pub username: String,
+    /// The role.
+    pub role: Role,
+    /// When the account was created.
+    pub ctime: Timestamp,
+    /// Karma.
+    pub karma: i64,
+    /// Stories posted.
+    pub posted: u64,
+    /// Comments written.
+    pub comments: u64,
+    /// Tweets that are not deleted.
+    pub tweets: u64,
+}
+
+/// A row of the queue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// What waits.
+    pub thing: Thing,
+    /// What it says, as plain text; for a long text its beginning.
+    pub text: String,
+    /// The site that it links to.
+    pub host: Option<Hostname>,
+    /// Who wrote it; `None` if the account is gone.
+    pub author: Option<RowAuthor>,
+    /// When the row last changed.
+    pub since: Timestamp,
+    /// Why it waits.
+    pub why: Why,
+    /// Why it is held.
+    pub held_because: Option<String>,
+    /// The reasons of the readers who flagged it.
+    pub flags: Vec<(FlagReason, u64)>,
+    /// What they added.
+    pub notes: Vec<String>,
+    /// Whether flags have hidden it.
+    pub is_hidden: bool,
+    /// For an appeal: what was decided, and about what.
+    pub decision: Option<(Action, Thing)>,
+}
+
+/// A part of the queue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueuePage {
+    /// The rows, the worst first.
+    pub rows: Vec<Row>,
+    /// Where the next part begins; `None` at the end.
+    pub next: Option<QueueCursor>,
+}
+
+/// Refuses a viewer who does not moderate. Rounds: 2, none if the viewer is known.
+async fn demand_moderator(visit: &mut Visit) -> Result<(), Error> {
+    let role = visit.know_viewer().await?.map(User::role);
+    if role.is_some_and(|role| role >= Role::Moderator) {
+        Ok(())
+    } else {
+        Err(Refusal::ModeratorsOnly.into())
+    }
+}
+
+/// A part of the queue: at most `count` rows after `before`. Rows whose thing is gone are left
+/// out. Rounds: 3, besides those of the viewer.
+///
+/// # Errors
+/// [`Refusal::ModeratorsOnly`], or the store's.
+pub async fn page(visit: &mut Visit, before: Option<&QueueCursor>, count: usize) -> Result<QueuePage, Error> {
+    demand_moderator(visit).await?;
+    let highest = before.map_or(f64::INFINITY, |before| before.score);
+    let most = count as u64 + QUEUE_TIES + 1;
+    let mut query = Query::new();
+    let rows =
+        query.sorted_by_score(keys::REVIEW_QUEUE, Order::Descending, (f64::NEG_INFINITY, highest), most);
+    let rows = visit.run(query).await?.take(rows);
+    let mut places: Vec<QueueCursor> = fields::members(rows, keys::REVIEW_QUEUE, |(member, score)| {
+        Place::from_score(score)?;
+        Some(QueueCursor { score, thing: member.parse().ok()? })
+    });
+    places.retain(|place| before.is_none_or(|before| place.order(before).is_gt()));
+    let is_more = places.len() > count;
+    places.truncate(count);
+    let next = if is_more { places.last().cloned() } else { None };
+    let rows = read_rows(visit, places.into_iter().map(|place| place.thing)).await?;
+    Ok(QueuePage { rows, next })
+}
+
+/// The row of a thing, if it has one; for somebody whose decision came too late. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::ModeratorsOnly`], or the store's.
+pub async fn row_of(visit: &mut Visit, thing: &Thing) -> Result<Option<Row>, Error> {
+    demand_moderator(visit).await?;
+    Ok(read_rows(visit, [thing.clone()]).await?.pop())
+}
+
+/// A pending read of what a row is about.
+enum ThingRead {
+    Story(Handle<Hash>),
+    Comment(StoredRead),
+    Tweet(TweetRead),
+    /// A person or an applicant, by name.
+    Person(Handle<Option<String>>),
+    /// The appeal, and the line that it is about.
+    Appeal(Handle<Hash>, ModerationId, Handle<Hash>),
+    Nothing,
+}
+
+/// What a row is about, with the person behind it.
+enum Found {
+    Story(Box<News>),
+    Comment(Box<Comment>),
+    Tweet(Tweet),
+    Person(UserId),
+    Appeal { text: String, by: UserId, line: Option<Box<Line>> },
+}
+
+impl ThingRead {
+    fn ask(query: &mut Query, thing: &Thing) -> Self {
+        match thing {
+            Thing::Story(id) => Self::Story(query.hash(keys::news(*id))),
+            Thing::Comment(address) => Self::Comment(StoredRead::ask(query, *address)),
+            Thing::Tweet(id) => Self::Tweet(TweetRead::ask(query, *id)),
+            Thing::User(name) | Thing::Application(name) => {
+                Self::Person(query.string(keys::username_to_id(name)))
+            }
+            Thing::Appeal(id) => {
+                Self::Appeal(query.hash(keys::appeal(*id)), *id, query.hash(keys::moderation(*id)))
+            }
+            Thing::Rule(_) => Self::Nothing,
+        }
+    }
+
+    fn take(self, answers: &mut Answers) -> Option<Found> {
+        Some(match self {
+            Self::Story(hash) => {
+                let news = News::from_hash(&answers.take(hash)).filter(|news| !news.deleted);
+                Found::Story(Box::new(news?))
+            }
+            Self::Comment(read) => {
+                let comment = read.take(answers).ok()?.comment;
+                Found::Comment(Box::new(Some(comment).filter(|comment| !comment.deleted)?))
+            }
+            Self::Tweet(read) => Found::Tweet(read.take(answers)?),
+            Self::Person(id) => Found::Person(answers.take(id)?.parse().ok()?),
+            Self::Appeal(appeal, id, line) => {
+                let appeal = answers.take(appeal);
+                let text = appeal.get("text").unwrap_or_default().to_owned();
+                let line = Line::from_hash(id, &answers.take(line)).map(Box::new);
+                Found::Appeal { text, by: appeal.get("user_id")?.parse().ok()?, line }
+            }
+            Self::Nothing => return None,
+        })
+    }
+}
+
+impl Found {
+    fn person(&self) -> UserId {
+        match self {
+            Self::Story(news) => news.user_id,
+            Self::Comment(comment) => comment.user_id,
+            Self::Tweet(tweet) => tweet.user_id,
+            Self::Person(id) | Self::Appeal { by: id, .. } => *id,
+        }
+    }
+
+    fn withheld<'a>(&'a self, person: Option<&'a User>) -> Option<&'a Withheld> {
+        match self {
+            Self::Story(news) => news.withheld.as_ref(),
+            Self::Comment(comment) => comment.withheld.as_ref(),
+            Self::Tweet(tweet) => tweet.withheld.as_ref(),
+            Self::Person(_) => person?.withheld.as_ref(),
+            Self::Appeal { .. } => None,
+        }
+    }
+}
+
+/// What is read of the person behind a row.
+struct PersonRead {
+    hash: Handle<Hash>,
+    counts: [Handle<u64>; 3],
+}
+
+impl PersonRead {
+    fn ask(query: &mut Query, id: UserId) -> Self {
+        let counts = [keys::user_posted(id), keys::user_comments(id), keys::user_timeline(id)];
+        Self { hash: query.hash(keys::user(id)), counts: counts.map(|key| query.sorted_count(key)) }
+    }
+
+    fn take(self, answers: &mut Answers) -> Person {
+        let hash = answers.take(self.hash);
+        let [posted, comments, tweets] = self.counts.map(|count| answers.take(count));
+        Person { user: User::from_hash(&hash), hash, counts: [posted, comments, tweets] }
+    }
+}
+
+/// The person behind a row.
+struct Person {
+    /// `None` for an account that is gone, and for one that was not approved yet.
+    user: Option<User>,
+    hash: Hash,
+    counts: [u64; 3],
+}
+
+impl Person {
+    /// The person for a row. Of an application, the account does not count yet.
+    fn author(&self, is_application: bool) -> Option<RowAuthor> {
+        let [posted, comments, tweets] = self.counts;
+        let number = |field| self.hash.get(field).and_then(|text| text.parse().ok());
+        if let Some(User { id, username, ctime, karma, .. }) = &self.user {
+            let role = self.user.as_ref().map_or(Role::Member, User::role);
+            let (id, ctime, karma, username) = (*id, *ctime, *karma, username.clone());
+            return Some(RowAuthor { id, username, role, ctime, karma, posted, comments, tweets });
+        }
+        let id = self.hash.get("id")?.parse().ok()?;
+        let username = self.hash.get("username").filter(|_| is_application)?.to_owned();
+        let ctime = Timestamp(number("ctime").or_else(|| number(DEACTIVATED)).unwrap_or(0));
+        Some(RowAuthor { id, username, role: Role::Member, ctime, karma: 0, posted, comments, tweets })
+    }
+}
+
+/// The rows of some things, without those that are gone or have none. Rounds: 2.
+async fn read_rows(visit: &mut Visit, things: impl IntoIterator<Item = Thing>) -> Result<Vec<Row>, Error> {
+    let mut query = Query::new();
+    let reads: Vec<_> = things
+        .into_iter()
+        .map(|thing| {
+            let read = ThingRead::ask(&mut query, &thing);
+            (ThingFlagsRead::ask(&mut query, &thing), read, thing)
+        })
+        .collect();
+    let mut answers = visit.run_if_asked(query).await?;
+    let found: Vec<(Thing, ThingFlags, Found)> = reads
+        .into_iter()
+        .filter_map(|(flags, read, thing)| Some((thing, flags.take(&mut answers), read.take(&mut answers)?)))
+        .collect();
+    let mut query = Query::new();
+    let mut people = BTreeMap::new();
+    for (_, _, found) in &found {
+        let id = found.person();
+        people.entry(id).or_insert_with(|| PersonRead::ask(&mut query, id));
+    }
+    let mut answers = visit.run_if_asked(query).await?;
+    let people: BTreeMap<UserId, Person> =
+        people.into_iter().map(|(id, read)| (id, read.take(&mut answers))).collect();
+    let rows = found.into_iter().filter_map(|found| {
+        let person = people.get(&found.2.person());
+        row(found, person)
+    });
+    Ok(rows.collect())
+}
+
+/// A row; `None` if it has no place in the queue, or nothing is left to decide.
+fn row((thing, flags, found): (Thing, ThingFlags, Found), person: Option<&Person>) -> Option<Row> {
+    let place = flags.place()?;
+    let is_application = matches!(thing, Thing::Application(_));
+    let author = person.and_then(|person| person.author(is_application));
+    let user = person.and_then(|person| person.user.as_ref());
+    let state = found.withheld(user);
+    let why = match (&thing, state) {
+        (Thing::Application(_), _) => Why::Application,
+        (Thing::Appeal(_), _) => Why::Appeal,
+        (_, Some(Withheld::Held(_))) => Why::Held,
+        (_, Some(Withheld::Removed(_) | Withheld::Merged(_))) => return None,
+        (_, None | Some(Withheld::Flagged)) => Why::Flagged,
+    };
+    let held_because = match state {
+        Some(Withheld::Held(reason)) => Some(reason.to_string()),
+        _ => None,
+    };
+    let is_hidden = state == Some(&Withheld::Flagged);
+    let (mut host, mut decision) = (None, None);
+    let text = match found {
+        Found::Story(news) => {
+            host = news.site().cloned();
+            format!("{}\n\n{}", news.title, news.text().unwrap_or(&news.url))
+        }
+        Found::Comment(comment) => comment.body,
+        Found::Tweet(tweet) => tweet.text,
+        Found::Person(_) if is_application => {
+            person.and_then(|person| person.hash.get("application")).unwrap_or_default().to_owned()
+        }
+        Found::Person(_) => match user? {
+            User { fullname, about, .. } if fullname.is_empty() => about.clone(),
+            User { fullname, about, .. } => format!("{fullname}\n\n{about}"),
+        },
+        Found::Appeal { text, line, .. } => {
+            decision = line.map(|line| (line.action, line.thing));
+            text
+        }
+    };
+    let thing = match (thing, &author) {
+        // As it is written, not as it is found.
+        (Thing::User(_), Some(author)) => Thing::User(author.username.as_str().into()),
+        (Thing::Application(_), Some(author)) => Thing::Application(author.username.as_str().into()),
+        (thing, _) => thing,
+    };
+    Some(Row {
+        thing,
+        text: shortened(text),
+        host,
+        author,
+        since: place.since,
+        why,
+        held_because,
+        flags: flags.reasons(),
+        notes: flags.notes(),
+        is_hidden,
+        decision,
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_in_the_queue_is_written_and_read() {
+        let score = Place { weight: 120, since: Timestamp(1_700_000_000) }.as_score();
+        for member in ["story:7", "comment:7-3", "application:a-b", "user:al ice"] {
+            let text = format!("{score}-{member}");
+            assert_eq!(text.parse::<QueueCursor>().unwrap().to_string(), text);
+        }
+        for text in ["", "-", "7", "7-story:7", "1e30-story:7", "inf-story:7", &format!("{score}-site:a")] {
+            assert_eq!(text.parse::<QueueCursor>(), Err(NotAQueueCursor), "{text}");
+        }
+    }
+
+    #[test]
+    fn rows_are_ordered_from_the_worst_down() {
+        let cursor = |weight, since, thing: &str| QueueCursor {
+            score: Place { weight, since: Timestamp(since) }.as_score(),
+            thing: thing.parse().unwrap(),
+        };
+        let ordered = [
+            cursor(300, 9, "tweet:1"),
+            cursor(100, 5, "tweet:1"),
+            cursor(100, 5, "story:1"),
+            cursor(100, 6, "user:a"),
+        ];
+        for pair in ordered.windows(2) {
+            assert!(pair[0].order(&pair[1]).is_lt(), "{pair:?}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What an action does to the review queue: it settles the row of its thing, with the flags, in
+//! its own batch; an undo brings both back.
+
+use super::act::{ModerationRequest, SeenRow};
+use super::effect::Case;
+use super::log;
+use crate::error::{Error, Refusal};
+use crate::flags::{Subject, ThingFlags, ThingFlagsRead};
+use crate::keys;
+use crate::review::Place;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::flag::Verdict;
+use crate::values::ids::ModerationId;
+use crate::values::moderation::{Deed, Thing};
+use crate::values::withheld::{WITHHELD, Withheld};
+use std::fmt;
+use std::str::FromStr;
+use tidings_keyspace::{Batch, Query};
+
+/// A row before an action settled it, `<weight>:<since>:<is hidden>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SettledRow {
+    /// Its place.
+    place: Place,
+    /// Whether flags had hidden the thing.
+    is_hidden: bool,
+}
+
+/// The text is not a settled row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NotARow;
+
+impl fmt::Display for SettledRow {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { place: Place { weight, since }, is_hidden } = self;
+        write!(formatter, "{weight}:{since}:{}", u8::from(*is_hidden))
+    }
+}
+
+impl FromStr for SettledRow {
+    type Err = NotARow;
+
+    fn from_str(stored: &str) -> Result<Self, NotARow> {
+        let numbers: Result<Vec<u64>, _> = stored.split(':').map(str::parse).collect();
+        match numbers.as_deref() {
+            Ok([weight, since, is_hidden @ (0 | 1)]) => {
+                let place = Place { weight: *weight, since: Timestamp(*since) };
+                Ok(Self { place, is_hidden: *is_hidden == 1 })
+            }
+            _ => Err(NotARow),
+        }
+    }
+}
+
+/// What a deed says about the flags of its thing; `None` if it does not settle its row.
+const fn verdict(deed: &Deed) -> Option<Verdict> {
+    match deed {
+        Deed::Remove
+        | Deed::RemoveAll(_)
+        | Deed::Reject
+        | Deed::Merge(_)
+        | Deed::Ban(_)
+        | Deed::Silence(_)
+        | Deed::Hold(_)
+        | Deed::Warn => Some(Verdict::Upheld),
+        Deed::Keep | Deed::Approve => Some(Verdict::Rejected),
+        Deed::Edit { .. } | Deed::Lock => Some(Verdict::Closed),
+        Deed::Restore
+        | Deed::Split
+        | Deed::Unlock
+        | Deed::Unhold
+        | Deed::Unsilence
+        | Deed::Unban
+        | Deed::Note
+        | Deed::Unnote
+        | Deed::Discount(_)
+        | Deed::Recount
+        | Deed::MakeModerator
+        | Deed::UnmakeModerator
+        | Deed::Reopen
+        | Deed::Rule(..)
+        | Deed::Unrule => None,
+    }
+}
+
+/// The row of the thing that an action is about, and the row on which the moderator acted.
+pub(super) struct Row {
+    /// The row of the thing itself, with its flags.
+    flags: ThingFlags,
+    /// The thing, if it has a row or is asked to be kept, and is still there.
+    subject: Option<Subject>,
+    /// The row of another thing, such as the story whose author is warned.
+    other: Option<ThingFlags>,
+}
+
+impl Row {
+    /// Reads them, and refuses an action on a row that has changed since it was seen. Rounds: 1,
+    /// and at most 2 for what has a row.
+    pub(super) async fn read(site: &Site, request: &ModerationRequest) -> Result<Self, Error> {
+        let ModerationRequest { deed, thing, seen, .. } = request;
+        let other = seen.as_ref().and_then(|seen| seen.thing.as_ref()).filter(|other| *other != thing);
+        let mut query = Query::new();
+        let flags = ThingFlagsRead::ask(&mut query, thing);
+        let other = other.map(|other| ThingFlagsRead::ask(&mut query, other));
+        let mut answers = site.store.query(query).await?;
+        let (flags, other) = (flags.take(&mut answers), other.map(|read| read.take(&mut answers)));
+        if let Some(SeenRow { since, .. }) = seen {
+            let place = other.as_ref().unwrap_or(&flags).place();
+            if place.is_none_or(|place| place.since != *since) {
+                return Err(Refusal::RowChanged.into());
+            }
+        }
+        let is_needed = flags.place().is_some() || matches!(deed, Deed::Keep | Deed::Reopen);
+        let subject = match is_needed.then(|| Subject::read(site, thing)) {
+            None => None,
+            Some(read) => match read.await {
+                Ok(subject) => Some(subject),
+                Err(Error::Refused(_)) => None,
+                Err(error) => return Err(error),
+            },
+        };
+        Ok(Self { flags, subject, other })
+    }
+
+    /// What is in the queue, if it has a row or is asked to be kept, and is still there.
+    pub(super) const fn subject(&self) -> Option<&Subject> {
+        self.subject.as_ref()
+    }
+
+    /// Whether it waits for a moderator: it has a row, or flags hide it.
+    pub(super) fn waits(&self) -> bool {
+        self.flags.place().is_some() || self.is_hidden()
+    }
+
+    /// Whether flags hide it.
+    fn is_hidden(&self) -> bool {
+        self.subject.as_ref().is_some_and(|subject| subject.withheld() == Some(&Withheld::Flagged))
+    }
+
+    /// Adds to the batch of an action what it does to the queue and to flags. Returns the row
+    /// that it settles. Rounds: at most 2, none unless it ends an earlier action.
+    pub(super) async fn write(
+        &self,
+        batch: &mut Batch,
+        case: &Case<'_>,
+        ends: Option<ModerationId>,
+    ) -> Result<Option<SettledRow>, Error> {
+        let now = case.now.timestamp();
+        if let Some(mut other) = self.other.clone() {
+            // Somebody who looks at the same row must look again.
+            other.touch(batch, now);
+        }
+        if let Some(ended) = ends {
+            self.reopen(batch, case, ended).await?;
+        }
+        let Some(verdict) = verdict(case.deed) else { return Ok(None) };
+        let is_hidden = self.is_hidden();
+        if let (Verdict::Closed, true, Some(subject)) = (verdict, is_hidden, &self.subject) {
+            // A moderator has looked at it, and let it stay.
+            subject.write_withheld(batch, None);
+        }
+        if let Some(place) = self.flags.place() {
+            self.flags.decide(batch, verdict, case.id);
+            return Ok(Some(SettledRow { place, is_hidden }));
+        }
+        Ok(None)
+    }
+
+    /// Brings back the row and the flags that the action of an ended line had settled. An appeal
+    /// that is granted ends a line about something else. Rounds: at most 2.
+    async fn reopen(&self, batch: &mut Batch, case: &Case<'_>, ended: ModerationId) -> Result<(), Error> {
+        let read = match case.undoes {
+            Some(_) => None,
+            None => Some(log::read_line(case.site, ended).await?),
+        };
+        let Some(line) = case.undoes.or(read.as_ref()) else { return Ok(()) };
+        let mut flags = if line.thing.key() == case.thing.key() {
+            self.flags.clone()
+        } else {
+            let mut query = Query::new();
+            let flags = ThingFlagsRead::ask(&mut query, &line.thing);
+            flags.take(&mut case.site.store.query(query).await?)
+        };
+        flags.reopen(batch, ended, line.row.map(|row| row.place), case.now.timestamp());
+        if line.row.is_some_and(|row| row.is_hidden) {
+            hide_again(batch, &line.thing);
+        }
+        Ok(())
+    }
+}
+
+/// Adds to the batch of an undo that flags hide the thing again. The effect of the undo has
+/// written what else is to be checked. A comment is one field, which the effect writes.
+fn hide_again(batch: &mut Batch, thing: &Thing) {
+    let key = match thing {
+        Thing::Story(id) => keys::news(*id),
+        Thing::Tweet(id) => keys::tweet(*id),
+        _ => return,
+    };
+    batch.set_field(key, WITHHELD, Withheld::Flagged.to_string());
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_settled_row_is_stored_and_read_back() {
+        for stored in ["100:1700000000:0", "520:5:1"] {
+            assert_eq!(stored.parse::<SettledRow>().unwrap().to_string(), stored);
+        }
+        for stored in ["", "100", "100:5", "100:5:2", "a:5:0", "1:2:0:0"] {
+            assert!(stored.parse::<SettledRow>().is_err(), "{stored}");
+        }
+    }
+}

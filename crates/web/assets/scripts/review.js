@@ -1,0 +1,43 @@
+// The review queue: keys that decide
+
+const reviewQueue = document.querySelector("[data-queue]");
+// The button that Enter presses in the field for the reason.
+let reviewButton;
+
+function reviewRow() {
+  if (!reviewQueue.contains(current ?? null)) reach(reviewQueue.querySelector("[data-item]"));
+  return current;
+}
+
+// Presses a button that needs no reason, or follows a link.
+function reviewPress(selector) {
+  reviewRow()?.querySelector(selector)?.click();
+}
+
+// Asks for the reason.
+function reviewAsk(selector) {
+  const button = reviewRow()?.querySelector(selector);
+  if (!button) return;
+  button.closest("details")?.setAttribute("open", "");
+  reviewButton = button;
+  const field = button.form.elements.reason;
+  field.focus();
+  field.select();
+}
+
+if (reviewQueue) {
+  addShortcut("y", "Keep or approve", () => reviewPress("[data-yes]"));
+  addShortcut("r", "Remove or reject: asks for the reason", () => reviewAsk("[data-no]"));
+  addShortcut("w", "Warn the author: asks for the text", () => reviewAsk("[data-warn]"));
+  addShortcut("s", "Silence the author: asks for the reason", () => reviewAsk("[data-silence]"));
+  addShortcut("b", "Ban the author: asks for the reason", () => reviewAsk("[data-ban]"));
+  addShortcut("d", "Ban the site that it links to", () => reviewPress("[data-domain]"));
+  reviewQueue.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing || !event.target.matches("[name=reason]")) return;
+    if (reviewButton?.form !== event.target.form) return;
+    event.preventDefault();
+    reviewButton.form.requestSubmit(reviewButton);
+  });
+  const keys = document.querySelector("[data-keys]");
+  if (shortcutMode() === "on" && !matchMedia("(hover: none) and (pointer: coarse)").matches) keys.hidden = false;
+}

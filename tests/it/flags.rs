@@ -1,0 +1,519 @@
+//! Flags of readers, the review queue, and what moderators decide about both.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::client::{Client, ok, refused};
+use crate::html::Page;
+use crate::server::{Engine, Server, each_engine};
+
+/// Everybody may flag.
+const OPEN: &[(&str, &str)] = &[("moderation.flag_min_days", "0"), ("moderation.flag_min_karma", "0")];
+/// The same, and two flags hide.
+const OPEN_AT_TWO: &[(&str, &str)] =
+    &[("moderation.flag_min_days", "0"), ("moderation.flag_min_karma", "0"), ("moderation.hide_at", "2")];
+
+type Thing<'a> = (&'a str, &'a str);
+
+async fn flag(reader: &Client, (kind, id): Thing<'_>, reason: &str, note: &str) -> Value {
+    let fields = [("kind", kind), ("id", id), ("reason", reason), ("note", note)];
+    reader.api_post("/api/flag", &fields).await
+}
+
+async fn unflag(reader: &Client, (kind, id): Thing<'_>) -> Value {
+    reader.api_post("/api/unflag", &[("kind", kind), ("id", id)]).await
+}
+
+async fn queue(moderator: &Client) -> Vec<Value> {
+    ok(moderator.api_get("/api/moderate/queue").await)["items"].as_array().unwrap().clone()
+}
+
+/// The rows of the queue as `<kind>:<id>`, in their order.
+async fn rows(moderator: &Client) -> Vec<String> {
+    let row = |row: Value| format!("{}:{}", row["kind"].as_str().unwrap(), row["id"].as_str().unwrap());
+    queue(moderator).await.into_iter().map(row).collect()
+}
+
+async fn decide(moderator: &Client, action: &str, (kind, id): Thing<'_>, since: &str) -> Value {
+    let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "a reason"), ("since", since)];
+    moderator.post("/api/moderate", &fields).await.json()
+}
+
+async fn undo(moderator: &Client, line: &Value) -> Value {
+    let id = line["moderation_id"].to_string();
+    moderator.api_post("/api/moderate/undo", &[("moderation_id", &id), ("reason", "a mistake")]).await
+}
+
+/// An administrator, a moderator, an author with one thing of each kind, and readers.
+async fn community(server: &Server) -> (Client, Client, Client, Vec<Client>) {
+    let alice = server.register("alice").await;
+    let moderator = server.member("mod").await;
+    ok(decide(&alice, "make_moderator", ("user", "mod"), "").await);
+    let bob = server.member("Bob").await;
+    bob.submit_link("A story", "http://example.com/a").await;
+    bob.comment(1, "A comment").await;
+    bob.tweet("A tweet").await;
+    ok(bob.update_profile("A profile", "", "").await);
+    (alice, moderator, bob, server.members(6).await)
+}
+
+const STORY: Thing<'_> = ("story", "1");
+const THINGS: [Thing<'_>; 4] = [STORY, ("comment", "1-1"), ("tweet", "2"), ("user", "Bob")];
+
+/// The state of a thing as it is stored.
+async fn withheld(server: &Server, (kind, _): Thing<'_>) -> Option<String> {
+    match kind {
+        "story" => server.field("news:1", "withheld").await,
+        "comment" => {
+            let json = server.field("thread:comment:1", "1").await.unwrap();
+            let comment: Value = serde_json::from_str(&json).unwrap();
+            comment["withheld"].as_str().map(str::to_owned)
+        }
+        "tweet" => server.field("tweet:2", "withheld").await,
+        _ => server.field("user:3", "withheld").await,
+    }
+}
+
+#[tokio::test]
+async fn enough_flags_hide_a_thing_and_taking_one_back_shows_it() {
+    each_engine(OPEN, async |server| {
+        let (_, moderator, _, readers) = community(&server).await;
+        for thing in THINGS {
+            let before = server.dump().await;
+            for reader in &readers[..4] {
+                ok(flag(reader, thing, "spam", "").await);
+            }
+            assert_eq!(withheld(&server, thing).await, None, "{thing:?}");
+            ok(flag(&readers[4], thing, "harmful", "look here").await);
+            assert_eq!(withheld(&server, thing).await.as_deref(), Some("flagged:"), "{thing:?}");
+            let row = &queue(&moderator).await[0];
+            assert_eq!((&row["kind"], &row["id"]), (&json!(thing.0), &json!(thing.1)));
+            assert_eq!((&row["author"], &row["why"]), (&json!("Bob"), &json!("flagged")));
+            let expected = json!([{"reason": "spam", "count": 4}, {"reason": "harmful", "count": 1}]);
+            assert_eq!(row["flags"], expected);
+            ok(unflag(&readers[4], thing).await);
+            assert_eq!(withheld(&server, thing).await, None, "{thing:?}");
+            for reader in &readers[..4] {
+                ok(unflag(reader, thing).await);
+            }
+            assert_eq!(server.dump().await, before, "{thing:?}: nothing is left");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_may_flag_what() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (alice, moderator, bob, readers) = community(&server).await;
+    let reader = &readers[0];
+    server.set_karma(reader, 100).await;
+    assert!(refused(flag(reader, STORY, "spam", "").await).contains("3 days old"));
+    server.advance(3 * 86_400);
+    // A visit earns karma.
+    reader.get("/").await;
+    server.set_karma(reader, 9).await;
+    assert!(refused(flag(reader, STORY, "spam", "").await).contains("needs 10 karma"));
+    server.set_karma(reader, 10).await;
+    let before = server.dump().await;
+    for (who, thing, reason, note, expected) in [
+        (reader, STORY, "unkind", "", "cannot be flagged as unkind"),
+        (reader, ("comment", "1-1"), "broken", "", "cannot be flagged as broken"),
+        (reader, ("tweet", "2"), "offtopic", "", "cannot be flagged as offtopic"),
+        (reader, ("user", "Bob"), "duplicate", "1", "cannot be flagged as duplicate"),
+        (reader, STORY, "dull", "", "The field reason"),
+        (reader, ("application", "bob"), "spam", "", "The field kind"),
+        (reader, ("story", "9"), "spam", "", "no such story"),
+        (reader, ("comment", "1-9"), "spam", "", "no such comment"),
+        (reader, ("tweet", "9"), "spam", "", "no such tweet"),
+        (reader, STORY, "duplicate", "", "which story"),
+        (reader, STORY, "duplicate", "1", "which story"),
+        (reader, STORY, "duplicate", "9", "which story"),
+        (reader, STORY, "duplicate", "the other one", "which story"),
+        (&bob, STORY, "spam", "", "what is yours"),
+        (&bob, ("user", "bob"), "spam", "", "what is yours"),
+    ] {
+        server.set_karma(&bob, 10).await;
+        let error = refused(flag(who, thing, reason, note).await);
+        assert!(error.contains(expected), "{thing:?} {reason} {note}: {error}");
+    }
+    server.set_karma(&bob, before_karma(&before)).await;
+    let long = "x".repeat(201);
+    assert!(refused(flag(reader, STORY, "spam", &long).await).contains("note"));
+    assert_eq!(reader_flags(&server.dump().await), reader_flags(&before));
+    // Moderators need neither age nor karma.
+    for who in [&alice, &moderator] {
+        server.set_karma(who, 0).await;
+        ok(flag(who, ("user", "BOB"), "spam", "").await);
+        assert!(refused(flag(who, ("user", "bob"), "harmful", "").await).contains("already"));
+    }
+    bob.submit_text("Another", "text").await;
+    for note in ["2", "http://localhost:8080/news/2", "http://example.com/elsewhere"] {
+        ok(flag(reader, STORY, "duplicate", note).await);
+        ok(unflag(reader, STORY).await);
+        assert!(refused(unflag(reader, STORY).await).contains("not flagged"));
+    }
+    let fields = [("kind", "user"), ("id", "nobody"), ("reason", "spam")];
+    assert_eq!(reader.post("/api/flag", &fields).await.status, StatusCode::NOT_FOUND);
+}
+
+fn before_karma(dump: &std::collections::BTreeMap<String, tidings_keyspace::Value>) -> i64 {
+    match dump.get("user:3") {
+        Some(tidings_keyspace::Value::Hash(fields)) => {
+            fields.iter().find(|(name, _)| *name == "karma").map_or(0, |(_, karma)| karma.parse().unwrap())
+        }
+        _ => 0,
+    }
+}
+
+/// The keys about flags and the queue.
+fn reader_flags(dump: &std::collections::BTreeMap<String, tidings_keyspace::Value>) -> Vec<String> {
+    let is_about = |key: &&String| key.contains("flag") || key.starts_with("review:");
+    dump.keys().filter(is_about).cloned().collect()
+}
+
+#[tokio::test]
+async fn a_decision_to_keep_can_be_taken_back_exactly() {
+    each_engine(OPEN_AT_TWO, async |server| {
+        let (_, moderator, _, readers) = community(&server).await;
+        for thing in THINGS {
+            for reader in &readers[..2] {
+                ok(flag(reader, thing, "spam", "").await);
+            }
+            let without_log = async || {
+                let mut dump = server.dump().await;
+                dump.retain(|key, _| !key.starts_with("moderation:") && !key.starts_with("rate:"));
+                dump
+            };
+            let before = without_log().await;
+            let kept = ok(decide(&moderator, "keep", thing, "").await);
+            assert_eq!(withheld(&server, thing).await, None, "{thing:?}");
+            assert_eq!(rows(&moderator).await, [""; 0]);
+            assert!(
+                refused(decide(&moderator, "keep", thing, "").await).contains("Nothing about this waits"),
+                "{thing:?}"
+            );
+            assert!(refused(unflag(&readers[0], thing).await).contains("has decided"));
+            assert!(refused(flag(&readers[0], thing, "spam", "").await).contains("already"));
+            server.advance(60);
+            ok(undo(&moderator, &kept).await);
+            assert_eq!(without_log().await, before, "{thing:?}");
+            ok(decide(&moderator, "keep", thing, "").await);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn flags_that_were_rejected_weigh_less_afterwards() {
+    let server = Server::start(Engine::Memory, OPEN_AT_TWO).await;
+    let (_, moderator, bob, readers) = community(&server).await;
+    let stories = [1, bob.submit_text("B", "b").await, bob.submit_text("C", "c").await];
+    let stories = stories.map(|id| id.to_string());
+    for reader in &readers[..2] {
+        ok(flag(reader, ("story", &stories[0]), "spam", "").await);
+    }
+    let kept = ok(decide(&moderator, "keep", ("story", &stories[0]), "").await);
+    // Half as much: two of them do not hide any more.
+    for reader in &readers[..2] {
+        ok(flag(reader, ("story", &stories[1]), "spam", "").await);
+    }
+    assert_eq!(server.field("news:2", "withheld").await, None);
+    let row = server.hash("flags:story:2").await;
+    assert!(row.values().any(|flag| flag.contains(":50:0:")), "{row:?}");
+    // Taken back, they weigh as before.
+    ok(undo(&moderator, &kept).await);
+    for reader in &readers[..2] {
+        ok(flag(reader, ("story", &stories[2]), "spam", "").await);
+    }
+    assert_eq!(server.field("news:3", "withheld").await.as_deref(), Some("flagged:"));
+}
+
+#[tokio::test]
+async fn two_moderators_on_the_same_row_do_not_act_twice() {
+    each_engine(OPEN, async |server| {
+        let (alice, moderator, _, readers) = community(&server).await;
+        ok(flag(&readers[0], STORY, "spam", "").await);
+        let seen = queue(&moderator).await[0]["since"].to_string();
+        ok(flag(&readers[1], STORY, "harmful", "").await);
+        // The row has changed since.
+        let fields = [("action", "keep"), ("kind", "story"), ("id", "1"), ("since", &*seen)];
+        let late = moderator.post("/api/moderate", &fields).await;
+        assert_eq!(late.status, StatusCode::CONFLICT);
+        let answer = late.json();
+        assert_eq!((&answer["status"], &answer["row"]["id"]), (&json!("err"), &json!("1")));
+        assert_eq!(answer["row"]["flags"].as_array().unwrap().len(), 2);
+        assert_eq!(answer["row"], queue(&moderator).await[0]);
+        // Both see the same row now.
+        let seen = answer["row"]["since"].to_string();
+        let (first, second) =
+            tokio::join!(decide(&alice, "keep", STORY, &seen), decide(&moderator, "keep", STORY, &seen));
+        let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
+        assert_eq!(done, 1, "{first} {second}");
+        let other = if first["status"] == "ok" { second } else { first };
+        assert_eq!((&other["status"], &other["row"]), (&json!("err"), &Value::Null));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_action_on_the_author_makes_the_other_moderator_look_again() {
+    let server = Server::start(Engine::Memory, OPEN).await;
+    let (alice, moderator, _, readers) = community(&server).await;
+    ok(flag(&readers[0], STORY, "spam", "").await);
+    let seen = queue(&moderator).await[0]["since"].to_string();
+    let silence = [
+        ("action", "silence"),
+        ("kind", "user"),
+        ("id", "bob"),
+        ("reason", "spam"),
+        ("hours", "1"),
+        ("row", "story:1"),
+        ("since", &*seen),
+    ];
+    ok(moderator.api_post("/api/moderate", &silence).await);
+    let late = alice.post("/api/moderate", &silence).await;
+    assert_eq!((late.status, &late.json()["row"]["id"]), (StatusCode::CONFLICT, &json!("1")));
+    assert_eq!(rows(&alice).await, ["story:1"], "it waits still");
+}
+
+#[tokio::test]
+async fn locking_a_flagged_story_closes_the_flags_and_undoing_brings_them_back() {
+    let server = Server::start(Engine::Memory, OPEN_AT_TWO).await;
+    let (_, moderator, _, readers) = community(&server).await;
+    for reader in &readers[..2] {
+        ok(flag(reader, STORY, "spam", "").await);
+    }
+    let before = server.hash("flags:story:1").await;
+    let locked = ok(decide(&moderator, "lock", STORY, "").await);
+    assert_eq!((withheld(&server, STORY).await, rows(&moderator).await.len()), (None, 0));
+    ok(undo(&moderator, &locked).await);
+    assert_eq!(withheld(&server, STORY).await.as_deref(), Some("flagged:"));
+    assert_eq!(rows(&moderator).await, ["story:1"]);
+    assert_eq!(server.hash("flags:story:1").await, before);
+}
+
+#[tokio::test]
+async fn the_worst_comes_first_and_parts_of_the_queue_fit_together() {
+    each_engine(OPEN, async |server| {
+        let (_, moderator, bob, readers) = community(&server).await;
+        for number in 0..5 {
+            bob.submit_text(&format!("Story {number}"), "text").await;
+        }
+        for (reader, story) in [(0, "3"), (1, "4"), (2, "4"), (3, "2"), (0, "6"), (1, "5")] {
+            ok(flag(&readers[reader], ("story", story), "spam", "").await);
+            server.advance(10);
+        }
+        let expected = ["story:4", "story:3", "story:2", "story:6", "story:5"];
+        assert_eq!(rows(&moderator).await, expected);
+        let (mut read, mut before) = (Vec::new(), String::new());
+        loop {
+            let part = ok(moderator.api_get(&format!("/api/moderate/queue?count=2{before}")).await);
+            let items = part["items"].as_array().unwrap();
+            read.extend(items.iter().map(|row| format!("story:{}", row["id"].as_str().unwrap())));
+            match part["next"].as_str() {
+                Some(next) => before = format!("&before={next}"),
+                None => break,
+            }
+        }
+        assert_eq!(read, expected);
+        for (who, expected) in [(&readers[0], "Only moderators"), (&server.visitor(), "logged in")] {
+            assert!(refused(who.api_get("/api/moderate/queue").await).contains(expected));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_deleted_leaves_the_queue() {
+    let server = Server::start(Engine::Memory, OPEN).await;
+    let (_, moderator, bob, readers) = community(&server).await;
+    bob.tweet("Another").await;
+    for thing in [STORY, ("comment", "1-1"), ("tweet", "3")] {
+        ok(flag(&readers[0], thing, "spam", "").await);
+    }
+    ok(bob.api_post("/api/deltweet", &[("tweet_id", "3")]).await);
+    ok(bob.edit_comment(1, 1, "").await);
+    assert_eq!(rows(&moderator).await, ["story:1"]);
+    ok(bob.delete(1).await);
+    assert_eq!(server.sorted("review:queue").await, []);
+    ok(unflag(&readers[0], STORY).await);
+    assert_eq!(server.sorted("review:queue").await, []);
+}
+
+#[tokio::test]
+async fn authors_never_learn_who_flagged() {
+    let server = Server::start(Engine::Memory, OPEN_AT_TWO).await;
+    let (_, moderator, bob, readers) = community(&server).await;
+    for reader in &readers[..2] {
+        ok(flag(reader, STORY, "spam", "").await);
+    }
+    ok(decide(&moderator, "keep", STORY, "").await);
+    for path in ["/news/1", "/inbox", "/moderations", "/@Bob", "/api/inbox", "/api/moderations"] {
+        let page = String::from_utf8(bob.get(path).await.body).unwrap();
+        for reader in &readers[..2] {
+            assert!(!page.contains(&reader.username), "{path}");
+        }
+    }
+    // The queue says how many, not who.
+    ok(flag(&readers[2], STORY, "spam", "").await);
+    let queue = queue(&moderator).await[0].to_string();
+    assert!(!queue.contains(&readers[2].username), "{queue}");
+}
+
+#[tokio::test]
+async fn a_reader_flags_and_takes_it_back_on_pages_alone() {
+    let server = Server::start(Engine::Memory, OPEN).await;
+    let (_, moderator, bob, readers) = community(&server).await;
+    let reader = &readers[0];
+    for (place, thing) in [
+        ("/news/1", ("story", "1")),
+        ("/news/1", ("comment", "1-1")),
+        ("/tweet/2", ("tweet", "2")),
+        ("/@Bob", ("user", "Bob")),
+    ] {
+        let address = format!("/flag/{}/{}", thing.0, thing.1.replace('-', "%2D"));
+        let plain = format!("/flag/{}/{}", thing.0, thing.1);
+        let links = |page: &str| {
+            page.contains(&format!("href=\"{address}\"")) || page.contains(&format!("href=\"{plain}\""))
+        };
+        let page = String::from_utf8(reader.get(place).await.body).unwrap();
+        assert!(links(&page), "{address} on {place}");
+        for (other, who) in [(&bob, "the author"), (&server.visitor(), "a visitor")] {
+            assert!(!links(&String::from_utf8(other.get(place).await.body).unwrap()), "{place} for {who}");
+        }
+        assert!(String::from_utf8(reader.get(&plain).await.body).unwrap().contains("Why?"));
+        let fields = [("kind", thing.0), ("id", thing.1), ("reason", "spam"), ("note", "")];
+        assert_eq!(reader.post("/flag", &fields).await.status, StatusCode::SEE_OTHER);
+        let page = String::from_utf8(reader.get(&plain).await.body).unwrap();
+        assert!(page.contains("You flagged this") && page.contains("Take the flag back"), "{page}");
+        let again = reader.post("/flag", &fields).await;
+        assert_eq!(again.status, StatusCode::CONFLICT);
+        assert_eq!(reader.post("/unflag", &fields[..2]).await.status, StatusCode::SEE_OTHER);
+    }
+    assert_eq!(rows(&moderator).await, [""; 0]);
+    let visitor = server.visitor().get("/flag/story/1").await;
+    assert_eq!(visitor.status, StatusCode::SEE_OTHER);
+    // What was typed stays in the form.
+    let wrong = [("kind", "story"), ("id", "1"), ("reason", "duplicate"), ("note", "<b>")];
+    let again = reader.post("/flag", &wrong).await;
+    let page = String::from_utf8(again.body).unwrap();
+    assert!(page.contains("value=\"&lt;b&gt;\"") && page.contains("which story"), "{page}");
+    // Somebody too new is told why.
+    let strict = Server::start(Engine::Memory, &[]).await;
+    let (_, _, _, readers) = community(&strict).await;
+    let page = String::from_utf8(readers[0].get("/flag/story/1").await.body).unwrap();
+    assert!(page.contains("3 days old") && !page.contains("Why?"), "{page}");
+}
+
+#[tokio::test]
+async fn the_page_of_the_queue_has_each_row_with_its_history_and_forms() {
+    let server = Server::start(Engine::Memory, OPEN).await;
+    let (alice, moderator, bob, readers) = community(&server).await;
+    for thing in THINGS {
+        ok(flag(&readers[0], thing, "harmful", "a <note>").await);
+    }
+    let answer = moderator.get("/moderate").await;
+    assert_eq!(Page::of(&answer).heading(), "Review queue");
+    let page = String::from_utf8(answer.body).unwrap();
+    for part in [
+        "A story",
+        "A comment",
+        "A tweet",
+        "A profile",
+        "harmful",
+        "a &lt;note&gt;",
+        "1 story, 1 comment, 2 tweets",
+        r#"name="action" value="keep""#,
+        r#"name="action" value="remove""#,
+        r#"name="action" value="warn""#,
+        r#"name="row" value="story:1""#,
+        r#"name="pattern" value="example.com""#,
+    ] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
+    // The number that waits is in the header of moderators, and of nobody else.
+    for (who, shown) in [(&alice, true), (&moderator, true), (&bob, false), (&server.visitor(), false)] {
+        let front = String::from_utf8(who.get("/").await.body).unwrap();
+        assert_eq!(front.contains(r#"href="/moderate""#), shown);
+        assert_eq!(front.contains("4<span class=\"hidden\"> waiting"), shown, "{front}");
+    }
+    ok(decide(&moderator, "keep", STORY, "").await);
+    let front = String::from_utf8(alice.get("/").await.body).unwrap();
+    assert!(front.contains("3<span class=\"hidden\"> waiting"), "{front}");
+    assert_eq!(bob.get("/moderate").await.status, StatusCode::FORBIDDEN);
+    // Nobody decides about their own things.
+    let own = alice.submit_text("Of alice", "text").await.to_string();
+    ok(flag(&readers[0], ("story", &own), "spam", "").await);
+    let page = String::from_utf8(moderator.get("/moderate").await.body).unwrap();
+    assert!(page.contains("Another moderator decides"), "{page}");
+    assert!(refused(decide(&moderator, "keep", ("story", &own), "").await).contains("higher"));
+    assert!(refused(decide(&alice, "keep", ("story", &own), "").await).contains("yourself"));
+}
+
+#[tokio::test]
+async fn a_flagged_profile_is_without_its_text_for_those_who_do_not_ask_for_it() {
+    let server = Server::start(Engine::Memory, OPEN_AT_TWO).await;
+    let (_, moderator, bob, readers) = community(&server).await;
+    for reader in &readers[..2] {
+        ok(flag(reader, ("user", "bob"), "spam", "").await);
+    }
+    for (who, path, shown) in [
+        (&server.visitor(), "/@Bob", false),
+        (&server.visitor(), "/@Bob?hidden=1", false),
+        (&readers[2], "/@Bob", false),
+        (&readers[2], "/@Bob?hidden=1", true),
+        (&bob, "/@Bob", true),
+        (&moderator, "/@Bob", true),
+    ] {
+        let page = String::from_utf8(who.get(path).await.body).unwrap();
+        assert_eq!(page.contains("A profile"), shown, "{path} for {}", who.username);
+        assert!(page.contains("flags until a moderator looks"), "{page}");
+    }
+}
+
+/// The rounds of a request without caches.
+async fn rounds(server: &Server, client: &Client, path: &str) -> u64 {
+    server.clear_caches().await;
+    let before = server.store().rounds();
+    assert_eq!(client.get(path).await.status, StatusCode::OK, "{path}");
+    server.store().rounds() - before
+}
+
+#[tokio::test]
+async fn the_queue_takes_the_same_few_rounds_however_long_it_is() {
+    each_engine(OPEN, async |server| {
+        let (_, moderator, bob, readers) = community(&server).await;
+        ok(flag(&readers[0], STORY, "spam", "").await);
+        let pages = ["/moderate", "/api/moderate/queue", "/"];
+        let mut few = Vec::new();
+        for page in pages {
+            few.push(rounds(&server, &moderator, page).await);
+        }
+        assert!(few.iter().all(|rounds| *rounds <= 5), "{few:?}");
+        for number in 0..40 {
+            let story = bob.submit_text(&format!("Story {number}"), "text").await.to_string();
+            ok(flag(&readers[number % 6], ("story", &story), "spam", "").await);
+        }
+        for thing in THINGS {
+            ok(flag(&readers[1], thing, "spam", "").await);
+        }
+        for (page, few) in pages.into_iter().zip(few) {
+            assert_eq!(rounds(&server, &moderator, page).await, few, "{page}");
+        }
+        // The number in the header costs a moderator no more than a member's page costs.
+        assert_eq!(rounds(&server, &moderator, "/").await, rounds(&server, &readers[0], "/").await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn moderators_have_vote_rings_looked_for() {
+    let server = Server::start(Engine::Memory, OPEN).await;
+    let (_, moderator, bob, _) = community(&server).await;
+    assert_eq!(bob.post("/moderate/votes", &[]).await.status, StatusCode::FORBIDDEN);
+    assert_eq!(moderator.post("/moderate/votes", &[]).await.status, StatusCode::SEE_OTHER);
+    let page = String::from_utf8(moderator.get("/moderate").await.body).unwrap();
+    let is_known = ["A search is running", "No vote rings were found"].iter().any(|text| page.contains(text));
+    assert!(is_known, "{page}");
+}
