@@ -233,13 +233,13 @@ settings! {
                 "Users who have not visited for this many days get no deliveries until they return.";
         }
         moderation: ModerationRules {
+            keep_addresses_days: ValueKind::Whole { unit: " of days", least: 0, most: MAX_KEPT_DAYS },
+                "Days that the networks and addresses of sign-ups and posts are kept for moderators; 0 = none are.";
             hide_at: ValueKind::Whole { unit: " of flags", least: 0, most: 1_000 },
                 "Flags that hide a story, comment, tweet or profile until a moderator looks; 0 = flags hide nothing.";
             flag_min_days: ValueKind::Whole { unit: " of days", least: 0, most: 3_650 },
                 "Days that an account must have existed to flag anything.";
             flag_min_karma: KARMA, "Karma needed to flag anything.";
-            keep_addresses_days: ValueKind::Whole { unit: " of days", least: 0, most: MAX_KEPT_DAYS },
-                "Days that the networks and addresses of sign-ups and posts are kept for moderators; 0 = none are.";
         }
         accounts: AccountRules {
             legacy_salt: ValueKind::Secret,

@@ -517,3 +517,61 @@ async fn moderators_have_vote_rings_looked_for() {
     let is_known = ["A search is running", "No vote rings were found"].iter().any(|text| page.contains(text));
     assert!(is_known, "{page}");
 }
+
+/// What is stored about flags, the queue, and why things are withheld.
+async fn flagged_state(server: &Server) -> Vec<String> {
+    let mut state: Vec<String> = Vec::new();
+    for (key, value) in server.dump().await {
+        if key.starts_with("flags:") || key.starts_with("review:") || key.contains(":flag_outcomes") {
+            state.push(format!("{key} {value:?}"));
+        }
+    }
+    for thing in THINGS {
+        state.push(format!("{thing:?} {:?}", withheld(server, thing).await));
+    }
+    state
+}
+
+#[tokio::test]
+async fn a_removal_upholds_the_flags_and_restoring_brings_them_back() {
+    each_engine(OPEN_AT_TWO, async |server| {
+        let (_, moderator, bob, readers) = community(&server).await;
+        let other = bob.submit_text("Another", "text").await.to_string();
+        for thing in THINGS {
+            for reader in &readers[..2] {
+                ok(flag(reader, thing, "spam", "").await);
+            }
+            let before = flagged_state(&server).await;
+            let since = queue(&moderator).await[0]["since"].to_string();
+            let removed = ok(decide(&moderator, "remove", thing, &since).await);
+            assert_eq!(rows(&moderator).await, [""; 0], "{thing:?}");
+            let outcomes = server.sorted("user:4:flag_outcomes").await;
+            assert!(outcomes.iter().any(|(member, _)| member.starts_with('+')), "{thing:?} {outcomes:?}");
+            server.advance(60);
+            ok(undo(&moderator, &removed).await);
+            assert_eq!(flagged_state(&server).await, before, "{thing:?}");
+            ok(decide(&moderator, "remove", thing, "").await);
+        }
+        // Upheld flags weigh more: one hides what took two before.
+        ok(flag(&readers[0], ("story", &other), "spam", "").await);
+        assert_eq!(server.field(&format!("news:{other}"), "withheld").await.as_deref(), Some("flagged:"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn moderators_decide_on_the_page_alone_and_undo() {
+    let server = Server::start(Engine::Memory, OPEN).await;
+    let (_, moderator, _, readers) = community(&server).await;
+    ok(flag(&readers[0], STORY, "spam", "").await);
+    let page = Page::of(&moderator.get("/moderate").await);
+    let form = page.forms().into_iter().find(|form| form.has_button("keep")).unwrap();
+    let kept = form.pressing("keep").send(&moderator).await;
+    assert_eq!(kept.status, StatusCode::SEE_OTHER);
+    assert_eq!(rows(&moderator).await, [""; 0]);
+    let next = kept.headers["location"].to_str().unwrap();
+    let page = Page::of(&moderator.get(next).await);
+    let undone = page.form("/moderate/undo").send(&moderator).await;
+    assert_eq!(undone.status, StatusCode::SEE_OTHER);
+    assert_eq!(rows(&moderator).await, ["story:1"]);
+}

@@ -250,10 +250,10 @@ impl Target {
         bob.comment(1, "text").await;
         let hold = [("action", "hold"), ("kind", "user"), ("id", "bob"), ("reason", "new")];
         ok(alice.api_post("/api/moderate", &hold).await);
-        let flag = [("kind", "comment"), ("id", "1-1"), ("reason", "spam")];
-        ok(alice.api_post("/api/flag", &flag).await);
         let rule = [("what", "phrase"), ("pattern", "nonsense"), ("effect", "refuse"), ("reason", "new")];
         ok(alice.api_post("/api/moderate/rule", &rule).await);
+        let flag = [("kind", "comment"), ("id", "1-1"), ("reason", "spam")];
+        ok(alice.api_post("/api/flag", &flag).await);
         Self { server, alice, _relay: relay }
     }
 

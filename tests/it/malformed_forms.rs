@@ -85,6 +85,16 @@ pub const FORMS: &[Call] = &[
     signed("/renametopic", &[("topic", "rust", REQUIRED), ("name", "crab", REQUIRED)]),
     signed("/mergetopic", &[("topic", "rust", REQUIRED), ("into", "go", REQUIRED)]),
     signed(
+        "/moderate",
+        &[
+            ("action", "silence", REQUIRED),
+            ("kind", "user", REQUIRED),
+            ("id", "bob", REQUIRED),
+            ("reason", "spam", REQUIRED),
+        ],
+    ),
+    signed("/moderate/undo", &[("moderation_id", "1", REQUIRED), ("reason", "a mistake", REQUIRED)]),
+    signed(
         "/flag",
         &[
             ("kind", "story", REQUIRED),
@@ -95,16 +105,6 @@ pub const FORMS: &[Call] = &[
     ),
     signed("/moderate/votes", &[]),
     signed("/unflag", &[("kind", "comment", REQUIRED), ("id", "1-1", REQUIRED)]),
-    signed(
-        "/moderate",
-        &[
-            ("action", "silence", REQUIRED),
-            ("kind", "user", REQUIRED),
-            ("id", "bob", REQUIRED),
-            ("reason", "spam", REQUIRED),
-        ],
-    ),
-    signed("/moderate/undo", &[("moderation_id", "1", REQUIRED), ("reason", "a mistake", REQUIRED)]),
     signed("/hide", &[("news_id", "2", REQUIRED)]),
     signed("/unhide", &[("news_id", "2", REQUIRED)]),
     signed("/save", &[("news_id", "2", REQUIRED)]),

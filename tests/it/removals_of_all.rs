@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tidings_domain::accounts::account::add_account;
+use tidings_domain::accounts::signup::add_account;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::comment::post_comment;
 use tidings_domain::passwords::PasswordWorker;
@@ -153,7 +153,7 @@ async fn prepare(store: &keyspace::Store) {
     }
     let [alice, mallory, _] = &users[..] else { panic!("three accounts") };
     let submission = Submission::parse("A story", "", "text").unwrap();
-    let story = submit_news(&site, now, alice, &submission).await.unwrap().id();
+    let story = submit_news(&site, now, actor(alice), &submission).await.unwrap().id();
     for number in 0..POSTS / 2 {
         let text = format!("spam {number} for @victim");
         let tweet = TweetText::parse(&text).unwrap();

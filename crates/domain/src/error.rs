@@ -482,56 +482,6 @@ pub enum Refusal {
     /// The action cannot be undone by itself.
     #[error("this action cannot be undone")]
     CannotBeUndone,
-    /// The row of the queue is not what the moderator saw.
-    #[error("this has changed since you looked at it. Look again")]
-    RowChanged,
-    /// Nothing about this waits in the queue.
-    #[error("nothing about this waits for a moderator")]
-    NothingWaits,
-    /// The kind of thing takes no flags.
-    #[error("{} cannot be flagged", with_article(.0))]
-    CannotBeFlagged(&'static str),
-    /// A moderator has removed it, so nobody needs to flag it.
-    #[error("a moderator has removed this already")]
-    RemovedAlready,
-    /// The account is too young to flag anything.
-    #[error("you can flag things once your account is {0} old", wait(*.days * 86_400))]
-    TooNewToFlag {
-        /// The days that it must have existed.
-        days: u64,
-    },
-    /// The account has too little karma to flag anything.
-    #[error("flagging needs {0} karma", grouped_signed(*.needed))]
-    FlagNeedsKarma {
-        /// The karma needed.
-        needed: i64,
-    },
-    /// The reason is not one for this kind of thing.
-    #[error("{} cannot be flagged as {reason}", with_article(.kind))]
-    ReasonDoesNotFit {
-        /// The reason.
-        reason: &'static str,
-        /// The kind of thing.
-        kind: &'static str,
-    },
-    /// A flag as a duplicate does not say of what.
-    #[error("say which story this is a duplicate of: give its number or its link")]
-    DuplicateOfWhat,
-    /// The flag is about something of one's own.
-    #[error("you cannot flag what is yours")]
-    OwnFlag,
-    /// The person has flagged this before.
-    #[error("you have flagged this already")]
-    FlaggedAlready,
-    /// More flags would change nothing.
-    #[error("this has been flagged very often already. A moderator will look at it")]
-    FlaggedEnough,
-    /// The person has not flagged this.
-    #[error("you have not flagged this")]
-    NoSuchFlag,
-    /// A moderator has decided about the flag.
-    #[error("a moderator has decided about your flag. It can no longer be taken back")]
-    FlagDecided,
     /// A rule of the moderators refuses the post.
     #[error("this is not accepted here: {reason}")]
     RefusedByRule {
@@ -618,6 +568,56 @@ pub enum Refusal {
         /// Stories that may be merged into one.
         limit: u64,
     },
+    /// The row of the queue is not what the moderator saw.
+    #[error("this has changed since you looked at it. Look again")]
+    RowChanged,
+    /// Nothing about this waits in the queue.
+    #[error("nothing about this waits for a moderator")]
+    NothingWaits,
+    /// The kind of thing takes no flags.
+    #[error("{} cannot be flagged", with_article(.0))]
+    CannotBeFlagged(&'static str),
+    /// A moderator has removed it, so nobody needs to flag it.
+    #[error("a moderator has removed this already")]
+    RemovedAlready,
+    /// The account is too young to flag anything.
+    #[error("you can flag things once your account is {0} old", wait(*.days * 86_400))]
+    TooNewToFlag {
+        /// The days that it must have existed.
+        days: u64,
+    },
+    /// The account has too little karma to flag anything.
+    #[error("flagging needs {0} karma", grouped_signed(*.needed))]
+    FlagNeedsKarma {
+        /// The karma needed.
+        needed: i64,
+    },
+    /// The reason is not one for this kind of thing.
+    #[error("{} cannot be flagged as {reason}", with_article(.kind))]
+    ReasonDoesNotFit {
+        /// The reason.
+        reason: &'static str,
+        /// The kind of thing.
+        kind: &'static str,
+    },
+    /// A flag as a duplicate does not say of what.
+    #[error("say which story this is a duplicate of: give its number or its link")]
+    DuplicateOfWhat,
+    /// The flag is about something of one's own.
+    #[error("you cannot flag what is yours")]
+    OwnFlag,
+    /// The person has flagged this before.
+    #[error("you have flagged this already")]
+    FlaggedAlready,
+    /// More flags would change nothing.
+    #[error("this has been flagged very often already. A moderator will look at it")]
+    FlaggedEnough,
+    /// The person has not flagged this.
+    #[error("you have not flagged this")]
+    NoSuchFlag,
+    /// A moderator has decided about the flag.
+    #[error("a moderator has decided about your flag. It can no longer be taken back")]
+    FlagDecided,
     /// The thread of the story is locked.
     #[error("this thread is locked: {reason}")]
     ThreadLocked {

@@ -58,12 +58,12 @@ pub struct Site {
     attacked: std::sync::Mutex<Vec<UserId>>,
     /// The rates of what this server has seen.
     pub(crate) buckets: Buckets,
-    /// How many rows of the review queue wait.
-    pub(crate) waiting_rows: WaitingRows,
     /// The key of the site's signatures, once it is known.
     pub(crate) signing_key: OnceCell<SigningKey>,
     /// The secret of the tags of networks, once it was read.
     pub(crate) network_secret: tokio::sync::OnceCell<String>,
+    /// How many rows of the review queue wait.
+    pub(crate) waiting_rows: WaitingRows,
     /// The identity that was read last.
     last_identity: std::sync::Mutex<Shared<Identity>>,
 }
@@ -97,9 +97,9 @@ impl Site {
             turns: Turns::default(),
             attacked: std::sync::Mutex::default(),
             buckets: Buckets::default(),
-            waiting_rows: WaitingRows::default(),
             signing_key: OnceCell::new(),
             network_secret: tokio::sync::OnceCell::new(),
+            waiting_rows: WaitingRows::default(),
             last_identity: std::sync::Mutex::new(Identity::default().into()),
         }
     }

@@ -142,9 +142,9 @@ const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
         Refusal::NoSuchTopic(_) | Refusal::SameTopic => &["into", "name"],
         Refusal::TopicExists(_) => &["name"],
         Refusal::NoSuchVoter => &["voter"],
+        Refusal::Pattern(_) => &["pattern"],
         Refusal::ReasonDoesNotFit { .. } => &["reason"],
         Refusal::DuplicateOfWhat => &["note"],
-        Refusal::Pattern(_) => &["pattern"],
         _ => &[],
     }
 }
@@ -345,9 +345,9 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NoSuchApplication
         | Refusal::ConfirmationInvalid
         | Refusal::NoSuchModeration
-        | Refusal::NoSuchFlag
         | Refusal::NoSuchRule
         | Refusal::NoSuchAppeal
+        | Refusal::NoSuchFlag
         | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManySignupsFromNetwork { .. }
@@ -371,14 +371,14 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::PasskeyKnown
         | Refusal::TopicMoving { .. }
         | Refusal::NothingToModerate(_)
-        | Refusal::RowChanged
-        | Refusal::NothingWaits
-        | Refusal::FlaggedAlready
-        | Refusal::FlagDecided
         | Refusal::Replaced(_)
         | Refusal::AppealedAlready
         | Refusal::AppealDecided(_)
         | Refusal::EditedSince
+        | Refusal::RowChanged
+        | Refusal::NothingWaits
+        | Refusal::FlaggedAlready
+        | Refusal::FlagDecided
         | Refusal::UndoneAlready(_) => StatusCode::CONFLICT,
         Refusal::CodeRequired => StatusCode::UNAUTHORIZED,
         Refusal::NothingSubmitted

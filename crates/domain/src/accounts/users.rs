@@ -84,10 +84,10 @@ pub struct User {
     pub tweet_news: bool,
     /// Whether the user wants the picture from gravatar.com, on sites that show them.
     pub gravatar: bool,
-    /// Why readers do not see the text of the profile, if they do not.
-    pub withheld: Option<Withheld>,
     /// Whether the account is known to be no longer new; see `newness.rs`.
     pub is_established: bool,
+    /// Why readers do not see the text of the profile, if they do not.
+    pub withheld: Option<Withheld>,
     /// What moderators have forbidden the user.
     pub restrictions: Restrictions,
     /// What the user has chosen on the settings page.
@@ -266,8 +266,8 @@ impl User {
             fullname: size::shown_name(&text("fullname")).to_owned(),
             tweet_news: fields.text("tweet_news") != Some("0"),
             gravatar: fields.text("gravatar") != Some("0"),
-            withheld: fields.read(WITHHELD),
             is_established: fields.text(ESTABLISHED) == Some("1"),
+            withheld: fields.read(WITHHELD),
             restrictions: Restrictions::read(|field| fields.read(field)),
             preferences: Preferences::read(|field| fields.text(field)),
             seen_time: fields.read("seen_time").map(Timestamp),

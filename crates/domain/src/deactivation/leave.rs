@@ -88,9 +88,9 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     batch.delete(keys::user_recent_votes(user));
     batch.delete(keys::user_visits(user));
     batch.delete(keys::user_messages(user));
+    batch.delete(keys::user_notes(user));
     batch.delete(keys::user_flags(user));
     batch.delete(keys::user_flag_outcomes(user));
-    batch.delete(keys::user_notes(user));
     // The invitations themselves are no longer valid, and expire.
     batch.delete(keys::invites_open(user));
     subscriptions::forget_all(site, &mut batch, user).await?;

@@ -147,10 +147,12 @@ impl Row {
             // Somebody who looks at the same row must look again.
             other.touch(batch, now);
         }
-        if let Some(ended) = ends {
-            self.reopen(batch, case, ended).await?;
-        }
-        let Some(verdict) = verdict(case.deed) else { return Ok(None) };
+        let Some(verdict) = verdict(case.deed) else {
+            if let Some(ended) = ends {
+                self.reopen(batch, case, ended).await?;
+            }
+            return Ok(None);
+        };
         let is_hidden = self.is_hidden();
         // A moderator has looked at it and let it stay, or has removed the text that was flagged.
         let is_shown_again =

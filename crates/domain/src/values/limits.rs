@@ -174,6 +174,10 @@ pub const DRY_RUN_DAYS: u64 = 30;
 pub const DRY_RUN_MATCHES: usize = 100;
 /// The most days whose posts are removed at once.
 pub const MAX_REMOVED_DAYS: u64 = 3_650;
+/// The most removals of all posts of one person that are in force at once.
+pub const MAX_REMOVALS_OF_ALL: usize = 20;
+/// The most stories that can be merged into one.
+pub const MAX_MERGED_STORIES: usize = 10;
 /// The most characters of what a reader adds to a flag.
 pub const MAX_FLAG_NOTE: usize = 200;
 /// The most flags of one thing. A decision writes all of those that wait.
@@ -191,10 +195,6 @@ pub const QUEUE_TIES: u64 = 1_000;
 pub const QUEUE_NOTES: usize = 5;
 /// The most characters of a text in the review queue.
 pub const QUEUE_TEXT: usize = 2_000;
-/// The most removals of all posts of one person that are in force at once.
-pub const MAX_REMOVALS_OF_ALL: usize = 20;
-/// The most stories that can be merged into one.
-pub const MAX_MERGED_STORIES: usize = 10;
 /// Lines of the moderation log that one answer looks through for those that are asked for.
 pub const LOG_LINES_SCANNED: u64 = 1_000;
 /// The most people, sites and words, taken together, that one user mutes.
