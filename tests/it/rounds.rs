@@ -52,6 +52,8 @@ async fn lists_of_1_and_of_100_news_take_the_same_few_rounds() {
             "/best/new",
             "/rss",
             "/best/atom",
+            "/moderations/atom",
+            "/moderations",
             "/api/getnews/top/0/30",
             "/api/getnews/latest/0/30",
             "/api/articles/score/1",
