@@ -254,7 +254,8 @@ async fn moderate(administrator: &Client, member: &Client) {
     let note = [("action", "note"), ("reason", "The second account of the same person")];
     ok(administrator.api_post("/api/moderate", &[&tomasz[..], &note].concat()).await);
     ok(member.api_post("/api/flag", &[&tomasz[..], &[("reason", "spam")]].concat()).await);
-    let rule = [("what", "phrase"), ("pattern", "cheap watches"), ("effect", "hold"), ("reason", "Advertisements")];
+    let rule =
+        [("what", "phrase"), ("pattern", "cheap watches"), ("effect", "hold"), ("reason", "Advertisements")];
     ok(administrator.api_post("/api/moderate/rule", &rule).await);
     for (what, value) in [("word", "chess"), ("domain", "news.example.com")] {
         ok(member.api_post("/api/mute", &[("what", what), ("value", value)]).await);

@@ -71,10 +71,13 @@ async fn the_feed_has_the_lines_as_everybody_sees_them() {
     let server = Server::start(Engine::Memory, &[]).await;
     let [_, moderator, bob, _] = people(&server).await;
     bob.submit_text("A <b> story", "text").await;
-    let fields = [("action", "lock"), ("kind", "story"), ("id", "1"), ("reason", "r & r"), ("anonymous", "1")];
+    let fields =
+        [("action", "lock"), ("kind", "story"), ("id", "1"), ("reason", "r & r"), ("anonymous", "1")];
     ok(moderator.api_post("/api/moderate", &fields).await);
     let feed = String::from_utf8(moderator.get("/moderations/atom").await.body).unwrap();
-    for part in ["a moderator locked the thread of story “A &lt;b&gt; story”", "r &amp; r", "made a moderator of mod"] {
+    for part in
+        ["a moderator locked the thread of story “A &lt;b&gt; story”", "r &amp; r", "made a moderator of mod"]
+    {
         assert!(feed.contains(part), "{part}: {feed}");
     }
     assert!(!feed.contains("<name>mod</name>"), "{feed}");

@@ -1,8 +1,8 @@
 //! The log of moderation: `moderation:log` and `moderation:<id>`. Lines are only added; the line
 //! of an action that was undone says by which other line.
 
-use super::row::SettledRow;
 use super::act::inverse;
+use super::row::SettledRow;
 use crate::accounts::users::{PeopleRead, Role, id_of};
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};

@@ -66,7 +66,9 @@ pub(super) async fn restore_tweet(case: &Case<'_>, id: TweetId) -> Result<Effect
 fn refuse_rejected(removed_by: Option<ModerationId>) -> Result<(), Refusal> {
     match removed_by {
         Some(_) => Ok(()),
-        None => Err(Refusal::NothingToModerate("this was rejected before anybody saw it. Undo the rejection instead")),
+        None => Err(Refusal::NothingToModerate(
+            "this was rejected before anybody saw it. Undo the rejection instead",
+        )),
     }
 }
 
