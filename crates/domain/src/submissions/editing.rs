@@ -171,7 +171,6 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
         batch.delete_field(&key, "topics");
         article.delete(&mut batch, &news.topics);
         leave_lists(&mut batch, &news);
-        review::settle(&mut batch, &Thing::Story(id));
         Ok(Decision::commit(batch, removal))
     });
     if let Some(removal) = deleted.await? {
