@@ -247,6 +247,26 @@ fn check_news(dump: &Dump, id: u64, news: &BTreeMap<String, String>) {
         assert_eq!(listed, is_listed(news), "item {id} in {list}");
     }
     check_thread(dump, id, number(news, "comments"));
+    check_discounted(dump, id);
+}
+
+/// A vote that does not count is in no list of voters.
+fn check_discounted(dump: &Dump, id: u64) {
+    let thread = hash(dump, &format!("thread:comment:{id}"));
+    for (user, json) in hash(dump, &format!("news.discounted:{id}")) {
+        let votes: serde_json::Value = serde_json::from_str(&json).unwrap();
+        if votes.get("story").is_some() {
+            for list in ["news.up", "news.down"] {
+                assert!(!members(dump, &format!("{list}:{id}")).contains(&user), "{list}:{id} has {user}");
+            }
+        }
+        for (comment, _) in votes["comments"].as_object().into_iter().flatten() {
+            let comment: serde_json::Value = serde_json::from_str(&thread[comment]).unwrap();
+            let voters = ["up", "down"].map(|field| comment[field].as_array().unwrap());
+            let user: u64 = user.parse().unwrap();
+            assert!(!voters.into_iter().flatten().any(|voter| *voter == user), "{id}: {comment}");
+        }
+    }
 }
 
 /// Whether an item is in lists: it is neither deleted nor withheld by moderators.

@@ -33,6 +33,7 @@ mod confirmations;
 mod crash;
 mod dataset;
 mod deliveries;
+mod discounts;
 mod edges;
 mod escaping;
 mod export;

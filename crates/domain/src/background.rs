@@ -9,7 +9,7 @@ use crate::comments::withdrawal::{RETURN, WITHDRAW};
 use crate::deactivation::leave;
 use crate::error::Error;
 use crate::jobs::{self, JobKind};
-use crate::moderation::{bans, remove_all};
+use crate::moderation::{bans, discounts, remove_all};
 use crate::news::visits;
 use crate::site::Site;
 use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use tidings_keyspace::EngineClock;
 
 /// All kinds of jobs.
-static KINDS: [JobKind; 12] = [
+static KINDS: [JobKind; 13] = [
     deliver::KIND,
     sweep::KIND,
     clear::KIND,
@@ -31,6 +31,7 @@ static KINDS: [JobKind; 12] = [
     remove_all::KIND,
     remove_all::RESTORE,
     bans::KIND,
+    discounts::KIND,
 ];
 
 /// Runs the worker of a site until the future is dropped, and stores visits of threads
@@ -79,6 +80,7 @@ mod tests {
                 "remove_all",
                 "restore_all",
                 "siteban",
+                "discount",
             ])
         );
         assert_eq!(names.len(), KINDS.len());

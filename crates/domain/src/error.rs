@@ -526,6 +526,9 @@ pub enum Refusal {
     /// A moderator has banned the user. Only who knows the password is told.
     #[error("you are banned {}. {}", told(.0), how_to_appeal(.0))]
     Banned(Restriction),
+    /// A moderator has decided that the votes of the user do not count.
+    #[error("your votes do not count {}. {}", told(.0), how_to_appeal(.0))]
+    VotesDiscounted(Restriction),
     /// There would be no administrator any more.
     #[error("this is the last administrator. Make somebody else an administrator first")]
     LastAdministrator,
@@ -672,7 +675,9 @@ impl Refusal {
     #[must_use]
     pub const fn decision(&self) -> Option<ModerationId> {
         match self {
-            Self::Silenced(restriction) | Self::Banned(restriction) => Some(restriction.moderation),
+            Self::Silenced(restriction) | Self::Banned(restriction) | Self::VotesDiscounted(restriction) => {
+                Some(restriction.moderation)
+            }
             _ => None,
         }
     }

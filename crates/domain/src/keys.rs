@@ -92,7 +92,8 @@ pub const SITES_UNFINISHED: &str = "sites:unfinished";
 pub const MODERATION_LOG: &str = "moderation:log";
 /// String: the secret of the tags of networks.
 pub const NETWORKS_SECRET: &str = "networks:secret";
-/// Sorted set: people whose ban ends by itself, by when: then their votes on sites count again.
+/// Sorted set: people whose ban ends by itself, or the decision that their
+/// votes do not count, by when: then the votes are put back.
 pub const BANS_ENDING: &str = "bans:ending";
 /// String: the number of the last line of the moderation log.
 pub const MODERATION_COUNT: &str = "moderation:count";
@@ -378,6 +379,12 @@ pub fn news_up(id: NewsId) -> String {
 #[must_use]
 pub fn news_down(id: NewsId) -> String {
     format!("news.down:{id}")
+}
+
+/// Hash: the votes on an item and its comments that do not count, as JSON by user.
+#[must_use]
+pub fn news_discounted(id: NewsId) -> String {
+    format!("news.discounted:{id}")
 }
 
 /// Hash, expires: what the votes did that a user may still take back, as JSON by

@@ -16,6 +16,7 @@ mod act;
 pub mod appeals;
 mod applications;
 pub(crate) mod bans;
+pub(crate) mod discounts;
 mod effect;
 mod held;
 mod keep;

@@ -10,6 +10,7 @@ use crate::comments::comment::{self, Stored, StoredRead};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::news::discounted::{VoterStanding, VoterStandingRead};
 use crate::news::item::{Direction, News, VoteRead};
 use crate::news::ranks::{self, write_rank};
 use crate::site::Site;
@@ -25,7 +26,7 @@ use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], those of [`News::refuse_if_gone`], [`Refusal::VotedAlready`],
-/// [`Refusal::NotEnoughKarma`], [`Refusal::TooManyRequests`], or the store's.
+/// [`Refusal::VotesDiscounted`], [`Refusal::NotEnoughKarma`], [`Refusal::TooManyRequests`], or the store's.
 pub async fn vote_news(
     site: &Site,
     now: Timestamp,
@@ -46,12 +47,13 @@ pub async fn vote_news(
         let saved = is_up.then(|| SavedRead::ask(&mut query, id, voter));
         let mut answers = site.store.query(query).await?;
         let user = User::from_hash(&answers.take(user)).ok_or(Refusal::NoSuchUser)?;
-        let State { news, my_vote, recent } = state.take(&mut answers, site, now)?;
+        let State { news, my_vote, recent, standing } = state.take(&mut answers, site, now)?;
         let article = article.map(|article| article.take(&mut answers, now, &news, voter));
         let saved = saved.map(|saved| saved.take(&mut answers));
         if my_vote.is_some() {
             return Err(Refusal::VotedAlready.into());
         }
+        standing.refuse_second_vote()?;
         let Price { needed, cost, transfer } = price(site, &news, &user, direction)?;
         let pays_author = transfer != 0 && users::exists(site, news.user_id).await?;
         let record = VoteRecord {
@@ -62,6 +64,7 @@ pub async fn vote_news(
             ..VoteRecord::free(now)
         };
         let mut batch = vote_batch(now, &news, voter, direction);
+        standing.check(&mut batch);
         if let Some(needed) = needed {
             batch.field_at_least(keys::user(voter), "karma", needed);
         }
@@ -99,7 +102,7 @@ pub async fn take_back_news_vote(
         let article = ArticleVoteRead::ask(&mut query, id, voter);
         let saved = SavedRead::ask(&mut query, id, voter);
         let mut answers = site.store.query(query).await?;
-        let State { news, my_vote, recent } = state.take(&mut answers, site, now)?;
+        let State { news, my_vote, recent, standing } = state.take(&mut answers, site, now)?;
         let article = article.take(&mut answers, now, &news, voter);
         let saved = saved.take(&mut answers);
         let is_first = |time: f64| voter == news.user_id && is_same_time(time, news.ctime);
@@ -108,6 +111,7 @@ pub async fn take_back_news_vote(
         let vote = recent.find(on).filter(|vote| is_same_time(time, Timestamp(vote.record.time)));
         let vote = vote.ok_or_else(|| why_final(site, is_first(time)))?;
         let mut batch = taken_back_batch(&news, voter, direction);
+        standing.check(&mut batch);
         recent.remove(&mut batch, on, &vote);
         let record = vote.record;
         let counters = write_counters(&mut batch, site, now, &news, (direction, -1));
@@ -152,6 +156,7 @@ struct StateRead {
     news: Handle<Hash>,
     my_vote: VoteRead,
     recent: RecentVotesRead,
+    standing: VoterStandingRead,
 }
 
 /// An item that can be voted on, and the voter's own votes.
@@ -160,21 +165,24 @@ struct State {
     /// The vote on the item, and when it was cast.
     my_vote: Option<(Direction, f64)>,
     recent: StoredVotes,
+    standing: VoterStanding,
 }
 
 impl StateRead {
     fn ask(query: &mut Query, id: NewsId, voter: UserId) -> Self {
         let news = query.hash(keys::news(id));
         let my_vote = VoteRead::ask(query, id, voter);
-        Self { news, my_vote, recent: RecentVotesRead::ask(query, voter) }
+        let recent = RecentVotesRead::ask(query, voter);
+        Self { news, my_vote, recent, standing: VoterStandingRead::ask(query, id, voter) }
     }
 
     fn take(self, answers: &mut Answers, site: &Site, now: Timestamp) -> Result<State, Refusal> {
         let news = News::from_hash(&answers.take(self.news)).ok_or(Refusal::NoSuchNews)?;
         let my_vote = self.my_vote.take_with_time(answers);
         let recent = self.recent.take(answers, now, site.rules.karma.take_back_seconds);
+        let standing = self.standing.take(answers, now);
         news.refuse_if_gone()?;
-        Ok(State { news, my_vote, recent })
+        Ok(State { news, my_vote, recent, standing: standing? })
     }
 }
 
@@ -336,9 +344,11 @@ pub async fn vote_comment(
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
     let voter = voter.id;
     site.act(&comment_home(address), || async {
-        let (mut stored, recent) = read_comment(site, now, address, voter).await?;
+        let (mut stored, recent, standing) = read_comment(site, now, address, voter).await?;
         stored.comment.vote(voter, direction)?;
+        standing.refuse_second_vote_on(address.comment)?;
         let mut batch = comment::replacement(address, &stored.json, &stored.comment);
+        standing.check(&mut batch);
         write_record(site, &mut batch, &recent, VotedOn::Comment(address), &VoteRecord::free(now));
         Ok(Decision::commit(batch, ()))
     })
@@ -360,12 +370,13 @@ pub async fn take_back_comment_vote(
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
     let voter = voter.id;
     site.act(&comment_home(address), || async {
-        let (mut stored, recent) = read_comment(site, now, address, voter).await?;
+        let (mut stored, recent, standing) = read_comment(site, now, address, voter).await?;
         stored.comment.vote_of(voter).ok_or(Refusal::NoVoteToTakeBack)?;
         let on = VotedOn::Comment(address);
         let vote = recent.find(on).ok_or_else(|| why_final(site, voter == stored.comment.user_id))?;
         stored.comment.take_back_vote(voter);
         let mut batch = comment::replacement(address, &stored.json, &stored.comment);
+        standing.check(&mut batch);
         recent.remove(&mut batch, on, &vote);
         Ok(Decision::commit(batch, ()))
     })
@@ -382,16 +393,18 @@ async fn read_comment(
     now: Timestamp,
     address: CommentAddress,
     voter: UserId,
-) -> Result<(Stored, StoredVotes), Error> {
+) -> Result<(Stored, StoredVotes, VoterStanding), Error> {
     let mut query = Query::new();
     let stored = StoredRead::ask(&mut query, address);
     let recent = RecentVotesRead::ask(&mut query, voter);
+    let standing = VoterStandingRead::ask(&mut query, address.news, voter);
     let mut answers = site.store.query(query).await?;
     let stored = stored.take(&mut answers)?;
     let recent = recent.take(&mut answers, now, site.rules.karma.take_back_seconds);
     if let Some(refusal) = stored.news_gone {
         return Err(refusal.into());
     }
+    let standing = standing.take(&mut answers, now)?;
     stored.comment.refuse_if_gone()?;
-    Ok((stored, recent))
+    Ok((stored, recent, standing))
 }

@@ -464,6 +464,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::TooManyLinks { .. }
         | Refusal::Silenced(_)
         | Refusal::Banned(_)
+        | Refusal::VotesDiscounted(_)
         | Refusal::LastAdministrator
         | Refusal::NotYourDecision
         | Refusal::AppealAgainstOneself

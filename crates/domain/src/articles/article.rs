@@ -361,6 +361,45 @@ impl ArticleVote {
         batch.increment_field(name, "votes", 1);
     }
 
+    /// Whether the list of voters has the voter.
+    pub(crate) const fn is_in_list(&self) -> bool {
+        self.voted
+    }
+
+    /// Takes the vote of somebody whose votes do not count out of the article (`by` is -1), or puts
+    /// it back (1). After the week the list of voters stays as it is. `withdrawn` is where the
+    /// article was when its story was withdrawn; returns where it belongs then.
+    pub(crate) fn write_moved(
+        &self,
+        batch: &mut Batch,
+        (now, posted): (Timestamp, Timestamp),
+        by: i8,
+        withdrawn: Option<Placed>,
+    ) -> Option<Placed> {
+        self.article.guard(batch);
+        if self.article.placed.is_none() && withdrawn.is_none() {
+            return None;
+        }
+        let (name, voter) = (keys::article(self.article.id), keys::user(self.voter));
+        let voted = keys::voted(self.article.id);
+        if by < 0 {
+            batch.remove_member(voted, voter);
+        } else if let Some(open_for) = open_for(posted, now) {
+            batch.add_member(&voted, voter);
+            if self.expiry == Expiry::Absent {
+                batch.key_absent(&voted);
+                batch.expire(voted, open_for);
+            }
+        }
+        batch.increment_field(&name, "votes", i64::from(by));
+        let shift = f64::from(by) * f64::from(VOTE_SCORE);
+        if self.article.placed.is_some() {
+            batch.sorted_increment(keys::ARTICLES_BY_SCORE, name, shift);
+            return None;
+        }
+        withdrawn.map(|placed| Placed { score: placed.score + shift, ..placed })
+    }
+
     /// What [`ArticleVote::write`] does, for the record of the vote.
     pub(crate) const fn effect(&self) -> ArticleEffect {
         match (self.open_for, self.voted) {

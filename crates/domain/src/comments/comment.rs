@@ -255,6 +255,23 @@ impl Comment {
         }
     }
 
+    /// Who has voted in a direction.
+    pub(crate) fn voters(&self, direction: Direction) -> &[u64] {
+        match direction {
+            Direction::Up => &self.up,
+            Direction::Down => &self.down,
+        }
+    }
+
+    /// Puts a user's vote back at its place among the others, as far as they are still there.
+    pub(crate) fn put_vote_back(&mut self, voter: UserId, direction: Direction, place: usize) {
+        let voters = match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        };
+        voters.insert(place.min(voters.len()), voter.0);
+    }
+
     /// Adds a user's vote.
     pub(crate) fn vote(&mut self, voter: UserId, direction: Direction) -> Result<(), Refusal> {
         if self.vote_of(voter).is_some() {

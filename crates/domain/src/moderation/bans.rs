@@ -1,14 +1,16 @@
 //! What a ban does beside the field of the user: it ends the sessions, and takes the votes on
-//! sites out of the scores.
+//! sites out of the scores. The decision that votes do not count does the same to those votes.
 //!
 //! The votes follow in a background job, which makes the voter's ban agree with the account's.
-//! A ban with an end is also in `bans:ending`. When the end has passed, a server of the store
+//! What has an end is also in `bans:ending`. When the end has passed, a server of the store
 //! finds it there within some seconds and adds the job again. The right to log in does not wait
 //! for that: it only compares the clock. Nor does the first vote on a site after the ban: it puts
 //! the other votes back first.
 
+use super::discounts;
 use super::effect::{Case, Effect};
 use crate::accounts::session_store::AllSessions;
+use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
@@ -29,6 +31,9 @@ use tidings_keyspace::{Batch, EngineClock, Order, Query, Store};
 /// The jobs `siteban:<user id>`.
 pub(crate) const KIND: JobKind = JobKind { name: "siteban", step: |current| Box::pin(step(current)) };
 
+/// What takes the votes on sites out of the scores.
+const KINDS: [RestrictionKind; 2] = [RestrictionKind::Ban, RestrictionKind::Discount];
+
 /// How often a server looks for bans that have ended.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
@@ -47,34 +52,59 @@ pub(super) async fn end_sessions(site: &Site, batch: &mut Batch, user: UserId) -
 pub(super) fn follow_with_votes(
     case: &Case<'_>,
     effect: &mut Effect,
-    user: UserId,
-    ban: Option<&Restriction>,
+    user: &User,
+    (kind, restriction): (RestrictionKind, Option<&Restriction>),
 ) {
-    match ban.and_then(|ban| ban.until) {
-        Some(end) => effect.batch.sorted_add(keys::BANS_ENDING, user.to_string(), end.as_score()),
-        None => effect.batch.sorted_remove(keys::BANS_ENDING, user.to_string()),
+    let now = case.now;
+    let of_kind = |other| match other == kind {
+        true => restriction,
+        false => user.restrictions.in_force(other, now.timestamp()),
+    };
+    write_end(&mut effect.batch, user.id, KINDS.into_iter().filter_map(of_kind));
+    jobs::add(&mut effect.batch, &job(user.id), now, user.id);
+    effect.starts(Some(job(user.id)), now);
+    if kind == RestrictionKind::Discount {
+        let job = discounts::follow(&mut effect.batch, user.id, now);
+        effect.starts(Some(job), now);
     }
-    let (job, now) = (job(user), case.now);
-    jobs::add(&mut effect.batch, &job, now, user);
-    effect.starts(Some(job), now);
 }
 
-/// Makes the ban of the voter agree with that of its account. If the account changes meanwhile,
+/// Adds to a batch when the first of the restrictions ends that are in force.
+fn write_end<'a>(batch: &mut Batch, user: UserId, in_force: impl Iterator<Item = &'a Restriction>) {
+    match in_force.filter_map(|restriction| restriction.until).min() {
+        Some(end) => batch.sorted_add(keys::BANS_ENDING, user.to_string(), end.as_score()),
+        None => batch.sorted_remove(keys::BANS_ENDING, user.to_string()),
+    }
+}
+
+/// Makes the ban of the voter agree with the restrictions of its account, and puts the other votes
+/// back if they count again by themselves. If the account changes meanwhile,
 /// that has added the job anew, and this step does not count.
 async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let Some(user) = current.subject::<UserId>() else {
         return Ok(current.skip());
     };
     let mut query = Query::new();
-    let read = query.hash_fields(keys::user(user), [RestrictionKind::Ban.field(), "voter"]);
-    let [ban, voter] = fields::each(current.site.store.query(query).await?.take(read));
-    let ban: Option<Restriction> =
-        fields::read(ban.as_deref(), || keys::user(user), RestrictionKind::Ban.field());
-    let is_banned = ban.is_some_and(|ban| ban.is_in_force(current.now.timestamp()));
+    let [ban, discount] = KINDS.map(RestrictionKind::field);
+    let read = query.hash_fields(keys::user(user), [ban, discount, "voter"]);
+    let [ban, discount, voter] = fields::each(current.site.store.query(query).await?.take(read));
+    let was_discounted = discount.is_some();
+    let in_force = |stored: Option<String>, kind: RestrictionKind| {
+        let stored: Option<Restriction> = fields::read(stored.as_deref(), || keys::user(user), kind.field());
+        stored.filter(|restriction| restriction.is_in_force(current.now.timestamp()))
+    };
+    let ban = in_force(ban, RestrictionKind::Ban);
+    let discount = in_force(discount, RestrictionKind::Discount);
+    let is_banned = ban.is_some() || discount.is_some();
     if let Some(voter) = fields::read::<VoterId>(voter.as_deref(), || keys::user(user), "voter") {
         sites::set_account_ban(current.site, voter, is_banned).await?;
     }
-    Ok(current.finish(current.batch()))
+    let mut batch = current.batch();
+    write_end(&mut batch, user, ban.iter().chain(&discount));
+    if was_discounted && discount.is_none() {
+        current.starts([discounts::follow(&mut batch, user, current.now)]);
+    }
+    Ok(current.finish(batch))
 }
 
 /// Adds the jobs of the bans that have ended. Rounds: 1, and 1 for each such ban.

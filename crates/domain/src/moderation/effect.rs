@@ -121,6 +121,10 @@ pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
         (Deed::Hold(hours), Thing::User(name)) => {
             people::restrict(case, name, RestrictionKind::Hold, *hours).await
         }
+        (Deed::Discount(hours), Thing::User(name)) => {
+            people::restrict(case, name, RestrictionKind::Discount, *hours).await
+        }
+        (Deed::Recount, Thing::User(name)) => people::lift(case, name, RestrictionKind::Discount).await,
         (Deed::Ban(hours), Thing::User(name)) => {
             people::restrict(case, name, RestrictionKind::Ban, *hours).await
         }

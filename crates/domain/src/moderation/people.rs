@@ -66,7 +66,7 @@ pub(super) async fn restrict(
         },
     };
     let mut effect = Effect { concerns: Some(person.user.id), until: restriction.until, ..Effect::default() };
-    effect.message = message_about(case.site, kind, &restriction);
+    effect.message = Some(message_about(case.site, kind, &restriction));
     effect.before = person.stored(kind).map(str::to_owned);
     replace(case, &mut effect, &person, kind, Some(&restriction));
     if kind == RestrictionKind::Ban {
@@ -76,7 +76,7 @@ pub(super) async fn restrict(
 }
 
 /// What a person is told about a restriction.
-fn message_about(site: &Site, kind: RestrictionKind, restriction: &Restriction) -> Option<String> {
+fn message_about(site: &Site, kind: RestrictionKind, restriction: &Restriction) -> String {
     let lasts = restriction.until.map_or_else(
         || "until a moderator lifts it".to_owned(),
         |end| format!("until {}", day::to_the_minute(end)),
@@ -88,9 +88,11 @@ fn message_about(site: &Site, kind: RestrictionKind, restriction: &Restriction) 
         }
         RestrictionKind::Hold => format!("What you post waits for a moderator's approval, {lasts}."),
         RestrictionKind::Ban => format!("A moderator has banned you {lasts}."),
-        RestrictionKind::Discount => return None,
+        RestrictionKind::Discount => {
+            format!("A moderator has decided that your votes do not count, {lasts}.")
+        }
     };
-    Some(format!("{what} {reason}\n\nYou can appeal against this: {}/appeal/{line}", site.address))
+    format!("{what} {reason}\n\nYou can appeal against this: {}/appeal/{line}", site.address)
 }
 
 /// Adds to an effect that a restriction is replaced, unless it has changed since it was read;
@@ -109,8 +111,8 @@ fn replace(
         Some(restriction) => effect.batch.set_field(key, kind.field(), restriction.to_string()),
         None => effect.batch.delete_field(key, kind.field()),
     }
-    if kind == RestrictionKind::Ban {
-        bans::follow_with_votes(case, effect, person.user.id, restriction);
+    if matches!(kind, RestrictionKind::Ban | RestrictionKind::Discount) {
+        bans::follow_with_votes(case, effect, &person.user, (kind, restriction));
     }
 }
 

@@ -14,6 +14,7 @@ use crate::values::text::{one_line, printable};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use crate::values::withheld::{WITHHELD, Withheld};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
@@ -268,9 +269,14 @@ impl News {
 
     /// Makes a batch fail if the item, which is listed, has left the lists since it was read.
     pub(crate) fn check_listed(&self, batch: &mut Batch) {
+        self.check_state(batch);
+        batch.field_absent(keys::news(self.id), "del");
+    }
+
+    /// Makes a batch fail if the item has been removed or put back by moderators since it was read.
+    pub(crate) fn check_state(&self, batch: &mut Batch) {
         let key = keys::news(self.id);
         batch.key_present(&key);
-        batch.field_absent(&key, "del");
         batch.field_unchanged(key, WITHHELD, self.withheld.as_ref().map(ToString::to_string));
     }
 
@@ -351,7 +357,8 @@ pub(crate) fn linked_site(url: &str) -> Option<Hostname> {
 }
 
 /// A vote up or down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// Up.
     Up,

@@ -69,9 +69,10 @@ pub async fn vote(
 /// has not been done yet.
 ///
 /// # Errors
-/// As [`vote`].
+/// As [`vote`], and [`Refusal::VotesDiscounted`].
 pub async fn vote_as(site: &Site, now: Timestamp, actor: Actor<'_>, ballot: &SiteVote) -> Result<(), Error> {
     actor.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
+    actor.demand_votes_count(now)?;
     let Actor { user, address } = actor;
     let voter = match user.voter {
         Some(voter) => voter,
@@ -82,7 +83,7 @@ pub async fn vote_as(site: &Site, now: Timestamp, actor: Actor<'_>, ballot: &Sit
     if !matches!(voted, Err(Error::Refused(Refusal::VoterBanned))) {
         return voted;
     }
-    // Who is here is not banned. If the voter is banned with the account, that ban has just ended,
+    // Who is here is not banned, and their votes count. If the voter is banned with the account, that ban has just ended,
     // and no worker has put its votes back yet.
     bans::set_account_ban(site, voter, false).await?;
     action.run().await

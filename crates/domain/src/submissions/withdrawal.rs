@@ -25,7 +25,7 @@ use crate::values::withheld::{WITHHELD, Withheld};
 use tidings_keyspace::{Batch, Query};
 
 /// The field of the record with the place of the article in the lists of all articles.
-const ARTICLE: &str = "article";
+pub(crate) const ARTICLE: &str = "article";
 /// The field of the record with the guards against reposts.
 const GUARDS: &str = "guards";
 

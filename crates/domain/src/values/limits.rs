@@ -513,6 +513,10 @@ pub const SUBSCRIBERS_AT_ONCE: usize = 50;
 /// Entries that leave a full inbox at once. There is more than one only after people have
 /// written to the same inbox at the same time.
 pub const INBOX_OVERFLOW: u64 = 10;
+/// Stories that one step looks at to take out or put back the votes of a person, with their threads.
+pub const DISCOUNT_CHUNK: u64 = 10;
+/// Writes after which such a step leaves the other stories to the next one.
+pub const DISCOUNT_WRITES: usize = 500;
 /// Votes of a banned voter that one batch takes out of the totals, or puts back.
 pub const BAN_CHUNK: u64 = 100;
 /// Follows of a deactivated account that one batch ends. Each of them may cost reading a

@@ -176,6 +176,10 @@ fn forms(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
         true => plain(Action::Unhold, "No longer hold posts"),
         false => timed(Action::Hold, "Hold posts for approval"),
     });
+    all.push(match is(RestrictionKind::Discount) {
+        true => plain(Action::Recount, "Count the votes again"),
+        false => timed(Action::Discount, "Do not count the votes"),
+    });
     all.push(match is(RestrictionKind::Ban) {
         true => plain(Action::Unban, "Lift the ban"),
         false => timed(Action::Ban, "Ban"),

@@ -1,0 +1,263 @@
+//! Taking a person's votes out of counts, scores and ranks, and putting them back.
+//!
+//! A background job goes through all stories by number, some in each step, and makes the votes
+//! agree with the field `discounted` of the user: it takes them out while that is in force, and
+//! puts them back otherwise. Each decision starts the job again from the first story, so one that
+//! comes before the job is done turns it round. `news.discounted:<id>` says which votes are out.
+//! While the restriction is in force the person cannot vote.
+//!
+//! A story that is deleted or withheld changes its counts and score, and gets its rank when it
+//! comes back. What people post keeps the vote of its author. Karma is not moved. The votes on
+//! sites follow as with a ban, see [`super::bans`].
+
+use crate::action::Decision;
+use crate::articles::article::{ArticleVote, ArticleVoteRead, Placed};
+use crate::comments::comment::{self, Comment};
+use crate::error::Error;
+use crate::fields;
+use crate::jobs::{self, Job, JobKind, Outcome, Step};
+use crate::keys;
+use crate::news::discounted::{CommentVote, DiscountedVotes, StoryVote};
+use crate::news::item::{Direction, News, VoteRead};
+use crate::news::ranks::write_rank;
+use crate::site::Site;
+use crate::submissions::withdrawal;
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::ids::{CommentAddress, NewsId, UserId};
+use crate::values::limits::{DISCOUNT_CHUNK, DISCOUNT_WRITES};
+use crate::values::moderation::Thing;
+use crate::values::ranking;
+use crate::values::restriction::{Restriction, RestrictionKind};
+use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
+
+/// The jobs `discount:<user id>`.
+pub(crate) const KIND: JobKind = JobKind { name: "discount", step: |current| Box::pin(step(current)) };
+
+/// The field of a job with the number of the story that comes next.
+const NEXT: &str = "next_story";
+
+/// Adds to a batch that the votes of a user follow the decision about them. Returns the job to
+/// start once the batch is applied.
+pub(super) fn follow(batch: &mut Batch, user: UserId, now: Moment) -> Job {
+    let job = Job::new(KIND.name, user);
+    jobs::add(batch, &job, now, user);
+    jobs::add_fields(batch, &job, [(NEXT, "1".to_owned())]);
+    job
+}
+
+/// One step: some stories. If the account changes meanwhile, that has added the job anew, and this
+/// step does not count. Rounds: 3.
+async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+    let (Some(user), Some(next)) = (current.subject::<UserId>(), current.field::<u64>(NEXT)) else {
+        return Ok(current.skip());
+    };
+    let (site, field) = (current.site, RestrictionKind::Discount.field());
+    let chunk: Vec<NewsId> = (next..next.saturating_add(DISCOUNT_CHUNK)).map(NewsId).collect();
+    let mut query = Query::new();
+    let discount = query.hash_fields(keys::user(user), [field]);
+    let last = query.string(keys::NEWS_COUNT);
+    let records: Vec<_> = chunk
+        .iter()
+        .map(|id| (*id, query.hash_fields(keys::news_discounted(*id), [user.to_string()])))
+        .collect();
+    let mut answers = site.store.query(query).await?;
+    let discount: Option<Restriction> =
+        fields::read(fields::only(answers.take(discount)).as_deref(), || keys::user(user), field);
+    let is_out = discount.is_some_and(|discount| discount.is_in_force(current.now.timestamp()));
+    let last = answers.take(last);
+    let last: u64 = fields::read_string(last.as_deref(), || keys::NEWS_COUNT.to_owned()).unwrap_or(0);
+    let records = records.into_iter().map(|(id, record)| (id, fields::only(answers.take(record))));
+    let of_interest = |(id, record): &(NewsId, Option<String>)| id.0 <= last && (is_out || record.is_some());
+    let records: Vec<(NewsId, Option<String>)> = records.filter(of_interest).collect();
+    let stories = Story::read_some(site, current.now.timestamp(), (user, records)).await?;
+    let mut batch = current.batch();
+    let mut after = next.saturating_add(DISCOUNT_CHUNK);
+    for story in stories {
+        if batch.writes().len() > DISCOUNT_WRITES {
+            after = story.news.id.0;
+            break;
+        }
+        story.follow(&mut batch, is_out);
+    }
+    if after > last {
+        return Ok(current.finish(batch));
+    }
+    Ok(current.advance(batch, &[(NEXT, after.to_string())]))
+}
+
+/// Pending reads of a story.
+struct StoryRead {
+    news: Handle<Hash>,
+    vote: VoteRead,
+    article: ArticleVoteRead,
+    withdrawn: Handle<Vec<Option<String>>>,
+    thread: Handle<Hash>,
+    record: Option<String>,
+}
+
+/// A story with the votes of a user on it and its comments.
+struct Story<'a> {
+    site: &'a Site,
+    now: Timestamp,
+    user: UserId,
+    news: News,
+    vote: Option<(Direction, f64)>,
+    article: ArticleVote,
+    /// Where the article was when the story was withdrawn.
+    withdrawn: Option<Placed>,
+    thread: Hash,
+    /// What is out already, as stored.
+    record: Option<String>,
+}
+
+impl StoryRead {
+    fn ask(query: &mut Query, (id, record): (NewsId, Option<String>), user: UserId) -> Self {
+        let news = query.hash(keys::news(id));
+        let vote = VoteRead::ask(query, id, user);
+        let article = ArticleVoteRead::ask(query, id, user);
+        let withdrawn = query.hash_fields(keys::withdrawn(&Thing::Story(id)), [withdrawal::ARTICLE]);
+        let thread = query.hash(keys::thread(id));
+        Self { news, vote, article, withdrawn, thread, record }
+    }
+
+    fn take<'a>(
+        self,
+        answers: &mut Answers,
+        site: &'a Site,
+        now: Timestamp,
+        user: UserId,
+    ) -> Option<Story<'a>> {
+        let news = News::from_hash(&answers.take(self.news))?;
+        let vote = self.vote.take_with_time(answers);
+        let article = self.article.take(answers, now, &news, user);
+        let withdrawn = fields::only::<String>(answers.take(self.withdrawn));
+        let key = || keys::withdrawn(&Thing::Story(news.id));
+        let withdrawn = fields::read(withdrawn.as_deref(), key, withdrawal::ARTICLE);
+        let thread = answers.take(self.thread);
+        Some(Story { site, now, user, news, vote, article, withdrawn, thread, record: self.record })
+    }
+}
+
+impl<'a> Story<'a> {
+    /// Reads stories with what is out of each already. Rounds: 1.
+    async fn read_some(
+        site: &'a Site,
+        now: Timestamp,
+        (user, records): (UserId, Vec<(NewsId, Option<String>)>),
+    ) -> Result<Vec<Self>, Error> {
+        let mut query = Query::new();
+        let reads: Vec<_> =
+            records.into_iter().map(|record| StoryRead::ask(&mut query, record, user)).collect();
+        if reads.is_empty() {
+            return Ok(Vec::new());
+        }
+        query.expect_large();
+        let mut answers = site.store.query(query).await?;
+        Ok(reads.into_iter().filter_map(|read| read.take(&mut answers, site, now, user)).collect())
+    }
+
+    /// Adds to a batch that the votes on the story and its comments are out, or back.
+    fn follow(&self, batch: &mut Batch, is_out: bool) {
+        let before = DiscountedVotes::read(self.news.id, self.user, self.record.as_deref());
+        let after = if is_out {
+            self.take_out(batch, before.clone())
+        } else {
+            self.put_back(batch, &before);
+            DiscountedVotes::default()
+        };
+        if before != after {
+            after.write(batch, (self.news.id, self.user), self.record.as_deref());
+        }
+    }
+
+    /// Takes the votes out. Returns which are out then.
+    fn take_out(&self, batch: &mut Batch, mut out: DiscountedVotes) -> DiscountedVotes {
+        if let Some((vote, time)) = self.vote
+            && self.news.user_id != self.user
+        {
+            let article = vote == Direction::Up && self.article.is_in_list();
+            let (voters, member) = (self.voters(vote), self.user.to_string());
+            batch.sorted_member_present(&voters, &member);
+            batch.sorted_remove(voters, member);
+            self.count(batch, vote, -1);
+            if article {
+                self.move_article(batch, -1);
+            }
+            out.story = Some(StoryVote { vote, time, article });
+        }
+        for (field, json) in &self.thread.0 {
+            let Some(mut comment) = Comment::from_field(field, json) else { continue };
+            let Some(vote) = comment.vote_of(self.user).filter(|_| comment.user_id != self.user) else {
+                continue;
+            };
+            let place = comment.voters(vote).iter().position(|voter| *voter == self.user.0);
+            comment.take_back_vote(self.user);
+            self.replace(batch, json, &comment);
+            out.comments.insert(comment.id.0, CommentVote { vote, place: place.unwrap_or(0) });
+        }
+        out
+    }
+
+    /// Puts votes back.
+    fn put_back(&self, batch: &mut Batch, out: &DiscountedVotes) {
+        if let (Some(StoryVote { vote, time, article }), None) = (out.story, self.vote) {
+            let member = self.user.to_string();
+            batch.sorted_member_absent(keys::news_up(self.news.id), &member);
+            batch.sorted_member_absent(keys::news_down(self.news.id), &member);
+            batch.sorted_add(self.voters(vote), member, time);
+            self.count(batch, vote, 1);
+            if article && !self.article.is_in_list() {
+                self.move_article(batch, 1);
+            }
+        }
+        for (id, CommentVote { vote, place }) in &out.comments {
+            let Some(json) = self.thread.get(&id.to_string()) else { continue };
+            let comment = Comment::from_field(&id.to_string(), json);
+            let Some(mut comment) = comment.filter(|comment| comment.vote_of(self.user).is_none()) else {
+                continue;
+            };
+            comment.put_vote_back(self.user, *vote, *place);
+            self.replace(batch, json, &comment);
+        }
+    }
+
+    fn voters(&self, vote: Direction) -> String {
+        match vote {
+            Direction::Up => keys::news_up(self.news.id),
+            Direction::Down => keys::news_down(self.news.id),
+        }
+    }
+
+    fn replace(&self, batch: &mut Batch, json: &str, comment: &Comment) {
+        let address = CommentAddress { news: self.news.id, comment: comment.id };
+        comment::write_change(batch, address, json, comment);
+    }
+
+    /// Changes the votes of one direction, and what follows from them.
+    fn count(&self, batch: &mut Batch, vote: Direction, by: i64) {
+        let (news, key, rules) = (&self.news, keys::news(self.news.id), &self.site.rules.ranking);
+        let by = if vote == Direction::Up { [by, 0] } else { [0, by] };
+        for ((field, stored), by) in ["up", "down"].into_iter().zip(&news.stored_votes).zip(by) {
+            batch.field_unchanged(&key, field, stored.as_ref());
+            batch.increment_field(&key, field, by);
+        }
+        let score = ranking::score(news.up + by[0], news.down + by[1], rules);
+        if news.is_gone() {
+            news.check_state(batch);
+            batch.set_field(key, "score", score.to_string());
+        } else {
+            news.check_listed(batch);
+            let rank = ranking::rank(score, news.ctime, self.now, rules);
+            write_rank(batch, (news.id, news.ctime), score, rank);
+        }
+    }
+
+    fn move_article(&self, batch: &mut Batch, by: i8) {
+        if let Some(placed) = self.article.write_moved(batch, (self.now, self.news.ctime), by, self.withdrawn)
+        {
+            let (key, field) = (keys::withdrawn(&Thing::Story(self.news.id)), withdrawal::ARTICLE);
+            batch.field_unchanged(&key, field, self.withdrawn.map(|before| before.to_string()));
+            batch.set_field(key, field, placed.to_string());
+        }
+    }
+}
