@@ -221,7 +221,10 @@ async fn remove_post(
             let news = News::from_fields(site.store.query(query).await?.take(fields));
             let is_there = |news: &News| news.user_id == author && !news.deleted && !is_away(news);
             let Some(news) = news.filter(is_there) else { return Ok(false) };
-            let post = stories::Withdrawal::read(site, now, news, state).await?;
+            // Another server may be at this step too, and have taken the tweet that announces it:
+            // then the batch fails, and the step is decided again.
+            let post = unless_refused(stories::Withdrawal::read(site, now, news, state).await)?;
+            let Some(post) = post else { return Ok(false) };
             post.write(batch, now, line);
             current.starts(post.job());
         }
