@@ -78,15 +78,9 @@ const fn verdict(deed: &Deed) -> Option<Verdict> {
         | Deed::Recount
         | Deed::MakeModerator
         | Deed::UnmakeModerator
-<<<<<<< HEAD
         | Deed::Rule(..)
         | Deed::Unrule
         | Deed::Reopen => None,
-=======
-        | Deed::Reopen
-        | Deed::Rule(..)
-        | Deed::Unrule => None,
->>>>>>> main
     }
 }
 
