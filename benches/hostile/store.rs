@@ -43,8 +43,12 @@ pub const ATTACKER: &str = "attacker";
 pub const PASSWORD: &str = "correct horse battery staple";
 
 /// Settings with which accounts can be made one after another.
-const FILLING: &[(&str, &str)] =
-    &[("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0"), ("TIDINGS_LOG", "warn")];
+const FILLING: &[(&str, &str)] = &[
+    ("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0"),
+    ("TIDINGS_LIMITS__SIGNUPS_PER_NETWORK", "0"),
+    ("TIDINGS_LIMITS__SIGNUP_BURST", "0"),
+    ("TIDINGS_LOG", "warn"),
+];
 
 /// How large a store is.
 #[derive(Debug, Clone, Copy)]

@@ -9,7 +9,7 @@ use crate::showcase::{Showcase, Viewer};
 
 /// Addresses with something else than a page of their own: feeds, files, answers to programs,
 /// and redirects to pages.
-const NOT_PAGES: [&str; 23] = [
+const NOT_PAGES: [&str; 24] = [
     "/api/",
     "/assets/",
     "/atom",
@@ -21,6 +21,7 @@ const NOT_PAGES: [&str; 23] = [
     "/latest",
     "/login/code",
     "/manifest.webmanifest",
+    "/moderations/atom",
     "/random",
     "/replies",
     "/robots.txt",

@@ -246,6 +246,22 @@ const TWEETS: [(usize, &str); 9] = [
 const FULL_NAMES: [&str; 8] =
     ["Marta Lindqvist", "", "Jun Watanabe", "Ciarán O'Brien", "Leila Haddad", "", "Sunniva Aas", ""];
 
+/// Something in the moderation log, in the review queue, among the rules and among the mutes.
+async fn moderate(administrator: &Client, member: &Client) {
+    let tomasz = [("kind", "user"), ("id", "tomasz")];
+    let silence = [("action", "silence"), ("hours", "24"), ("reason", "Insults, after a warning")];
+    ok(administrator.api_post("/api/moderate", &[&tomasz[..], &silence].concat()).await);
+    let note = [("action", "note"), ("reason", "The second account of the same person")];
+    ok(administrator.api_post("/api/moderate", &[&tomasz[..], &note].concat()).await);
+    ok(member.api_post("/api/flag", &[&tomasz[..], &[("reason", "spam")]].concat()).await);
+    let rule =
+        [("what", "phrase"), ("pattern", "cheap watches"), ("effect", "hold"), ("reason", "Advertisements")];
+    ok(administrator.api_post("/api/moderate/rule", &rule).await);
+    for (what, value) in [("word", "chess"), ("domain", "news.example.com")] {
+        ok(member.api_post("/api/mute", &[("what", what), ("value", value)]).await);
+    }
+}
+
 impl Showcase {
     /// Starts the site. Mail is on, so that every form is shown.
     pub async fn start() -> Self {
@@ -257,6 +273,8 @@ impl Showcase {
             ("karma.downvote_cost", "0"),
             ("karma.downvote_minimum", "0"),
             ("karma.new_topic_minimum", "0"),
+            ("moderation.flag_min_days", "0"),
+            ("moderation.flag_min_karma", "0"),
         ];
         let server = Server::start(Engine::Memory, &settings).await;
         let administrator = server.register("harbourmaster").await;
@@ -286,6 +304,7 @@ impl Showcase {
         ok(member.update_profile(about, "jun@example.org", "").await);
         write_links(&server, &member).await;
         write_invitations(&server, &authors).await;
+        moderate(&administrator, &member).await;
         Self { server, member, administrator }
     }
 
@@ -351,6 +370,8 @@ impl Showcase {
             (Anonymous, "/site/lwn.net/stories/0"),
             (Anonymous, "/site/unknown.example"),
             (Anonymous, "/login?next=%2F&reason=vote"),
+            (Anonymous, "/moderations"),
+            (Anonymous, "/appeal/1"),
             (Anonymous, "/nothing-here"),
             (Member, "/welcome?next=%2Fnews%2FTHREAD"),
             (Member, "/"),
@@ -381,6 +402,8 @@ impl Showcase {
             (Member, "/suggestions"),
             (Member, "/deltweet/TWEET"),
             (Member, "/settings"),
+            (Member, "/flag/story/1"),
+            (Member, "/settings/mutes"),
             (Member, "/settings/sessions"),
             (Member, "/settings/invitations"),
             (Member, "/settings/deactivate"),
@@ -400,6 +423,11 @@ impl Showcase {
             (Administrator, "/topic/books"),
             (Administrator, "/news/THREAD"),
             (Administrator, "/topics"),
+            (Administrator, "/moderate"),
+            (Administrator, "/moderate/rules"),
+            (Administrator, "/moderations"),
+            (Administrator, "/@tomasz"),
+            (Administrator, "/comment/THREAD/1"),
             (Administrator, "/admin/sites"),
             (Administrator, "/admin/sites?voter=00000001-0000-4000-8000-000000000000"),
             (Administrator, "/editcomment/THREAD/1"),

@@ -357,7 +357,8 @@ fn check_thread(dump: &Dump, id: u64, counted: usize) {
 
 fn check_user(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
     assert_eq!(user["id"], id.to_string());
-    let waits = members(dump, "review:queue").contains(&format!("application:{}", user["username"]));
+    let waits =
+        members(dump, "review:queue").contains(&format!("application:{}", user["username"].to_lowercase()));
     assert_eq!(user.contains_key("pending"), waits, "user {id}");
     if user.contains_key("pending") || user.contains_key("rejected") {
         assert!(user.contains_key("deactivated") && !user["application"].is_empty(), "user {id}");

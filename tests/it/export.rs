@@ -102,19 +102,19 @@ async fn alice_with_everything(server: &Server) -> (Client, Exported) {
         ok(alice.api_post(&format!("/api/{path}"), &[("topic", topic)]).await);
     }
     let id = |user: &Client| user.user_id.to_string();
-    let time = server.now().to_string();
     server
         .write(|batch| {
             let key = format!("user:{}:mutes", id(&alice));
             for (field, time) in [(format!("user:{}", id(&bob)), "30"), ("word:a: word".to_owned(), "20")] {
                 batch.set_field(&key, field, time);
             }
-            batch.set_field(format!("user:{}:blocks", id(&alice)), id(&carol), &time);
         })
         .await;
     alice.follow("carol").await;
     bob.follow("alice").await;
     carol.comment(story, "A reply by carol").await;
+    let (blocks, time) = (format!("user:{}:blocks", alice.user_id), server.now().to_string());
+    server.set_field(&blocks, &id(&carol), &time).await;
     let user = UserId(alice.user_id);
     send_message(&server.app.site, server.app.moment(), user, "A message for alice").await.unwrap();
     let exported = export(&alice).await;

@@ -177,7 +177,8 @@ async fn the_sitemap_has_every_story_once() {
         for number in 1..=3 {
             let before = server.store().rounds();
             found.extend(addresses(&alice, &format!("/sitemap/{number}")).await);
-            assert!(server.store().rounds() - before <= 1);
+            // The numbers, and which of them readers' flags hide.
+            assert!(server.store().rounds() - before <= 2);
         }
         let expected = (1..=6_000).filter(|id| *id != 2).map(|id| format!("{SITE}/news/{id}"));
         assert_eq!(found.len(), 6 + 5_999);

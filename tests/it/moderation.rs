@@ -67,6 +67,38 @@ async fn an_action_has_a_line_and_an_undo_has_another() {
 }
 
 #[tokio::test]
+async fn the_feed_has_the_lines_as_everybody_sees_them() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [_, moderator, bob, _] = people(&server).await;
+    bob.submit_text("A <b> story", "text").await;
+    let fields =
+        [("action", "lock"), ("kind", "story"), ("id", "1"), ("reason", "r & r"), ("anonymous", "1")];
+    ok(moderator.api_post("/api/moderate", &fields).await);
+    let feed = String::from_utf8(moderator.get("/moderations/atom").await.body).unwrap();
+    for part in
+        ["a moderator locked the thread of story “A &lt;b&gt; story”", "r &amp; r", "made a moderator of mod"]
+    {
+        assert!(feed.contains(part), "{part}: {feed}");
+    }
+    assert!(!feed.contains("<name>mod</name>"), "{feed}");
+}
+
+#[tokio::test]
+async fn moderators_undo_from_the_log() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [alice, moderator, bob, _] = people(&server).await;
+    bob.submit_text("A story", "text").await;
+    ok(moderate(&moderator, "lock", ("story", "1"), "").await);
+    ok(moderate(&moderator, "warn", ("user", "bob"), "").await);
+    let page = async |client: &Client| String::from_utf8(client.get("/moderations").await.body).unwrap();
+    // The role and the lock can be undone, the warning cannot.
+    assert_eq!(page(&alice).await.matches("action=\"/moderate/undo\"").count(), 2);
+    assert_eq!(page(&bob).await.matches("/moderate/undo").count(), 0);
+    ok(undo(&moderator, 2).await);
+    assert_eq!(page(&alice).await.matches("action=\"/moderate/undo\"").count(), 2);
+}
+
+#[tokio::test]
 async fn what_a_moderator_may_not_do_leaves_no_trace() {
     let server = Server::start(Engine::Memory, &[]).await;
     let [alice, moderator, bob, carol] = people(&server).await;

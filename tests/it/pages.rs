@@ -48,6 +48,7 @@ fn login_and_back(path: &str) -> String {
     let reason = match path.split(['/', '?']).nth(1) {
         Some("submit") => "&reason=submit",
         Some("reply") => "&reason=comment",
+        Some("flag") => "&reason=flag",
         _ => "",
     };
     format!("/login?next={}{reason}", utf8_percent_encode(path, NON_ALPHANUMERIC))

@@ -466,6 +466,10 @@ async fn moderators_see_who_shares_a_network_and_administrators_the_addresses() 
         }
         server.advance(30 * 86_400);
         assert_eq!(ok(alice.api_get(path).await)["tag"], Value::Null);
+        if server.store().is_shared() {
+            // The clock of Redis cannot be advanced.
+            return;
+        }
         for key in server.dump().await.into_keys().filter(|key| key.contains(":addresses:")) {
             assert_eq!(server.expiry(&key).await, Expiry::Absent, "{key}");
         }

@@ -29,6 +29,8 @@ impl Program {
         let mut process = Command::new(env!("CARGO_BIN_EXE_tidings"))
             .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
             .env("TIDINGS_LIMITS__SUBMISSION_SECONDS", "0")
+            .env("TIDINGS_ACCOUNTS__NEW_DAYS", "0")
+            .env("TIDINGS_ACCOUNTS__NEW_POSTS", "0")
             .envs(without_rates())
             .envs(settings.iter().copied())
             .stdin(Stdio::null())

@@ -52,6 +52,8 @@ async fn lists_of_1_and_of_100_news_take_the_same_few_rounds() {
             "/best/new",
             "/rss",
             "/best/atom",
+            "/moderations/atom",
+            "/moderations",
             "/api/getnews/top/0/30",
             "/api/getnews/latest/0/30",
             "/api/articles/score/1",
@@ -184,9 +186,11 @@ async fn storing_stale_ranks_costs_one_reader_in_5_seconds_one_round_more() {
 async fn actions_take_few_rounds_however_much_there_is() {
     let server = Server::start(Engine::Memory, &[]).await;
     let users = server.members(3).await;
+    // The first post of a server reads the secret of the tags of networks.
+    users[0].tweet("Hello").await;
     let mut costs = Vec::new();
     for number in 0..60 {
-        // With empty caches.
+        // With empty caches: one round reads the rules for posts.
         server.clear_caches().await;
         let before = server.store().rounds();
         let news = users[0].submit_text(&format!("Number {number}"), "text").await;
@@ -203,7 +207,7 @@ async fn actions_take_few_rounds_however_much_there_is() {
         costs.push([submitted, voted, commented]);
     }
     assert!(costs.iter().all(|cost| *cost == costs[0]), "{costs:?}");
-    assert!(costs[0].iter().all(|rounds| *rounds <= 6), "{:?}", costs[0]);
+    assert!(costs[0].iter().all(|rounds| *rounds <= 7), "{:?}", costs[0]);
 }
 
 #[tokio::test]

@@ -122,6 +122,7 @@ const ALLOWED: &[&str] = &[
     "/unblock",
     "/api/unflag",
     "/unflag",
+    "/moderate/votes",
     "/settings/invitations/withdraw",
     "/settings/confirm-email",
     "/confirm-email/{token}",

@@ -23,7 +23,9 @@ fn tweet_ids(page: &Page) -> Vec<u64> {
 /// The form that follows or unfollows a user, which must be there.
 #[track_caller]
 fn follow_form(page: &Page, username: &str) -> crate::html::Form {
-    let mut forms = page.forms().into_iter().filter(|form| form.value("username") == Some(username));
+    let follows = |action: &str| ["/follow", "/unfollow"].contains(&action);
+    let forms = page.forms().into_iter();
+    let mut forms = forms.filter(|form| form.value("username") == Some(username) && follows(&form.action));
     let form = forms.next().unwrap_or_else(|| panic!("a form about {username}"));
     assert!(forms.next().is_none(), "one form about {username}");
     form

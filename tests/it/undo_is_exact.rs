@@ -93,7 +93,7 @@ impl Site {
         assert!(self.admin.post("/admin/recompute", &[]).await.status.is_redirection());
         let mut dump = self.server.dump().await;
         let is_left_out = |key: &str| {
-            ["moderation", "session", "auth", "review", "limit:", "built:"]
+            ["moderation", "session", "auth", "review", "limit:", "built:", "network"]
                 .iter()
                 .any(|kind| key.starts_with(kind))
                 || [":inbox", ":unread", ":messages", ":sessions", ":visits"]

@@ -5,7 +5,7 @@
 //! moderator looks at it: a state of the thing itself (`Withheld::Flagged`), which the reading
 //! side filters for each reader. From the first flag on, the thing has a row in the review queue.
 //!
-//! Keys: `flags:<kind>:<id>`, `user:<id>:flags` and `user:<id>:flag_outcomes`. Moderators' actions
+//! Keys: `flags:<thing>`, `user:<id>:flags` and `user:<id>:flag_outcomes`. Moderators' actions
 //! decide flags (`ThingFlags::decide`), and their undo takes that back (`ThingFlags::reopen`).
 
 mod of_thing;
@@ -76,6 +76,7 @@ pub async fn flag(
 ) -> Result<(), Error> {
     actor.spend(site, now, RatedAction::Flag).await?;
     let now = now.timestamp();
+    actor.user.demand_may_post(now)?;
     let rules = &site.rules.moderation;
     may_flag(rules, actor.user, now)?;
     if !FlagReason::of(thing).contains(&flagging.reason) {

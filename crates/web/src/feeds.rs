@@ -1,8 +1,12 @@
 //! For feed readers: the latest stories as RSS 2.0 and Atom, the lists of articles
-//! and a user's tweets as Atom.
+//! and a user's tweets as Atom, and the moderation log as Atom.
 //!
 //! Feeds are the same for everyone, so shared caches may store them; but not that of an inbox,
 //! which is for whoever has its private address.
+
+mod moderation;
+
+pub use moderation::log_feed;
 
 use super::App;
 use super::brand::Brand;

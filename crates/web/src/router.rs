@@ -88,6 +88,7 @@ fn shared_feeds() -> Router<App> {
     Router::new()
         .route("/rss", get(feeds::rss))
         .route("/atom", get(feeds::atom))
+        .route("/moderations/atom", get(feeds::log_feed))
         .route("/best/atom", get(feeds::best))
         .route("/best/new/atom", get(feeds::newest))
         .route("/topic/{topics}/atom", get(feeds::best_of_topics))

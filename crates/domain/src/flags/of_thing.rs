@@ -1,8 +1,10 @@
 //! The flags of one thing, and its row in the review queue.
 
+use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::review::{self, Place};
+use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::flag::{Flag, FlagReason, Verdict};
 use crate::values::ids::{ModerationId, UserId};
@@ -60,6 +62,13 @@ pub(crate) struct ThingFlags {
 }
 
 impl ThingFlags {
+    /// The flags of a thing. Rounds: 1.
+    pub(crate) async fn read(site: &Site, thing: &Thing) -> Result<Self, Error> {
+        let mut query = Query::new();
+        let flags = ThingFlagsRead::ask(&mut query, thing);
+        Ok(flags.take(&mut site.store.query(query).await?))
+    }
+
     /// The place of its row in the queue, if it has one.
     pub(crate) const fn place(&self) -> Option<Place> {
         self.place

@@ -112,7 +112,10 @@ pub(super) fn inverse(line: &Line) -> Option<Deed> {
         Action::Unban => Some(Deed::Ban(None)),
         Action::Keep | Action::Reject => Some(Deed::Reopen),
         // What was approved is published as of then; removing it hides it again.
-        Action::Approve => Some(Deed::Remove),
+        Action::Approve if matches!(line.thing, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => {
+            Some(Deed::Remove)
+        }
+        Action::Approve => Some(Deed::Reopen),
         Action::Note => Some(Deed::Unnote),
         Action::Discount => Some(Deed::Recount),
         Action::Recount => Some(Deed::Discount(None)),

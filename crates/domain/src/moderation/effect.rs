@@ -134,6 +134,8 @@ pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
         (Deed::MakeModerator, Thing::User(name)) => people::set_moderator(case, name, true).await,
         (Deed::UnmakeModerator, Thing::User(name)) => people::set_moderator(case, name, false).await,
         (Deed::Unhold, Thing::User(name)) => people::lift(case, name, RestrictionKind::Hold).await,
+        (Deed::Keep, _) => keep::keep(case).await,
+        (Deed::Reopen, _) if keep::is_undone(case) => keep::reopen(case).await,
         (Deed::Approve, Thing::Story(id)) => held::approve_story(case, *id).await,
         (Deed::Approve, Thing::Comment(address)) => held::approve_comment(case, *address).await,
         (Deed::Approve, Thing::Tweet(id)) => held::approve_tweet(case, *id).await,
@@ -150,8 +152,6 @@ pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
         (Deed::Approve, Thing::Application(name)) => applications::approve(case, name).await,
         (Deed::Reject, Thing::Application(name)) => applications::reject(case, name).await,
         (Deed::Reopen, Thing::Application(name)) => applications::reopen(case, name).await,
-        (Deed::Keep, _) => keep::keep(case).await,
-        (Deed::Reopen, _) => keep::reopen(case).await,
         _ => Err(case.does_not_apply().into()),
     }
 }

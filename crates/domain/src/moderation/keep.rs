@@ -6,6 +6,7 @@ use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
 use crate::flags::Subject;
 use crate::keys;
+use crate::values::moderation::Action;
 use crate::values::withheld::Withheld;
 use tidings_keyspace::Query;
 
@@ -15,8 +16,8 @@ pub(super) async fn keep(case: &Case<'_>) -> Result<Effect, Error> {
     let mut effect = about(case, subject).await?;
     match subject.withheld() {
         _ if !case.row.waits() => return Err(Refusal::NothingWaits.into()),
-        Some(Withheld::Removed(_)) => return Err(Refusal::RemovedAlready.into()),
         Some(Withheld::Merged(into)) => return Err(Refusal::NewsMerged(*into).into()),
+        Some(Withheld::Removed(_)) => return Err(Refusal::RemovedAlready.into()),
         // What waits for approval is approved or rejected.
         Some(Withheld::Held(_)) => return Err(case.does_not_apply().into()),
         Some(Withheld::Flagged) => {
@@ -26,6 +27,11 @@ pub(super) async fn keep(case: &Case<'_>) -> Result<Effect, Error> {
         None => {}
     }
     Ok(effect)
+}
+
+/// Whether a decision to keep something is taken back, and not the answer to a held post.
+pub(super) fn is_undone(case: &Case<'_>) -> bool {
+    case.undoes.is_some_and(|line| line.action == Action::Keep)
 }
 
 /// Takes a decision to keep something back: it waits again, and is hidden again if it was.

@@ -1,6 +1,7 @@
 //! The log of moderation: `moderation:log` and `moderation:<id>`. Lines are only added; the line
 //! of an action that was undone says by which other line.
 
+use super::act::inverse;
 use super::row::SettledRow;
 use crate::accounts::users::{PeopleRead, Role, id_of};
 use crate::accounts::visit::Visit;
@@ -136,6 +137,8 @@ pub struct LogEntry {
     pub undone_by: Option<ModerationId>,
     /// When it ends by itself.
     pub until: Option<Timestamp>,
+    /// Whether an action can undo it.
+    pub can_be_undone: bool,
     /// How many posts it was about, if it says so.
     pub count: Option<u64>,
     /// Whether a job is still at it: the count grows.
@@ -275,8 +278,10 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees_names: bool) -> Result<V
             Thing::Story(id) => titles.get(&id).cloned(),
             _ => None,
         };
+        let can_be_undone = line.undone_by.is_none() && inverse(&line).is_some();
         let Line { id, time, action, thing, reason, undoes, undone_by, until, count, in_progress, .. } = line;
         LogEntry {
+            can_be_undone,
             id,
             time,
             moderator,

@@ -28,6 +28,7 @@ pub(super) async fn remove_comment(case: &Case<'_>, address: CommentAddress) -> 
 /// Puts a removed comment back.
 pub(super) async fn restore_comment(case: &Case<'_>, address: CommentAddress) -> Result<Effect, Error> {
     let back = comments::Return::read(case.site, address).await?;
+    refuse_rejected(back.line())?;
     let mut effect = told(case, back.comment.user_id, "comment", &back.comment.body).await?;
     effect.ends = ended_by(case, back.line()).await?;
     back.write(&mut effect.batch, case.now);
@@ -49,6 +50,7 @@ pub(super) async fn remove_tweet(case: &Case<'_>, id: TweetId) -> Result<Effect,
 /// Puts a removed tweet back.
 pub(super) async fn restore_tweet(case: &Case<'_>, id: TweetId) -> Result<Effect, Error> {
     let back = tweets::Return::read(case.site, id).await?;
+    refuse_rejected(back.line())?;
     let mut effect = told(case, back.tweet.user_id, "tweet", &back.tweet.text).await?;
     if let Some(news) = back.tweet.news_id {
         refuse_without_story(case, news).await?;
@@ -57,6 +59,17 @@ pub(super) async fn restore_tweet(case: &Case<'_>, id: TweetId) -> Result<Effect
     back.write(&mut effect.batch, case.site, case.now);
     effect.starts(back.job(case.site), case.now);
     Ok(effect)
+}
+
+/// Refuses to put back what was never shown: it was rejected while it waited for approval, so
+/// nothing of it was taken away.
+fn refuse_rejected(removed_by: Option<ModerationId>) -> Result<(), Refusal> {
+    match removed_by {
+        Some(_) => Ok(()),
+        None => Err(Refusal::NothingToModerate(
+            "this was rejected before anybody saw it. Undo the rejection instead",
+        )),
+    }
 }
 
 /// Refuses to put back a tweet that announces a story that is removed itself: it comes back with

@@ -11,11 +11,13 @@ use super::profiles::lines_of;
 use crate::action::Decision;
 use crate::comments::withdrawal as comments;
 use crate::error::{Error, Refusal};
+use crate::flags::ThingFlags;
 use crate::jobs::{self, Job, JobKind, Outcome, Step, members};
 use crate::keys;
 use crate::news::item::News;
 use crate::submissions::withdrawal as stories;
 use crate::timelines::withdrawal as tweets;
+use crate::values::flag::Verdict;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::MAX_REMOVALS_OF_ALL;
 use crate::values::moderation::Thing;
@@ -186,6 +188,7 @@ async fn remove_next(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     {
         batch.increment_field(keys::moderation(line), COUNT, 1);
         batch.sorted_add(keys::moderation_posts(line), thing.to_string(), *time);
+        ThingFlags::read(current.site, &thing).await?.decide(&mut batch, Verdict::Upheld, line);
     }
     if let Some(place) = place {
         return Ok(current.advance(batch, &place));
@@ -266,6 +269,8 @@ async fn restore_next(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         && restore_post(current, &mut batch, &thing, origin).await?
     {
         batch.increment_field(keys::moderation(line), COUNT, 1);
+        let mut flags = ThingFlags::read(current.site, &thing).await?;
+        flags.reopen(&mut batch, origin, None, current.now.timestamp());
     }
     Ok(current.advance(batch, &[]))
 }

@@ -88,17 +88,17 @@ const fn verdict(deed: &Deed) -> Option<Verdict> {
 pub(super) struct Row {
     /// The row of the thing itself, with its flags.
     flags: ThingFlags,
-    /// The thing, if it has a row or is asked to be kept, and is still there.
+    /// The thing, if it can be flagged and is still there.
     subject: Option<Subject>,
     /// The row of another thing, such as the story whose author is warned.
     other: Option<ThingFlags>,
 }
 
 impl Row {
-    /// Reads them, and refuses an action on a row that has changed since it was seen. Rounds: 1,
-    /// and at most 2 for what has a row.
+    /// Reads them, and refuses an action on a row that has changed since it was seen. Rounds: 2, 3
+    /// for a person.
     pub(super) async fn read(site: &Site, request: &ModerationRequest) -> Result<Self, Error> {
-        let ModerationRequest { deed, thing, seen, .. } = request;
+        let ModerationRequest { thing, seen, .. } = request;
         let other = seen.as_ref().and_then(|seen| seen.thing.as_ref()).filter(|other| *other != thing);
         let mut query = Query::new();
         let flags = ThingFlagsRead::ask(&mut query, thing);
@@ -111,19 +111,15 @@ impl Row {
                 return Err(Refusal::RowChanged.into());
             }
         }
-        let is_needed = flags.place().is_some() || matches!(deed, Deed::Keep | Deed::Reopen);
-        let subject = match is_needed.then(|| Subject::read(site, thing)) {
-            None => None,
-            Some(read) => match read.await {
-                Ok(subject) => Some(subject),
-                Err(Error::Refused(_)) => None,
-                Err(error) => return Err(error),
-            },
+        let subject = match Subject::read(site, thing).await {
+            Ok(subject) => Some(subject),
+            Err(Error::Refused(_)) => None,
+            Err(error) => return Err(error),
         };
         Ok(Self { flags, subject, other })
     }
 
-    /// What is in the queue, if it has a row or is asked to be kept, and is still there.
+    /// The thing, if it can be flagged and is still there.
     pub(super) const fn subject(&self) -> Option<&Subject> {
         self.subject.as_ref()
     }
@@ -156,8 +152,10 @@ impl Row {
         }
         let Some(verdict) = verdict(case.deed) else { return Ok(None) };
         let is_hidden = self.is_hidden();
-        if let (Verdict::Closed, true, Some(subject)) = (verdict, is_hidden, &self.subject) {
-            // A moderator has looked at it, and let it stay.
+        // A moderator has looked at it and let it stay, or has removed the text that was flagged.
+        let is_shown_again =
+            verdict == Verdict::Closed || matches!((case.deed, case.thing), (Deed::Remove, Thing::User(_)));
+        if let Some(subject) = self.subject.as_ref().filter(|_| is_hidden && is_shown_again) {
             subject.write_withheld(batch, None);
         }
         if let Some(place) = self.flags.place() {
@@ -178,27 +176,26 @@ impl Row {
         let mut flags = if line.thing.key() == case.thing.key() {
             self.flags.clone()
         } else {
-            let mut query = Query::new();
-            let flags = ThingFlagsRead::ask(&mut query, &line.thing);
-            flags.take(&mut case.site.store.query(query).await?)
+            ThingFlags::read(case.site, &line.thing).await?
         };
         flags.reopen(batch, ended, line.row.map(|row| row.place), case.now.timestamp());
         if line.row.is_some_and(|row| row.is_hidden) {
-            hide_again(batch, &line.thing);
+            self.hide_again(batch, &line.thing);
         }
         Ok(())
     }
-}
 
-/// Adds to the batch of an undo that flags hide the thing again. The effect of the undo has
-/// written what else is to be checked. A comment is one field, which the effect writes.
-fn hide_again(batch: &mut Batch, thing: &Thing) {
-    let key = match thing {
-        Thing::Story(id) => keys::news(*id),
-        Thing::Tweet(id) => keys::tweet(*id),
-        _ => return,
-    };
-    batch.set_field(key, WITHHELD, Withheld::Flagged.to_string());
+    /// Adds to the batch of an undo that flags hide the thing again. The effect of the undo has
+    /// written what else is to be checked. A comment is one field, which the effect writes.
+    fn hide_again(&self, batch: &mut Batch, thing: &Thing) {
+        let key = match (thing, &self.subject) {
+            (Thing::Story(id), _) => keys::news(*id),
+            (Thing::Tweet(id), _) => keys::tweet(*id),
+            (Thing::User(_), Some(Subject::User(user))) => keys::user(user.id),
+            _ => return,
+        };
+        batch.set_field(key, WITHHELD, Withheld::Flagged.to_string());
+    }
 }
 
 #[cfg(test)]

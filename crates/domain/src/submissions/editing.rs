@@ -168,10 +168,10 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
         }
         url_guards::own(site, now, &news).await?.lift(&mut batch, id);
         batch.set_field(&key, "del", "1");
+        review::settle(&mut batch, &Thing::Story(id));
         batch.delete_field(&key, "topics");
         article.delete(&mut batch, &news.topics);
         leave_lists(&mut batch, &news);
-        review::settle(&mut batch, &Thing::Story(id));
         Ok(Decision::commit(batch, removal))
     });
     if let Some(removal) = deleted.await? {

@@ -377,6 +377,7 @@ fn footer(brand: &Brand, is_admin: bool, shortcuts: Option<Shortcuts>) -> Markup
                     li { a href="/ranking" { "ranking" } }
                     li { a href="/topics" { "topics" } }
                     li { a href="/past" { "past" } }
+                    li { a href="/moderations" { "moderation" } }
                     li { a href="/rss" { "RSS" } }
                     li { a href="/atom" { "Atom" } }
                     @for link in &brand.links {

@@ -116,15 +116,23 @@ pub fn done_line(frame: &Frame<'_>) -> Markup {
     html! {
         @if let Some(id) = id.filter(|_| is_moderator(frame)) {
             div.notice.undo role="status" {
-                form.inline method="post" action="/moderate/undo" {
-                    (frame.secret_field())
-                    input type="hidden" name="next" value=(frame.way_back);
-                    input type="hidden" name="moderation_id" value=(id);
-                    span { "Done: " (log_link(id)) " of the moderation log." }
-                    (reason_field("Reason to undo it", "A mistake"))
-                    button.button.small { "Undo" }
-                }
+                span { "Done: " (log_link(id)) " of the moderation log." }
+                (undo_form(frame, id))
             }
+        }
+    }
+}
+
+/// The form that undoes a line of the log.
+#[must_use]
+pub fn undo_form(frame: &Frame<'_>, id: ModerationId) -> Markup {
+    html! {
+        form.inline method="post" action="/moderate/undo" {
+            (frame.secret_field())
+            input type="hidden" name="next" value=(frame.way_back);
+            input type="hidden" name="moderation_id" value=(id);
+            (reason_field("Reason to undo it", "A mistake"))
+            button.button.small { "Undo" }
         }
     }
 }

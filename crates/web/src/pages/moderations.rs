@@ -2,6 +2,7 @@
 
 use super::comment_item::comment_address;
 use super::layout::Frame;
+use super::moderating::{is_moderator, undo_form};
 use super::parts::{DELETED_USER, age, counted, news_address};
 use super::profile_address;
 use super::tweets::tweet_address;
@@ -36,7 +37,8 @@ fn render(frame: &Frame<'_>, window: &LogWindow, page: &LogPage) -> Markup {
     let content = html! {
         h1 { "Moderation log" }
         p.hint {
-            "Everything that moderators do is listed here, with the reason. Nothing is ever taken off this list."
+            "Everything that moderators do is listed here, with the reason. Nothing is ever taken off this list. "
+            a href="/moderations/atom" { "Feed" }
         }
         (filters(window))
         @if page.entries.is_empty() {
@@ -153,6 +155,27 @@ fn target(entry: &LogEntry) -> Markup {
     }
 }
 
+/// Who did it, as everybody may know it.
+#[must_use]
+pub fn moderator_name(moderator: &ShownModerator) -> &str {
+    match moderator {
+        ShownModerator::Named(name) => name,
+        ShownModerator::Unnamed => UNNAMED,
+        ShownModerator::Left => DELETED_USER,
+    }
+}
+
+/// A line in a few plain words, for the feed.
+#[must_use]
+pub fn summary(entry: &LogEntry) -> String {
+    let what = match (&entry.thing, &entry.title) {
+        (Thing::Story(_), Some(title)) => format!("story “{title}”"),
+        (Thing::User(name), _) => name.to_string(),
+        (thing, _) => format!("{} {}", thing.kind(), thing.id()),
+    };
+    format!("{} {} {what}", moderator_name(&entry.moderator), words(entry.action))
+}
+
 /// A link to another line.
 fn line_link(id: ModerationId) -> Markup {
     let before = ModerationId(id.0.saturating_add(1));
@@ -166,8 +189,7 @@ fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
                 span.log-number { (entry.id) } " "
                 @match &entry.moderator {
                     ShownModerator::Named(name) => a.author href=(profile_address(name, "")) { (name) },
-                    ShownModerator::Unnamed => (UNNAMED),
-                    ShownModerator::Left => (DELETED_USER),
+                    other => (moderator_name(other)),
                 }
                 " " (words(entry.action)) " " (target(entry))
                 @if let Some(count) = entry.count { " (" (counted(count, "post", "posts")) ")" }
@@ -178,6 +200,9 @@ fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
             @if !entry.reason.is_empty() { p.log-reason dir="auto" { (entry.reason) } }
             @if let Some(undone) = entry.undoes { p.hint { "This undid " (line_link(undone)) "." } }
             @if let Some(by) = entry.undone_by { p.hint { "Undone by " (line_link(by)) "." } }
+            @if entry.can_be_undone && is_moderator(frame) {
+                details.undo { summary { "Undo" span.hidden { " line " (entry.id) } } (undo_form(frame, entry.id)) }
+            }
         }
     }
 }

@@ -86,6 +86,7 @@ fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool)
                 }
             }
         }
+        p { a.action href="/moderate/rules" { "Rules for new posts" } }
         (rings)
     };
     frame.page("Review queue", &content)
