@@ -24,6 +24,7 @@ mod lists;
 mod news;
 mod passkeys;
 mod sites;
+mod spammer;
 mod submitting;
 mod threads;
 mod timelines;

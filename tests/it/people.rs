@@ -498,7 +498,7 @@ async fn a_post_costs_no_round_more_for_its_network() {
 
 #[tokio::test]
 async fn visitors_are_told_what_is_kept() {
-    for (days, expected) in [("30", "for 30 days and then forget it"), ("0", "No others are kept")] {
+    for (days, expected) in [("30", "for 30 days and then forget it"), ("0", "stored without the address")] {
         let server = Server::start(Engine::Memory, &[("moderation.keep_addresses_days", days)]).await;
         let shown = page(&server.visitor(), "/about").await;
         assert!(shown.text().contains(expected), "{}", shown.text());

@@ -150,8 +150,12 @@ async fn a_removed_comment_leaves_inboxes_and_counts_and_comes_back_as_it_was() 
         }
         assert_eq!(badge(&alice).await, 0);
         let messages = ok(dave.api_get("/api/inbox").await);
-        let text = "A moderator has removed your comment “spam for @alice”: a reason";
-        assert_eq!(messages["entries"][0]["text"], text);
+        let text = messages["entries"][0]["text"].as_str().unwrap();
+        assert!(
+            text.starts_with("A moderator has removed your comment “spam for @alice”: a reason\n"),
+            "{text}"
+        );
+        assert!(text.ends_with(&format!("/appeal/{line}")), "{text}");
         assert!(refused(try_act(&alice, "remove", ("comment", &id)).await).contains("removed already"));
         undo(&alice, line).await;
         assert_same(&state(&server).await, &before);

@@ -244,7 +244,9 @@ impl Page {
 
     /// What the page complains about; `None` when it does not.
     pub fn alert(&self) -> Option<&str> {
-        self.find("p", &[("role", "alert")]).first().map(|alert| alert.text())
+        let alerts = self.find("p", &[("role", "alert")]);
+        // A hidden one is for the script to fill.
+        alerts.iter().find(|alert| alert.attribute("hidden").is_none()).map(|alert| alert.text())
     }
 
     /// Whether the page has a link to this address.

@@ -190,6 +190,9 @@ pub const USER_COMMENTS: u64 = 10;
 pub const INBOX_ENTRIES: usize = 30;
 /// Characters of a text in the inbox. The rest is where the entry leads to.
 pub const EXCERPT_CHARACTERS: usize = 500;
+/// The characters of a moderator's message that the inbox shows: more than a reason and the link to
+/// the decision.
+pub const MESSAGE_CHARACTERS: usize = 1_000;
 /// Entries on a page of a timeline or a list of people, and by default in a response of the
 /// API.
 pub const TIMELINE_ENTRIES: usize = 50;

@@ -160,7 +160,8 @@ async fn act(
             batch.set_field(keys::moderation(ended), UNDONE_BY, id.to_string());
         }
         if let (Some(person), Some(text)) = (effect.concerns, &effect.message) {
-            Message::read(site, person).await?.write(&mut batch, now, text);
+            let text = with_appeal(site, (deed.action(), id), text);
+            Message::read(site, person).await?.write(&mut batch, now, &text);
         }
         let is_private = matches!(deed, Deed::Note);
         let line = Line {
@@ -194,6 +195,14 @@ async fn act(
     }
     tracing::info!(line = %id, by = moderator.username, action = deed.action().name(), %thing, "moderated");
     Ok(id)
+}
+
+/// What a person is told about an action: also where to appeal, if it takes something from them.
+fn with_appeal(site: &Site, (action, line): (Action, ModerationId), text: &str) -> String {
+    if !action.can_be_appealed() {
+        return text.to_owned();
+    }
+    format!("{text}\n\nYou can appeal against this: {}/appeal/{line}", site.address)
 }
 
 /// What each attempt reads first.

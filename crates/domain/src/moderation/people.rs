@@ -66,7 +66,7 @@ pub(super) async fn restrict(
         },
     };
     let mut effect = Effect { concerns: Some(person.user.id), until: restriction.until, ..Effect::default() };
-    effect.message = Some(message_about(case.site, kind, &restriction));
+    effect.message = Some(message_about(kind, &restriction));
     effect.before = person.stored(kind).map(str::to_owned);
     replace(case, &mut effect, &person, kind, Some(&restriction));
     if kind == RestrictionKind::Ban {
@@ -76,12 +76,11 @@ pub(super) async fn restrict(
 }
 
 /// What a person is told about a restriction.
-fn message_about(site: &Site, kind: RestrictionKind, restriction: &Restriction) -> String {
+fn message_about(kind: RestrictionKind, restriction: &Restriction) -> String {
     let lasts = restriction.until.map_or_else(
         || "until a moderator lifts it".to_owned(),
         |end| format!("until {}", day::to_the_minute(end)),
     );
-    let (reason, line) = (&restriction.reason, restriction.moderation);
     let what = match kind {
         RestrictionKind::Silence => {
             format!("A moderator has silenced you {lasts}: you can read and vote, and nothing else.")
@@ -92,7 +91,7 @@ fn message_about(site: &Site, kind: RestrictionKind, restriction: &Restriction) 
             format!("A moderator has decided that your votes do not count, {lasts}.")
         }
     };
-    format!("{what} {reason}\n\nYou can appeal against this: {}/appeal/{line}", site.address)
+    format!("{what} {}", restriction.reason)
 }
 
 /// Adds to an effect that a restriction is replaced, unless it has changed since it was read;

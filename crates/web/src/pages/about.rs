@@ -11,8 +11,11 @@ use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::article::{OPEN_SECONDS, VOTE_SCORE};
+use tidings_domain::values::limits::SESSION_SECONDS;
 use tidings_domain::values::rules::{KarmaRules, LimitRules, ModerationRules, RankingRules, Rules};
 use tidings_domain::values::words::{every, grouped, span};
+
+const SECONDS_A_DAY: u64 = 86_400;
 
 /// GET /about.
 pub async fn about(
@@ -57,33 +60,92 @@ pub async fn about(
                 kbd { "Enter" } " opens it, " kbd { "a" } " and " kbd { "z" } " vote it up and down, "
                 kbd { "?" } " lists all of them. The shortcuts need JavaScript; everything else works without it."
             }
-            h2 { "What we store about you" }
-            p {
-                "We store your username, a hash of your password (not the password itself), what you write, \
-                 how you vote, whom you follow and how far you have read discussions. We store an e-mail \
-                 address only if you enter one. If somebody invited you, we store who. For a day after you sign \
-                 up, we count your network, so that nobody creates accounts without end. There is one cookie, which keeps you logged in. What you have \
-                 not sent yet stays in your browser."
-            }
-            (kept_addresses(&app.site.rules.moderation))
+            (privacy(&app.site.rules))
         }
     };
     Ok(frame.page("About", &content))
 }
 
-/// What is kept of the addresses that posts come from, and who sees it.
-fn kept_addresses(rules: &ModerationRules) -> Markup {
+/// What is stored about people, and who sees it.
+fn privacy(rules: &Rules) -> Markup {
+    html! {
+        h2 #privacy { "What we store about you" }
+        p {
+            "We store your username, a hash of your password (not the password itself), what you write, \
+             how you vote, whom you follow, what you have saved, hidden, muted, blocked or flagged, and how \
+             far you have read discussions. We store an e-mail address only if you enter one. If somebody \
+             invited you, we store who; if you applied for your account, what you wrote. There is one \
+             cookie, which keeps you logged in. What you have not sent yet stays in your browser."
+        }
+        p {
+            "If you set up two-step login, we store the secret that your authenticator app shares with the \
+             site, the public keys and names of your passkeys, and hashes of your recovery codes. Your \
+             fingerprint or PIN never leaves your device."
+        }
+        p {
+            "When you are logged in, you can " a href="/api/export" { "export everything of your own" } " and "
+            a href="/settings/deactivate" { "deactivate your account" } "."
+        }
+        (addresses(&rules.moderation))
+        (moderation())
+    }
+}
+
+/// Which network addresses are kept, for how long, and who sees them.
+fn addresses(rules: &ModerationRules) -> Markup {
     let days = rules.keep_addresses_days;
     html! {
-        @if days == 0 {
-            p { "Your sessions show the network address of each login to you. No others are kept with your account." }
-        } @else {
-            p {
-                "When you sign up, submit a story, comment or tweet, we keep your network address for "
-                (span(days * 86_400)) " and then forget it. Administrators can see it. Moderators see a tag of \
-                 your network, which does not tell the address, and who else has the same tag. Your sessions \
-                 show the address of each login to you."
+        h2 { "Network addresses" }
+        ul {
+            @if days > 0 {
+                li {
+                    "When you sign up, or post a story, a comment or a tweet, we keep your network address for "
+                    (span(days * SECONDS_A_DAY)) " and then forget it. Administrators can see it. Moderators see \
+                     a tag of your network, which does not tell the address, and who else has the same tag."
+                }
+            } @else {
+                li { "What you post is stored without the address that it came from." }
             }
+            li {
+                "Each of your sessions has the address of its login. Only you see it, at "
+                a href="/settings/sessions" { "sessions" } ". A session is forgotten when you log out, or "
+                (span(SESSION_SECONDS)) " after your last visit."
+            }
+            li {
+                "With a vote on a site, we keep the network that it came from, but not the address, for as \
+                 long as we keep the vote. Nobody is shown it."
+            }
+            li {
+                "So that nobody floods the site, we count for up to a day what comes from an address or a \
+                 network: sign-ups, logins that fail, posts and votes."
+            }
+        }
+    }
+}
+
+/// What moderation keeps, and who sees that.
+fn moderation() -> Markup {
+    html! {
+        h2 { "Moderation" }
+        ul {
+            li {
+                "Everything that moderators do is in the public " a href="/moderations" { "moderation log" }
+                ": what they did, to what or whom, when and why. It stays there. Removed texts, e-mail \
+                 addresses and network addresses are not in it."
+            }
+            li {
+                "What moderators remove, and what waits for their approval, is kept. Only its author and \
+                 moderators see it. It can be put back."
+            }
+            li {
+                "If you flag something, moderators read the reason and your note. Nobody is shown who flagged \
+                 what. How often moderators agreed with your flags decides how much they weigh."
+            }
+            li {
+                "Moderators can write notes on people, which only moderators read. If you appeal against a \
+                 decision, moderators read your appeal."
+            }
+            li { "Moderators can search the votes for accounts that vote for each other all the time." }
         }
     }
 }
@@ -278,6 +340,23 @@ mod tests {
         for (value, text) in [(1_000_000.0, "1,000,000"), (0.001, "0.001"), (1_234.5, "1,234.5"), (2.0, "2")]
         {
             assert_eq!(decimal(value), text);
+        }
+    }
+
+    #[test]
+    fn what_is_said_about_addresses_follows_the_setting() {
+        let said = |days| {
+            let mut rules = Rules::default();
+            rules.moderation.keep_addresses_days = days;
+            privacy(&rules).into_string()
+        };
+        assert!(said(30).contains("we keep your network address for 30 days"));
+        assert!(said(7).contains("we keep your network address for 7 days"));
+        assert!(!said(0).contains("we keep your network address"));
+        for part in
+            ["60 days after your last visit", "passkeys", "moderation log", "Nobody is shown who flagged"]
+        {
+            assert!(said(0).contains(part), "{part}");
         }
     }
 

@@ -6,12 +6,13 @@ use super::parts::{DELETED_USER, age, news_address, number};
 use super::profile_address;
 use super::tweets::tweet_address;
 use crate::App;
+use crate::autolink::autolink;
 use crate::error::RequestError;
 use crate::form::Form;
 use crate::forms::Next;
 use crate::forms::inbox::{FeedForm, Filter, InboxPageQuery, ReadInboxForm};
 use crate::forms::news::NewsIdForm;
-use crate::limits::EXCERPT_CHARACTERS;
+use crate::limits::{EXCERPT_CHARACTERS, MESSAGE_CHARACTERS};
 use crate::local_path::LocalPath;
 use crate::markdown::markdown;
 use crate::viewer::{SignedForm, SignedIn};
@@ -233,15 +234,19 @@ pub fn destination(entry: &InboxEntry) -> Option<(String, &'static str)> {
 
 /// The beginning of a text: of a comment with its markup.
 fn excerpt(frame: &Frame<'_>, entry: &InboxEntry, text: &str) -> Markup {
-    let start = text.char_indices().nth(EXCERPT_CHARACTERS).and_then(|(end, _)| text.get(..end));
+    let is_message = matches!(entry.place.id, EntryId::Moderation(_));
+    let most = if is_message { MESSAGE_CHARACTERS } else { EXCERPT_CHARACTERS };
+    let start = text.char_indices().nth(most).and_then(|(end, _)| text.get(..end));
     let text = start.map_or(Cow::Borrowed(text), |start| Cow::Owned(format!("{start}…")));
     match entry.place.id {
         EntryId::Reply(_) | EntryId::Mention(_) => {
             html! { div.excerpt.text.formatted dir="auto" { (markdown(&text, frame.link_target())) } }
         }
-        EntryId::Tweet(_) | EntryId::Follow(_) | EntryId::Moderation(_) => {
-            html! { p.excerpt.plain dir="auto" { (text) } }
+        // With a link to the page of the decision.
+        EntryId::Moderation(_) => {
+            html! { p.excerpt.plain dir="auto" { (autolink(&text, frame.link_target())) } }
         }
+        EntryId::Tweet(_) | EntryId::Follow(_) => html! { p.excerpt.plain dir="auto" { (text) } },
     }
 }
 

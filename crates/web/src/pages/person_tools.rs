@@ -20,6 +20,12 @@ use tidings_domain::values::restriction::{Restriction, RestrictionKind};
 const SPANS: [(&str, &str); 4] = [("1", "1 hour"), ("24", "1 day"), ("168", "1 week"), ("0", "for ever")];
 /// The span that is chosen at first: a day.
 const USUAL_SPAN: &str = "24";
+/// The posts that can be removed together: of how many days, and words. The last is the
+/// most.
+const REMOVED: [(&str, &str); 4] =
+    [("1", "last day"), ("7", "last week"), ("30", "last 30 days"), ("3650", "last ten years")];
+/// The number of days that is chosen at first: a week.
+const USUAL_REMOVED: &str = "7";
 /// The most neighbours that the page names.
 const NEIGHBOURS: usize = 20;
 
@@ -166,7 +172,10 @@ fn forms(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
     let thing = Thing::User(user.username.as_str().into());
     let is = |kind| user.restrictions.in_force(kind, frame.now).is_some();
     let plain = |action, label| ActionForm { action, label, grave: false, fields: html! {} };
-    let timed = |action, label| ActionForm { action, label, grave: true, fields: span_field() };
+    let timed = |action, label| {
+        let fields = choice("How long", "hours", (&SPANS, USUAL_SPAN));
+        ActionForm { action, label, grave: true, fields }
+    };
     let mut all = vec![plain(Action::Warn, "Warn")];
     all.push(match is(RestrictionKind::Silence) {
         true => plain(Action::Unsilence, "Lift the silence"),
@@ -184,6 +193,8 @@ fn forms(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
         true => plain(Action::Unban, "Lift the ban"),
         false => timed(Action::Ban, "Ban"),
     });
+    let fields = choice("Posts of the", "days", (&REMOVED, USUAL_REMOVED));
+    all.push(ActionForm { action: Action::RemoveAll, label: "Remove all posts", grave: true, fields });
     if frame.viewer.is_some_and(|viewer| viewer.role() == Role::Administrator) {
         all.push(match user.flags.moderator {
             true => plain(Action::UnmakeModerator, "Take the moderator's role"),
@@ -198,15 +209,13 @@ fn forms(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
     }
 }
 
-/// How long it lasts.
-fn span_field() -> Markup {
+/// A field with some values to choose from, in words.
+fn choice(label: &str, name: &str, (values, usual): (&[(&str, &str)], &str)) -> Markup {
     html! {
         label {
-            span { "How long" }
-            select name="hours" {
-                @for (hours, words) in SPANS {
-                    option value=(hours) selected[hours == USUAL_SPAN] { (words) }
-                }
+            span { (label) }
+            select name=(name) {
+                @for (value, words) in values { option value=(value) selected[*value == usual] { (words) } }
             }
         }
     }
@@ -238,6 +247,7 @@ mod tests {
     use super::*;
     use tidings_domain::values::clock::Timestamp;
     use tidings_domain::values::ids::ModerationId;
+    use tidings_domain::values::limits::MAX_REMOVED_DAYS;
 
     fn page(viewer: &str, flags: &str) -> String {
         let person = ProfileFacts {
@@ -265,11 +275,22 @@ mod tests {
     #[test]
     fn a_moderator_sees_notes_and_forms_but_none_for_roles() {
         let html = page("3", "m");
-        for part in ["argues &lt;b&gt;", r#"value="silence""#, r#"value="ban""#, "1 story, 2 comments"] {
+        for part in [
+            "argues &lt;b&gt;",
+            r#"value="silence""#,
+            r#"value="ban""#,
+            r#"value="remove_all""#,
+            "1 story, 2 comments",
+        ] {
             assert!(html.contains(part), "{part} in {html}");
         }
         assert!(!html.contains("make_moderator"), "{html}");
         assert!(page("3", "a").contains("make_moderator"));
+    }
+
+    #[test]
+    fn the_most_days_can_be_chosen() {
+        assert_eq!(REMOVED.last().map(|(days, _)| *days), Some(MAX_REMOVED_DAYS.to_string().as_str()));
     }
 
     #[test]
