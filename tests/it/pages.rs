@@ -72,7 +72,8 @@ fn check_page(page: &Page, viewer: &Client) {
     }
     for form in page.forms() {
         let secret = viewer.apisecret.as_deref().filter(|_| form.is_post && is_member);
-        let has_no_session = ["/login", "/register", "/reset-password"].contains(&form.action.as_str());
+        let has_no_session =
+            ["/login", "/login/passkey", "/register", "/reset-password"].contains(&form.action.as_str());
         let is_right = match (secret, form.value("apisecret")) {
             (Some(secret), Some(masked)) => is_masked(secret, masked),
             (secret, value) => secret.is_none() && value.is_none(),
