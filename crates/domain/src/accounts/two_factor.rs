@@ -7,7 +7,7 @@
 //! What an account has is in the hash `user:<id>:two_factor`. The field `two_factor` of the user
 //! says which kinds it has, so that a login without one reads nothing more. Nothing is stored
 //! about a login that is under way: what its second step needs to know is signed
-//! ([`signing_key`]), so strangers store nothing.
+//! (`signing_key`), so strangers store nothing.
 
 mod codes;
 pub mod passkeys;

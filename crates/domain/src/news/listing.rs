@@ -1,6 +1,6 @@
 //! Which stories lists show to their reader, and how a reader sees a story on its own page.
 //!
-//! This is the one place that decides it ([`marks`], [`keep_listed`]), from what the reader
+//! This is the one place that decides it ([`marks`], `keep_listed`), from what the reader
 //! has chosen (`accounts::reader`). Lists are cached once for everyone and filtered here for
 //! each reader, so a page may be shorter than others, and every story keeps its page.
 

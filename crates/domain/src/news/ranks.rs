@@ -162,7 +162,7 @@ pub(crate) fn write_rank(batch: &mut Batch, (id, posted): (NewsId, Timestamp), s
 /// items. Rounds: 3 for each 200 items, more on conflicts.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`], or the store's.
+/// [`Refusal::AdministratorsOnly`](crate::Refusal::AdministratorsOnly), or the store's.
 pub async fn recompute_ranks(site: &Site, now: Timestamp, viewer: &users::User) -> Result<u64, Error> {
     viewer.require_admin()?;
     let mut stored = 0;
