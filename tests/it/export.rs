@@ -115,6 +115,14 @@ async fn alice_with_everything(server: &Server) -> (Client, Exported) {
     carol.comment(story, "A reply by carol").await;
     let (blocks, time) = (format!("user:{}:blocks", alice.user_id), server.now().to_string());
     server.set_field(&blocks, &id(&carol), &time).await;
+    server.set_field(&key, "silenced", "0:7:Unkind words").await;
+    server
+        .write(|batch| {
+            batch.sorted_add(format!("user:{}:flags", id(&alice)), format!("story:{good}"), 40.0);
+            batch.set_field(format!("flags:story:{good}"), id(&alice), "spam:40:100:0:Sells chairs");
+            batch.sorted_add(format!("invites:by:{}", id(&alice)), id(&carol), 50.0);
+        })
+        .await;
     let user = UserId(alice.user_id);
     send_message(&server.app.site, server.app.moment(), user, "A message for alice").await.unwrap();
     let exported = export(&alice).await;
@@ -184,6 +192,11 @@ async fn an_export_has_everything_of_ones_own_and_nothing_that_is_deleted() {
             json!({"what": "word", "value": "a: word", "since": 20}),
         ];
         assert_eq!(exported.list("mutes"), muted);
+        let restriction = json!({"kind": "silenced", "reason": "Unkind words", "moderation_id": 7});
+        assert_eq!(account["restrictions"], json!([restriction]));
+        let flag = json!({"kind": "story", "id": "4", "reason": "spam", "note": "Sells chairs", "time": 40});
+        assert_eq!(exported.list("flags"), [flag]);
+        assert_eq!(exported.each("invited", "username"), ["carol"]);
         let inbox = exported.list("inbox");
         assert_eq!(
             (&inbox[0]["kind"], &inbox[0]["text"]),

@@ -64,6 +64,24 @@ async fn an_invitation_is_a_link_that_works_once() {
 }
 
 #[tokio::test]
+async fn banning_somebody_offers_to_look_at_whom_they_invited() {
+    const OFFERS: [&str; 2] = ["Look at whom they invited", "Look at the 1 person whom they invited"];
+    let (server, alice, bob) = site(Engine::Memory, &[]).await;
+    join(&server, "carol", &invite(&bob).await).await;
+    assert!(!page(&alice, "/@bob").await.content().contains(OFFERS[1]));
+    let fields =
+        [("kind", "user"), ("id", "bob"), ("action", "ban"), ("reason", "Spam"), ("next", "/moderate")];
+    let answer = alice.post("/moderate", &fields).await;
+    let address = redirects_to(&answer);
+    assert_eq!(address, "/moderate?banned=bob&moderated=1");
+    for (address, offer) in [address, "/@bob"].into_iter().zip(OFFERS) {
+        let page = page(&alice, address).await;
+        assert!(page.content().contains(offer), "{}", page.content());
+        assert!(page.links_to("/@bob/invited"), "{address}");
+    }
+}
+
+#[tokio::test]
 async fn of_concurrent_uses_of_one_invitation_one_succeeds() {
     each_engine(&[BY_INVITATION], async |server| {
         let alice = server.register("alice").await;

@@ -12,8 +12,9 @@ mod reading;
 mod records;
 
 pub use records::{
-    AccountRecord, CommentRecord, InboxRecord, ListedRecord, MuteRecord, PersonRecord, Record, SessionRecord,
-    SettingsRecord, StoryRecord, TopicRecord, TweetRecord, VoteChoice, VoteRecord, VotedKind,
+    AccountRecord, CommentRecord, FlagRecord, InboxRecord, ListedRecord, MuteRecord, PersonRecord, Record,
+    RestrictionRecord, SessionRecord, SettingsRecord, StoryRecord, TopicRecord, TweetRecord, VoteChoice,
+    VoteRecord, VotedKind,
 };
 
 use crate::accounts::actor::Actor;
@@ -42,6 +43,8 @@ pub enum Section {
     Tweets,
     /// Its votes on stories, comments and sites.
     Votes,
+    /// What it has flagged.
+    Flags,
     /// Stories that it saved; votes up save too.
     Saved,
     /// Stories that it has hidden.
@@ -54,6 +57,8 @@ pub enum Section {
     Followings,
     /// People who follow it.
     Followers,
+    /// People whom it invited.
+    Invited,
     /// Threads to which it has subscribed.
     Subscriptions,
     /// Threads whose replies it does not want.
@@ -72,11 +77,12 @@ pub enum Section {
 
 impl Section {
     /// All sections, in the order in which [`Export::next`] reads them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::Stories,
         Self::Comments,
         Self::Tweets,
         Self::Votes,
+        Self::Flags,
         Self::Saved,
         Self::Hidden,
         Self::FollowedTopics,
@@ -85,6 +91,7 @@ impl Section {
         Self::Blocks,
         Self::Followings,
         Self::Followers,
+        Self::Invited,
         Self::Subscriptions,
         Self::Unsubscribed,
         Self::Visits,
@@ -100,12 +107,14 @@ impl Section {
             Self::Comments => "comments",
             Self::Tweets => "tweets",
             Self::Votes => "votes",
+            Self::Flags => "flags",
             Self::Saved => "saved",
             Self::Hidden => "hidden",
             Self::FollowedTopics => "topics_followed",
             Self::MutedTopics => "topics_muted",
             Self::Followings => "followings",
             Self::Followers => "followers",
+            Self::Invited => "invited",
             Self::Subscriptions => "subscriptions",
             Self::Unsubscribed => "unsubscribed",
             Self::Mutes => "mutes",

@@ -113,7 +113,7 @@ pub fn add_parameter(address: &mut String, name: &str, value: &str) {
 
 /// Whether a value of a parameter may be part of a way back.
 fn is_short(value: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-';
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     value.len() <= WAY_BACK_VALUE_BYTES && value.bytes().all(is_plain)
 }
 

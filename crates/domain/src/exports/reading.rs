@@ -2,8 +2,8 @@
 //! time.
 
 use super::records::{
-    CommentRecord, InboxRecord, ListedRecord, MuteRecord, PersonRecord, Record, TopicRecord, VoteChoice,
-    VoteRecord, VotedKind, whole_seconds,
+    CommentRecord, FlagRecord, InboxRecord, ListedRecord, MuteRecord, PersonRecord, Record, TopicRecord,
+    VoteChoice, VoteRecord, VotedKind, whole_seconds,
 };
 use super::{Export, Section};
 use crate::accounts::inbox::{EntriesRead, EntryId, MessageRead};
@@ -19,9 +19,11 @@ use crate::site::Site;
 use crate::sites::{Verdict, read_vote};
 use crate::timelines::tweets::TweetRead;
 use crate::values::clock::Timestamp;
+use crate::values::flag::Flag;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
 use crate::values::limits::{EXPORT_LIST, EXPORT_SCANNED_COMMENTS, EXPORT_SCANNED_STORIES, EXPORT_THREADS};
+use crate::values::moderation::Thing;
 use crate::values::text::printable;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::cmp::Reverse;
@@ -66,6 +68,7 @@ pub(super) enum Step {
     StoryVotes,
     CommentVotes,
     SiteVotes,
+    Flags,
     Listed(Section),
     Topics(Section),
     People(Section),
@@ -84,11 +87,12 @@ impl Step {
             Section::Comments => vec![Self::Comments],
             Section::Tweets => vec![Self::Tweets],
             Section::Votes => vec![Self::StoryVotes, Self::CommentVotes, Self::SiteVotes],
+            Section::Flags => vec![Self::Flags],
             Section::Saved | Section::Hidden | Section::Subscriptions | Section::Unsubscribed => {
                 vec![Self::Listed(*section)]
             }
             Section::FollowedTopics | Section::MutedTopics => vec![Self::Topics(*section)],
-            Section::Followings | Section::Followers => vec![Self::People(*section)],
+            Section::Followings | Section::Followers | Section::Invited => vec![Self::People(*section)],
             Section::Mutes => vec![Self::Mutes],
             Section::Blocks => vec![Self::Blocks],
             Section::Visits => vec![Self::Visits],
@@ -106,6 +110,7 @@ impl Step {
             Self::Comments => Section::Comments,
             Self::Tweets => Section::Tweets,
             Self::StoryVotes | Self::CommentVotes | Self::SiteVotes => Section::Votes,
+            Self::Flags => Section::Flags,
             Self::Listed(section) | Self::Topics(section) | Self::People(section) => section,
             Self::Mutes => Section::Mutes,
             Self::Blocks => Section::Blocks,
@@ -123,6 +128,7 @@ impl Step {
             Self::Comments => keys::user_comments(id),
             Self::Tweets => keys::user_timeline(id),
             Self::SiteVotes => keys::voter_votes(user.voter?),
+            Self::Flags => keys::user_flags(id),
             Self::Listed(Section::Hidden) => keys::user_hidden(id),
             Self::Listed(Section::Subscriptions) => keys::user_subscriptions(id),
             Self::Listed(Section::Unsubscribed) => keys::user_unsubscribed(id),
@@ -130,6 +136,7 @@ impl Step {
             Self::Topics(Section::MutedTopics) => keys::topics_muted(id),
             Self::Topics(_) => keys::topics_followed(id),
             Self::People(Section::Followers) => keys::followers(id),
+            Self::People(Section::Invited) => keys::invites_by(id),
             Self::People(_) => keys::followings(id),
             Self::StoryVotes
             | Self::CommentVotes
@@ -168,6 +175,7 @@ impl Step {
             Self::StoryVotes => read_story_votes(site, user.id, &entries).await,
             Self::CommentVotes => read_comment_votes(site, user.id, &entries).await,
             Self::SiteVotes => read_site_votes(site, user, &entries).await,
+            Self::Flags => read_flags(site, user.id, &entries).await,
             Self::Listed(_) | Self::Visits => read_listed(site, &entries).await,
             Self::People(_) | Self::Blocks => read_people(site, &entries).await,
             Self::Mutes => read_mutes(site, &entries).await,
@@ -407,6 +415,30 @@ async fn read_site_votes(site: &Site, user: &User, entries: &[Entry]) -> Result<
         Some(Record::Vote(VoteRecord::on_site(&host, choice, vote.time)))
     });
     Ok(votes.collect())
+}
+
+async fn read_flags(site: &Site, user: UserId, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+    let name = user.to_string();
+    let mut query = Query::new();
+    let things = entries.iter().filter_map(|entry| Some((entry.id::<Thing>()?, entry.time)));
+    let reads: Vec<_> = things
+        .map(|(thing, time)| {
+            let flag = query.hash_fields(keys::flags(&thing), [name.as_str()]);
+            (thing, time, flag)
+        })
+        .collect();
+    let mut answers = site.store.query(query).await?;
+    let flags = reads.into_iter().filter_map(|(thing, time, read)| {
+        let flag: Flag = fields::only(answers.take(read))?.parse().ok()?;
+        Some(Record::Flag(FlagRecord {
+            kind: thing.kind(),
+            id: thing.id(),
+            reason: flag.reason.name(),
+            note: Some(flag.note.to_string()).filter(|note| !note.is_empty()),
+            time: whole_seconds(time),
+        }))
+    });
+    Ok(flags.collect())
 }
 
 async fn read_listed(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {

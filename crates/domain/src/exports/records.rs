@@ -7,8 +7,9 @@ use crate::news::item::{Direction, News};
 use crate::timelines::tweets::Tweet;
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
-use crate::values::ids::{CommentAddress, CommentId, NewsId, TweetId, UserId};
+use crate::values::ids::{CommentAddress, CommentId, ModerationId, NewsId, TweetId, UserId};
 use crate::values::preferences::Choice;
+use crate::values::restriction::RestrictionKind;
 use crate::values::withheld::Withheld;
 use serde::Serialize;
 use tidings_keyspace::Hash;
@@ -35,6 +36,8 @@ pub struct AccountRecord {
     pub karma: i64,
     /// The rights of the account, as letters.
     pub flags: String,
+    /// What moderators have forbidden it, in force or ended.
+    pub restrictions: Vec<RestrictionRecord>,
     /// The settings.
     pub settings: SettingsRecord,
 }
@@ -75,6 +78,7 @@ impl AccountRecord {
             last_visit: user.seen_time,
             karma: user.karma,
             flags: stored.get("flags").unwrap_or_default().to_owned(),
+            restrictions: RestrictionRecord::of(user),
             settings: SettingsRecord {
                 tweet_news: user.tweet_news,
                 gravatar: user.gravatar,
@@ -101,13 +105,15 @@ pub enum Record {
     Tweet(TweetRecord),
     /// A vote that it cast.
     Vote(VoteRecord),
+    /// What it has flagged.
+    Flag(FlagRecord),
     /// A story on a list of the account.
     Listed(ListedRecord),
     /// A topic on a list of the account.
     Topic(TopicRecord),
     /// What it has muted.
     Mute(MuteRecord),
-    /// A person whom it follows or has blocked, or who follows it.
+    /// A person whom it follows, has blocked or invited, or who follows it.
     Person(PersonRecord),
     /// An entry of the inbox.
     Inbox(InboxRecord),
@@ -331,6 +337,51 @@ pub struct ListedRecord {
     pub title: Option<String>,
 }
 
+/// What moderators have forbidden the account.
+#[derive(Debug, Serialize)]
+pub struct RestrictionRecord {
+    /// `banned`, `silenced`, `held` (posts wait for approval) or `discounted` (votes do not count).
+    pub kind: &'static str,
+    /// When it ends; missing if it does not end by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// Why.
+    pub reason: String,
+    /// The line of the moderation log.
+    pub moderation_id: ModerationId,
+}
+
+impl RestrictionRecord {
+    fn of(user: &User) -> Vec<Self> {
+        let record = |kind: RestrictionKind| {
+            let restriction = user.restrictions.stored(kind)?;
+            Some(Self {
+                kind: kind.field(),
+                until: restriction.until,
+                reason: restriction.reason.to_string(),
+                moderation_id: restriction.moderation,
+            })
+        };
+        RestrictionKind::ALL.into_iter().filter_map(record).collect()
+    }
+}
+
+/// A flag of the account.
+#[derive(Debug, Serialize)]
+pub struct FlagRecord {
+    /// The kind of what is flagged.
+    pub kind: &'static str,
+    /// Which one it is.
+    pub id: String,
+    /// Why.
+    pub reason: &'static str,
+    /// What the account told the moderators.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// When.
+    pub time: Timestamp,
+}
+
 /// A topic on a list of the account.
 #[derive(Debug, Serialize)]
 pub struct TopicRecord {
@@ -351,7 +402,7 @@ pub struct MuteRecord {
     pub since: Timestamp,
 }
 
-/// A person whom the account follows or has blocked, or who follows it.
+/// A person whom the account follows, has blocked or invited, or who follows it.
 #[derive(Debug, Serialize)]
 pub struct PersonRecord {
     /// The username.

@@ -218,6 +218,7 @@ mod tests {
             created: NOW,
             last_visit: None,
             karma: 1,
+            restrictions: Vec::new(),
             flags: String::new(),
             settings: SettingsRecord {
                 tweet_news: true,

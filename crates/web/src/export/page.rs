@@ -5,8 +5,9 @@ use crate::settings::SiteSettings;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::borrow::Cow;
 use tidings_domain::exports::{
-    AccountRecord, CommentRecord, InboxRecord, MuteRecord, PersonRecord, Record, Section, SessionRecord,
-    StoryRecord, TopicRecord, TweetRecord, VoteChoice, VoteRecord, VotedKind,
+    AccountRecord, CommentRecord, FlagRecord, InboxRecord, MuteRecord, PersonRecord, Record,
+    RestrictionRecord, Section, SessionRecord, StoryRecord, TopicRecord, TweetRecord, VoteChoice, VoteRecord,
+    VotedKind,
 };
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::text::printable_lines;
@@ -149,6 +150,7 @@ impl Page {
             Record::Comment(comment) => self.comment(comment),
             Record::Tweet(tweet) => self.tweet(tweet),
             Record::Vote(vote) => self.vote(vote),
+            Record::Flag(flag) => flagged(flag),
             Record::Listed(listed) => Item {
                 title: story_title(listed.title.as_deref(), &listed.news_id.to_string()),
                 address: self.on_site(&format!("/news/{}", listed.news_id)),
@@ -259,6 +261,18 @@ fn inbox_entry(entry: &InboxRecord) -> Item {
     Item { title, address: None, facts, time: Some(entry.time), text: entry.text.clone() }
 }
 
+fn flagged(flag: &FlagRecord) -> Item {
+    let FlagRecord { kind, id, reason, note, time } = flag;
+    let kind = if *kind == "user" { "profile" } else { kind };
+    Item {
+        title: format!("The {kind} {id}").into(),
+        facts: vec![format!("as {reason}")],
+        time: Some(*time),
+        text: note.clone(),
+        ..Item::default()
+    }
+}
+
 fn open_session(session: &SessionRecord) -> Item {
     let title =
         if session.agent.is_empty() { "An unknown program".to_owned() } else { session.agent.clone() };
@@ -309,6 +323,7 @@ fn account_facts(account: &AccountRecord) -> Vec<(&'static str, String)> {
         ("Role", role(&account.flags).to_owned()),
     ];
     facts.retain(|(_, value)| !value.is_empty());
+    facts.extend(account.restrictions.iter().map(|restriction| ("Restriction", restricted(restriction))));
     facts.extend([
         ("Announces stories to followers", yes(settings.tweet_news)),
         ("Picture from gravatar.com", yes(settings.gravatar)),
@@ -320,6 +335,13 @@ fn account_facts(account: &AccountRecord) -> Vec<(&'static str, String)> {
         ("Feed of the inbox", yes(settings.inbox_feed)),
     ]);
     facts
+}
+
+/// What a moderator has forbidden.
+fn restricted(restriction: &RestrictionRecord) -> String {
+    let RestrictionRecord { kind, until, reason, moderation_id } = restriction;
+    let until = until.map(|until| format!(" until {}", date(until))).unwrap_or_default();
+    format!("{kind}{until}, line {moderation_id} of the moderation log: {reason}")
 }
 
 /// What the rights of an account make its owner; empty for most.
@@ -337,6 +359,7 @@ const fn heading(section: Section) -> &'static str {
         Section::Comments => "Comments",
         Section::Tweets => "Tweets",
         Section::Votes => "Votes",
+        Section::Flags => "What you flagged",
         Section::Saved => "Saved stories",
         Section::Hidden => "Hidden stories",
         Section::FollowedTopics => "Topics you follow",
@@ -345,6 +368,7 @@ const fn heading(section: Section) -> &'static str {
         Section::Blocks => "People you blocked",
         Section::Followings => "People you follow",
         Section::Followers => "Your followers",
+        Section::Invited => "People you invited",
         Section::Subscriptions => "Threads you subscribed to",
         Section::Unsubscribed => "Threads you left",
         Section::Visits => "Threads you read lately",

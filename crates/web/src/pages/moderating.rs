@@ -5,12 +5,13 @@
 //! that it was on, and the layout shows [`done_line`] there.
 
 use super::layout::Frame;
+use super::profile_address;
 use crate::App;
 use crate::actions;
 use crate::error::RequestError;
 use crate::forms::Next;
 use crate::forms::moderation::{ModerationForm, UndoForm};
-use crate::local_path::{LocalPath, add_parameter};
+use crate::local_path::add_parameter;
 use crate::viewer::SignedForm;
 use axum::extract::State;
 use axum::response::Redirect;
@@ -20,9 +21,12 @@ use tidings_domain::moderation::{self};
 use tidings_domain::values::ids::{ModerationId, UserId};
 use tidings_domain::values::limits::MAX_REASON;
 use tidings_domain::values::moderation::{Action, Thing};
+use tidings_domain::values::text::Username;
 
 /// The parameter of a page that names the line of the log that was just written.
 const DONE: &str = "moderated";
+/// The parameter of a page that names the person who was just banned.
+const BANNED: &str = "banned";
 
 /// Whether the viewer is a moderator or an administrator.
 #[must_use]
@@ -116,7 +120,12 @@ pub fn done_line(frame: &Frame<'_>) -> Markup {
     html! {
         @if let Some(id) = id.filter(|_| is_moderator(frame)) {
             div.notice.undo role="status" {
-                span { "Done: " (log_link(id)) " of the moderation log." }
+                span {
+                    "Done: " (log_link(id)) " of the moderation log."
+                    @if let Some(banned) = frame.here.parameter(BANNED).filter(|name| Username::parse(name).is_ok()) {
+                        " " a href=(profile_address(banned, "/invited")) { "Look at whom they invited" } ", if anybody."
+                    }
+                }
                 (undo_form(frame, id))
             }
         }
@@ -147,8 +156,13 @@ pub async fn moderate(
     State(app): State<App>,
     SignedForm { user, form: (form, back) }: SignedForm<(ModerationForm, Next)>,
 ) -> Result<Redirect, RequestError> {
+    let banned = (form.action == Action::Ban).then(|| form.id.id());
     let id = actions::moderate(&app, &user, &form.try_into()?).await?;
-    Ok(done(&back.next, id))
+    let mut back = back.next.way_back();
+    if let Some(banned) = &banned {
+        add_parameter(&mut back, BANNED, banned);
+    }
+    Ok(done(back, id))
 }
 
 /// POST /moderate/undo: as [`crate::api::moderation::undo`], and next.
@@ -158,12 +172,11 @@ pub async fn undo(
 ) -> Result<Redirect, RequestError> {
     let how = (form.moderation_id, &form.reason, form.anonymous);
     let id = moderation::undo(&app.site, app.moment(), &user, how).await?;
-    Ok(done(&back.next, id))
+    Ok(done(back.next.way_back(), id))
 }
 
 /// Redirects to a page, which then shows [`done_line`].
-fn done(back: &LocalPath, id: ModerationId) -> Redirect {
-    let mut back = back.way_back();
+fn done(mut back: String, id: ModerationId) -> Redirect {
     add_parameter(&mut back, DONE, &id.to_string());
     Redirect::to(&back)
 }

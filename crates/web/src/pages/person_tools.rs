@@ -143,6 +143,13 @@ fn history(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
             (counted(person.tweets, "tweet", "tweets")) ". "
             a href={ "/moderations?kind=user" } { "Moderation log" }
         }
+        @if person.invited > 0 && user.restrictions.in_force(RestrictionKind::Ban, frame.now).is_some() {
+            p {
+                a href=(profile_address(&user.username, "/invited")) {
+                    "Look at the " (counted(person.invited, "person", "people")) " whom they invited"
+                }
+            }
+        }
         @for kind in RestrictionKind::ALL {
             @if let Some(restriction) = user.restrictions.in_force(kind, frame.now) {
                 p.notice { (in_force(kind, restriction)) }
