@@ -289,10 +289,14 @@ impl Browser {
     }
 
     async fn find(&self, locator: Locator<'_>) -> Element {
-        let waiting = self.driver.wait().at_most(TIMEOUT).every(POLL_INTERVAL);
-        match waiting.for_element(locator).await {
-            Ok(element) => element,
-            Err(error) => panic!("no {locator:?} at {}: {error}", self.address().await),
+        let deadline = Instant::now() + TIMEOUT;
+        loop {
+            match self.driver.find(locator).await {
+                Ok(element) => return element,
+                // The driver also fails while the browser leaves a page.
+                Err(_) if Instant::now() < deadline => tokio::time::sleep(POLL_INTERVAL).await,
+                Err(error) => panic!("no {locator:?} at {}: {error}", self.address().await),
+            }
         }
     }
 

@@ -107,8 +107,9 @@ impl Withdrawal {
             batch.sorted_remove(keys::user_mentions(*user), &member);
         }
         self.entries.write(batch);
+        // It may wait even if the followers have left: the next one must not get the tweet.
+        jobs::remove(batch, &deliver::job(id));
         if self.has_followers {
-            jobs::remove(batch, &deliver::job(id));
             jobs::add(batch, &sweep::job(id), now, author);
         } else {
             // Fails if a first follower arrives meanwhile: they must not get the tweet.
