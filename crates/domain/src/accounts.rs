@@ -4,23 +4,27 @@
 //! `session:<hash>`, `user:<id>:sessions`, `auth:<token>`, `password_reset:<token>`,
 //! `user:<id>:recent_votes`, `limit:create_user:<address>`, `limit:account_notices:<id>`, the
 //! `limit:failed_login:` keys, `user:<id>:two_factor`, `user:<id>:new_totp`,
-//! `limit:wrong_codes:<id>`, `passkey:used:<challenge>`, `signing.key`, `user:<id>:inbox`, `user:<id>:unread`, `user:<id>:messages` and
-//! `user:<id>:notified:<date>`, `user:<id>:mutes`, `user:<id>:blocks`, `limit:signups:<network>`, `limit:signup_burst`,
-//! `limit:signup_paused`, `review:queue` (applications), `confirm_email:<token>`, the
-//! `invites:` keys, `network:<tag>:<date>`, `user:<id>:addresses:<date>`, `networks:secret`, and
-//! those of the [`outbox`]. Other wings have fields of their own in `user:<id>`.
+//! `limit:wrong_codes:<id>`, `passkey:used:<challenge>`, `signing.key`, `user:<id>:inbox`,
+//! `user:<id>:unread`, `user:<id>:messages` and `user:<id>:notified:<date>`, `user:<id>:mutes`,
+//! `user:<id>:blocks`, `limit:signups:<network>`, `limit:signup_burst`, `limit:signup_paused`,
+//! `review:queue` (applications), `confirm_email:<token>`, the `invites:` keys,
+//! `network:<tag>:<date>`, `user:<id>:addresses:<date>`, `networks:secret`, and those of the
+//! [`outbox`]. Other wings have fields of their own in `user:<id>`.
 //!
-//! `admission` decides whether a post is accepted at once. The wing hands out [`signup`] (create an account), [`invitations`] (who lets whom in),
-//! [`applications`] (accounts that wait for a moderator), [`confirmation`] (of e-mail
-//! addresses), [`staff`] (who looks after the site), [`account`] (change the profile and the password),
-//! [`login`] (who guesses is slowed down), [`log_in`] (password and second factor, in one step or two),
-//! [`two_factor`] (authenticator apps, recovery codes and passkeys), [`sessions`] (log in and out, list and end
-//! sessions), [`session_store`] (sessions as they are stored), [`password_reset`],
-//! [`notices`] (who hears of a change), [`outbox`] (mails that wait to be sent), [`inbox`] (what concerns a user, read or unread),
-//! [`names`] (names that look alike), `newness` (what accounts may not do yet), [`harden`] (hashes of older sites wrapped in a strong
-//! one), [`users`] (a user as stored, profiles, names), [`roles`] (what the operator gives and takes), `standing` (who is banned or silenced), `origins` (where posts come from), [`recent_votes`] (votes that can be taken
-//! back), [`mutes`] (people, sites and words that a user does not want to see), [`reader`] (what one reader sees
-//! of what others write) and [`visit`]: the viewer of a page, identified along with the page's own reads.
+//! `admission` decides whether a post is accepted at once. The wing hands out [`signup`] (create an
+//! account), [`invitations`] (who lets whom in), [`applications`] (accounts that wait for a
+//! moderator), [`confirmation`] (of e-mail addresses), [`staff`] (who looks after the site),
+//! [`account`] (change the profile and the password), [`login`] (who guesses is slowed down),
+//! [`log_in`] (password and second factor, in one step or two), [`two_factor`] (authenticator apps,
+//! recovery codes and passkeys), [`sessions`] (log in and out, list and end sessions),
+//! [`session_store`] (sessions as they are stored), [`password_reset`], [`notices`] (who hears of a
+//! change), [`outbox`] (mails that wait to be sent), [`inbox`] (what concerns a user, read or
+//! unread), [`names`] (names that look alike), `newness` (what accounts may not do yet), [`harden`]
+//! (hashes of older sites wrapped in a strong one), [`users`] (a user as stored, profiles, names),
+//! [`roles`] (what the operator gives and takes), `standing` (who is banned or silenced), `origins`
+//! (where posts come from), [`recent_votes`] (votes that can be taken back), [`mutes`] (people,
+//! sites and words that a user does not want to see), [`reader`] (what one reader sees of what
+//! others write) and [`visit`]: the viewer of a page, identified along with the page's own reads.
 
 pub mod account;
 pub mod actor;

@@ -3,9 +3,10 @@
 //! Keys: `thread:comment:<news id>` (the comments of a story, as JSON by comment id) and
 //! `user.comments:<id>`; with a removed comment `withdrawn:comment:<news id>-<comment id>:subscribers`.
 //!
-//! It hands out [`comment`] (post, edit, delete), `held` (comments that wait), `withdrawal` (remove, put back), [`outline`] (a thread in reading order, and
-//! its pages), [`orders`] (other orders), [`relatives`] (who replies to whom), [`threads`]
-//! (reading a thread), [`merged`] (threads of merged stories) and [`lists`] (a user's comments).
+//! It hands out [`comment`] (post, edit, delete), `held` (comments that wait), `withdrawal`
+//! (remove, put back), [`outline`] (a thread in reading order, and its pages), [`orders`] (other
+//! orders), [`relatives`] (who replies to whom), [`threads`] (reading a thread), [`merged`]
+//! (threads of merged stories) and [`lists`] (a user's comments).
 
 pub mod comment;
 pub(crate) mod held;

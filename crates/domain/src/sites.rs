@@ -5,10 +5,10 @@
 //! voters that are not banned, and changes in the same batch as the vote. A vote that
 //! was changed counts for the day of the change.
 //!
-//! Keys: `link:<host>`, `link:<host>:votes`, `link:<host>:origins`, `link:<host>:networks`, `links:sum`, `links:count`, `prefix:<digits>`,
-//! `voter:<id>`, `voter:<id>:votes`, `voter:<id>:new`, those that begin with `day:`,
-//! `settings`, `sites:audit`, `sites:unfinished`, `limit:new_voters:<address>`,
-//! `limit:site_votes:<network>:<host>` and `import:voters`.
+//! Keys: `link:<host>`, `link:<host>:votes`, `link:<host>:origins`, `link:<host>:networks`,
+//! `links:sum`, `links:count`, `prefix:<digits>`, `voter:<id>`, `voter:<id>:votes`,
+//! `voter:<id>:new`, those that begin with `day:`, `settings`, `sites:audit`, `sites:unfinished`,
+//! `limit:new_voters:<address>`, `limit:site_votes:<network>:<host>` and `import:voters`.
 //!
 //! It hands out votes ([`vote`], [`vote_as`]), scores ([`scores`], [`scores_by_prefix`]),
 //! the votes on one site ([`history`]), leaderboards, what administrators need (bans,

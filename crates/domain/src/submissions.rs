@@ -150,8 +150,8 @@ impl Submitted {
 /// followers, unless the author has turned that off.
 ///
 /// # Errors
-/// [`Refusal::Silenced`], [`Refusal::SubmittedRecently`], [`Refusal::NewTopicNeedsKarma`], [`Refusal::RefusedByRule`],
-/// or the store's.
+/// [`Refusal::Silenced`], [`Refusal::SubmittedRecently`], [`Refusal::NewTopicNeedsKarma`],
+/// [`Refusal::RefusedByRule`], or the store's.
 pub async fn submit_news(
     site: &Site,
     now: Moment,

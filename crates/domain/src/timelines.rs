@@ -4,9 +4,10 @@
 //! `user:<id>:user_timeline`, `user:<id>:home_timeline`, `user:<id>:mentions`,
 //! `global_timeline`, `users.by_followers`, `timeline:floors` and `timeline:pulled`.
 //!
-//! It hands out [`tweets`] (post, delete), `withdrawal` (remove, put back), [`follows`], [`blocks`], [`reading`] (pages of timelines),
-//! [`lines`] (a tweet as shown), [`suggestions`] (whom to follow), [`live`] (messages to open
-//! home pages) and [`check`] (compare and repair). Its background jobs are in `home_jobs`.
+//! It hands out [`tweets`] (post, delete), `withdrawal` (remove, put back), [`follows`],
+//! [`blocks`], [`reading`] (pages of timelines), [`lines`] (a tweet as shown), [`suggestions`]
+//! (whom to follow), [`live`] (messages to open home pages) and [`check`] (compare and repair). Its
+//! background jobs are in `home_jobs`.
 
 pub mod blocks;
 pub mod check;

@@ -1,10 +1,10 @@
 //! The embedded engine, on redb: one file, no service; while it is open, a journal.
 //!
-//! Reads run on the caller's thread, in one read transaction per query. A read from the
-//! page cache takes a few microseconds, less than a switch to another thread and back, and
-//! redb's readers never wait. Only queries that may be large use another thread. Writes queue for the one writer thread (see [`writer`]) and
-//! are acknowledged once they are on disk: first in the journal beside the file (see
-//! [`journal`]), later in the file.
+//! Reads run on the caller's thread, in one read transaction per query. A read from the page cache
+//! takes a few microseconds, less than a switch to another thread and back, and redb's readers
+//! never wait. Only queries that may be large use another thread. Writes queue for the one writer
+//! thread (see [`writer`]) and are acknowledged once they are on disk: first in the journal beside
+//! the file (see [`journal`]), later in the file.
 //!
 //! [`tables`] describes the file.
 

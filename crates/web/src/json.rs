@@ -33,9 +33,9 @@ fn body_limit(request: &Request) -> usize {
     REQUEST_BYTES.saturating_sub(2 * (fields + address)).min(BODY_BYTES)
 }
 
-/// Reads a body of at most [`BODY_BYTES`], and of less behind a long head. If `Content-Length` is larger, the body is not
-/// read at all. Chunks are copied together as they arrive: each chunk alone would take far
-/// more memory than its bytes.
+/// Reads a body of at most [`BODY_BYTES`], and of less behind a long head. If `Content-Length` is
+/// larger, the body is not read at all. Chunks are copied together as they arrive: each chunk alone
+/// would take far more memory than its bytes.
 pub async fn read_body(request: Request) -> Result<Vec<u8>, RequestError> {
     let limit = body_limit(&request);
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());

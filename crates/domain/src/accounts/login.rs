@@ -75,9 +75,9 @@ impl Verified {
     }
 }
 
-/// Finds the user with a name, without the blanks around it, and compares the password. A wrong one is counted, even if the
-/// client does not wait for the answer. An unknown user costs the same rounds and the same
-/// time. Rounds: 2, and for a wrong password 1 and a commit.
+/// Finds the user with a name, without the blanks around it, and compares the password. A wrong one
+/// is counted, even if the client does not wait for the answer. An unknown user costs the same
+/// rounds and the same time. Rounds: 2, and for a wrong password 1 and a commit.
 ///
 /// # Errors
 /// [`Refusal::WrongCredentials`] for an unknown user or a wrong password;

@@ -25,9 +25,10 @@ use tidings_keyspace::{Batch, Query};
 /// moments before it writes the account.
 const FOLDING_OVERLAP: u64 = 16;
 
-/// Gives the accounts that lack one their entry in the index of names, in chunks. Of two
-/// old accounts whose names look alike, the older one gets it. Returns whether all have
-/// theirs. Accounts of earlier versions also get the fields that Lamer News needs. Rounds: 3 if there is nothing to do; else 3 and a commit for each chunk.
+/// Gives the accounts that lack one their entry in the index of names, in chunks. Of two old
+/// accounts whose names look alike, the older one gets it. Returns whether all have theirs.
+/// Accounts of earlier versions also get the fields that Lamer News needs. Rounds: 3 if there is
+/// nothing to do; else 3 and a commit for each chunk.
 ///
 /// # Errors
 /// When the store fails.

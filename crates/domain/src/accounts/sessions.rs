@@ -81,8 +81,8 @@ pub(crate) async fn confirm_password(
     Ok(login::verify(site, &attempt).await?.stored)
 }
 
-/// Adds what an account that was imported or made by an earlier version may lack, and opens a session if the account has not
-/// changed since it was read. All logins end here.
+/// Adds what an account that was imported or made by an earlier version may lack, and opens a
+/// session if the account has not changed since it was read. All logins end here.
 pub(crate) async fn open_session(
     site: &Site,
     now: Timestamp,

@@ -214,7 +214,8 @@ fn replace(batch: &mut Batch, id: NewsId, news: &News, from: &Topic, to: &Topic)
     batch.set_field(key, "topics", news.topics.with_replaced(from, to).stored());
 }
 
-/// Removes the emptied topic, whose sentence goes to a topic without one, unless something was submitted to it meanwhile.
+/// Removes the emptied topic, whose sentence goes to a topic without one, unless something was
+/// submitted to it meanwhile.
 async fn finish(site: &Site, from: &Topic, to: &Topic) -> Result<(), Error> {
     let mut query = Query::new();
     let sentences = query.hash_fields(keys::TOPIC_SENTENCES, [from.as_str(), to.as_str()]);

@@ -39,8 +39,8 @@ impl Suggestion {
     }
 }
 
-/// People whom the viewer may want to follow: they do not follow, mute or block them yet; none for a visitor who
-/// is not logged in. Rounds: 3, and those that identify the viewer.
+/// People whom the viewer may want to follow: they do not follow, mute or block them yet; none for
+/// a visitor who is not logged in. Rounds: 3, and those that identify the viewer.
 ///
 /// # Errors
 /// When the store fails.

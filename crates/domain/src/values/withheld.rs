@@ -1,8 +1,8 @@
 //! Why readers do not see a story, a comment or a tweet that is still stored.
 //!
-//! The state is one stored field, `withheld`, whose text is `removed:<reason>`,
-//! `held:<reason>`, `flagged:` or, for a story, `merged:<other story>`. What it holds back is never changed by it, so taking the
-//! field away puts everything back exactly.
+//! The state is one stored field, `withheld`, whose text is `removed:<reason>`, `held:<reason>`,
+//! `flagged:` or, for a story, `merged:<other story>`. What it holds back is never changed by it,
+//! so taking the field away puts everything back exactly.
 
 use crate::values::ids::NewsId;
 use crate::values::text::{one_line, printable};
