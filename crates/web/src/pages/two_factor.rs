@@ -31,8 +31,8 @@ impl TwoFactorPage<'_> {
             h1 { "Two-step login" }
             @if self.saved { p.notice role="status" { "Done." } }
             p.prose {
-                "With a second step, your password alone is not enough to log in. \
-                 Set up an app on your phone, or a passkey."
+                "With a second step, your password alone is not enough to log in. Set up an app on your phone"
+                @if self.has_passkeys { ", or a passkey" } "."
             }
             (self.app_section())
             @if self.has_passkeys || !self.state.passkeys.is_empty() { (self.passkey_section(frame)) }
