@@ -53,10 +53,12 @@ async fn measure_engine(engine: &str, url: &str) {
     fill(&site).await;
     let app = AppParts {
         site,
-        settings: config.web_settings(),
+        settings: config.web_settings().into(),
         mailer: None,
         clock: EngineClock::System,
         live: Arc::default(),
+        traffic: Arc::default(),
+        health: Arc::default(),
     };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -17,8 +17,8 @@ use tidings_domain::values::rules::Rules;
 use tidings_web::settings::TransportSettings;
 use tidings_web::titles::TitleSettings;
 
-pub use self::settings::{Mail, Server, Site, Web};
-pub use self::values::{HostName, MailTls, Relay, Secret, StoreUrl};
+pub use self::settings::{Backup, Log, Mail, Metrics, Server, Site, Web};
+pub use self::values::{HostName, Interval, LogFormat, MailTls, Relay, Secret, StoreUrl};
 
 use self::settings::{REPLACED, Setting};
 use self::values::{FromText, ValueKind};
@@ -39,9 +39,17 @@ pub struct Config {
     pub mail: Mail,
     /// How pages are served.
     pub web: Web,
+    /// The backups that the server makes.
+    pub backup: Backup,
+    /// What is logged, and how.
+    pub log: Log,
+    /// Where metrics are.
+    pub metrics: Metrics,
     /// How the site behaves.
     pub rules: Rules,
     lines: Vec<SettingLine>,
+    /// The text of each setting, secrets too, to find out what has changed.
+    texts: BTreeMap<&'static str, String>,
 }
 
 /// What the command line sets; `None` where it does not.
@@ -51,6 +59,8 @@ pub struct CommandLineSettings {
     pub listen: Option<String>,
     /// `--store URL`, which is `server.store`.
     pub store: Option<String>,
+    /// `--create`, which is `server.create = true`.
+    pub create: bool,
 }
 
 /// One effective setting, to be shown.
@@ -169,6 +179,14 @@ impl Config {
         Ok(config)
     }
 
+    /// Whether the file of the embedded store may be created: a file at the default path always,
+    /// one that somebody named only on request, so that a typo serves no empty site.
+    #[must_use]
+    pub fn creates_store(&self) -> bool {
+        let named = |line: &SettingLine| line.name == "server.store" && line.origin != Origin::Default;
+        self.server.create || !self.lines.iter().any(named)
+    }
+
     /// What the pages and calls of the site depend on.
     #[must_use]
     pub fn web_settings(&self) -> tidings_web::settings::Settings {
@@ -181,6 +199,8 @@ impl Config {
             request_timeout: Duration::from_secs(self.server.request_timeout_seconds),
             titles: TitleSettings { is_on: self.web.fetch_titles, ..TitleSettings::default() },
             transport: self.transport(),
+            keep_figures_every: tidings_web::figures::KEEP_FIGURES_EVERY,
+            store_folder: self.server.store.folder(),
         }
     }
 
@@ -193,6 +213,14 @@ impl Config {
             answers_bytes: whole(self.server.answers_mebibytes.saturating_mul(MEBIBYTE)),
             ..TransportSettings::default()
         }
+    }
+
+    /// The names of the settings whose values differ from those before, secrets too, in the
+    /// order of their names.
+    #[must_use]
+    pub fn changed_since(&self, before: &Self) -> Vec<&'static str> {
+        let is_changed = |(name, text): &(&&'static str, &String)| before.texts.get(*name) != Some(text);
+        self.texts.iter().filter(is_changed).map(|(name, _)| *name).collect()
     }
 
     /// Every effective setting, in the order of the table.
@@ -296,7 +324,12 @@ impl Layers {
     }
 
     fn add_flags(&mut self, flags: &CommandLineSettings) {
-        let given = [("server.listen", "--listen", &flags.listen), ("server.store", "--store", &flags.store)];
+        let created = flags.create.then(|| "true".to_owned());
+        let given = [
+            ("server.listen", "--listen", &flags.listen),
+            ("server.store", "--store", &flags.store),
+            ("server.create", "--create", &created),
+        ];
         for (name, flag, value) in given {
             if let Some(value) = value {
                 self.values.insert(name, (value.clone(), Origin::Flag(flag)));
@@ -319,6 +352,10 @@ impl Layers {
             value: value.to_owned(),
             expected: expected.to_owned(),
         }
+    }
+
+    fn texts(&self) -> BTreeMap<&'static str, String> {
+        self.values.iter().map(|(name, (text, _))| (*name, text.clone())).collect()
     }
 
     /// The settings as they are shown, when every one of them has been read.

@@ -3,6 +3,11 @@
 //! This package is the program: it reads the settings, opens the store, and combines
 //! [`tidings_web`], [`tidings_domain`] and [`tidings_keyspace`].
 
+pub mod backup;
 pub mod cli;
 pub mod config;
+pub mod control;
+pub mod logging;
 pub mod mail;
+pub mod metrics;
+pub mod upgrade;

@@ -14,6 +14,7 @@ use lettre::transport::smtp::extension::ClientId;
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 
 use crate::config::{Mail, MailTls, Relay};
+use tidings_keyspace::certificates;
 use tidings_web::mail::{Letter, SendMail, Sending};
 
 /// How long the relay may take to accept a message, from the connection on.
@@ -203,10 +204,15 @@ fn has_source(error: &dyn std::error::Error, text: &str) -> bool {
 
 fn tls_parameters(relay: &Relay, certificate: Option<Certificate>) -> Result<TlsParameters, MailError> {
     let mut builder = TlsParameters::builder(relay.host.clone());
+    let failed = |source| MailError::Relay { host: relay.host.clone(), source };
+    // The builder knows those of Mozilla.
+    for authority in certificates::of_system() {
+        builder = builder.add_root_certificate(Certificate::from_der(authority).map_err(failed)?);
+    }
     if let Some(certificate) = certificate {
         builder = builder.add_root_certificate(certificate);
     }
-    builder.build().map_err(|source| MailError::Relay { host: relay.host.clone(), source })
+    builder.build().map_err(failed)
 }
 
 /// How to reach the relay for mail with or without a secret. A login at the relay is a secret

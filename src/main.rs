@@ -12,12 +12,11 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 #[tokio::main]
 async fn main() -> ExitCode {
     let cli = Cli::parse();
-    tidings::cli::log_to_stderr();
     match cli.run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("tidings: {error:#}");
-            ExitCode::FAILURE
+            tidings::cli::exit_status(&error).into()
         }
     }
 }

@@ -6,12 +6,13 @@
 //! options. The server and the load share the machine. Needs `wrk` and `redis-server`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+mod backup;
 mod bare;
+mod cost;
 mod document;
 mod elsewhere;
 mod growth;
 mod options;
-mod rates;
 mod report;
 mod requests;
 mod rounds;
@@ -38,7 +39,17 @@ async fn main() {
     let heading = figures::heading();
     println!("{heading}");
     if options.rates {
-        rates::measure(&options).await;
+        cost::measure(&options, &cost::RATES).await;
+        return;
+    }
+    if options.metrics {
+        cost::measure(&options, &cost::METRICS).await;
+        return;
+    }
+    if options.backups {
+        for engine in options.engines() {
+            backup::measure(engine, &options).await;
+        }
         return;
     }
     let mut sections = Vec::new();

@@ -30,6 +30,12 @@ pub struct Options {
     /// Measure what the rates of reads cost, and nothing else.
     #[arg(long)]
     pub rates: bool,
+    /// Measure backups and restores, and nothing else.
+    #[arg(long)]
+    pub backups: bool,
+    /// Measure what metrics cost, and nothing else.
+    #[arg(long)]
+    pub metrics: bool,
     /// Write the figures into docs/benchmarks.md.
     #[arg(long)]
     pub write: bool,

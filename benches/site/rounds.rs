@@ -33,10 +33,12 @@ async fn ask_new_site(store: &Store, request: &Request) {
     let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
     let app = AppParts {
         site: Arc::new(site.reached_at(config.site.url.as_str())),
-        settings: config.web_settings(),
+        settings: config.web_settings().into(),
         mailer: None,
         clock: EngineClock::System,
         live: Arc::default(),
+        traffic: Arc::default(),
+        health: Arc::default(),
     };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,7 +1,8 @@
-//! `tidings check`: compares derived data with its source and repairs it on
-//! request, and looks for vote rings. One file for each.
+//! `tidings check`: compares what is stored with what it should be and repairs it on request, and
+//! looks for vote rings. One file for each.
 
 mod articles;
+mod store;
 mod timelines;
 mod votes;
 
@@ -11,22 +12,25 @@ use clap::Subcommand;
 /// What can be checked.
 #[derive(Debug, Subcommand)]
 pub enum CheckCommand {
+    /// Check everything that is stored: forms, lists, counters, and that no id leads nowhere.
+    ///
+    /// Prints what differs and how it is mended. --repair mends lists, counters and indexes, and
+    /// deletes nothing that people have done. It includes the checks of articles and timelines.
+    /// The site may keep running.
+    Store(store::CheckStore),
     /// Compare articles and topics with the stories.
     ///
     /// A database from Lamer News has no articles yet: --repair creates them. You can
-    /// stop the command at any time and run it again. On Redis the site may keep
-    /// running; on the embedded store, stop the server first.
+    /// stop the command at any time and run it again. The site may keep running.
     Articles(articles::CheckArticles),
     /// Compare timelines with the tweets and follows.
     ///
-    /// Without --repair, nothing is written. On Redis the site may keep running; on the
-    /// embedded store, stop the server first.
+    /// Without --repair, nothing is written. The site may keep running.
     Timelines(timelines::CheckTimelines),
     /// Look for groups of accounts that vote for each other far more than chance would have it.
     ///
     /// Reads the votes of the last 90 days and writes nothing. What to do about a group is up to
-    /// you: see docs/vote-rings.md. On Redis the site may keep running; on the embedded store,
-    /// stop the server first.
+    /// you: see docs/vote-rings.md. The site may keep running.
     Votes(votes::CheckVotes),
 }
 
@@ -37,6 +41,7 @@ impl CheckCommand {
     /// When the store fails, or something differs and is not repaired.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         match self {
+            Self::Store(store) => store.run(config).await,
             Self::Articles(articles) => articles.run(config).await,
             Self::Timelines(timelines) => timelines.run(config).await,
             Self::Votes(votes) => votes.run(config).await,

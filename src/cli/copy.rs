@@ -1,6 +1,6 @@
 //! `tidings copy FROM TO`: copies a store, key by key, to a store of any engine.
 
-use super::{open_existing_store, progress_bar, store_options};
+use super::{progress_bar, reach_existing_store, store_options};
 use crate::config::Config;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -13,7 +13,8 @@ const PAGE: usize = 200;
 
 /// Copy all data from one store to another.
 ///
-/// Stop the server first: changes made during the copy may be missed.
+/// The server of the first store may run, but changes made during the copy may be missed. Nobody
+/// may use the second store meanwhile.
 #[derive(Debug, Args)]
 pub struct CopyCommand {
     /// The store to read, as for --store.
@@ -34,7 +35,7 @@ impl CopyCommand {
         if self.from == self.to {
             bail!("the two stores are the same: {}", without_password(&self.from));
         }
-        let from = open_existing_store(&self.from, config).await?;
+        let from = reach_existing_store(&self.from, config).await?;
         let to = Store::open(&self.to, &store_options(config)).await?;
         let present = to.count_keys().await?;
         if present > 0 && !self.overwrite {

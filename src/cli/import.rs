@@ -10,7 +10,7 @@ mod sites;
 
 pub use sites::ImportSites;
 
-use super::{open_store, progress_bar};
+use super::{patiently, progress_bar, reach_store};
 use crate::config::Config;
 use accounts::ImportAccounts;
 use anyhow::{Context, bail};
@@ -26,8 +26,9 @@ use tidings_domain::values::ids::{NewsId, UserId};
 use tidings_domain::values::words::{counted, grouped};
 use tidings_keyspace::{EngineClock, Query, Store};
 
-/// About how many writes a batch has. Bounds memory and the time the store is busy.
-const BATCH_WRITES: u64 = 4_000;
+/// About how many writes a batch has. Bounds memory, and how long a visitor's vote waits for the
+/// store while a site runs.
+const BATCH_WRITES: u64 = 1_000;
 
 /// The most upvotes of one story, since all are written in one batch.
 const MOST_VOTES: u64 = 100_000;
@@ -68,7 +69,7 @@ impl ImportLinks {
         for refused in &read.refused {
             eprintln!("line {}: {}", refused.line, refused.reason);
         }
-        let store = open_store(config).await?;
+        let store = reach_store(config).await?;
         let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
             .reached_at(config.site.url.as_str());
         let imported = self.import(&site, read.rows).await;
@@ -112,7 +113,8 @@ impl ImportLinks {
         let total = u64::try_from(rows.len())?;
         let voters_needed = rows.iter().map(|row| row.points.saturating_sub(1)).max().unwrap_or(0);
         let mut accounts = ImportAccounts::new(site, now);
-        let voters = accounts.voters(voters_needed.min(self.votes_cap() - 1)).await?;
+        let voters_needed = voters_needed.min(self.votes_cap() - 1);
+        let voters = patiently(async || accounts.voters(voters_needed).await).await?;
 
         let bar = progress_bar(total, "importing stories");
         let mut imported = Imported::default();
@@ -126,9 +128,11 @@ impl ImportLinks {
                 writes += 10 + 2 * row.points.min(self.votes_cap());
                 chunk.push(row);
             }
-            let taken = u64::try_from(chunk.len())?;
-            self.import_chunk(site, now, &mut accounts, &voters, chunk, &mut imported).await?;
-            bar.inc(taken);
+            let added =
+                patiently(async || self.import_chunk((site, now), &mut accounts, &voters, &chunk).await)
+                    .await?;
+            imported = imported.and(&added);
+            bar.inc(u64::try_from(chunk.len())?);
         }
         bar.finish_and_clear();
         Ok(imported)
@@ -136,19 +140,17 @@ impl ImportLinks {
 
     async fn import_chunk(
         &self,
-        site: &Site,
-        now: Timestamp,
+        (site, now): (&Site, Timestamp),
         accounts: &mut ImportAccounts<'_>,
         voters: &[UserId],
-        chunk: Vec<StoryRow>,
-        imported: &mut Imported,
-    ) -> anyhow::Result<()> {
+        chunk: &[StoryRow],
+    ) -> anyhow::Result<Imported> {
         let known = imports::known_links(site, chunk.iter().map(|row| row.id.as_str())).await?;
-        let (fresh, old): (Vec<StoryRow>, Vec<StoryRow>) =
-            chunk.into_iter().partition(|row| !known.contains(&row.id));
-        imported.known += u64::try_from(old.len())?;
+        let (fresh, old): (Vec<&StoryRow>, Vec<&StoryRow>) =
+            chunk.iter().partition(|row| !known.contains(&row.id));
+        let mut imported = Imported { known: u64::try_from(old.len())?, ..Imported::default() };
         if fresh.is_empty() {
-            return Ok(());
+            return Ok(imported);
         }
         let authors = accounts.authors(fresh.iter().map(|row| row.author.as_str())).await?;
         let links: Vec<ImportedLink> = fresh
@@ -158,19 +160,19 @@ impl ImportLinks {
                 let votes = row.points.clamp(1, self.votes_cap());
                 Some(ImportedLink {
                     voters: choose(voters, author, votes - 1, row.line),
-                    source_id: row.id,
-                    title: row.title,
-                    url: row.url,
+                    source_id: row.id.clone(),
+                    title: row.title.clone(),
+                    url: row.url.clone(),
                     author,
                     posted: row.created_at,
-                    topics: row.topics,
+                    topics: row.topics.clone(),
                 })
             })
             .collect();
         imported.votes += links.iter().map(|link| 1 + link.voters.len() as u64).sum::<u64>();
         let ids: Vec<NewsId> = imports::import_links(site, now, links).await?;
         imported.new += u64::try_from(ids.len())?;
-        Ok(())
+        Ok(imported)
     }
 }
 
@@ -188,6 +190,12 @@ struct Imported {
     new: u64,
     known: u64,
     votes: u64,
+}
+
+impl Imported {
+    const fn and(&self, other: &Self) -> Self {
+        Self { new: self.new + other.new, known: self.known + other.known, votes: self.votes + other.votes }
+    }
 }
 
 /// `count` different voters, others for each row, never the author.

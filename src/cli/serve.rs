@@ -1,25 +1,36 @@
 //! `tidings serve`: serves the site until it is told to stop.
 
-use super::open_store;
-use crate::config::{Config, MailTls};
+mod listen;
+mod reload;
+mod service_manager;
+mod store;
+
+use crate::backup::schedule::{self, Schedule};
+use crate::config::{Config, ConfigError, MailTls};
+use crate::control::Control;
 use crate::mail::Mailer;
-use anyhow::Context;
+use crate::metrics::MetricsEndpoint;
+use crate::upgrade;
+use reload::Reloading;
+use std::convert::Infallible;
 use std::future::Future;
 use std::io::Write;
+use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tidings_domain::accounts::names;
-use tidings_domain::articles::ids;
+use tidings_domain::accounts::first_administrator;
 use tidings_domain::cache::MEBIBYTE;
+use tidings_domain::migrations;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::sites;
-use tidings_keyspace::{EngineClock, without_password};
+use tidings_domain::supervision::{self, Policy, panics, supervise};
+use tidings_domain::values::clock::Timestamp;
+use tidings_keyspace::{EngineClock, Store, without_password};
 use tidings_web::limits::{MAX_CONNECTIONS, RESERVED_FILES};
 use tidings_web::mail::SendMail;
-use tidings_web::panics;
-use tidings_web::{App, AppParts};
-use tokio::net::TcpListener;
+use tidings_web::{App, AppParts, Listening};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -29,54 +40,118 @@ const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 /// The limit of open files on most systems, if it cannot be found out.
 const COMMON_OPEN_FILES: usize = 1_024;
 
-/// Serves the site. Prints the address it listens on, as one line.
+/// Serves the site. Prints the address it listens on, as one line. `load` reads the settings
+/// again.
 ///
 /// # Errors
 /// When the store cannot be opened, or the address is not available.
-pub async fn run(config: Config) -> anyhow::Result<()> {
+pub async fn run(config: Config, load: impl Fn() -> Result<Config, ConfigError>) -> anyhow::Result<()> {
     panics::watch();
+    supervision::end_process_on_failure();
+    let mut stop = std::pin::pin!(stop_signal()?);
+    let hangups = signal(SignalKind::hangup())?;
+    // A write beyond the limit on the size of files would end the process. Handled, it is an error
+    // like that of a full disk, and only makes the store read only.
+    drop(signal(SignalKind::from_raw(libc::SIGXFSZ))?);
     let connections = raise_open_files();
-    let store = open_store(&config).await?;
+    // Before anything is counted.
+    let metrics = MetricsEndpoint::open(config.metrics.listen).await;
+    let mailer = mailer(&config)?;
+    // Before the store, which may take a while: clients wait meanwhile.
+    let socket = listen::listen(config.server.listen).await?;
+    let opened = tokio::select! {
+        opened = store::open(&config) => opened?,
+        () = &mut stop => return Ok(()),
+    };
+    let store = opened.store;
+    let app = app(&config, (store.clone(), socket.address), mailer, connections);
+    if !opened.is_awaited {
+        upgrade::prepare(&app.site, &config, EngineClock::System.now_ms()).await?;
+    }
+    let control = Control::listen(&config)?;
+    writeln!(std::io::stdout(), "listening on http://{}", socket.address).ok();
+    tracing::info!(
+        store = without_password(config.server.store.as_str()),
+        mail = app.mailer.is_some(),
+        "serving"
+    );
+
+    if let Some(metrics) = metrics {
+        tokio::spawn(metrics.serve(app.clone()));
+    }
+    let commands = control.answer(&config, &app);
+    let beside = async {
+        if opened.is_awaited {
+            store::wait_for(&store, &config).await?;
+            upgrade::prepare(&app.site, &config, EngineClock::System.now_ms()).await?;
+        }
+        prepare(&app, &config).await;
+        service_manager::tell_ready();
+        let reloading = Reloading { app: &app, started: &config, load };
+        let watchdog = || service_manager::feed_watchdog(&store);
+        tokio::join!(reloading.run(hangups), supervise("watchdog", Policy::UntilDone, watchdog));
+        std::future::pending().await
+    };
+    let served = serve_until(app.clone(), socket.listening, stop, beside).await;
+    commands.stop().await;
+    store.close().await;
+    tracing::info!("stopped");
+    served
+}
+
+/// What sends mail, if a relay is configured.
+fn mailer(config: &Config) -> anyhow::Result<Option<Mailer>> {
     let mailer = Mailer::from_config(&config.mail)?;
     if mailer.is_some() && config.mail.tls == Some(MailTls::None) {
         tracing::warn!("mail.tls is none: reset links and the relay's password are sent in clear");
     }
-    let listen = config.server.listen;
-    let listener = TcpListener::bind(listen).await.with_context(|| {
-        format!("cannot listen on {listen}: is another program using it? Choose another address with --listen ADDR")
-    })?;
-    writeln!(std::io::stdout(), "listening on http://{}", listener.local_addr()?).ok();
-    tracing::info!(
-        store = without_password(config.server.store.as_str()),
-        mail = mailer.is_some(),
-        "serving"
-    );
-
-    let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
-        .reached_at(config.site.url.as_str())
-        .sending_mail(mailer.is_some())
-        .with_cache_bytes(config.server.site_cache_mebibytes.saturating_mul(MEBIBYTE));
-    let site = Arc::new(site);
-    raise_article_count(&site).await;
-    tokio::spawn(finish_bans(site.clone()));
-    tokio::spawn(fold_usernames(site.clone()));
-    let mailer = mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>);
-    let mut settings = config.web_settings();
-    settings.transport.connections = connections;
-    let app = AppParts { site, settings, mailer, clock: EngineClock::System, live: Arc::default() };
-    serve_until(app.into(), listener, stop_signal()?).await;
-    store.close().await;
-    tracing::info!("stopped");
-    Ok(())
+    Ok(mailer)
 }
 
-/// Makes sure that a program which draws numbers of articles gets none that is in use. The
-/// site works without it.
-async fn raise_article_count(site: &Site) {
-    match ids::raise_article_count(site).await {
-        Ok(false) => {}
-        Ok(true) => tracing::info!("raised the counter of articles to that of stories"),
-        Err(error) => tracing::warn!(%error, "cannot raise the counter of articles"),
+/// The site and everything that its handlers need.
+fn app(
+    config: &Config,
+    (store, address): (Store, SocketAddr),
+    mailer: Option<Mailer>,
+    connections: usize,
+) -> App {
+    let site = Site::new(store, config.rules.clone(), PasswordWorker::default())
+        .reached_at(config.site.url.as_str())
+        .listening_on(address.ip())
+        .sending_mail(mailer.is_some())
+        .with_cache_bytes(config.server.site_cache_mebibytes.saturating_mul(MEBIBYTE));
+    let mut settings = config.web_settings();
+    settings.transport.connections = connections;
+    let parts = AppParts {
+        site: Arc::new(site),
+        settings: settings.into(),
+        mailer: mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>),
+        clock: EngineClock::System,
+        live: Arc::default(),
+        traffic: Arc::default(),
+        health: Arc::default(),
+    };
+    parts.into()
+}
+
+/// What is done once when the store is there, before the site is ready or beside it.
+async fn prepare(app: &App, config: &Config) {
+    // It was not known what the site is called if the store was away.
+    app.brand().await;
+    let (bans, accounts) = (app.site.clone(), app.site.clone());
+    tokio::spawn(supervise("bans at the start", Policy::UntilDone, move || finish_bans(bans.clone())));
+    tokio::spawn(supervise("completion at the start", Policy::UntilDone, move || {
+        complete_lamer_news(accounts.clone())
+    }));
+    let unattended = app.site.clone();
+    tokio::spawn(supervise("first administrator", Policy::UntilDone, move || {
+        announce_first_administrator(unattended.clone())
+    }));
+    if let Some(schedule) = Schedule::of(&config.backup) {
+        let site = app.site.clone();
+        tokio::spawn(supervise("backups", Policy::Forever, move || {
+            schedule::run(site.clone(), schedule.clone(), EngineClock::System)
+        }));
     }
 }
 
@@ -101,6 +176,16 @@ fn connections_within(files: usize) -> usize {
     files.saturating_sub(RESERVED_FILES).clamp(1, MAX_CONNECTIONS)
 }
 
+/// Logs the link for the first administrator if there is no administrator. Tries until the store
+/// answers.
+async fn announce_first_administrator(site: Arc<Site>) {
+    const PAUSE: Duration = Duration::from_secs(5);
+    while let Err(error) = first_administrator::announce(&site, Timestamp::now(&EngineClock::System)).await {
+        tracing::warn!(%error, "cannot find out whether there is an administrator");
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
 /// Finishes bans that an earlier process was interrupted in.
 async fn finish_bans(site: Arc<Site>) {
     match sites::finish_bans(&site).await {
@@ -110,32 +195,42 @@ async fn finish_bans(site: Arc<Site>) {
     }
 }
 
-/// Adds the accounts of an older version, or of Lamer News, to the index of usernames.
-async fn fold_usernames(site: Arc<Site>) {
-    if let Err(error) = names::fold_usernames(&site, u64::MAX).await {
-        tracing::warn!(%error, "the index of usernames is not complete; the next start will continue");
+/// Adds what a Lamer News that runs on the same store has left out since the last start. The site
+/// works without it.
+async fn complete_lamer_news(site: Arc<Site>) {
+    if let Err(error) = migrations::complete_lamer_news(&site).await {
+        tracing::warn!(%error, "the store lacks something; the next start will continue");
     }
 }
 
-/// Serves until `stop` completes, then gives requests some time to finish.
-async fn serve_until(app: App, listener: TcpListener, stop: impl Future<Output = ()>) {
+/// Serves until `stop` completes, then gives requests some time to finish. `beside` runs
+/// meanwhile; if it fails, the site stops.
+async fn serve_until(
+    app: App,
+    listening: Listening,
+    stop: Pin<&mut impl Future<Output = ()>>,
+    beside: impl Future<Output = anyhow::Result<Infallible>>,
+) -> anyhow::Result<()> {
     // Before anybody is shown an error.
     app.brand().await;
     let (stop_sender, mut stop_receiver) = watch::channel(false);
-    let server = tidings_web::serve(app, listener, async move {
+    let server = tidings_web::serve(app, listening, async move {
         // An error means that the sender is gone: stop as well.
         stop_receiver.wait_for(|stop| *stop).await.ok();
     });
-    tokio::pin!(server);
-    tokio::select! {
-        () = &mut server => return,
-        () = stop => {}
-    }
+    let mut server = std::pin::pin!(server);
+    let outcome = tokio::select! {
+        () = &mut server => return Ok(()),
+        () = stop => Ok(()),
+        Err(error) = beside => Err(error),
+    };
+    service_manager::tell_stopping();
     tracing::info!("stopping");
     stop_sender.send(true).ok();
     if tokio::time::timeout(SHUTDOWN_GRACE, server).await.is_err() {
         tracing::warn!("some connections were still open");
     }
+    outcome
 }
 
 /// Completes when the process is asked to end (Ctrl-C, or a service manager).

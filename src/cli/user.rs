@@ -1,6 +1,6 @@
 //! `tidings user`: manages accounts.
 
-use super::{open_existing_store, open_store, progress_bar};
+use super::{progress_bar, reach_existing_store, reach_store};
 use crate::config::Config;
 use anyhow::Context;
 use clap::Subcommand;
@@ -57,8 +57,8 @@ pub enum UserCommand {
     ///
     /// Wraps the hashes that Lamer News stored in Argon2id, for everybody who has not logged
     /// in here yet. Their passwords stay the same, but Lamer News cannot verify them any
-    /// more. On Redis the site may run meanwhile; on the embedded store, stop it first. The
-    /// command can be interrupted: the next run does what is left.
+    /// more. The site may run meanwhile. The command can be interrupted: the next run does what
+    /// is left.
     Harden,
     /// Remove the second factors of a user who has lost them.
     ///
@@ -82,12 +82,12 @@ impl UserCommand {
     /// A message for the operator.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         let store = match &self {
-            Self::Add { .. } => open_store(config).await?,
+            Self::Add { .. } => reach_store(config).await?,
             Self::Promote { .. }
             | Self::Moderator { .. }
             | Self::Password { .. }
             | Self::RemoveTwoFactor { .. }
-            | Self::Harden => open_existing_store(config.server.store.as_str(), config).await?,
+            | Self::Harden => reach_existing_store(config.server.store.as_str(), config).await?,
         };
         let site = Arc::new(Site::new(store.clone(), config.rules.clone(), PasswordWorker::default()));
         let done = self.apply(&site).await;

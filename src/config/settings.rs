@@ -10,7 +10,7 @@ use ipnet::IpNet;
 use lettre::message::Mailbox;
 use url::Url;
 
-use super::values::{HostName, MailTls, Relay, Secret, StoreUrl, ValueKind};
+use super::values::{HostName, Interval, LogFormat, MailTls, Relay, Secret, StoreUrl, ValueKind};
 use super::{Config, ConfigError, Layers};
 use tidings_domain::values::limits::{
     MAX_INVITATIONS, MAX_KEPT_DAYS, MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK,
@@ -85,11 +85,14 @@ macro_rules! settings {
                     )*},)*
                 },
                 lines: layers.describe(),
+                texts: layers.texts(),
             })
         }
     };
 }
 
+/// The longest path that Linux allows for a Unix socket.
+const LONGEST_SOCKET_PATH: usize = 107;
 const TEN_YEARS: u64 = 315_360_000;
 
 /// A limit in seconds that zero switches off.
@@ -104,6 +107,10 @@ settings! {
             listen: SocketAddr = "127.0.0.1:8080", ValueKind::SocketAddress, "The address and port to listen on.";
             store: StoreUrl = "redb:tidings.redb", ValueKind::Store,
                 "Where the data is stored: redb:PATH, redb::memory:, redis://... or rediss://...";
+            control: String = "", ValueKind::Line { least: 0, most: LONGEST_SOCKET_PATH },
+                "The Unix socket on which commands reach the running server; empty = beside an embedded store, none with Redis.";
+            create: bool = "false", ValueKind::Switch,
+                "Whether the file of a store that was named is created if it does not exist, as with --create.";
             store_timeout_seconds: u64 = "2", ValueKind::Whole { unit: " of seconds", least: 1, most: 60 },
                 "How long the store may take before a request gets a 503.";
             request_timeout_seconds: u64 = "10", ValueKind::Whole { unit: " of seconds", least: 1, most: 600 },
@@ -147,6 +154,23 @@ settings! {
                 "Whether users with an e-mail address have avatars from gravatar.com, which reveals a hash of it.";
             fetch_titles: bool = "true", ValueKind::Switch,
                 "Whether people who submit a link can have its title fetched from the linked page.";
+        }
+        /// The backups that the server makes.
+        backup: Backup {
+            folder: String = "", ValueKind::Line { least: 0, most: 4_096 },
+                "The folder in which the server makes backups; empty = it makes none.";
+            every: Interval = "1d", ValueKind::Interval, "How often the server makes a backup: 30m, 6h, 1d.";
+            keep: u64 = "7", ValueKind::Whole { unit: " of backups", least: 1, most: 100_000 },
+                "How many of its backups the server keeps; it removes the oldest.";
+        }
+        /// How the log looks.
+        log: Log {
+            format: LogFormat = "text", ValueKind::LogFormat, "How lines of the log look: text or json.";
+        }
+        /// Where metrics are.
+        metrics: Metrics {
+            listen: Option<SocketAddr> = "127.0.0.1:9464", ValueKind::OptionalSocketAddress,
+                "The address and port of /metrics, for Prometheus; empty = no metrics.";
         }
     }
     rules {

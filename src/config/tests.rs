@@ -52,7 +52,8 @@ fn without_any_layer_everything_has_its_default() {
 fn a_later_layer_wins() {
     let file = "[server]\nlisten = \"127.0.0.1:1\"\n[limits]\nsubmission_seconds = 1\nrepost_seconds = 1";
     let variables = [("TIDINGS_SERVER__LISTEN", "127.0.0.1:2"), ("TIDINGS_LIMITS__REPOST_SECONDS", "2")];
-    let flags = CommandLineSettings { listen: Some("127.0.0.1:3".to_owned()), store: None };
+    let flags =
+        CommandLineSettings { listen: Some("127.0.0.1:3".to_owned()), ..CommandLineSettings::default() };
     let config = load(file, &variables, &flags).unwrap();
     assert_eq!(config.server.listen.port(), 3);
     assert_eq!(config.rules.limits.repost_seconds, 2);
@@ -70,7 +71,8 @@ fn a_later_layer_wins() {
 
 #[test]
 fn a_wrong_value_of_a_lower_layer_does_not_matter_when_it_is_overridden() {
-    let flags = CommandLineSettings { listen: None, store: Some("redb::memory:".to_owned()) };
+    let flags =
+        CommandLineSettings { store: Some("redb::memory:".to_owned()), ..CommandLineSettings::default() };
     let config = load("[server]\nstore = \"sqlite:x\"", &[], &flags).unwrap();
     assert_eq!(config.server.store.as_str(), "redb::memory:");
 }
@@ -366,4 +368,22 @@ fn addresses_cannot_be_confirmed_without_mail() {
     assert_eq!(error, "accounts.confirm_email is true (file FILE), expected false without mail.relay");
     let config = from_file("[accounts]\nconfirm_email = true\n[mail]\nrelay = \"localhost:25\"").unwrap();
     assert!(config.rules.accounts.confirm_email);
+}
+
+#[test]
+fn a_store_that_was_named_is_created_on_request_alone() {
+    let named = [("TIDINGS_SERVER__STORE", "redb:tidings.redb")];
+    let both = [named[0], ("TIDINGS_SERVER__CREATE", "true")];
+    let creates = |file, variables, create| {
+        let flags = CommandLineSettings { create, ..CommandLineSettings::default() };
+        load(file, variables, &flags).unwrap().creates_store()
+    };
+    assert!(creates("", &[], false));
+    assert!(!creates("", &named, false));
+    assert!(!creates("[server]\nstore = \"redb:x\"", &[], false));
+    assert!(creates("", &named, true));
+    assert!(creates("", &both, false));
+    let flags =
+        CommandLineSettings { store: Some("redb:tidings.redb".to_owned()), ..CommandLineSettings::default() };
+    assert!(!load("", &[], &flags).unwrap().creates_store());
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ipnet::IpNet;
 use lettre::message::Mailbox;
@@ -19,6 +21,10 @@ const MOST_SECRET_CHARACTERS: usize = 1024;
 pub(super) enum ValueKind {
     /// An IP address with a port.
     SocketAddress,
+    /// Empty, or an IP address with a port.
+    OptionalSocketAddress,
+    /// A [`LogFormat`].
+    LogFormat,
     /// A [`StoreUrl`].
     Store,
     /// An http(s) URL of a whole host.
@@ -62,6 +68,8 @@ pub(super) enum ValueKind {
     },
     /// A [`Rate`].
     Rate,
+    /// An [`Interval`].
+    Interval,
     /// A [`SignupMode`].
     SignupMode,
     /// A number with decimals.
@@ -78,6 +86,10 @@ impl ValueKind {
     pub(super) fn expected(&self) -> String {
         match self {
             Self::SocketAddress => "an address with a port, like 127.0.0.1:8080 or [::1]:8080".to_owned(),
+            Self::OptionalSocketAddress => {
+                "an address with a port, like 127.0.0.1:9464 or [::1]:9464, or nothing".to_owned()
+            }
+            Self::LogFormat => "text or json".to_owned(),
             Self::Store => "redb:PATH, redb::memory:, redis://HOST or rediss://HOST".to_owned(),
             Self::SiteUrl => "an http or https URL of a whole host, like https://news.example.com".to_owned(),
             Self::Relay => "host:port, or nothing".to_owned(),
@@ -87,6 +99,7 @@ impl ValueKind {
             Self::Rate => {
                 "a count and a duration up to 30d, like 10/10m or 200/4s, or 0 for no limit".to_owned()
             }
+            Self::Interval => "a whole number and s, m, h or d, from 1s to 3650d, like 6h or 1d".to_owned(),
             Self::SignupMode => "open, invite, apply or closed".to_owned(),
             Self::Hosts => "comma-separated host names, like example.com, www.example.com".to_owned(),
             Self::Line { least: 0, most } => format!("one line of at most {most} characters"),
@@ -150,6 +163,31 @@ pub(super) trait FromText: Sized {
 impl FromText for SocketAddr {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         text.parse().ok()
+    }
+}
+
+impl FromText for Option<SocketAddr> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) }
+    }
+}
+
+/// How lines of the log look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Text, for people.
+    Text,
+    /// An object in each line, for programs.
+    Json,
+}
+
+impl FromText for LogFormat {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        match text {
+            "text" => Some(Self::Text),
+            "json" => Some(Self::Json),
+            _ => None,
+        }
     }
 }
 
@@ -239,6 +277,29 @@ impl FromText for Networks {
 impl FromText for SignupMode {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         Self::parse(text)
+    }
+}
+
+/// How often something happens: a whole number of seconds, minutes, hours or days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interval(pub Duration);
+
+/// The longest interval, in seconds: ten years.
+const MOST_INTERVAL_SECONDS: u64 = 3_650 * 86_400;
+
+impl FromText for Interval {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        let (count, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+        let unit_seconds = match unit {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3_600,
+            "d" => 86_400,
+            _ => return None,
+        };
+        let count: u64 = count.bytes().all(|byte| byte.is_ascii_digit()).then(|| count.parse().ok())??;
+        let seconds = count.checked_mul(unit_seconds)?;
+        (1..=MOST_INTERVAL_SECONDS).contains(&seconds).then(|| Self(Duration::from_secs(seconds)))
     }
 }
 
@@ -345,6 +406,14 @@ impl StoreUrl {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The folder of an embedded store's file.
+    #[must_use]
+    pub fn folder(&self) -> Option<PathBuf> {
+        let path = self.0.strip_prefix("redb:").filter(|path| *path != ":memory:")?;
+        let folder = Path::new(path).parent()?;
+        Some(if folder.as_os_str().is_empty() { ".".into() } else { folder.to_owned() })
     }
 }
 

@@ -9,13 +9,14 @@ use crate::showcase::{Showcase, Viewer};
 
 /// Addresses with something else than a page of their own: feeds, files, answers to programs,
 /// and redirects to pages.
-const NOT_PAGES: [&str; 24] = [
+const NOT_PAGES: [&str; 25] = [
     "/api/",
     "/assets/",
     "/atom",
     "/best/atom",
     "/best/new/atom",
     "/favicon.ico",
+    "/health/",
     "/home/events",
     "/inbox/feed/",
     "/latest",

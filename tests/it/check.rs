@@ -140,3 +140,56 @@ async fn timelines_are_compared_without_a_write_and_mended_when_asked() {
     assert!(text.contains(" 1 differ, 1 repaired"), "{text}");
     assert_eq!(server.ids(&home).await, [tweet]);
 }
+
+#[tokio::test]
+async fn the_whole_store_is_checked_while_the_site_runs() {
+    let server = Server::start(Engine::Redis, &[]).await;
+    let url = server.redis.as_ref().unwrap().url();
+    let users = server.members(2).await;
+    let story = users[0].submit_link("A story", "http://example.com/").await;
+    ok(users[1].vote(story, "up").await);
+    let (code, text) = check_what("store", &url, &[]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains(" 0 differ, 0 repaired"), "{text}");
+
+    server.write(|batch| batch.increment_field("news:1", "up", 3)).await;
+    let damaged = server.dump().await;
+    let (code, text) = check_what("store", &url, &[]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("found:    up 5\n  expected: up 2\n  repair: change"), "{text}");
+    let output = tidings(&["check", "store", "--json", "--store", &url]);
+    assert_eq!(output.status.code(), Some(1));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let expected = serde_json::json!({"differences": [{
+        "key": "news:1",
+        "found": "up 5",
+        "expected": "up 2",
+        "repair": "change the field up to 2",
+    }]});
+    assert_eq!(json, expected);
+    assert_eq!(server.dump().await, damaged);
+
+    let (code, text) = check_what("store", &url, &["--repair"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains(" 1 differ, 1 repaired"), "{text}");
+    assert_eq!(server.number("news:1", "up").await, 2);
+    assert_eq!(check_what("store", &url, &[]).0, Some(0));
+    // What people have done is not mended but named.
+    server.write(|batch| batch.set_field("news:1", "user_id", "77")).await;
+    let (code, text) = check_what("store", &url, &["--repair"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("the author 77, which does not exist"), "{text}");
+    assert_eq!(check_what("store", &url, &["--mend"]).0, Some(2));
+}
+
+#[tokio::test]
+async fn a_database_of_the_original_fits_together_after_a_repair() {
+    let database = original::database().await;
+    let url = database.url();
+    let (code, text) = check_what("store", &url, &["--repair"]);
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = check_what("store", &url, &[]);
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = check(&url, &[]);
+    assert_eq!(code, Some(0), "{text}");
+}

@@ -62,6 +62,9 @@ pub enum Access {
     Alice,
 }
 
+/// The page that every request changes: it shows how many there were.
+pub const COUNTS_REQUESTS: &str = "/admin";
+
 /// A page of every family there is.
 pub const PAGES: &[(&str, Access)] = &[
     ("/", Access::Everybody),

@@ -7,8 +7,18 @@ use sha2::{Digest, Sha256};
 use tidings_domain::values::lookalikes::folded;
 use tidings_keyspace::Value;
 
+use crate::server::Server;
+
 /// Everything that a store holds.
 pub type Dump = BTreeMap<String, Value>;
+
+/// Checks the whole store of a site, also with `tidings check store`.
+pub async fn check_site(server: &Server) {
+    check(&server.dump().await);
+    let found = crate::store_check::report(server, false).await;
+    assert!(found.differences.is_empty(), "{:#?}", found.differences);
+    assert_eq!(found.strangers, 0, "{:?}", found.named_strangers);
+}
 
 /// Checks a whole store.
 pub fn check(dump: &Dump) {

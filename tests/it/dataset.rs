@@ -49,7 +49,7 @@ async fn the_dataset_of_the_benches_is_a_valid_site() {
         bench_dataset::write(server.store(), &plan).await;
         check_articles(&server).await;
         check_timelines(&server).await;
-        consistency::check(&server.dump().await);
+        consistency::check_site(&server).await;
     })
     .await;
 }

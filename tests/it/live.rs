@@ -12,14 +12,16 @@ use crate::server::{Engine, Server, each_engine};
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// An open stream of events.
-struct Events {
+pub struct Events {
     response: Response,
     received: String,
+    /// After how many milliseconds the page is to come back, once it was told.
+    retry: Option<u64>,
 }
 
 impl Events {
     /// Opens the stream of the home page as it is now.
-    async fn of_home(client: &Client) -> Self {
+    pub async fn of_home(client: &Client) -> Self {
         let home = page(client, "/home").await;
         let live = home.one("div", &[("class", "live")]).attribute("data-live").unwrap().to_owned();
         Self::open(client, &live).await
@@ -29,7 +31,7 @@ impl Events {
         let request = client.request(Method::GET, path).header("accept-encoding", "gzip, br");
         let response = request.send().await.unwrap();
         assert_eq!(response.status(), StatusCode::OK);
-        Self { response, received: String::new() }
+        Self { response, received: String::new(), retry: None }
     }
 
     /// What comes next; `None` at the end.
@@ -38,6 +40,10 @@ impl Events {
             if let Some((event, rest)) = self.received.split_once("\n\n") {
                 let (event, rest) = (event.to_owned(), rest.to_owned());
                 self.received = rest;
+                if let Some(pause) = event.strip_prefix("retry: ") {
+                    self.retry = pause.parse().ok();
+                    continue;
+                }
                 return Some(event);
             }
             let chunk = tokio::time::timeout(TIMEOUT, self.response.chunk()).await.expect("an event in time");
@@ -53,7 +59,7 @@ impl Events {
     }
 
     /// Waits for the event with this number.
-    async fn until(&mut self, number: u64) {
+    pub async fn until(&mut self, number: u64) {
         loop {
             let count = self.count().await;
             assert!(count <= number, "{count} before {number}");
@@ -213,4 +219,7 @@ async fn streams_end_at_once_when_the_server_stops() {
     assert_eq!(events.count().await, 0);
     drop(server);
     assert_eq!(events.next().await, None);
+    // The page comes back, and not all pages at the same moment.
+    let retry = events.retry.expect("a time");
+    assert!((2_000..4_000).contains(&retry), "{retry}");
 }

@@ -123,7 +123,7 @@ async fn while_redis_hangs_requests_get_503_and_afterwards_all_is_as_before() {
     assert!(clients[0].is_logged_in().await);
     assert!(clients[1].listed("top").await.contains(&1));
     ok(clients[1].vote(1, "up").await);
-    crate::consistency::check(&server.dump().await);
+    crate::consistency::check_site(&server).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -140,5 +140,43 @@ async fn when_redis_is_killed_requests_get_503_and_the_site_works_again_when_it_
     assert_eq!(refused(clients[0].vote(1, "up").await), "You must be logged in.");
     let again = server.member("again").await;
     assert_eq!(again.submit_text("Two", "text").await, 1);
+    crate::consistency::check_site(&server).await;
+}
+
+/// Lets Redis refuse writes for a while: reads go on, writes get a 503 that names the cause, and
+/// all is as before when Redis takes writes again.
+async fn check_read_only(refuse: &[&str], cause: &str, allow: &[&str]) {
+    let (server, clients) = site().await;
+    let redis = server.redis.as_ref().unwrap();
+    for line in refuse {
+        assert!(redis.send(line.as_bytes()).starts_with("+OK"), "{line}");
+    }
+    for path in ["/api/getnews/top/0/30", "/api/getcomments/1", "/"] {
+        assert_eq!(server.visitor().get(path).await.status, StatusCode::OK, "{path}");
+    }
+    let written = clients[0].post("/api/submit", &[("news_id", "-1"), ("title", "x"), ("text", "y")]).await;
+    assert_eq!(written.status, StatusCode::SERVICE_UNAVAILABLE);
+    let message = refused(written.json());
+    assert!(message.contains(cause), "{message}");
+    for line in allow {
+        assert!(redis.send(line.as_bytes()).starts_with("+OK"), "{line}");
+    }
+    let deadline = Instant::now() + TIMEOUT;
+    while clients[1].post("/api/votenews", &[("news_id", "1"), ("vote_type", "up")]).await.status
+        != StatusCode::OK
+    {
+        assert!(Instant::now() < deadline, "the site does not write again");
+    }
     crate::consistency::check(&server.dump().await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_without_memory_refuses_writes_and_serves_reads() {
+    let full = ["CONFIG SET maxmemory-policy noeviction", "CONFIG SET maxmemory 1"];
+    check_read_only(&full, "no memory left", &["CONFIG SET maxmemory 0"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_became_a_replica_refuses_writes_and_serves_reads() {
+    check_read_only(&["REPLICAOF 127.0.0.1 1"], "read-only replica", &["REPLICAOF NO ONE"]).await;
 }

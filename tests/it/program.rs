@@ -3,9 +3,10 @@
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use tempfile::NamedTempFile;
 use tidings_keyspace::{Store, StoreOptions};
 use tidings_testing::server::without_rates;
 
@@ -16,6 +17,23 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 pub struct Program {
     process: Child,
     pub address: SocketAddr,
+    log: NamedTempFile,
+}
+
+/// `tidings serve` on a store and a free port, to be started.
+pub fn serve_command(store: &str, settings: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--create", "--store", store])
+        .env("TIDINGS_LIMITS__SUBMISSION_SECONDS", "0")
+        .env("TIDINGS_ACCOUNTS__NEW_DAYS", "0")
+        .env("TIDINGS_ACCOUNTS__NEW_POSTS", "0")
+        .envs(without_rates())
+        // Tests would compete for the port.
+        .env("TIDINGS_METRICS__LISTEN", "")
+        .envs(settings.iter().copied())
+        .stdin(Stdio::null());
+    command
 }
 
 impl Program {
@@ -26,29 +44,71 @@ impl Program {
 
     /// The same, with settings as environment variables.
     pub fn start_with(store: &str, settings: &[(&str, &str)]) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_tidings"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
-            .env("TIDINGS_LIMITS__SUBMISSION_SECONDS", "0")
-            .env("TIDINGS_ACCOUNTS__NEW_DAYS", "0")
-            .env("TIDINGS_ACCOUNTS__NEW_POSTS", "0")
-            .envs(without_rates())
-            .envs(settings.iter().copied())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        Self::start_command(serve_command(store, settings))
+    }
+
+    /// Starts a command that serves, and waits until it listens.
+    pub fn start_command(mut command: Command) -> Self {
+        let log = NamedTempFile::new().unwrap();
+        let mut process = command.stdout(Stdio::piped()).stderr(log.reopen().unwrap()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address =
             line.trim().strip_prefix("listening on http://").map(|address| address.parse().unwrap());
-        Self { process, address: address.unwrap_or_else(|| panic!("the program says {line:?}")) }
+        let log_text = || std::fs::read_to_string(log.path()).unwrap();
+        let address = address.unwrap_or_else(|| panic!("the program says {line:?}: {}", log_text()));
+        Self { process, address, log }
+    }
+
+    /// The number of the process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Sends a signal, such as `-TERM`.
+    pub fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.process.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Waits until the program has ended by itself.
+    pub fn wait(&mut self) -> ExitStatus {
+        wait_until("the end of the program", || self.process.try_wait().unwrap())
+    }
+
+    /// What it has logged so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.log.path()).unwrap()
+    }
+
+    /// Waits until a line of the log has this text, and returns it.
+    pub fn wait_for_log(&self, text: &str) -> String {
+        wait_until(text, || self.log().lines().find(|line| line.contains(text)).map(str::to_owned))
+    }
+
+    /// SIGTERM, and waits for the end.
+    pub fn stop(mut self) {
+        self.signal("-TERM");
+        assert!(self.wait().success());
     }
 
     /// SIGKILL.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
+    }
+}
+
+/// Waits for what another process does.
+pub fn wait_until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + TIMEOUT;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "not within {TIMEOUT:?}: {what}");
+        #[allow(clippy::disallowed_methods)] // A poll of another process.
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 

@@ -129,6 +129,7 @@ const ALLOWED: &[&str] = &[
     "/api/totp/begin",
     "/api/totp/confirm",
     "/api/totp/end",
+    "/welcome",
     "/login/code",
     "/login/passkey",
     "/login/passkey/options",

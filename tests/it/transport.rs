@@ -429,8 +429,9 @@ async fn answers_to_members_are_compressed_and_head_says_what_get_would() {
                         "{path} {encoding} {name}"
                     );
                 }
-                // The form secret may be another one, and compress better or worse.
-                if client.auth.is_none() || encoding == "identity" {
+                // The form secret, or the id of a request that failed, may compress better or worse.
+                let has_same_text = client.auth.is_none() && answer.status.is_success();
+                if has_same_text || encoding == "identity" {
                     assert_eq!(head.headers()["content-length"], answer.headers["content-length"], "{path}");
                 }
             }
@@ -451,6 +452,6 @@ async fn panics_anywhere_are_counted_for_the_administrator() {
     assert_eq!(panics::count(), 3);
     let admin = page(&alice, "/admin").await;
     let text = admin.text();
-    assert!(text.contains("panics of this server; see its log3"), "{text}");
+    assert!(text.contains("3 panics of this server"), "{text}");
     ok(alice.api_get(SHORT).await);
 }

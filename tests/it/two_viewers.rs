@@ -387,8 +387,9 @@ async fn seen(server: &Server) -> BTreeMap<String, String> {
     for address in addresses().into_iter().filter(|address| address != "/random") {
         let answer = visitor.get(&address).await;
         let body = String::from_utf8_lossy(&answer.body).into_owned();
-        // The site's own address is another one on each server.
-        seen.insert(address, body.replace(&server.address.to_string(), "SITE"));
+        // The site's own address is another one on each server, and the id for each request.
+        let body = body.replace(&server.address.to_string(), "SITE");
+        seen.insert(address, body.replace(answer.headers["x-request-id"].to_str().unwrap(), "ID"));
     }
     seen
 }

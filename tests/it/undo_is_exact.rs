@@ -9,6 +9,7 @@ use tidings_keyspace::Value;
 use crate::client::{Client, ok};
 use crate::moderation::undo;
 use crate::server::{Engine, Server};
+use crate::store_check;
 use crate::story_moderation::{act, wait_for_jobs};
 
 const STEPS: usize = 60;
@@ -218,6 +219,8 @@ async fn run(engine: Engine, seed: u64) {
     }
     let surplus: Vec<&String> = state.keys().filter(|key| !expected.contains_key(*key)).collect();
     assert!(surplus.is_empty(), "seed {seed}: {surplus:?}");
+
+    store_check::demand_clean(&site.server).await;
 
     // The comparison sees a single lost entry.
     let (first, _) = site.server.sorted("news.cron").await.swap_remove(0);

@@ -101,7 +101,7 @@ async fn the_command_names_the_ring_on_every_engine() {
 async fn a_site_without_rings_is_told_so() {
     let folder = tempfile::tempdir().unwrap();
     let file = format!("redb:{}", folder.path().join("empty.redb").display());
-    tidings(&["user", "add", "alice", "--store", &file]);
+    tidings(&["user", "add", "alice", "--create", "--store", &file]);
     let output = tidings(&["check", "votes", "--json", "--store", &file]);
     assert_eq!(printed(&output), "{\"groups\":[]}\n");
     assert!(printed(&tidings(&["check", "votes", "--store", &file])).contains("No accounts vote"));

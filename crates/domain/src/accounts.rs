@@ -4,15 +4,15 @@
 //! `session:<hash>`, `user:<id>:sessions`, `auth:<token>`, `password_reset:<token>`,
 //! `user:<id>:recent_votes`, `limit:create_user:<address>`, `limit:account_notices:<id>`, the
 //! `limit:failed_login:` keys, `user:<id>:two_factor`, `user:<id>:new_totp`,
-//! `limit:wrong_codes:<id>`, `passkey:used:<challenge>`, `signing.key`, `user:<id>:inbox`,
-//! `user:<id>:unread`, `user:<id>:messages` and `user:<id>:notified:<date>`, `user:<id>:mutes`,
+//! `limit:wrong_codes:<id>`, `passkey:used:<challenge>`, `signing.key`, `administrator.first`,
+//! `user:<id>:inbox`, `user:<id>:unread`, `user:<id>:messages` and `user:<id>:notified:<date>`, `user:<id>:mutes`,
 //! `user:<id>:blocks`, `limit:signups:<network>`, `limit:signup_burst`, `limit:signup_paused`,
 //! `review:queue` (applications), `confirm_email:<token>`, the `invites:` keys,
 //! `network:<tag>:<date>`, `user:<id>:addresses:<date>`, `networks:secret`, and those of the
 //! [`outbox`]. Other wings have fields of their own in `user:<id>`.
 //!
 //! `admission` decides whether a post is accepted at once. The wing hands out [`signup`] (create an
-//! account), [`invitations`] (who lets whom in), [`applications`] (accounts that wait for a
+//! account), [`first_administrator`], [`invitations`] (who lets whom in), [`applications`] (accounts that wait for a
 //! moderator), [`confirmation`] (of e-mail addresses), [`staff`] (who looks after the site),
 //! [`account`] (change the profile and the password), [`login`] (who guesses is slowed down),
 //! [`log_in`] (password and second factor, in one step or two), [`two_factor`] (authenticator apps,
@@ -32,6 +32,7 @@ pub(crate) mod admission;
 pub mod applications;
 pub(crate) mod avoidance;
 pub mod confirmation;
+pub mod first_administrator;
 pub mod harden;
 pub mod inbox;
 pub mod invitations;

@@ -1,7 +1,12 @@
 //! What administrators change of the site as a whole, and what is left to do on a new one.
 
+mod waiting;
+
+pub use waiting::{Waiting, waiting};
+
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
+use crate::audit::AUDIT;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::identity::{ABOUT, ACCENT, DESCRIPTION, Identity, LINKS, LOGO, NAME, RULES, stored_picture};
@@ -41,7 +46,7 @@ pub async fn change_identity(site: &Site, viewer: &User, identity: &Identity) ->
     }
     site.store.commit(batch).await?;
     let name = identity.name.as_ref().map_or("", |name| name.as_str());
-    tracing::info!(by = viewer.username, name, "the appearance of the site was changed");
+    tracing::info!(target: AUDIT, by = viewer.username, name, "the appearance of the site was changed");
     Ok(())
 }
 
@@ -64,7 +69,7 @@ pub async fn change_logo(site: &Site, viewer: &User, logo: Option<&Logo>) -> Res
     }
     site.store.commit(batch).await?;
     let file = logo.map(|logo| logo.file.name());
-    tracing::info!(by = viewer.username, file, "the logo of the site was changed");
+    tracing::info!(target: AUDIT, by = viewer.username, file, "the logo of the site was changed");
     Ok(())
 }
 

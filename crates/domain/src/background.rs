@@ -16,6 +16,7 @@ use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
 use crate::values::clock::{Moment, Timestamp};
 use std::sync::Arc;
 use tidings_keyspace::EngineClock;
+use tidings_supervision::{Policy, supervise};
 
 /// All kinds of jobs.
 static KINDS: [JobKind; 13] = [
@@ -34,12 +35,16 @@ static KINDS: [JobKind; 13] = [
     discounts::KIND,
 ];
 
-/// Runs the worker of a site until the future is dropped, and stores visits of threads
-/// meanwhile. A second call for the same site runs no second worker. Rounds: 3 every two
+/// Runs the workers of a site until the future is dropped: its jobs, its visits of threads, and
+/// bans that end. A second call for the same site does none of its jobs. Rounds: 3 every two
 /// seconds, and those of the jobs and visits.
 pub async fn run(site: Arc<Site>, clock: EngineClock) {
-    let jobs = jobs::run(site.clone(), clock.clone(), &KINDS);
-    tokio::join!(jobs, visits::run(&site, &clock), bans::watch(site.clone(), clock.clone()));
+    tokio::join!(
+        // A second worker of the same site ends at once.
+        supervise("jobs", Policy::UntilDone, || jobs::run(site.clone(), clock.clone(), &KINDS)),
+        supervise("visits", Policy::Forever, || visits::run(&site, &clock)),
+        supervise("bans", Policy::Forever, || bans::watch(site.clone(), clock.clone())),
+    );
 }
 
 /// Stores what is only in memory, before a server stops.

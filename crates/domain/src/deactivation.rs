@@ -10,6 +10,7 @@ use crate::accounts::sessions;
 use crate::accounts::two_factor::stored;
 use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, User};
 use crate::action::Decision;
+use crate::audit::AUDIT;
 use crate::error::Error;
 use crate::jobs;
 use crate::keys;
@@ -67,6 +68,7 @@ pub async fn deactivate(
         Ok(Decision::commit(batch, ()))
     });
     deactivated.await?;
+    tracing::info!(target: AUDIT, by = user.username, "deactivated the account");
     match tokio::time::timeout(PATIENCE, jobs::work_on(site, now, &leave::KIND, &job)).await {
         Ok(Ok(_)) => {}
         // The account is deactivated already, and the job for the rest is queued.

@@ -57,7 +57,10 @@ pub async fn candidates(site: &Site, now: Timestamp) -> Result<Candidates, Error
     let mut stories = Vec::with_capacity(newest.len());
     for ids in newest.chunks(CHUNK) {
         let mut query = Query::new();
-        let reads: Vec<_> = ids.iter().map(|id| query.hash_fields(keys::news(*id), News::FIELDS)).collect();
+        let reads: Vec<_> = ids
+            .iter()
+            .map(|id| query.hash_fields(keys::news(*id), News::FIELDS).or_absent(&mut query))
+            .collect();
         let mut answers = site.store.query(query).await?;
         let found = reads.into_iter().filter_map(|read| News::from_fields(answers.take(read)));
         stories.extend(found.filter(|news| !news.is_gone()));
@@ -106,7 +109,8 @@ pub async fn of_user(
     let mut query = Query::new();
     let account = query.hash(keys::user(user));
     let reader = ReaderRead::cached_or_ask(visit, &mut query, user);
-    let followed = query.scores(keys::followings(user), authors.iter().map(ToString::to_string));
+    let followed =
+        query.scores(keys::followings(user), authors.iter().map(ToString::to_string)).or_absent(&mut query);
     let mut answers = visit.run(query).await?;
     let account = User::from_hash(&answers.take(account));
     let reader = reader.take(visit, &mut answers);

@@ -104,6 +104,11 @@ pub enum Refusal {
     /// The invitation is unknown, used, withdrawn or expired.
     #[error("this invitation is no longer valid. It was used or withdrawn, or it has expired")]
     InvitationInvalid,
+    /// The link for the first administrator is wrong, or there is an administrator already.
+    #[error(
+        "this link is not valid: it was used, or it is not complete. Without an administrator, the log of the server shows the link at its start"
+    )]
+    WelcomeLinkInvalid,
     /// No unused invitation of the user has this code.
     #[error("you have no such invitation. It was used or withdrawn, or it has expired")]
     NoSuchInvitation,

@@ -18,6 +18,7 @@ use crate::accounts::actor::Actor;
 use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
+use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::item::News;
@@ -120,6 +121,7 @@ pub async fn flag(
         Ok(Decision::commit(batch, ()).if_rejected_by(account_there, session_ended))
     });
     flagged.await?;
+    site.actions.count(CountedAction::Flag);
     site.waiting_rows.forget();
     Ok(())
 }

@@ -99,7 +99,7 @@ pub(crate) struct IdentityRead(TrackedHandle<Hash>);
 
 impl IdentityRead {
     pub(crate) fn ask(query: &mut Query) -> Self {
-        let hash = query.hash(keys::SITE);
+        let hash = query.hash(keys::SITE).or_absent(query);
         Self(query.track(hash))
     }
 

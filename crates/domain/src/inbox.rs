@@ -237,12 +237,14 @@ impl SubjectRead {
         match entry {
             EntryId::Reply(address) | EntryId::Mention(address) => Self::Comment {
                 news: address.news,
-                story: query.hash_fields(keys::news(address.news), TITLE),
-                comment: CommentRead::ask(query, address),
+                story: query.hash_fields(keys::news(address.news), TITLE).or_absent(query),
+                comment: CommentRead::ask(query, address).or_absent(query),
             },
-            EntryId::Tweet(id) => Self::Tweet(TweetRead::ask(query, id)),
+            EntryId::Tweet(id) => Self::Tweet(TweetRead::ask(query, id).or_absent(query)),
             EntryId::Follow(id) => Self::Follow(id),
-            EntryId::Moderation(number) => Self::Message(MessageRead::ask(query, user, number)),
+            EntryId::Moderation(number) => {
+                Self::Message(MessageRead::ask(query, user, number).or_absent(query))
+            }
         }
     }
 
@@ -289,7 +291,8 @@ impl Subject {
         match self {
             Self::Comment { comment, .. } => {
                 let address = entry.place.id.comment()?;
-                Some(CommentRead::ask(query, CommentAddress { comment: comment.parent_id?, ..address }))
+                let parent = CommentAddress { comment: comment.parent_id?, ..address };
+                Some(CommentRead::ask(query, parent).or_absent(query))
             }
             _ => None,
         }

@@ -22,6 +22,7 @@ mod worker;
 pub(crate) use worker::run;
 
 use crate::action::Decision;
+use crate::counts;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
@@ -115,6 +116,8 @@ pub(crate) struct Step<'a> {
     hash: Hash,
     /// The jobs that its batch adds.
     added: &'a Mutex<Vec<Job>>,
+    /// Deliveries in its batch.
+    deliveries: &'a AtomicU64,
 }
 
 impl Step<'_> {
@@ -145,6 +148,11 @@ impl Step<'_> {
     /// Starts jobs that the batch of this step adds, once it is applied.
     pub(crate) fn starts(&self, jobs: impl IntoIterator<Item = Job>) {
         self.added.lock().unwrap_or_else(PoisonError::into_inner).extend(jobs);
+    }
+
+    /// Notes how many deliveries the batch of this step makes.
+    pub(crate) fn delivers(&self, deliveries: u64) {
+        self.deliveries.store(deliveries, Ordering::Relaxed);
     }
 
     /// Ends the job with a batch.
@@ -278,11 +286,12 @@ async fn do_some_steps(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> R
 
 /// Does the next step of a job.
 async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<Outcome, Error> {
-    let added = Mutex::new(Vec::new());
+    let (added, deliveries) = (Mutex::new(Vec::new()), AtomicU64::new(0));
     let taken = || std::mem::take(&mut *added.lock().unwrap_or_else(PoisonError::into_inner));
     let done = site.act_without_turns(STEP_ATTEMPTS, || async {
         // What an attempt that failed has left behind is void.
         drop(taken());
+        deliveries.store(0, Ordering::Relaxed);
         let mut query = Query::new();
         let hash = query.hash(keys::timeline_job(&job.0));
         let lease = query.string(keys::timeline_lease(&job.0));
@@ -293,9 +302,10 @@ async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<
         if hash.is_empty() || is_leased {
             return Ok(Decision::Done(Outcome::NotOurs));
         }
-        (kind.step)(&Step { site, now, job, hash, added: &added }).await
+        (kind.step)(&Step { site, now, job, hash, added: &added, deliveries: &deliveries }).await
     });
     let outcome = done.await?;
+    counts::count_deliveries(deliveries.into_inner());
     for job in taken() {
         site.jobs.start_soon(job, now);
     }
@@ -335,8 +345,8 @@ pub struct Jobs {
     /// The name under which this server holds leases.
     server: String,
     waiting: Sender<(Job, Moment)>,
-    /// `None` once the worker has taken it.
-    receiver: Mutex<Option<Receiver<(Job, Moment)>>>,
+    /// Held by the worker. When it panics, the next one takes it.
+    receiver: tokio::sync::Mutex<Receiver<(Job, Moment)>>,
     finished: AtomicU64,
     last_milliseconds: AtomicU64,
 }
@@ -347,7 +357,7 @@ impl Default for Jobs {
         Self {
             server: random_token().unwrap_or_else(|_| std::process::id().to_string()),
             waiting,
-            receiver: Mutex::new(Some(receiver)),
+            receiver: tokio::sync::Mutex::new(receiver),
             finished: AtomicU64::new(0),
             last_milliseconds: AtomicU64::new(0),
         }
@@ -376,6 +386,8 @@ impl Jobs {
 pub struct JobStatus {
     /// Jobs in the queue, of all servers.
     pub waiting: u64,
+    /// When the oldest of them was queued, if there is one.
+    pub oldest: Option<Moment>,
     /// Jobs that this server has finished since it started.
     pub finished: u64,
     /// How long the last of them took, from the action to its last step, in milliseconds.
@@ -389,9 +401,12 @@ pub struct JobStatus {
 pub async fn status(site: &Site) -> Result<JobStatus, Error> {
     let mut query = Query::new();
     let waiting = query.sorted_count(keys::TIMELINE_JOBS);
-    let waiting = site.store.query(query).await?.take(waiting);
+    let oldest = query.sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, 1);
+    let mut answers = site.store.query(query).await?;
+    let oldest = answers.take(oldest).first().map(|(_, score)| Moment::from_score(*score));
     Ok(JobStatus {
-        waiting,
+        waiting: answers.take(waiting),
+        oldest,
         finished: site.jobs.finished.load(Ordering::Relaxed),
         last_milliseconds: site.jobs.last_milliseconds.load(Ordering::Relaxed),
     })
@@ -403,7 +418,8 @@ mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;
     use crate::values::rules::Rules;
-    use tidings_keyspace::Store;
+    use std::sync::Arc;
+    use tidings_keyspace::{AnswerQuestion, ControlSocket, Served, Store, StoreOptions, serve};
 
     const NOW: Moment = Moment(1_800_000_000_000);
     const DONE: &str = "done";
@@ -459,6 +475,28 @@ mod tests {
         assert_eq!(status(&site).await.unwrap().waiting, 0);
         finish_waiting(&site, NOW, &[COUNTING]).await.unwrap();
         assert_eq!(steps_done(&site).await.as_deref(), Some("43"));
+    }
+
+    /// A server and a command that uses its store, both at work on the same jobs.
+    #[tokio::test]
+    async fn a_server_and_a_command_together_do_each_step_once() {
+        let site = site_with_jobs(&["count:60", "count:61", "count:62"]).await;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        let answer: AnswerQuestion = Arc::new(|question| Box::pin(async move { question }));
+        let served = Served { store: site.store.clone(), name: "of the test".to_owned(), answer };
+        let socket = ControlSocket::bind(&path).unwrap();
+        tokio::spawn(async move { serve(&served, &socket).await });
+        let store = Store::of_server(&path, &StoreOptions::default()).await.unwrap().unwrap();
+        let command = Site::new(store, Rules::default(), PasswordWorker::default());
+        let together = [&site, &command].map(|site| finish_waiting(site, NOW, &[COUNTING]));
+        for outcome in futures_util::future::join_all(together).await {
+            outcome.unwrap();
+        }
+        // If one kept losing to the other, it has left the job.
+        finish_waiting(&site, NOW, &[COUNTING]).await.unwrap();
+        assert_eq!(steps_done(&site).await.as_deref(), Some("183"));
+        assert_eq!(status(&command).await.unwrap().waiting, 0);
     }
 
     #[tokio::test]

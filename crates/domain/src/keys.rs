@@ -3,7 +3,9 @@
 //! `docs/data-layout.md` explains what each key holds. The names are those of
 //! Lamer News, so that its databases open as they are.
 
-use crate::values::day::Day;
+pub mod families;
+
+use crate::values::day::{Day, Hour};
 use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::ids::{CommentAddress, ModerationId, NewsId, TweetId, UserId};
 use crate::values::lookalikes;
@@ -22,6 +24,10 @@ use std::net::IpAddr;
 pub const USERS_COUNT: &str = "users.count";
 /// String: the highest user id up to which all names are folded.
 pub const USERNAMES_FOLDED: &str = "usernames.folded";
+/// String: the version of the layout of all keys.
+pub const LAYOUT_VERSION: &str = "layout:version";
+/// String: the backup of which a restore into this store is not finished, by its checksum.
+pub const UNFINISHED_RESTORE: &str = "restore:unfinished";
 /// String: the highest news id drawn.
 pub const NEWS_COUNT: &str = "news.count";
 /// Sorted set: news ids by rank.
@@ -77,6 +83,8 @@ pub const SETTINGS: &str = "settings";
 pub const SITE: &str = "site";
 /// String: the key with which the site signs what browsers carry between two steps.
 pub const SIGNING_KEY: &str = "signing.key";
+/// String: who became the first administrator; the link for it works as long as there is none.
+pub const FIRST_ADMINISTRATOR: &str = "administrator.first";
 /// String: the logo of the site, in base64.
 pub const SITE_LOGO: &str = "site.logo";
 /// Sorted set: hosts by the sum of their votes, of all time.
@@ -283,6 +291,18 @@ pub fn auth(token: &str) -> String {
 #[must_use]
 pub fn password_reset(token: &str) -> String {
     format!("password_reset:{token}")
+}
+
+/// Hash, expires: what happened in an hour.
+#[must_use]
+pub fn statistics_of_hour(hour: Hour) -> String {
+    format!("statistics:hour:{hour}")
+}
+
+/// Hash, expires: what happened on a day.
+#[must_use]
+pub fn statistics_of_day(day: Day) -> String {
+    format!("statistics:day:{day}")
 }
 
 /// String, expires: an account has been created from this address.

@@ -5,6 +5,7 @@
 //!
 //! The code is divided into wings. A wing imports only the wings that are listed below it:
 //!
+//! - [`store_check`]: whether everything that is stored fits together
 //! - [`background`]: the list of all kinds of background jobs
 //! - [`moderation`]: what moderators do, each action with its line in the log
 //! - [`submissions`], [`votes`], [`imports`], [`exports`], [`deactivation`], [`digests`], [`flags`],
@@ -13,10 +14,12 @@
 //! - [`news`]
 //! - [`sites`]
 //! - [`accounts`]
-//! - [`site`], `action`, `fields`, [`jobs`], [`marks`], [`cache`], [`passwords`],
+//! - [`site`], `action`, [`activity`], [`audit`], [`counts`], `fields`, [`jobs`], [`marks`], [`cache`], [`passwords`],
 //!   [`post_rules`], [`rates`], [`report`], [`review`], [`identity`], [`error`]: the ground:
 //!   what all actions use
 //! - [`keys`], [`values`]
+
+pub mod store_check;
 
 pub mod background;
 
@@ -29,6 +32,7 @@ pub mod exports;
 pub mod flags;
 pub mod imports;
 pub mod inbox;
+pub mod migrations;
 pub mod statistics;
 pub mod submissions;
 pub mod vote_rings;
@@ -45,7 +49,10 @@ pub mod sites;
 pub mod accounts;
 
 mod action;
+pub mod activity;
+pub mod audit;
 pub mod cache;
+pub mod counts;
 pub mod error;
 mod fields;
 pub mod identity;
@@ -62,3 +69,4 @@ pub mod keys;
 pub mod values;
 
 pub use error::{Error, Refusal};
+pub use tidings_supervision as supervision;

@@ -57,7 +57,7 @@ impl ThreadMark {
         let Some(earlier) = earlier else {
             return Self { time: now, since: now, new_after: newest, newest, comments };
         };
-        let is_long_ago = |time| now.seconds_since(time) >= READING_SECONDS;
+        let is_long_ago = |time| !now.is_within(READING_SECONDS, time);
         let begins = is_long_ago(earlier.time) || (is_first && is_long_ago(earlier.since));
         let (since, new_after) =
             if begins { (now, earlier.newest) } else { (earlier.since, earlier.new_after) };
@@ -119,13 +119,13 @@ impl PendingMark {
 
     /// Whether it is to be stored now.
     fn is_due(&self, now: Timestamp) -> bool {
-        self.changed.is_some_and(|changed| now.seconds_since(changed) >= MARK_DELAY_SECONDS)
+        self.changed.is_some_and(|changed| !now.is_within(MARK_DELAY_SECONDS, changed))
             && !self.is_recent(now)
     }
 
     /// Whether it was stored a short time ago.
     fn is_recent(&self, now: Timestamp) -> bool {
-        self.stored.is_some_and(|stored| now.seconds_since(stored) < MARK_INTERVAL_SECONDS)
+        self.stored.is_some_and(|stored| now.is_within(MARK_INTERVAL_SECONDS, stored))
     }
 }
 

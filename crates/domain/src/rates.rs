@@ -14,6 +14,7 @@ mod local;
 mod stored;
 
 use self::local::LocalBuckets;
+use crate::counts;
 use crate::error::{Error, Refusal};
 use crate::site::Site;
 use crate::values::clock::Moment;
@@ -199,6 +200,7 @@ fn bucket_of_address(rules: &RateRules, action: RatedAction, address: IpAddr) ->
 /// The refusal for a bucket without tokens; logs it once a minute for each source.
 fn refusal(site: &Site, now: Moment, spent: &Spent) -> Refusal {
     let Bucket { action, source, .. } = spent.bucket;
+    counts::count_rate_limited(action);
     report(site, now, action, source);
     let seconds = spent.wait.as_secs() + u64::from(spent.wait.subsec_nanos() > 0);
     let by_address = matches!(source, Source::Address(_));
@@ -219,11 +221,13 @@ fn report(site: &Site, now: Moment, action: RatedAction, source: Source) {
 
 /// Logs that logins from an address have failed too often, once a minute.
 pub(crate) fn report_failed_logins(site: &Site, now: Moment, address: IpAddr) {
+    counts::count_rate_limited(RatedAction::FailedLogin);
     report(site, now, RatedAction::FailedLogin, Source::Address(subscriber(address)));
 }
 
 /// Logs that an account or its address has too many streams open, once a minute.
 pub fn report_streams(site: &Site, now: Moment, account: UserId) {
+    counts::count_rate_limited(RatedAction::Stream);
     report(site, now, RatedAction::Stream, Source::Account(account));
 }
 

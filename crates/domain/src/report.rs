@@ -1,4 +1,4 @@
-//! What checks find: of derived values, and of votes.
+//! What checks find: of derived values, and of votes. What became of backups.
 
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
@@ -34,6 +34,55 @@ impl CheckReport {
             repaired: self.repaired + other.repaired,
         }
     }
+}
+
+/// What became of the backups that this server makes.
+#[derive(Debug, Default)]
+pub struct BackupReport(Mutex<BackupState>);
+
+/// See [`BackupReport`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BackupState {
+    /// Whether the server makes backups.
+    pub is_on: bool,
+    /// The moment of the last good one.
+    pub last_success: Option<Timestamp>,
+    /// When the last attempt failed and why, unless a later one succeeded.
+    pub last_failure: Option<(Timestamp, String)>,
+}
+
+impl BackupReport {
+    /// What is known now.
+    #[must_use]
+    pub fn state(&self) -> BackupState {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes that the server makes backups, and when the last one was made.
+    pub fn switch_on(&self, last_success: Option<Timestamp>) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *state = BackupState { is_on: true, last_success, last_failure: None };
+        drop(state);
+        last_success.into_iter().for_each(count_success);
+    }
+
+    /// Notes a good backup.
+    pub fn succeeded(&self, at: Timestamp) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.last_success = Some(at);
+        state.last_failure = None;
+        drop(state);
+        count_success(at);
+    }
+
+    /// Notes why a backup failed.
+    pub fn failed(&self, at: Timestamp, why: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).last_failure = Some((at, why));
+    }
+}
+
+fn count_success(at: Timestamp) {
+    metrics::gauge!("tidings_backup_last_success_timestamp_seconds").set(at.as_score());
 }
 
 /// Accounts that vote for each other far more than chance would have it.

@@ -41,7 +41,7 @@ pub(crate) struct WaitingRead(Handle<u64>);
 impl WaitingRead {
     /// Asks for it.
     pub(crate) fn ask(query: &mut Query) -> Self {
-        let count = query.sorted_count(keys::REVIEW_QUEUE);
+        let count = query.sorted_count(keys::REVIEW_QUEUE).or_absent(query);
         query.keep_apart(&count);
         Self(count)
     }

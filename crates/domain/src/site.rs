@@ -1,6 +1,7 @@
 //! The site as the domain sees it: its store, its rules and its password worker.
 
 use crate::action::Turns;
+use crate::activity::{ActionCounters, Unkept};
 use crate::cache::{Caches, Shared};
 use crate::error::Error;
 use crate::identity::Identity;
@@ -8,12 +9,14 @@ use crate::jobs::Jobs;
 use crate::marks::PendingMarks;
 use crate::passwords::PasswordWorker;
 use crate::rates::Buckets;
-use crate::report::{BackgroundCheck, VoteRingReport};
+use crate::report::{BackgroundCheck, BackupReport, VoteRingReport};
 use crate::review::WaitingRows;
+use crate::values::changeable::Changeable;
 use crate::values::ids::UserId;
 use crate::values::limits::MAX_OWNERS_TO_TELL;
 use crate::values::rules::Rules;
 use crate::values::signing::SigningKey;
+use std::net::IpAddr;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
 use tidings_keyspace::{Batch, CheckId, CommitError, Committed, Store};
@@ -27,15 +30,21 @@ pub struct Site {
     /// The store.
     pub store: Store,
     /// The rules that the operator chose.
-    pub rules: Rules,
+    pub rules: Changeable<Rules>,
     /// Hashes and verifies passwords.
     pub passwords: PasswordWorker,
+    /// What people have done on this server.
+    pub actions: ActionCounters,
+    /// What of it, and of what was answered, is not stored yet.
+    pub(crate) unkept: Unkept,
     /// The background jobs that this server's actions have queued.
     pub(crate) jobs: Jobs,
     /// How far this server's readers have read threads, until it is stored.
     pub(crate) marks: PendingMarks,
     /// The address of the site, without a slash at the end.
     pub address: String,
+    /// Whether only this machine can reach the server directly: it listens on a loopback address.
+    pub is_local: bool,
     /// Whether the site sends mail.
     pub sends_mail: bool,
     /// The caches.
@@ -47,6 +56,8 @@ pub struct Site {
     pub(crate) building_past: Mutex<()>,
     /// Held while an account is exported, one at a time.
     pub(crate) exporting: Mutex<()>,
+    /// The backups that this server makes.
+    pub backup: BackupReport,
     /// The search for vote rings.
     pub vote_rings: BackgroundCheck<VoteRingReport>,
     /// When ranks were refreshed last, in Unix seconds, at the beginning of the list and
@@ -82,16 +93,20 @@ impl Site {
     pub fn new(store: Store, rules: Rules, passwords: PasswordWorker) -> Self {
         Self {
             store,
-            rules,
+            rules: rules.into(),
             passwords,
+            actions: ActionCounters::default(),
+            unkept: Unkept::default(),
             jobs: Jobs::default(),
             marks: PendingMarks::default(),
             address: DEFAULT_ADDRESS.to_owned(),
+            is_local: false,
             sends_mail: false,
             caches: Caches::default(),
             building: Mutex::new(()),
             building_past: Mutex::new(()),
             exporting: Mutex::new(()),
+            backup: BackupReport::default(),
             vote_rings: BackgroundCheck::default(),
             ranks_refreshed: Default::default(),
             turns: Turns::default(),
@@ -108,6 +123,14 @@ impl Site {
     #[must_use]
     pub fn reached_at(mut self, address: &str) -> Self {
         address.trim_end_matches('/').clone_into(&mut self.address);
+        self
+    }
+
+    /// The same site, which listens on this address. On a loopback address, the first account is
+    /// the administrator.
+    #[must_use]
+    pub const fn listening_on(mut self, address: IpAddr) -> Self {
+        self.is_local = address.is_loopback();
         self
     }
 

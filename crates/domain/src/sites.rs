@@ -41,7 +41,8 @@ pub use starting_lists::{Listed, StartingVoters};
 pub use tally::Totals;
 pub use voting::{SiteVote, vote, vote_as};
 
-pub(crate) use bans::set_account_ban;
+pub(crate) use bans::{BAN_FIELDS, set_account_ban};
+pub(crate) use cast_vote::network_of_origin;
 pub(crate) use cast_vote::read_vote;
 pub(crate) use history::HistoryRead;
 pub(crate) use score::{SiteVotesRead, TrackedSiteVotesRead};

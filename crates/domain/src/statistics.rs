@@ -1,4 +1,10 @@
-//! The number of users and news.
+//! The number of users and news, and what happens on the site over time.
+//!
+//! Keys: `statistics:hour:<hour>` and `statistics:day:<date>`.
+
+mod kept;
+
+pub use kept::{Chronicle, chronicle, keep, note};
 
 use crate::accounts::visit::Visit;
 use crate::error::Error;

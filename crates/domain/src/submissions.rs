@@ -20,6 +20,7 @@ use crate::articles::ids::{self, DrawnIds};
 use crate::articles::topics::TopicsRead;
 use crate::comments::comment::{self, Comment};
 use crate::comments::notify::Announcement;
+use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -211,6 +212,9 @@ pub async fn submit_news(
     if let Some(tweet) = tweet {
         tweet.begin(site);
     }
+    if !matches!(submitted, Submitted::Earlier(_)) {
+        site.actions.count(CountedAction::Story);
+    }
     Ok(submitted)
 }
 
@@ -268,7 +272,7 @@ fn new_article_of(site: &Site, now: Timestamp, news: &News) -> Article {
     Article { time: now, ..Article::of(site, news, 1) }
 }
 
-const fn is_limited(site: &Site, author: &User) -> bool {
+fn is_limited(site: &Site, author: &User) -> bool {
     site.rules.limits.submission_seconds > 0 && !author.flags.admin
 }
 

@@ -35,6 +35,7 @@
 //! - [`withheld`]: why readers do not see what is still stored
 //! - [`words`]: numbers and durations as people read them
 
+pub mod changeable;
 pub mod clock;
 pub mod colour;
 pub mod cursor;

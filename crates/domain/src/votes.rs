@@ -7,6 +7,7 @@ use crate::accounts::users::{self, User};
 use crate::action::Decision;
 use crate::articles::article::{ArticleVote, ArticleVoteRead};
 use crate::comments::comment::{self, Stored, StoredRead};
+use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -75,7 +76,9 @@ pub async fn vote_news(
         write_record(site, &mut batch, &recent, VotedOn::News(id), &record);
         Ok(Decision::commit(batch, counters))
     });
-    refresh_rank(site, now, id, voted.await?).await
+    let voted = voted.await?;
+    site.actions.count(CountedAction::Vote);
+    refresh_rank(site, now, id, voted).await
 }
 
 /// Takes the voter's own vote on an item back. Everything that it did is undone: the counters,
@@ -139,7 +142,7 @@ async fn refresh_rank(
 }
 
 /// Why a vote cannot be taken back that is not among the recent ones.
-const fn why_final(site: &Site, is_first_own: bool) -> Refusal {
+fn why_final(site: &Site, is_first_own: bool) -> Refusal {
     match site.rules.karma.take_back_seconds {
         0 => Refusal::VotesAreFinal,
         _ if is_first_own => Refusal::OwnFirstVote,
@@ -352,7 +355,9 @@ pub async fn vote_comment(
         write_record(site, &mut batch, &recent, VotedOn::Comment(address), &VoteRecord::free(now));
         Ok(Decision::commit(batch, ()))
     })
-    .await
+    .await?;
+    site.actions.count(CountedAction::CommentVote);
+    Ok(())
 }
 
 /// Takes the voter's own vote on a comment back. Rounds: 2.

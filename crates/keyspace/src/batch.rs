@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// A condition on the state of the store before the batch. The methods of [`Batch`] make
 /// checks.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Check {
     /// The key is absent.
     KeyAbsent(String),
@@ -166,11 +166,11 @@ impl Write {
 }
 
 /// A check of a batch: its position among the checks, from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckId(pub usize);
 
 /// The result of a batch that was applied.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Committed {
     /// The new values of the counters: one for each `increment` and `increment_field`, in
     /// their order.
@@ -178,7 +178,7 @@ pub struct Committed {
 }
 
 /// Why a batch was not applied.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 pub enum CommitError {
     /// This check is the first that does not hold. Nothing has been written.
     #[error("check {} of the batch does not hold", .0.0)]

@@ -5,15 +5,16 @@
 //! subscribers get them. A subscriber misses messages while its connection is down, or if
 //! it is too slow. It is told so, and should then read the store.
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::{broadcast, mpsc};
 
 /// What a subscriber receives.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Notice {
     /// A message.
     Message(String),
-    /// Messages may have been missed before this point. On Redis this also comes first,
-    /// because the subscription begins a moment after the call.
+    /// Messages may have been missed before this point. On Redis, and for the store of a running
+    /// server, this also comes first, because the subscription begins a moment after the call.
     Missed,
 }
 
@@ -29,7 +30,7 @@ pub struct Subscription {
 enum MessageSource {
     /// The messages of all channels of the embedded engine, and the wanted channel.
     Process(broadcast::Receiver<Message>, String),
-    /// The messages of one channel, from a task that reads from a Redis server.
+    /// The messages of one channel, from a task that reads from a server.
     Server(mpsc::Receiver<Notice>),
 }
 
@@ -42,8 +43,8 @@ impl Subscription {
         Self { source: MessageSource::Server(notices) }
     }
 
-    /// Waits for the next message. Returns `None` once the embedded store is closed; a
-    /// subscription on Redis does not end.
+    /// Waits for the next message. Returns `None` once the embedded store is closed, or the server
+    /// whose store it is; a subscription on Redis does not end.
     pub async fn next(&mut self) -> Option<Notice> {
         match &mut self.source {
             MessageSource::Process(messages, wanted) => loop {

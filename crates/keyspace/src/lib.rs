@@ -6,12 +6,20 @@
 #![doc = include_str!("../README.md")]
 
 mod batch;
+pub mod certificates;
 mod events;
+mod figures;
+mod health;
 pub mod limits;
 mod query;
 mod read_set;
 mod redb;
 mod redis;
+mod remote;
+mod rounds;
+mod snapshot;
+mod spool;
+mod unreadable;
 
 #[cfg(test)]
 #[path = "../tests/conformance/strategies.rs"]
@@ -19,22 +27,35 @@ mod strategies;
 
 pub use batch::{Batch, Bound, Check, CheckId, CommitError, Committed, Selection, Within, Write};
 pub use events::{Notice, Subscription};
+pub use health::StoreHealth;
 pub use limits::COUNTER_LIMIT;
 pub use query::{Answer, Answers, Expiry, FromAnswer, Handle, Hash, Order, Query, Read, TrackedHandle};
 pub use read_set::{ReadSet, Reads, Tracked};
+pub use remote::{AnswerQuestion, ControlSocket, Served, SocketError, serve};
+pub use rounds::count_rounds;
+pub use snapshot::{Snapshot, give_way};
+pub use unreadable::report_unreadable;
 
+use figures::Figures;
+use query::ReadOutcomes;
 use read_set::Versions;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Why the store could not answer a query or apply a batch.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error, Serialize, Deserialize)]
 pub enum KeyspaceError {
     /// The store cannot be reached, did not answer in time, or failed. The outcome of a
     /// batch is unknown: it may have been applied, or may still be.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
+    /// The store can be read but not written, for this cause. Nothing was written. The store
+    /// tells by itself when it can be written again; see [`Store::health`].
+    #[error("the store is read only: {0}")]
+    ReadOnly(String),
     /// This key holds another type than a read, check or write needs.
     #[error("the key {0:?} holds another type of value")]
     WrongType(String),
@@ -42,15 +63,33 @@ pub enum KeyspaceError {
     /// beyond [`COUNTER_LIMIT`].
     #[error("the key {0:?} holds a value that is not a whole number in range")]
     NotAnInteger(String),
+    /// What is stored at this key is damaged: the file has changed, or the disk fails.
+    #[error("the value at the key {0:?} is damaged")]
+    Damaged(String),
     /// The call itself is wrong whatever the store holds, or a value cannot be copied. The
     /// text says which. See [`Batch::validate`] and [`Store::scan`].
     #[error("invalid command: {0}")]
     Invalid(String),
 }
 
+impl KeyspaceError {
+    /// The key whose value is to blame, if only that value cannot be used: the rest of the
+    /// store works.
+    #[must_use]
+    pub fn unreadable_key(&self) -> Option<&str> {
+        match self {
+            Self::WrongType(key) | Self::NotAnInteger(key) | Self::Damaged(key) => Some(key),
+            Self::Unavailable(_) | Self::ReadOnly(_) | Self::Invalid(_) => None,
+        }
+    }
+}
+
 /// Why a store could not be opened. The message tells the operator what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
+    /// The file of an embedded store does not exist, and must not be created.
+    #[error("there is no store at {0}; check the path")]
+    Missing(String),
     /// The URL names no engine. It is shown without its password.
     #[error("the store URL {0:?} is not one of redb:PATH, redb::memory:, redis://HOST, rediss://HOST")]
     Url(String),
@@ -58,6 +97,23 @@ pub enum OpenError {
     #[error("cannot open the store {url}: {reason}")]
     Engine {
         /// The URL, without its password.
+        url: String,
+        /// What is wrong, and what the operator can do about it.
+        reason: String,
+    },
+    /// The Redis server cannot be used now, and perhaps later without any change of the
+    /// settings: it does not run, cannot be reached, or loads its data.
+    #[error("cannot open the store {url}: {reason}")]
+    Absent {
+        /// The URL, without its password.
+        url: String,
+        /// What is wrong, and what the operator can do about it.
+        reason: String,
+    },
+    /// Another process has the file of an embedded store open. It may be about to end.
+    #[error("cannot open the store {url}: {reason}")]
+    Locked {
+        /// The URL.
         url: String,
         /// What is wrong, and what the operator can do about it.
         reason: String,
@@ -114,7 +170,7 @@ impl EngineClock {
 }
 
 /// The whole value of a key.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Value {
     /// A string.
     String(String),
@@ -127,7 +183,7 @@ pub enum Value {
 }
 
 /// A key with its whole value, for copying between stores.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The key.
     pub key: String,
@@ -138,11 +194,25 @@ pub struct Entry {
 }
 
 /// One page of [`Store::scan`].
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ScanPage {
     /// The entries of this page. A page may be empty although more follow. On Redis, a
     /// key may appear on more than one page.
     pub entries: Vec<Entry>,
+    /// The cursor of the next page; `None` on the last.
+    pub next: Option<String>,
+}
+
+/// One page of [`Store::scan_keys`].
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct KeyPage {
+    /// The keys of this page. On Redis, a key may appear on more than one page.
+    pub keys: Vec<String>,
+    /// Keys that are not UTF-8, as they can be shown.
+    pub not_text: Vec<String>,
+    /// The keys between which nothing can be read, because the file is damaged there; empty for
+    /// its beginning or its end.
+    pub damaged: Option<(String, String)>,
     /// The cursor of the next page; `None` on the last.
     pub next: Option<String>,
 }
@@ -156,12 +226,14 @@ pub struct Store {
     engine: Engine,
     versions: Arc<Versions>,
     rounds: Arc<AtomicU64>,
+    figures: Arc<Figures>,
 }
 
 #[derive(Clone)]
 enum Engine {
     Redb(redb::Redb),
     Redis(redis::Redis),
+    Remote(remote::Remote),
 }
 
 impl Store {
@@ -177,9 +249,11 @@ impl Store {
     /// `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]` or the same with `rediss` for TLS.
     ///
     /// # Errors
-    /// [`OpenError::Url`] if the URL names no engine. [`OpenError::Engine`] if the file
-    /// cannot be opened or created, if the Redis server cannot be reached or refuses the
-    /// login, or if it is a replica, part of a cluster, or older than 6.2. A server that
+    /// [`OpenError::Url`] if the URL names no engine. [`OpenError::Missing`] if the file does not
+    /// exist and the options do not let it be created. [`OpenError::Locked`] if another process
+    /// has it open. [`OpenError::Absent`] if the Redis server cannot be reached.
+    /// [`OpenError::Engine`] if the file cannot be opened or created, if the Redis server refuses
+    /// the login, or if it is a replica, part of a cluster, or older than 6.2. A server that
     /// goes away later does not have to be opened again: the engine reconnects.
     pub async fn open(url: &str, options: &StoreOptions) -> Result<Self, OpenError> {
         let versions = Arc::new(Versions::default());
@@ -190,7 +264,71 @@ impl Store {
         } else {
             return Err(OpenError::Url(without_password(url)));
         };
-        Ok(Self { engine, versions, rounds: Arc::default() })
+        Ok(Self { engine, versions, rounds: Arc::default(), figures: Arc::default() })
+    }
+
+    /// Opens the store of the server that listens on a [`ControlSocket`]. Returns `None` if no
+    /// server does.
+    ///
+    /// It is the same store as any other, except that this process does not learn of the writes
+    /// of others, so it must cache nothing ([`Store::tracks_writes`] is false). If the server stops, rounds
+    /// fail with [`KeyspaceError::Unavailable`].
+    ///
+    /// # Errors
+    /// [`OpenError::Engine`] if the server may not be asked, has another version, or does not answer.
+    pub async fn of_server(socket: &Path, options: &StoreOptions) -> Result<Option<Self>, OpenError> {
+        let Some(engine) = remote::Remote::open(socket, options).await? else { return Ok(None) };
+        Ok(Some(Self {
+            engine: Engine::Remote(engine),
+            versions: Arc::default(),
+            rounds: Arc::default(),
+            figures: Arc::default(),
+        }))
+    }
+
+    /// What the server calls the store ([`Served::name`]), if it is the store of a running server.
+    #[must_use]
+    pub fn served_as(&self) -> Option<&str> {
+        match &self.engine {
+            Engine::Remote(engine) => Some(engine.name()),
+            Engine::Redb(_) | Engine::Redis(_) => None,
+        }
+    }
+
+    /// Asks the program that serves the store ([`Served::answer`]). Returns `None` if it is not the store
+    /// of a running server.
+    ///
+    /// # Errors
+    /// [`KeyspaceError::Unavailable`].
+    pub async fn ask_server(&self, question: &str) -> Result<Option<String>, KeyspaceError> {
+        match &self.engine {
+            Engine::Remote(engine) => engine.ask(question).await.map(Some),
+            Engine::Redb(_) | Engine::Redis(_) => Ok(None),
+        }
+    }
+
+    /// A store on a Redis server that cannot be used yet: see [`OpenError::Absent`]. Everything
+    /// fails with [`KeyspaceError::Unavailable`] and this reason, until [`Store::admit`].
+    ///
+    /// # Errors
+    /// [`OpenError::Url`] if the URL is not one of a Redis server; [`OpenError::Engine`] if it
+    /// cannot be read.
+    pub fn awaited(url: &str, options: &StoreOptions, reason: String) -> Result<Self, OpenError> {
+        if !url.starts_with("redis") {
+            return Err(OpenError::Url(without_password(url)));
+        }
+        let versions = Arc::new(Versions::default());
+        let engine = Engine::Redis(redis::Redis::awaited(url, options, versions.clone(), reason)?);
+        Ok(Self { engine, versions, rounds: Arc::default(), figures: Arc::default() })
+    }
+
+    /// Lets an awaited store be used: [`Store::open`] has found that its server can be. Does
+    /// nothing to a store that was opened.
+    pub fn admit(&self) {
+        match &self.engine {
+            Engine::Redb(_) | Engine::Remote(_) => {}
+            Engine::Redis(engine) => engine.admit(),
+        }
     }
 
     /// Runs the reads of a query in one round; an empty query takes none.
@@ -200,21 +338,30 @@ impl Store {
     /// they are one pipeline, between whose commands other writes may be applied.
     ///
     /// # Errors
-    /// [`KeyspaceError::WrongType`] for the first read whose key holds another type.
+    /// [`KeyspaceError::WrongType`] or [`KeyspaceError::Damaged`] for the first read whose
+    /// value cannot be read, unless the read is [tolerant](Handle::or_absent): then the round
+    /// succeeds without it.
     /// [`KeyspaceError::Unavailable`] if the store cannot be reached, did not answer in
     /// time, or failed.
     pub async fn query(&self, query: Query) -> Result<Answers, KeyspaceError> {
         if query.is_empty() {
             return Ok(Answers::default());
         }
-        self.rounds.fetch_add(1, Ordering::Relaxed);
         let noted = self.versions.note_query(&query);
-        let answers = match &self.engine {
+        let outcomes = self.outcomes_of(&query).await?;
+        Ok(query.answers_of(outcomes)?.with_noted(noted))
+    }
+
+    /// What becomes of each read of a query, in one round.
+    pub(crate) async fn outcomes_of(&self, query: &Query) -> Result<ReadOutcomes, KeyspaceError> {
+        self.note_round();
+        self.figures.note_query();
+        match &self.engine {
             Engine::Redb(engine) if query.may_be_large() => engine.query_elsewhere(query).await,
-            Engine::Redb(engine) => engine.query(&query),
+            Engine::Redb(engine) => engine.query(query),
             Engine::Redis(engine) => engine.query(query).await,
-        };
-        Ok(answers?.with_noted(noted))
+            Engine::Remote(engine) => engine.query(query).await,
+        }
     }
 
     /// Applies a batch in one round: either all its checks hold and all its writes are
@@ -228,17 +375,39 @@ impl Store {
     /// [`Batch::validate`]. [`KeyspaceError::WrongType`] or
     /// [`KeyspaceError::NotAnInteger`] if a check or a write does not fit what its key holds. In all
     /// these cases nothing is written. After [`KeyspaceError::Unavailable`] the outcome is
-    /// unknown.
+    /// unknown; after [`KeyspaceError::ReadOnly`] nothing is written.
     pub async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         batch.validate()?;
-        self.rounds.fetch_add(1, Ordering::Relaxed);
-        match &self.engine {
+        self.note_round();
+        let began = Instant::now();
+        let outcome = match &self.engine {
             Engine::Redb(engine) => engine.commit(batch).await,
             Engine::Redis(engine) => {
                 let outcome = engine.commit(&batch).await;
                 self.versions.note_written(&batch);
                 outcome
             }
+            Engine::Remote(engine) => {
+                let outcome = engine.commit(&batch).await;
+                self.versions.note_written(&batch);
+                outcome
+            }
+        };
+        self.figures.note_commit(&outcome, began.elapsed());
+        outcome
+    }
+
+    fn note_round(&self) {
+        self.rounds.fetch_add(1, Ordering::Relaxed);
+        rounds::note_round();
+    }
+
+    /// Batches that wait for the writer of the embedded engine, or are being written.
+    #[must_use]
+    pub fn queued_batches(&self) -> usize {
+        match &self.engine {
+            Engine::Redb(engine) => engine.queued_batches(),
+            Engine::Redis(_) | Engine::Remote(_) => 0,
         }
     }
 
@@ -301,6 +470,7 @@ impl Store {
         match &self.engine {
             Engine::Redb(engine) => engine.count_keys(),
             Engine::Redis(engine) => engine.count_keys().await,
+            Engine::Remote(engine) => engine.count_keys().await,
         }
     }
 
@@ -316,12 +486,61 @@ impl Store {
         match &self.engine {
             Engine::Redb(engine) => engine.scan(cursor, limit),
             Engine::Redis(engine) => engine.scan(cursor, limit).await,
+            Engine::Remote(engine) => engine.scan(cursor, limit).await,
+        }
+    }
+
+    /// Every key with its value as of one moment, page by page, while reads and writes go on.
+    ///
+    /// On the embedded engine it is one read transaction on a thread of its own, which gives
+    /// way to others. Until its last page has been taken or it is dropped, no page of the file
+    /// that a write frees can be used again, so the file grows by what is written meanwhile.
+    ///
+    /// On Redis everything is read before this returns, into a temporary file of the system's
+    /// folder for such files: see [`Store::snapshot_by_way_of`].
+    ///
+    /// # Errors
+    /// As [`Store::snapshot_by_way_of`].
+    pub async fn snapshot(&self) -> Result<Snapshot, KeyspaceError> {
+        self.snapshot_by_way_of(&std::env::temp_dir()).await
+    }
+
+    /// [`Store::snapshot`], with the folder in which the Redis engine makes its temporary file.
+    ///
+    /// The file takes as many bytes as all keys and values, and those again that were written
+    /// meanwhile. On a busy server the writes of all clients wait for a few milliseconds
+    /// at the end, and never longer than half a second.
+    ///
+    /// # Errors
+    /// [`KeyspaceError::Unavailable`] if the store or the file fails, if the database is
+    /// emptied meanwhile, or if it does not come to rest. [`KeyspaceError::Invalid`] as for
+    /// [`Store::scan`], and if the server does not permit `CLIENT TRACKING`.
+    pub async fn snapshot_by_way_of(&self, folder: &Path) -> Result<Snapshot, KeyspaceError> {
+        match &self.engine {
+            Engine::Redb(engine) => engine.snapshot(),
+            Engine::Redis(engine) => engine.snapshot(folder).await,
+            Engine::Remote(engine) => engine.snapshot().await,
+        }
+    }
+
+    /// Reads the names of about `limit` keys, whatever they hold, starting at `cursor` (`None`: at
+    /// the beginning). Otherwise as [`Store::scan`], but values that cannot be read do not matter.
+    /// Takes one round trip on Redis.
+    ///
+    /// # Errors
+    /// [`KeyspaceError::Unavailable`].
+    pub async fn scan_keys(&self, cursor: Option<String>, limit: usize) -> Result<KeyPage, KeyspaceError> {
+        match &self.engine {
+            Engine::Redb(engine) => engine.scan_keys(cursor, limit),
+            Engine::Redis(engine) => engine.scan_keys(cursor, limit).await,
+            Engine::Remote(engine) => engine.scan_keys(cursor, limit).await,
         }
     }
 
     /// Writes entries, replacing what their keys held. Ends all read sets.
     ///
-    /// It is not atomic: entries are written in groups of about a thousand writes.
+    /// It is not atomic: entries are written in groups, of up to 50,000 writes on the embedded
+    /// engine and a thousand on Redis.
     ///
     /// # Errors
     /// [`KeyspaceError::Unavailable`]; then some of the entries may be written.
@@ -329,6 +548,7 @@ impl Store {
         let outcome = match &self.engine {
             Engine::Redb(engine) => engine.restore(entries).await,
             Engine::Redis(engine) => engine.restore(entries).await,
+            Engine::Remote(engine) => engine.restore(&entries).await,
         };
         self.versions.note_all_written();
         outcome
@@ -355,12 +575,13 @@ impl Store {
     /// Whether this process learns of every write to the store, by anyone, no later than
     /// with the answer to a round that starts after it. Always true on the embedded engine.
     /// False on Redis if the connection is down, or if the server does not permit
-    /// `CLIENT TRACKING`; then nothing must be cached.
+    /// `CLIENT TRACKING`, and for the store of a running server; then nothing must be cached.
     #[must_use]
     pub fn tracks_writes(&self) -> bool {
         match &self.engine {
             Engine::Redb(_) => true,
             Engine::Redis(engine) => engine.tracks_writes(),
+            Engine::Remote(_) => false,
         }
     }
 
@@ -373,21 +594,35 @@ impl Store {
         match &self.engine {
             Engine::Redb(engine) => engine.subscribe(channel),
             Engine::Redis(engine) => engine.subscribe(channel),
+            Engine::Remote(engine) => engine.subscribe(channel),
         }
     }
 
-    /// Whether other processes may use this store at the same time: true on Redis.
+    /// Whether other processes may use this store at the same time as equals: true on Redis, and for
+    /// the store of a running server. False for a server's own embedded store, which commands
+    /// use through the server.
     #[must_use]
     pub const fn is_shared(&self) -> bool {
-        matches!(self.engine, Engine::Redis(_))
+        matches!(self.engine, Engine::Redis(_) | Engine::Remote(_))
+    }
+
+    /// What the store can do at the moment. Takes nothing on the embedded engine, and one round
+    /// trip on Redis and to a running server, which does not count as a round.
+    pub async fn health(&self) -> StoreHealth {
+        match &self.engine {
+            Engine::Redb(engine) => engine.health(),
+            Engine::Redis(engine) => engine.health().await,
+            Engine::Remote(engine) => engine.health().await,
+        }
     }
 
     /// Closes an embedded store: waits until all queued batches are answered, and flushes
-    /// the file. Later commits and queries fail. Does nothing on Redis.
+    /// the file. Later commits and queries fail. Does nothing on Redis and for the store of a running
+    /// server.
     pub async fn close(&self) {
         match &self.engine {
             Engine::Redb(engine) => engine.close().await,
-            Engine::Redis(_) => {}
+            Engine::Redis(_) | Engine::Remote(_) => {}
         }
     }
 }

@@ -44,8 +44,38 @@ pub(crate) const MAX_GROUP_BATCHES: usize = 256;
 /// bounds how long batches wait for it.
 pub(crate) const MAX_SWEPT_ROWS: u64 = 2_000;
 
-/// The most writes that a restore puts into one transaction of the embedded engine.
-pub(crate) const MAX_RESTORED_WRITES: usize = 1000;
+/// The most writes that a restore puts into one transaction of the embedded engine. So many
+/// are more than a record of the journal holds, so they are flushed to the store file at once.
+pub(crate) const MAX_RESTORED_WRITES: usize = 50_000;
+
+/// The most fields in one of these writes.
+pub(crate) const MAX_RESTORED_FIELDS: usize = 1000;
+
+/// The keys in one page of a snapshot at most.
+pub(crate) const MAX_SNAPSHOT_PAGE_ENTRIES: usize = 1000;
+
+/// About the bytes in one page of a snapshot at most. A larger key has a page of its own.
+pub(crate) const MAX_SNAPSHOT_PAGE_BYTES: usize = 1 << 20;
+
+/// The pages of a snapshot that wait to be taken, at most.
+pub(crate) const MAX_SNAPSHOT_PAGES: usize = 2;
+
+/// The keys that a snapshot of a Redis database reads at a time.
+pub(crate) const SNAPSHOT_CHUNK: usize = 200;
+
+/// How often a snapshot of a Redis database reads again what was written meanwhile, at most.
+pub(crate) const MAX_SNAPSHOT_ROUNDS: u32 = 200;
+
+/// With so many changed keys or fewer, a snapshot of a Redis database lets writes wait; with
+/// more, when a round does not halve them.
+pub(crate) const MAX_PAUSED_KEYS: usize = 500;
+
+/// How long the writes of a Redis server wait for a snapshot, at most. The pause ends by
+/// itself, also if this process dies.
+pub(crate) const SNAPSHOT_PAUSE: Duration = Duration::from_millis(500);
+
+/// The changed keys that a snapshot of a Redis database remembers, at most.
+pub(crate) const MAX_CHANGED_KEYS: usize = 4_000_000;
 
 /// The memory reserved for the fields of a hash before they are read, in fields. A corrupt
 /// count in the store file must not reserve all memory.
@@ -70,3 +100,17 @@ pub(crate) const MAX_PIPELINE_COMMANDS: usize = 1000;
 
 /// The most fields or members in one command of a restore.
 pub(crate) const MAX_COMMAND_ENTRIES: usize = 1000;
+
+/// The connections that a server accepts from commands at once. A command uses one, and one for each
+/// subscription.
+pub(crate) const MAX_REMOTE_CONNECTIONS: usize = 16;
+
+/// The longest message between a command and a server, in bytes. It must have room for the
+/// largest value.
+pub(crate) const MAX_FRAME_BYTES: usize = 256 << 20;
+
+/// The most keys in one message between a command and a server.
+pub(crate) const MAX_REMOTE_SCAN: usize = 500;
+
+/// How long a message between a command and a server may take once it has begun.
+pub(crate) const STALLED_AFTER: Duration = Duration::from_secs(60);

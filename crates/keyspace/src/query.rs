@@ -20,12 +20,15 @@
 //! # }
 //! ```
 
+use crate::KeyspaceError;
 use crate::read_set::{Reads, Tracked};
+use crate::unreadable::report_unreadable;
+use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 use std::time::Duration;
 
 /// The order in which the members of a sorted set are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
     /// Lowest score first; members with equal scores by their bytes.
     Ascending,
@@ -34,7 +37,7 @@ pub enum Order {
 }
 
 /// Whether and when a key expires.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Expiry {
     /// The key is absent.
     #[default]
@@ -47,7 +50,7 @@ pub enum Expiry {
 
 /// The fields of a hash with their values, in no particular order. Empty when
 /// the key is absent.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hash(pub Vec<(String, String)>);
 
 impl Hash {
@@ -65,7 +68,7 @@ impl Hash {
 }
 
 /// A read. The methods of [`Query`] make reads with typed answers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Read {
     /// The string at a key.
     String(String),
@@ -129,10 +132,29 @@ impl Read {
             | Self::SortedByScore { key, .. } => key,
         }
     }
+
+    /// The answer if the key is absent.
+    fn absent(&self) -> Answer {
+        match self {
+            Self::String(_) => Answer::Text(None),
+            Self::Expiry(_) => Answer::Expiry(Expiry::Absent),
+            Self::Hash(_) => Answer::Hash(Hash::default()),
+            Self::HashFields(_, fields) => Answer::Texts(vec![None; fields.len()]),
+            Self::Members(_) => Answer::Members(Vec::new()),
+            Self::MemberCount(_) | Self::SortedCount(_) => Answer::Count(0),
+            Self::HasMember(..) => Answer::Bool(false),
+            Self::Scores(_, members) => Answer::Scores(vec![None; members.len()]),
+            Self::SortedRange { .. } | Self::SortedByScore { .. } => Answer::Scored(Vec::new()),
+        }
+    }
 }
 
+/// What an engine answers to each read of a query, in order: the answer, or why the value of
+/// this one key cannot be read. The round itself has succeeded.
+pub(crate) type ReadOutcomes = Vec<Result<Answer, KeyspaceError>>;
+
 /// The answer to a [`Read`]. The read determines the variant.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
     /// To `String`.
     Text(Option<String>),
@@ -161,6 +183,22 @@ pub struct Handle<T> {
     answer: PhantomData<fn() -> T>,
 }
 
+impl<T> Handle<T> {
+    /// Tolerates that the value cannot be read, because it has another type or is damaged: the
+    /// round then succeeds, the key reads as absent, and the log names it (see
+    /// [`report_unreadable`]). [`Answers::failure`] tells the two apart. `query` is the one that
+    /// made the handle.
+    ///
+    /// It is for items of lists, and for what a page can do without. It is not for what an
+    /// action decides from, nor for the page of the item itself, which must say that it cannot
+    /// be read instead of that it does not exist.
+    #[must_use]
+    pub fn or_absent(self, query: &mut Query) -> Self {
+        query.tolerant.push(self.index);
+        self
+    }
+}
+
 /// A claim to the answer of a tracked read: see [`Query::track`] and
 /// [`Answers::take_tracked`].
 #[derive(Debug)]
@@ -174,7 +212,9 @@ pub struct TrackedHandle<T> {
 ///
 /// An absent key reads as empty: no string, no fields, no members, a count of 0. A read of
 /// a key of another type fails the whole query with
-/// [`WrongType`](crate::KeyspaceError::WrongType). The name of the corresponding Redis
+/// [`WrongType`](crate::KeyspaceError::WrongType), so that nothing is decided from what could
+/// not be read. Lists, which can do without one of their items, [tolerate](Handle::or_absent)
+/// that. The name of the corresponding Redis
 /// command is in parentheses.
 #[derive(Debug, Default)]
 pub struct Query {
@@ -183,6 +223,8 @@ pub struct Query {
     tracked: Vec<usize>,
     /// The positions of the reads that are excluded from recordings.
     apart: Vec<usize>,
+    /// The positions of the reads whose failures are tolerated.
+    tolerant: Vec<usize>,
     may_be_large: bool,
 }
 
@@ -222,6 +264,32 @@ impl Query {
     /// work that shares the round.
     pub fn keep_apart<T>(&mut self, handle: &Handle<T>) {
         self.apart.push(handle.index);
+    }
+
+    /// Makes all reads so far [tolerant](Handle::or_absent).
+    pub fn tolerate_all(&mut self) {
+        self.tolerant = (0..self.reads.len()).collect();
+    }
+
+    /// The answers, from the outcomes of the reads.
+    ///
+    /// # Errors
+    /// That of the first read that failed and is not tolerant.
+    pub(crate) fn answers_of(&self, outcomes: ReadOutcomes) -> Result<Answers, KeyspaceError> {
+        let mut answers = Vec::with_capacity(outcomes.len());
+        let mut failures = Vec::new();
+        for ((index, read), outcome) in self.reads.iter().enumerate().zip(outcomes) {
+            answers.push(match outcome {
+                Ok(answer) => answer,
+                Err(error) if error.unreadable_key().is_some() && self.tolerant.contains(&index) => {
+                    report_unreadable(&error);
+                    failures.push((index, error));
+                    read.absent()
+                }
+                Err(error) => return Err(error),
+            });
+        }
+        Ok(Answers { answers, failures, noted: Vec::new() })
     }
 
     /// Says that the answers may be so large (more than about a megabyte) that reading them
@@ -342,6 +410,8 @@ impl Query {
 #[derive(Debug, Default)]
 pub struct Answers {
     answers: Vec<Answer>,
+    /// Why tolerant reads failed, by their positions.
+    failures: Vec<(usize, KeyspaceError)>,
     /// What was read for each of the tracked reads.
     noted: Vec<Reads>,
 }
@@ -351,7 +421,25 @@ impl Answers {
     /// The engines make them; a caller needs this only to imitate an engine.
     #[must_use]
     pub fn new(answers: Vec<Answer>) -> Self {
-        Self { answers, noted: Vec::new() }
+        Self { answers, failures: Vec::new(), noted: Vec::new() }
+    }
+
+    /// Why a [tolerant](Handle::or_absent) read failed; `None` if it did not.
+    #[must_use]
+    pub fn failure<T>(&self, handle: &Handle<T>) -> Option<&KeyspaceError> {
+        self.failures.iter().find(|(index, _)| *index == handle.index).map(|(_, error)| error)
+    }
+
+    /// All answers in the order of the reads, or why a [tolerant](Handle::or_absent) read failed.
+    #[must_use]
+    pub fn into_outcomes(self) -> Vec<Result<Answer, KeyspaceError>> {
+        let mut outcomes: Vec<_> = self.answers.into_iter().map(Ok).collect();
+        for (index, error) in self.failures {
+            if let Some(outcome) = outcomes.get_mut(index) {
+                *outcome = Err(error);
+            }
+        }
+        outcomes
     }
 
     /// The same answers, with what was read for each of the tracked reads.

@@ -14,7 +14,10 @@ mod journal;
 mod packed;
 mod read;
 mod recovery;
+mod steady_clock;
+mod store_file;
 mod tables;
+mod whole;
 mod writer;
 
 #[cfg(test)]
@@ -22,20 +25,29 @@ mod tests;
 
 use super::batch::{Batch, CommitError, Committed, Write};
 use super::events::{Message, Subscription};
-use super::query::{Answers, Order, Query};
-use super::{EngineClock, Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value};
-use crate::limits::{MAX_QUEUED_BATCHES, MAX_QUEUED_MESSAGES, MAX_RESTORED_WRITES};
+use super::query::{Query, Read, ReadOutcomes};
+use super::{Entry, KeyPage, KeyspaceError, OpenError, ScanPage, StoreHealth, StoreOptions, Value};
+use crate::limits::{MAX_QUEUED_BATCHES, MAX_QUEUED_MESSAGES, MAX_RESTORED_FIELDS, MAX_RESTORED_WRITES};
 use crate::read_set::Versions;
+use crate::snapshot::{self, Snapshot};
 use database::{Opener, ReopenableDatabase};
 use redb::ReadableTableMetadata;
 use std::ops::Bound;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tables::{RowHeader, Tables, ValueType};
+use steady_clock::SteadyClock;
+use tables::Tables;
 use tokio::sync::{Semaphore, broadcast, oneshot};
-use writer::{QueuedBatch, WriterThread};
+use writer::{Health, QueuedBatch, WriterThread};
+
+/// The time of the last write, which is in the store file; 0 if it is not known.
+fn last_time(database: &ReopenableDatabase) -> Result<u64, redb::Error> {
+    let meta = database.begin_read()?.open_table(tables::META)?;
+    Ok(meta.get(tables::META_CLOCK)?.map_or(0, |time| time.value()))
+}
 
 /// An open embedded store. Clones share it; dropping the last one closes it.
 #[derive(Clone)]
@@ -45,7 +57,7 @@ pub(super) struct Redb {
 
 struct RedbShared {
     database: Arc<ReopenableDatabase>,
-    clock: EngineClock,
+    clock: Arc<SteadyClock>,
     timeout: Duration,
     places: Arc<Semaphore>,
     /// Where batches are sent to the writer; `None` once the store is closed, which stops it.
@@ -53,6 +65,7 @@ struct RedbShared {
     /// The messages of the batches. The writer holds the only strong sender.
     messages: broadcast::WeakSender<Message>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    health: Health,
 }
 
 impl Redb {
@@ -62,50 +75,80 @@ impl Redb {
         options: &StoreOptions,
         versions: Arc<Versions>,
     ) -> Result<Self, OpenError> {
+        if !options.create && database::is_missing(path) {
+            return Err(OpenError::Missing(path.to_owned()));
+        }
         let opener = database::opener(path, options.cache_bytes, options.create);
-        Self::open_with(opener, options, versions)
-            .map_err(|reason| OpenError::Engine { url: format!("redb:{path}"), reason })
+        Self::open_with(opener, options, versions).map_err(|reason| {
+            let url = format!("redb:{path}");
+            if reason == database::LOCKED {
+                OpenError::Locked { url, reason }
+            } else {
+                OpenError::Engine { url, reason }
+            }
+        })
     }
 
     fn open_with(opener: Opener, options: &StoreOptions, versions: Arc<Versions>) -> Result<Self, String> {
-        let (database, journal) = ReopenableDatabase::open(opener)?;
+        let (database, files) = ReopenableDatabase::open(opener)?;
         let database = Arc::new(database);
         let (queue, receiver) = std::sync::mpsc::channel();
         // The writer holds the only strong sender, so subscriptions end when it stops.
         let messages = broadcast::Sender::new(MAX_QUEUED_MESSAGES);
         let weak_messages = messages.downgrade();
-        let clock = options.clock.clone();
-        let writer = WriterThread::new(database.clone(), journal, clock, messages, versions);
+        let last = last_time(&database).map_err(|error| error.to_string())?;
+        let clock = Arc::new(SteadyClock::new(options.clock.clone(), last));
+        let writer = WriterThread::new(database.clone(), files, clock.clone(), messages, versions);
+        let (health, writer_health) = (writer.health(), writer.health());
         let thread = std::thread::Builder::new()
             .name("keyspace-writer".to_owned())
-            .spawn(move || writer.run(&receiver))
+            .spawn(move || {
+                if catch_unwind(AssertUnwindSafe(|| writer.run(&receiver))).is_err() {
+                    writer_health.fail();
+                    // All that was acknowledged is in the journal, and a restart recovers it.
+                    tidings_supervision::fail("store writer");
+                }
+            })
             .map_err(|error| format!("cannot start the writer thread: {error}"))?;
         Ok(Self {
             shared: Arc::new(RedbShared {
                 database,
-                clock: options.clock.clone(),
+                clock,
                 timeout: options.timeout,
                 places: Arc::new(Semaphore::new(MAX_QUEUED_BATCHES)),
                 queue: Mutex::new(Some(queue)),
                 messages: weak_messages,
                 writer: Mutex::new(Some(thread)),
+                health,
             }),
         })
     }
 
     /// Runs a query on a thread for blocking work.
-    pub(super) async fn query_elsewhere(&self, query: Query) -> Result<Answers, KeyspaceError> {
-        let store = self.clone();
-        let running = tokio::task::spawn_blocking(move || store.query(&query));
+    pub(super) async fn query_elsewhere(&self, query: &Query) -> Result<ReadOutcomes, KeyspaceError> {
+        let (store, reads) = (self.clone(), query.reads().to_vec());
+        let running = tokio::task::spawn_blocking(move || store.read_all(&reads));
         running.await.map_err(|error| KeyspaceError::Unavailable(error.to_string()))?
     }
 
     /// Runs a query on one snapshot.
-    pub(super) fn query(&self, query: &Query) -> Result<Answers, KeyspaceError> {
+    pub(super) fn query(&self, query: &Query) -> Result<ReadOutcomes, KeyspaceError> {
+        self.read_all(query.reads())
+    }
+
+    fn read_all(&self, reads: &[Read]) -> Result<ReadOutcomes, KeyspaceError> {
         let tables = self.read()?;
         let now = self.shared.clock.now_ms();
-        let answers = query.reads().iter().map(|read| tables.answer(read, now));
-        Ok(Answers::new(answers.collect::<Result<_, _>>()?))
+        let answers = || reads.iter().map(|read| tables.answer(read, now)).collect();
+        // redb panics if a page makes no sense. Then only the keys in it cannot be read.
+        Ok(catch_unwind(AssertUnwindSafe(answers)).unwrap_or_else(|_| {
+            reads.iter().map(|read| of_one_key(read.key(), || tables.answer(read, now))).collect()
+        }))
+    }
+
+    /// Batches that the writer has not answered yet.
+    pub(super) fn queued_batches(&self) -> usize {
+        MAX_QUEUED_BATCHES.saturating_sub(self.shared.places.available_permits())
     }
 
     /// Passes a batch to the writer and waits until it is on disk.
@@ -160,23 +203,55 @@ impl Redb {
             let (key, row) = row?;
             let (key, row) = (tables::text(key.value())?, row.value());
             last = Some(key.to_owned());
-            let header = RowHeader::of(row)?;
-            if header.expired(now) {
-                continue;
-            }
-            let value = match header.encoding.value_type() {
-                ValueType::String => Value::String(tables::text(RowHeader::body(row))?.to_owned()),
-                ValueType::Hash => Value::Hash(tables.hash(key, row)?),
-                ValueType::Set => Value::Set(tables.set_members(key)?),
-                ValueType::SortedSet => {
-                    Value::SortedSet(tables.sorted_range(key, row, Order::Ascending, 0, u64::MAX)?)
-                }
-            };
-            let remaining = header.expires_at.saturating_sub(now);
-            let time_to_live = (header.expires_at != 0).then(|| Duration::from_millis(remaining));
-            entries.push(Entry { key: key.to_owned(), value, time_to_live });
+            entries.extend(tables.entry(key, row, now)?);
         }
         Ok(ScanPage { entries, next: None })
+    }
+
+    /// One page of the names of all keys. Where the table is damaged, the page ends after the
+    /// damage, with the first key that can be read from the other end.
+    pub(super) fn scan_keys(&self, cursor: Option<String>, limit: usize) -> Result<KeyPage, KeyspaceError> {
+        let tables = self.read()?;
+        let mut page = KeyPage::default();
+        let after = |key: Option<&str>| key.map_or(Bound::Unbounded, |key| Bound::Excluded(key.to_owned()));
+        // redb panics at pages that make no sense.
+        let whole = catch_unwind(AssertUnwindSafe(|| page.read(&tables, after(cursor.as_deref()), limit)));
+        if let Ok(Ok(())) = whole {
+            return Ok(page);
+        }
+        let last = page.keys.last().cloned().or(cursor);
+        let mut following = None;
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            let start = after(last.as_deref());
+            let start = start.as_ref().map(String::as_bytes);
+            for row in tables.keys.range::<&[u8]>((start, Bound::Unbounded))?.rev() {
+                following = tables::text(row?.0.value()).ok().map(str::to_owned);
+            }
+            Ok::<_, KeyspaceError>(())
+        }));
+        page.keys.extend(following.clone());
+        page.next.clone_from(&following);
+        page.damaged = Some((last.unwrap_or_default(), following.unwrap_or_default()));
+        Ok(page)
+    }
+
+    /// Reads all keys as of now, on a thread of its own.
+    pub(super) fn snapshot(&self) -> Result<Snapshot, KeyspaceError> {
+        let keys = self.count_keys()?;
+        let (tables, now) = (self.read()?, self.shared.clock.now_ms());
+        let (mut pages, snapshot) = Snapshot::new(now, keys);
+        let reader = move || {
+            snapshot::give_way();
+            let outcome = tables.send_all(&mut pages, now);
+            // Frees the pages that only the snapshot has kept.
+            drop(tables);
+            pages.finish_blocking(outcome);
+        };
+        std::thread::Builder::new()
+            .name("keyspace-snapshot".to_owned())
+            .spawn(reader)
+            .map_err(|error| KeyspaceError::Unavailable(format!("cannot start a thread: {error}")))?;
+        Ok(snapshot)
     }
 
     /// Replaces whole keys, in batches of bounded size, without a time-out: a restore takes
@@ -208,6 +283,11 @@ impl Redb {
         Subscription::in_process(messages.subscribe(), channel)
     }
 
+    /// What the store can do at the moment.
+    pub(super) fn health(&self) -> StoreHealth {
+        self.shared.health.get()
+    }
+
     /// Waits until all queued batches are answered, then closes the file.
     pub(super) async fn close(&self) {
         let shared = self.shared.clone();
@@ -219,6 +299,30 @@ impl Redb {
 
     fn read(&self) -> Result<Tables<tables::ReadTable>, KeyspaceError> {
         Ok(Tables::read(&self.shared.database.begin_read()?)?)
+    }
+}
+
+impl KeyPage {
+    /// Reads the names of keys from a place on.
+    fn read(
+        &mut self,
+        tables: &Tables<tables::ReadTable>,
+        start: Bound<String>,
+        limit: usize,
+    ) -> Result<(), KeyspaceError> {
+        let start = start.as_ref().map(String::as_bytes);
+        for row in tables.keys.range::<&[u8]>((start, Bound::Unbounded))? {
+            let (key, _) = row?;
+            match tables::text(key.value()) {
+                Ok(key) => self.keys.push(key.to_owned()),
+                Err(_) => self.not_text.push(String::from_utf8_lossy(key.value()).into_owned()),
+            }
+            if self.keys.len() >= limit.max(1) {
+                self.next = self.keys.last().cloned();
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -240,6 +344,14 @@ impl Drop for RedbShared {
     }
 }
 
+/// Reads one key. If redb panics because the key's page makes no sense, the key is damaged.
+fn of_one_key<T>(key: &str, read: impl FnOnce() -> Result<T, KeyspaceError>) -> Result<T, KeyspaceError> {
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(Err(KeyspaceError::Damaged(_))) | Err(_) => Err(KeyspaceError::Damaged(key.to_owned())),
+        Ok(outcome) => outcome,
+    }
+}
+
 fn unavailable(reason: &str) -> CommitError {
     KeyspaceError::Unavailable(reason.to_owned()).into()
 }
@@ -254,7 +366,7 @@ fn writes_of(entry: Entry) -> Vec<Write> {
     match value {
         Value::String(text) => writes.push(Write::Set(key.clone(), text, None)),
         Value::Hash(fields) => {
-            let chunks = fields.chunks(MAX_RESTORED_WRITES);
+            let chunks = fields.chunks(MAX_RESTORED_FIELDS);
             writes.extend(chunks.map(|chunk| Write::SetFields(key.clone(), chunk.to_vec())));
         }
         Value::Set(members) => {

@@ -7,6 +7,7 @@
 
 mod connection;
 mod listener;
+mod snapshot;
 mod wire;
 
 #[cfg(test)]
@@ -14,13 +15,20 @@ mod tests;
 
 use super::batch::{Batch, CommitError, Committed};
 use super::events::Subscription;
-use super::query::{Answers, Expiry, Query};
-use super::{Entry, KeyspaceError, OpenError, ScanPage, StoreOptions, Value as EntryValue};
+use super::query::{Expiry, Query, ReadOutcomes};
+use super::{
+    Entry, KeyPage, KeyspaceError, OpenError, ScanPage, StoreHealth, StoreOptions, Value as EntryValue,
+};
+use crate::certificates;
 use crate::limits::{MAX_COMMAND_ENTRIES, MAX_PIPELINE_BYTES, MAX_PIPELINE_COMMANDS};
 use crate::read_set::Versions;
 use connection::{ReconnectingConnection, RedisRequestError, RequestOptions};
-use redis::{Client, ErrorKind, IntoConnectionInfo, Pipeline, ProtocolVersion, RedisError, Value, cmd};
+use redis::{
+    Client, ConnectionAddr, ErrorKind, IntoConnectionInfo, Pipeline, ProtocolVersion, RedisError,
+    TlsCertificates, Value, cmd,
+};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The script that applies a batch.
@@ -43,6 +51,24 @@ struct RedisShared {
     timeout: Duration,
     /// The SHA-1 of [`COMMIT`], by which the server caches it.
     commit_digest: String,
+    /// Whether the server may be used.
+    is_admitted: AtomicBool,
+    /// Why not.
+    absence: String,
+}
+
+/// Why the server cannot be used.
+struct OpenFailure {
+    /// For the operator.
+    reason: String,
+    /// Whether it may be usable later although no setting was changed.
+    may_heal: bool,
+}
+
+impl OpenFailure {
+    fn of(error: &RedisError) -> Self {
+        Self { reason: advice(error), may_heal: may_heal(error) }
+    }
 }
 
 impl Redis {
@@ -52,18 +78,53 @@ impl Redis {
         options: &StoreOptions,
         versions: Arc<Versions>,
     ) -> Result<Self, OpenError> {
-        let failed = |reason: String| OpenError::Engine { url: super::without_password(url), reason };
-        let client = client(url, options.timeout).map_err(|error| failed(advice(&error)))?;
-        let redis = Self {
+        let redis = Self::new(url, options, versions, None)?;
+        redis.check_server().await.map_err(|failure| {
+            let (url, reason) = (super::without_password(url), failure.reason);
+            if failure.may_heal {
+                OpenError::Absent { url, reason }
+            } else {
+                OpenError::Engine { url, reason }
+            }
+        })?;
+        Ok(redis)
+    }
+
+    /// The store of a server that is not to be used before [`Redis::admit`], for this reason.
+    pub(super) fn awaited(
+        url: &str,
+        options: &StoreOptions,
+        versions: Arc<Versions>,
+        reason: String,
+    ) -> Result<Self, OpenError> {
+        Self::new(url, options, versions, Some(reason))
+    }
+
+    fn new(
+        url: &str,
+        options: &StoreOptions,
+        versions: Arc<Versions>,
+        absence: Option<String>,
+    ) -> Result<Self, OpenError> {
+        let client = client(url, options.timeout).map_err(|error| OpenError::Engine {
+            url: super::without_password(url),
+            reason: advice(&error),
+        })?;
+        Ok(Self {
             shared: Arc::new(RedisShared {
                 connection: ReconnectingConnection::new(client.clone(), options.timeout, versions),
                 client,
                 timeout: options.timeout,
                 commit_digest: redis::Script::new(COMMIT).get_hash().to_owned(),
+                is_admitted: AtomicBool::new(absence.is_none()),
+                absence: absence.unwrap_or_default(),
             }),
-        };
-        redis.check_server().await.map_err(failed)?;
-        Ok(redis)
+        })
+    }
+
+    /// Lets an awaited store be used.
+    pub(super) fn admit(&self) {
+        self.shared.is_admitted.store(true, Ordering::Release);
     }
 
     /// Whether the server reports the writes of others.
@@ -71,30 +132,48 @@ impl Redis {
         self.shared.connection.tracks_writes()
     }
 
-    /// Refuses a server that cannot be used. The error tells the operator what to do.
-    async fn check_server(&self) -> Result<(), String> {
+    /// Refuses a server that cannot be used.
+    async fn check_server(&self) -> Result<(), OpenFailure> {
         let mut pipeline = Pipeline::new();
         pipeline.add_command(cmd("INFO"));
         let sent = self.shared.connection.send(&pipeline, self.reading()).await;
         let info = match sent.map(|mut values| values.pop()) {
-            Err(RedisRequestError::TimedOut) => return Err(NO_ANSWER.to_owned()),
-            Err(RedisRequestError::Redis(error)) => return Err(advice(&error)),
-            Ok(Some(Value::ServerError(error))) => return Err(advice(&error.into())),
+            Err(RedisRequestError::TimedOut) => {
+                return Err(OpenFailure { reason: NO_ANSWER.to_owned(), may_heal: true });
+            }
+            Err(RedisRequestError::Redis(error)) => return Err(OpenFailure::of(&error)),
+            Ok(Some(Value::ServerError(error))) => return Err(OpenFailure::of(&error.into())),
             Ok(Some(value)) => wire::bytes(value).unwrap_or_default(),
             Ok(None) => Vec::new(),
         };
         check_info(&String::from_utf8_lossy(&info))
+            .map_err(|reason| OpenFailure { may_heal: reason == IS_LOADING, reason })
+    }
+
+    /// What the server can do at the moment, by its own account.
+    pub(super) async fn health(&self) -> StoreHealth {
+        match self.one(cmd("INFO"), self.reading()).await {
+            Ok(Value::ServerError(error)) => match wire::server_error("", &error) {
+                KeyspaceError::ReadOnly(cause) => StoreHealth::ReadOnly(cause),
+                error => StoreHealth::Unavailable(error.to_string()),
+            },
+            Ok(value) => {
+                let info = wire::bytes(value).unwrap_or_default();
+                why_read_only(&String::from_utf8_lossy(&info))
+                    .map_or(StoreHealth::Works, |cause| StoreHealth::ReadOnly(cause.to_owned()))
+            }
+            Err(error) => StoreHealth::Unavailable(error.to_string()),
+        }
     }
 
     /// Runs a query as one pipeline.
-    pub(super) async fn query(&self, query: Query) -> Result<Answers, KeyspaceError> {
+    pub(super) async fn query(&self, query: &Query) -> Result<ReadOutcomes, KeyspaceError> {
         let mut pipeline = Pipeline::with_capacity(query.reads().len());
         for read in query.reads() {
             pipeline.add_command(wire::command_of(read));
         }
         let values = self.send(&pipeline, self.reading()).await?;
-        let answers = query.reads().iter().zip(values).map(|(read, value)| wire::answer_of(read, value));
-        Ok(Answers::new(answers.collect::<Result<_, _>>()?))
+        Ok(query.reads().iter().zip(values).map(|(read, value)| wire::answer_of(read, value)).collect())
     }
 
     /// Applies a batch in one call of the script.
@@ -146,6 +225,43 @@ impl Redis {
 
     /// Reads one page of keys. The cursor is that of SCAN.
     pub(super) async fn scan(&self, cursor: Option<String>, limit: usize) -> Result<ScanPage, KeyspaceError> {
+        let (keys, next) = self.texts_of_keys(cursor, limit).await?;
+        Ok(ScanPage { entries: self.entries(keys).await?, next })
+    }
+
+    /// The names of some keys, which are texts, and the cursor of the next ones.
+    async fn texts_of_keys(
+        &self,
+        cursor: Option<String>,
+        limit: usize,
+    ) -> Result<(Vec<String>, Option<String>), KeyspaceError> {
+        let (keys, next) = self.key_names(cursor, limit).await?;
+        Ok((keys.into_iter().map(|key| exact_text("", key)).collect::<Result<_, _>>()?, next))
+    }
+
+    /// One page of the names of all keys.
+    pub(super) async fn scan_keys(
+        &self,
+        cursor: Option<String>,
+        limit: usize,
+    ) -> Result<KeyPage, KeyspaceError> {
+        let (names, next) = self.key_names(cursor, limit).await?;
+        let mut page = KeyPage { next, ..KeyPage::default() };
+        for name in names {
+            match String::from_utf8(name) {
+                Ok(key) => page.keys.push(key),
+                Err(error) => page.not_text.push(String::from_utf8_lossy(error.as_bytes()).into_owned()),
+            }
+        }
+        Ok(page)
+    }
+
+    /// The names of some keys, and the cursor of the next ones.
+    async fn key_names(
+        &self,
+        cursor: Option<String>,
+        limit: usize,
+    ) -> Result<(Vec<Vec<u8>>, Option<String>), KeyspaceError> {
         let mut scan = cmd("SCAN");
         scan.arg(cursor.unwrap_or_else(|| "0".to_owned())).arg("COUNT").arg(limit.max(1));
         let page = self.one(scan, self.patient(true)).await?;
@@ -156,12 +272,8 @@ impl Redis {
         let next = page.next().and_then(wire::bytes).ok_or_else(|| wire::unexpected(""))?;
         let next = exact_text("", next)?;
         let keys = page.next().and_then(wire::items).ok_or_else(|| wire::unexpected(""))?;
-        let keys: Vec<String> = keys
-            .into_iter()
-            .map(|key| exact_text("", wire::bytes(key).ok_or_else(|| wire::unexpected(""))?))
-            .collect::<Result<_, _>>()?;
-        let entries = self.entries(keys).await?;
-        Ok(ScanPage { entries, next: (next != "0").then_some(next) })
+        let keys = keys.into_iter().map(|key| wire::bytes(key).ok_or_else(|| wire::unexpected("")));
+        Ok((keys.collect::<Result<_, _>>()?, (next != "0").then_some(next)))
     }
 
     /// Reads whole keys. Leaves out those that no longer exist.
@@ -259,6 +371,9 @@ impl Redis {
     }
 
     async fn send(&self, pipeline: &Pipeline, options: RequestOptions) -> Result<Vec<Value>, KeyspaceError> {
+        if !self.shared.is_admitted.load(Ordering::Acquire) {
+            return Err(KeyspaceError::Unavailable(self.shared.absence.clone()));
+        }
         self.shared.connection.send(pipeline, options).await.map_err(|failure| {
             KeyspaceError::Unavailable(match failure {
                 RedisRequestError::TimedOut => format!("Redis did not answer within {:?}", options.timeout),
@@ -279,7 +394,12 @@ fn client(url: &str, timeout: Duration) -> Result<Client, RedisError> {
     let tcp = tcp.set_user_timeout(timeout);
     // Only RESP3 lets a server report writes on the same connection.
     let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-    Client::open(info.set_tcp_settings(tcp).set_redis_settings(settings))
+    let info = info.set_tcp_settings(tcp).set_redis_settings(settings);
+    if matches!(info.addr(), ConnectionAddr::TcpTls { .. }) {
+        let authorities = TlsCertificates { client_tls: None, root_cert: Some(certificates::all()) };
+        return Client::build_with_tls(info, authorities);
+    }
+    Client::open(info)
 }
 
 /// Why the connection failed, and what the operator can do.
@@ -303,13 +423,43 @@ fn advice(error: &RedisError) -> String {
     }
 }
 
+/// Whether the server may be usable later although no setting was changed.
+fn may_heal(error: &RedisError) -> bool {
+    match error.code() {
+        Some("LOADING" | "BUSY" | "MASTERDOWN" | "TRYAGAIN") => return true,
+        Some(_) => return error.detail().is_some_and(|detail| detail.contains("max number of clients")),
+        None => {}
+    }
+    // A certificate that is not trusted remains so.
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<std::io::Error>());
+    error.kind() == ErrorKind::Io
+        && source.is_none_or(|source| source.kind() != std::io::ErrorKind::InvalidData)
+}
+
+const IS_LOADING: &str = "the server is still loading its data; try again when it is done";
+
 /// The oldest version that has all commands: it added ZMSCORE and ZRANGE ... REV.
 const OLDEST_VERSION: (u32, u32) = (6, 2);
 
+/// A field of the answer of a server to INFO.
+fn info_field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+}
+
+/// Why a server takes no writes, by its answer to INFO.
+fn why_read_only(info: &str) -> Option<&'static str> {
+    let number = |name| info_field(info, name).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+    let never_evicts = info_field(info, "maxmemory_policy") == Some("noeviction");
+    if info_field(info, "role") == Some("slave") && info_field(info, "slave_read_only") != Some("0") {
+        return Some(wire::IS_REPLICA);
+    }
+    let is_full = number("maxmemory") > 0 && number("used_memory") >= number("maxmemory");
+    (never_evicts && is_full).then_some(wire::OUT_OF_MEMORY)
+}
+
 /// Checks the answer of a server to INFO.
 fn check_info(info: &str) -> Result<(), String> {
-    let field =
-        |name: &str| info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
+    let field = |name: &str| info_field(info, name);
     let version = field("redis_version").unwrap_or("unknown");
     let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
     let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
@@ -323,7 +473,7 @@ fn check_info(info: &str) -> Result<(), String> {
         return Err("the server is a read-only replica; name its primary".to_owned());
     }
     if field("loading") == Some("1") {
-        return Err("the server is still loading its data; try again when it is done".to_owned());
+        return Err(IS_LOADING.to_owned());
     }
     let policy = field("maxmemory_policy").unwrap_or("noeviction");
     if policy != "noeviction" && field("maxmemory").is_some_and(|limit| limit != "0") {

@@ -25,12 +25,16 @@ pub use plan::{LONG_THREAD_DEPTH, Plan, Size};
 pub use random::Random;
 pub use sites::host;
 
-use tidings_keyspace::Store;
+use tidings_domain::keys;
+use tidings_domain::migrations::LAYOUT_VERSION;
+use tidings_keyspace::{Store, Value};
 use writer::Writer;
 
 /// Writes the whole site into an empty store.
 pub async fn write(store: &Store, plan: &Plan) {
     let mut writer = Writer::new(store, plan);
+    // Otherwise the first server that opens the store would migrate it, with a backup first.
+    writer.write(keys::LAYOUT_VERSION, Value::String(LAYOUT_VERSION.to_string())).await;
     let mut lists = people::Lists::new(plan);
     news::write(&mut writer, plan, &mut lists).await;
     comments::write(&mut writer, plan, &mut lists).await;

@@ -5,6 +5,7 @@
 
 pub use tidings_testing_redis as redis_server;
 
+pub mod certificates;
 pub mod page_server;
 pub mod server;
 pub mod smtp_server;

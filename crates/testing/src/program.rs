@@ -81,7 +81,9 @@ impl Program {
         }
         let log = std::fs::File::options().create(true).append(true).open(how.log).unwrap();
         let mut process = command
-            .args(["serve", "--listen", "127.0.0.1:0", "--store", how.store])
+            .args(["serve", "--listen", "127.0.0.1:0", "--create", "--store", how.store])
+            // Only who asks for metrics pays for them.
+            .env("TIDINGS_METRICS__LISTEN", "")
             .envs(how.settings.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

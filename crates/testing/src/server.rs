@@ -183,18 +183,23 @@ impl Server {
         let store = Store::open(url, &options).await.unwrap();
         let mailer = Mailer::from_config(&config.mail).unwrap();
         let mut web_settings = config.web_settings();
+        // Tests compare what is stored.
+        web_settings.keep_figures_every = Duration::from_secs(86_400);
         adjust(&mut web_settings);
         let app = App::from(AppParts {
             site: Arc::new(
                 Site::new(store, config.rules.clone(), PasswordWorker::new(2, 1_000))
                     .reached_at(config.site.url.as_str())
+                    .listening_on(config.server.listen.ip())
                     .sending_mail(mailer.is_some())
                     .with_cache_bytes(config.server.site_cache_mebibytes * MEBIBYTE),
             ),
             mailer: mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>),
-            settings: web_settings,
+            settings: web_settings.into(),
             clock: engine_clock,
             live: Arc::default(),
+            traffic: Arc::default(),
+            health: Arc::default(),
         });
         app.brand().await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -221,6 +226,11 @@ impl Server {
     /// Advances the clock.
     pub fn advance(&self, seconds: u64) {
         self.clock.fetch_add(seconds * 1_000, Ordering::SeqCst);
+    }
+
+    /// Sets the clock back.
+    pub fn set_back(&self, seconds: u64) {
+        self.clock.fetch_sub(seconds * 1_000, Ordering::SeqCst);
     }
 
     /// Clears all caches of the server.

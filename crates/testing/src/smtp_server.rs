@@ -15,6 +15,8 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
+use crate::certificates::Identity;
+
 /// One message as the relay received it.
 #[derive(Debug, Default, Clone)]
 pub struct ReceivedMessage {
@@ -72,6 +74,13 @@ impl SmtpServer {
     pub async fn start_with_tls() -> Self {
         let (certificate, config) = throw_away_identity();
         Self::listen(Some(certificate), Some(TlsAcceptor::from(Arc::new(config)))).await
+    }
+
+    /// The same, with a certificate of an authority.
+    pub async fn start_with_identity(identity: &Identity) -> Self {
+        let chain = vec![CertificateDer::from_pem_file(&identity.certificate).unwrap()];
+        let config = server_config(chain, PrivateKeyDer::from_pem_file(&identity.key).unwrap());
+        Self::listen(None, Some(TlsAcceptor::from(Arc::new(config)))).await
     }
 
     async fn listen(certificate: Option<Vec<u8>>, tls: Option<TlsAcceptor>) -> Self {
@@ -259,13 +268,16 @@ pub(crate) fn throw_away_identity() -> (Vec<u8>, ServerConfig) {
     assert!(made.status.success(), "{made:?}");
     let chain = vec![CertificateDer::from_pem_file(&certificate).unwrap()];
     let key = PrivateKeyDer::from_pem_file(&key).unwrap();
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+    (std::fs::read(&certificate).unwrap(), server_config(chain, key))
+}
+
+fn server_config(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> ServerConfig {
+    ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
         .with_single_cert(chain, key)
-        .unwrap();
-    (std::fs::read(&certificate).unwrap(), config)
+        .unwrap()
 }
 
 fn address_in(line: &str) -> String {

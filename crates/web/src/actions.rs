@@ -64,13 +64,14 @@ pub(super) async fn open_account(
     form: &Registration,
     device: &Device,
 ) -> Result<SignedUp, RequestError> {
-    let Registration { username, password, email, invitation, application } = form;
+    let Registration { username, password, email, invitation, application, token } = form;
     let sign_up = SignUp {
         username,
         password,
         email: email.as_ref(),
         invitation: invitation.as_ref(),
         application: application.as_ref(),
+        token: token.as_ref(),
     };
     let signed_up = signup::create_account(&app.site, app.now(), sign_up, device).await?;
     if app.site.rules.accounts.confirm_email {
@@ -109,13 +110,23 @@ pub(super) async fn moderate(
     request: &ModerationRequest,
 ) -> Result<ModerationId, RequestError> {
     let id = moderation::moderate(&app.site, app.moment(), user, request).await?;
-    if let (Thing::Application(name), Deed::Approve | Deed::Reject) = (&request.thing, &request.deed) {
-        signup_mail::mail_answer(app, name, request.reason.as_str());
-    }
-    if let Thing::Appeal(id) = request.thing {
-        mail_answer(app, id);
+    if app.mailer.is_some() {
+        let (app, request) = (app.clone(), request.clone());
+        tokio::spawn(async move { mail_decision(&app, &request).await });
     }
     Ok(id)
+}
+
+/// Mails the decision about an application or an appeal to the person who waits for it, if mail is
+/// configured and the person has an address.
+pub async fn mail_decision(app: &App, request: &ModerationRequest) {
+    match (&request.thing, &request.deed) {
+        (Thing::Application(name), Deed::Approve | Deed::Reject) => {
+            signup_mail::mail_answer(app, name, request.reason.as_str()).await;
+        }
+        (Thing::Appeal(id), _) => mail_answer(app, *id).await,
+        _ => {}
+    }
 }
 
 /// Logs in, for both the form and the API.
@@ -455,24 +466,19 @@ pub(super) fn unknown_name(error: Error) -> RequestError {
     }
 }
 
-/// Mails the answer to an appeal in the background, if mail is configured.
-fn mail_answer(app: &App, id: ModerationId) {
-    let Some(mailer) = app.mailer.clone() else {
-        return;
+/// Mails the answer to an appeal, if mail is configured.
+async fn mail_answer(app: &App, id: ModerationId) {
+    let Some(mailer) = app.mailer.clone() else { return };
+    let answer = match appeals::answer_to_mail(&app.site, id).await {
+        Ok(Some(answer)) => answer,
+        Ok(None) => return,
+        Err(error) => return tracing::warn!(line = %id, %error, "answer to an appeal not read"),
     };
-    let app = app.clone();
-    tokio::spawn(async move {
-        let answer = match appeals::answer_to_mail(&app.site, id).await {
-            Ok(Some(answer)) => answer,
-            Ok(None) => return,
-            Err(error) => return tracing::warn!(line = %id, %error, "answer to an appeal not read"),
-        };
-        let brand = app.brand().await;
-        let (subject, text) = letters::appeal_answer(&brand.site, id, &answer);
-        if let Err(error) = mailer.send_notice(&answer.to.email, &subject, &text).await {
-            tracing::error!(line = %id, %error, "answer to an appeal not sent");
-        }
-    });
+    let brand = app.brand().await;
+    let (subject, text) = letters::appeal_answer(&brand.site, id, &answer);
+    if let Err(error) = mailer.send_notice(&answer.to.email, &subject, &text).await {
+        tracing::error!(line = %id, %error, "answer to an appeal not sent");
+    }
 }
 
 /// Appeals against a decision, for both the form and the API: in a session, or with username and

@@ -6,7 +6,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use axum::http::HeaderValue;
+use axum::http::{HeaderMap, HeaderValue};
 use ipnet::IpNet;
 
 /// The client's address: the peer's own, or, behind a trusted proxy, the
@@ -41,6 +41,28 @@ pub fn client_address<'a>(
         }
     }
     client
+}
+
+/// The headers with which proxies name themselves or their clients.
+const PROXY_HEADERS: [&str; 6] =
+    ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
+
+/// Whether a request comes from the machine that the site runs on, as far as can be known. What
+/// came through a proxy that is not trusted could come from anywhere, and so could what a trusted
+/// proxy does not name the address of.
+pub fn is_from_this_machine(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> bool {
+    let forwarded_for = || headers.get_all("x-forwarded-for").iter();
+    if PROXY_HEADERS.iter().all(|name| !headers.contains_key(*name)) {
+        return peer.to_canonical().is_loopback();
+    }
+    let is_trusted = trusted.iter().any(|network| network.contains(&peer.to_canonical()));
+    let names_all = forwarded_for().all(|value| {
+        value.to_str().is_ok_and(|text| text.split(',').all(|entry| parse_entry(entry.trim()).is_some()))
+    });
+    is_trusted
+        && forwarded_for().next().is_some()
+        && names_all
+        && client_address(peer, forwarded_for(), trusted).is_loopback()
 }
 
 /// Parses an address as proxies write it, with or without a port or brackets.
@@ -101,6 +123,38 @@ mod tests {
         ];
         for (headers, expected) in table {
             assert_eq!(client("10.0.0.1", headers, &["10.0.0.0/8"]), *expected, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_surely_comes_from_this_machine_is_local() {
+        let xff = "x-forwarded-for";
+        for (peer, headers, trusted, is_local) in [
+            ("127.0.0.1", &[][..], &[][..], true),
+            ("::1", &[], &[], true),
+            ("::ffff:127.0.0.1", &[], &[], true),
+            ("203.0.113.9", &[], &[], false),
+            ("127.0.0.1", &[], &["127.0.0.1/32"], true),
+            // A proxy on this machine that is not trusted.
+            ("127.0.0.1", &[(xff, "127.0.0.1")], &[], false),
+            ("127.0.0.1", &[("forwarded", "for=127.0.0.1")], &[], false),
+            ("127.0.0.1", &[("via", "1.1 proxy")], &[], false),
+            // One that is.
+            ("127.0.0.1", &[(xff, "127.0.0.1")], &["127.0.0.1/32"], true),
+            ("10.0.0.1", &[(xff, "127.0.0.1")], &["10.0.0.0/8"], true),
+            ("127.0.0.1", &[(xff, "203.0.113.9")], &["127.0.0.1/32"], false),
+            ("127.0.0.1", &[(xff, "203.0.113.9, 127.0.0.1")], &["127.0.0.1/32"], false),
+            ("127.0.0.1", &[(xff, "203.0.113.9, unknown")], &["127.0.0.1/32"], false),
+            ("127.0.0.1", &[("forwarded", "for=203.0.113.9")], &["127.0.0.1/32"], false),
+            ("203.0.113.9", &[(xff, "127.0.0.1")], &["127.0.0.1/32"], false),
+        ] {
+            let mut map = HeaderMap::new();
+            for (name, value) in headers {
+                map.append(*name, value.parse().unwrap());
+            }
+            let trusted: Vec<IpNet> = trusted.iter().map(|network| network.parse().unwrap()).collect();
+            let found = is_from_this_machine(peer.parse().unwrap(), &map, &trusted);
+            assert_eq!(found, is_local, "{peer} {headers:?} {trusted:?}");
         }
     }
 

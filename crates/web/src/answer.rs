@@ -2,6 +2,7 @@
 
 use crate::answer_memory::AnswerMemory;
 use crate::connections::AnswerGuard;
+use crate::traffic::RouteId;
 use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::http::response::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -16,6 +17,8 @@ pub struct Answer {
     pub head: Parts,
     /// The body.
     pub body: AnswerBody,
+    /// The route of the request.
+    pub route: RouteId,
 }
 
 /// The body of an answer.
@@ -29,24 +32,25 @@ pub enum AnswerBody {
 impl Answer {
     /// The answer that consists of a handler's response. It does not copy the body.
     pub async fn from_response(response: Response) -> Self {
-        let (head, body) = response.into_parts();
+        let (mut head, body) = response.into_parts();
+        let route = head.extensions.remove().unwrap_or_default();
         // Only streams have no exact size.
         if body.size_hint().exact().is_none() {
-            return Self { head, body: AnswerBody::Stream(body) };
+            return Self { head, body: AnswerBody::Stream(body), route };
         }
         if let Ok(body) = to_bytes(body, usize::MAX).await {
-            Self { head, body: AnswerBody::Whole(body) }
+            Self { head, body: AnswerBody::Whole(body), route }
         } else {
             // Cannot happen: the body is in memory.
             tracing::error!("cannot read the body of a response");
             let (head, _) = StatusCode::INTERNAL_SERVER_ERROR.into_response().into_parts();
-            Self { head, body: AnswerBody::Whole(Bytes::new()) }
+            Self { head, body: AnswerBody::Whole(Bytes::new()), route }
         }
     }
 
     /// The response to be sent. Its body counts in `memory` until then.
     pub fn send(self, memory: &Arc<AnswerMemory>, guard: AnswerGuard) -> Response {
-        let Self { mut head, body } = self;
+        let Self { mut head, body, .. } = self;
         let body = match body {
             AnswerBody::Whole(body) => {
                 // For HEAD too, where the body itself is not sent.

@@ -193,7 +193,7 @@ mod tests {
     /// An answer to a reader, begun at a moment.
     fn answer(memory: &Arc<AnswerMemory>, body: Bytes, now: Instant) -> (Arc<Connection>, Bytes) {
         let connection = Connection::of_test();
-        let sent = memory.send(body, connection.begin_answer(), now);
+        let sent = memory.send(body, connection.begin_answer(0), now);
         (connection, sent)
     }
 

@@ -32,6 +32,7 @@ const STYLES: &str = concat!(
     include_str!("../assets/styles/moderation.css"),
     include_str!("../assets/styles/submit.css"),
     include_str!("../assets/styles/sites.css"),
+    include_str!("../assets/styles/admin.css"),
     include_str!("../assets/styles/prose.css"),
     include_str!("../assets/styles/welcome.css"),
     include_str!("../assets/styles/dialogs.css"),

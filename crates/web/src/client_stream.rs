@@ -3,8 +3,9 @@
 
 use crate::App;
 use crate::connections::Connection;
-use crate::limits::{LINGER_BYTES, LINGER_TIMEOUT, SEND_LEAST_BYTES};
+use crate::limits::{DRAIN_QUIET, LINGER_BYTES, LINGER_TIMEOUT, SEND_LEAST_BYTES};
 use crate::refusals::{HeadBeginning, bare_answer};
+use crate::request_bytes::{Part, RequestBytes};
 use crate::settings::TransportSettings;
 use socket2::SockRef;
 use std::future::Future;
@@ -22,7 +23,10 @@ pub struct ClientStream {
     app: App,
     stream: TcpStream,
     connection: Arc<Connection>,
+    requests: RequestBytes,
     head: ArrivingHead,
+    /// Since when nothing has arrived while the server is stopping.
+    quiet: Option<Pin<Box<Sleep>>>,
     window: Option<SendWindow>,
     /// The rest of an answer to a request that could not be read.
     refusal: Vec<u8>,
@@ -61,11 +65,65 @@ impl ClientStream {
     #[must_use]
     pub fn new(app: App, stream: TcpStream, connection: Arc<Connection>) -> Self {
         let head = ArrivingHead::new(connection.phase());
-        Self { app, stream, connection, head, window: None, refusal: Vec::new(), linger: None }
+        Self {
+            app,
+            stream,
+            connection,
+            requests: RequestBytes::default(),
+            head,
+            quiet: None,
+            window: None,
+            refusal: Vec::new(),
+            linger: None,
+        }
     }
 
     fn times(&self) -> &TransportSettings {
         &self.app.settings.transport
+    }
+
+    /// Reads bytes of the request that is read or answered now. Those of the next one wait.
+    fn poll_request(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.connection.wake_reader(context);
+        let is_idle = self.connection.is_idle();
+        let part = if is_idle { Part::Head } else { Part::Body(self.connection.body_left()) };
+        let before = buffer.filled().len();
+        let passed = if self.requests.is_empty() {
+            ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+            let arrived = buffer.filled().get(before..).unwrap_or_default();
+            if arrived.is_empty() {
+                // The client has ended its side.
+                return Poll::Ready(Ok(()));
+            }
+            let passed = self.requests.split(part, arrived);
+            buffer.set_filled(before + passed);
+            passed
+        } else {
+            let taken = self.requests.take(part, buffer.remaining());
+            buffer.put_slice(taken);
+            taken.len()
+        };
+        self.connection.note_waiting(!self.requests.is_empty());
+        if !is_idle {
+            self.connection.note_body_read(passed);
+        }
+        // Nothing would mean that the client has ended its side.
+        if passed == 0 { Poll::Pending } else { Poll::Ready(Ok(())) }
+    }
+
+    /// Whether the connection can end: the server is stopping, everything that was sent has been
+    /// answered, and nothing more has come for a moment.
+    fn is_drained(&mut self, context: &mut Context<'_>) -> bool {
+        let is_quiet = self.connection.is_draining()
+            && self.connection.is_idle()
+            && self.window.is_none()
+            && !self.requests.is_within_head();
+        if !is_quiet {
+            self.quiet = None;
+            return false;
+        }
+        let quiet = self.quiet.get_or_insert_with(|| Box::pin(sleep(DRAIN_QUIET)));
+        quiet.as_mut().poll(context).is_ready()
     }
 
     /// Sends some bytes, or ends with an error if the client has taken too few for too long.
@@ -176,7 +234,7 @@ impl AsyncRead for ClientStream {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let before = buffer.filled().len();
-        let outcome = Pin::new(&mut this.stream).poll_read(context, buffer);
+        let outcome = this.poll_request(context, buffer);
         let phase = this.connection.phase();
         if this.head.phase != phase {
             this.head = ArrivingHead::new(phase);
@@ -187,6 +245,12 @@ impl AsyncRead for ClientStream {
             if outcome.is_pending() && this.head.is_late(context) {
                 return Poll::Ready(Err(ErrorKind::TimedOut.into()));
             }
+        }
+        if outcome.is_ready() {
+            this.quiet = None;
+        } else if this.is_drained(context) {
+            // As if the client had ended the connection.
+            return Poll::Ready(Ok(()));
         }
         outcome
     }

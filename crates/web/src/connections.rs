@@ -6,12 +6,14 @@
 //! connection that has been idle for longest is closed. If none is idle, the new one is.
 
 use crate::limits::{LOGGED_SOURCES, REFUSAL_LOG_INTERVAL};
-use ipnet::IpNet;
+use futures_util::task::AtomicWaker;
+use metrics::Gauge;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Context;
 use std::time::Instant;
 use tidings_domain::values::rates::subscriber;
 use tokio::sync::Notify;
@@ -27,8 +29,6 @@ pub struct ConnectionLimits {
     pub total: usize,
     /// Of one address (IPv6: of its /64); 0 = no limit.
     pub per_address: usize,
-    /// Networks whose addresses have no limit of their own.
-    pub exempt: Vec<IpNet>,
 }
 
 /// One connection, as others see it.
@@ -47,8 +47,20 @@ pub struct Connection {
     sent: AtomicU64,
     /// Whether bytes of the client may remain unread when the connection is closed.
     has_unread: AtomicBool,
+    /// Bytes of the body of the request being answered that have not been read;
+    /// [`UNKNOWN_LENGTH`] if the client does not say how long it is.
+    body_left: AtomicU64,
+    /// Whether a further request has arrived, at least its beginning.
+    has_waiting: AtomicBool,
+    /// Whether the connection ends once everything has been answered that was sent.
+    is_draining: AtomicBool,
+    /// Wakes the task that reads.
+    reader: AtomicWaker,
     closed: Notify,
 }
+
+/// The length of a body that is sent in chunks.
+pub const UNKNOWN_LENGTH: u64 = u64::MAX;
 
 impl Connection {
     /// A connection that is in no list, for tests.
@@ -66,13 +78,19 @@ impl Connection {
             phase: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             has_unread: AtomicBool::new(false),
+            body_left: AtomicU64::new(0),
+            has_waiting: AtomicBool::new(false),
+            is_draining: AtomicBool::new(false),
+            reader: AtomicWaker::new(),
             closed: Notify::new(),
         }
     }
 
-    /// Notes that an answer is being made. The connection is not idle until the guard is
-    /// dropped, which must happen when the answer has been sent.
-    pub fn begin_answer(self: &Arc<Self>) -> AnswerGuard {
+    /// Notes that an answer is being made to a request whose body has this length. The
+    /// connection is not idle until the guard is dropped, which must happen when the answer
+    /// has been sent.
+    pub fn begin_answer(self: &Arc<Self>, body_length: u64) -> AnswerGuard {
+        self.body_left.store(body_length, Ordering::Release);
         self.answers.fetch_add(1, Ordering::AcqRel);
         self.phase.fetch_add(1, Ordering::AcqRel);
         AnswerGuard(self.clone())
@@ -108,6 +126,46 @@ impl Connection {
         self.has_unread.load(Ordering::Acquire)
     }
 
+    /// How many bytes of the request being answered may still be read.
+    pub fn body_left(&self) -> u64 {
+        self.body_left.load(Ordering::Acquire)
+    }
+
+    /// Notes that some bytes of the body were read.
+    pub fn note_body_read(&self, bytes: usize) {
+        let left = self.body_left();
+        if left != UNKNOWN_LENGTH {
+            let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+            self.body_left.store(left.saturating_sub(bytes), Ordering::Release);
+        }
+    }
+
+    /// Notes whether a further request has arrived that has to wait for its turn.
+    pub fn note_waiting(&self, has_waiting: bool) {
+        self.has_waiting.store(has_waiting, Ordering::Release);
+    }
+
+    /// Whether a further request has arrived, at least its beginning.
+    pub fn has_waiting(&self) -> bool {
+        self.has_waiting.load(Ordering::Acquire)
+    }
+
+    /// Whether the connection ends once everything has been answered that was sent.
+    pub fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Acquire)
+    }
+
+    /// Wakes this task when reading may go on: when an answer ends, or the server stops. To be
+    /// called before looking at either.
+    pub fn wake_reader(&self, context: &Context<'_>) {
+        self.reader.register(context.waker());
+    }
+
+    fn drain(&self) {
+        self.is_draining.store(true, Ordering::Release);
+        self.reader.wake();
+    }
+
     /// Closes the connection, whatever it is doing.
     pub fn close(&self) {
         self.closed.notify_one();
@@ -140,6 +198,9 @@ impl Drop for AnswerGuard {
         self.0.idle_since.store(next_moment(), Ordering::Release);
         self.0.phase.fetch_add(1, Ordering::AcqRel);
         self.0.answers.fetch_sub(1, Ordering::AcqRel);
+        if self.0.has_waiting() || self.0.is_draining() {
+            self.0.reader.wake();
+        }
     }
 }
 
@@ -153,10 +214,15 @@ fn next_moment() -> u64 {
 pub struct Connections {
     limits: ConnectionLimits,
     open: Mutex<Open>,
+    /// Told when the last connection has ended.
+    emptied: Notify,
+    gauge: Gauge,
 }
 
 #[derive(Default)]
 struct Open {
+    /// Whether the server is stopping.
+    is_draining: bool,
     all: HashMap<u64, Arc<Connection>>,
     by_source: HashMap<IpAddr, Vec<Arc<Connection>>>,
     /// Connections that were idle at the last search, with the moment since when. The
@@ -171,15 +237,17 @@ impl Connections {
     /// No connections yet.
     #[must_use]
     pub fn new(limits: ConnectionLimits) -> Arc<Self> {
-        Arc::new(Self { limits, open: Mutex::default() })
+        let gauge = metrics::gauge!("tidings_http_connections");
+        gauge.set(0.0);
+        Arc::new(Self { limits, open: Mutex::default(), emptied: Notify::new(), gauge })
     }
 
-    /// Finds a place for a new connection. Closes an idle one if there is none. Returns
+    /// Finds a place for a new connection. An exempt address has no limit of its own. Closes an idle one if there is none. Returns
     /// `None` if none is idle: the new connection must be closed.
-    pub fn admit(self: &Arc<Self>, peer: SocketAddr, now: Instant) -> Option<Place> {
+    pub fn admit(self: &Arc<Self>, peer: SocketAddr, is_exempt: bool, now: Instant) -> Option<Place> {
         let source = subscriber(peer.ip().to_canonical());
         let mut open = self.lock();
-        let limit = if self.is_exempt(peer.ip()) { 0 } else { self.limits.per_address };
+        let limit = if is_exempt { 0 } else { self.limits.per_address };
         let has_room = limit == 0 || open.make_room_for(source, limit);
         if !has_room || !open.make_room(self.limits.total) {
             let full = (!has_room).then_some(source);
@@ -190,18 +258,31 @@ impl Connections {
             return None;
         }
         let connection = open.add(source);
+        self.gauge.increment(1);
         Some(Place { connections: self.clone(), connection })
+    }
+
+    /// Lets all connections end, and later ones too, each once everything has been answered
+    /// that its client has sent. Waits until the last has ended.
+    pub async fn drain(&self) {
+        {
+            let mut open = self.lock();
+            open.is_draining = true;
+            open.all.values().for_each(|connection| connection.drain());
+        }
+        loop {
+            let emptied = self.emptied.notified();
+            if self.lock().all.is_empty() {
+                return;
+            }
+            emptied.await;
+        }
     }
 
     /// The number of connections.
     #[cfg(test)]
     pub fn count(&self) -> usize {
         self.lock().all.len()
-    }
-
-    fn is_exempt(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
-        self.limits.exempt.iter().any(|network| network.contains(&address))
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
@@ -213,6 +294,9 @@ impl Open {
     fn add(&mut self, source: IpAddr) -> Arc<Connection> {
         let connection = Arc::new(Connection::new(self.next_id, source));
         self.next_id += 1;
+        if self.is_draining {
+            connection.drain();
+        }
         self.all.insert(connection.id, connection.clone());
         self.by_source.entry(source).or_default().push(connection.clone());
         connection
@@ -308,7 +392,12 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.connections.lock().remove(&self.connection);
+        let mut open = self.connections.lock();
+        open.remove(&self.connection);
+        if open.all.is_empty() {
+            self.connections.emptied.notify_waiters();
+        }
+        self.connections.gauge.decrement(1);
     }
 }
 
@@ -319,13 +408,12 @@ mod tests {
     use futures_util::FutureExt;
     use std::time::Duration;
 
-    fn connections(total: usize, per_address: usize, exempt: &[&str]) -> Arc<Connections> {
-        let exempt = exempt.iter().map(|network| network.parse().unwrap()).collect();
-        Connections::new(ConnectionLimits { total, per_address, exempt })
+    fn connections(total: usize, per_address: usize) -> Arc<Connections> {
+        Connections::new(ConnectionLimits { total, per_address })
     }
 
     fn admit(connections: &Arc<Connections>, address: &str) -> Option<Place> {
-        connections.admit(SocketAddr::new(address.parse().unwrap(), 5_000), Instant::now())
+        connections.admit(SocketAddr::new(address.parse().unwrap(), 5_000), false, Instant::now())
     }
 
     fn is_closed(place: &Place) -> bool {
@@ -334,9 +422,9 @@ mod tests {
 
     #[test]
     fn an_address_has_so_many_connections_and_others_have_theirs() {
-        let connections = connections(1_000, 64, &[]);
+        let connections = connections(1_000, 64);
         let places: Vec<_> = (0..64).map(|_| admit(&connections, "192.0.2.1").unwrap()).collect();
-        let answers: Vec<_> = places.iter().map(|place| place.connection.begin_answer()).collect();
+        let answers: Vec<_> = places.iter().map(|place| place.connection.begin_answer(0)).collect();
         assert!(admit(&connections, "192.0.2.1").is_none());
         assert!(admit(&connections, "::ffff:192.0.2.1").is_none());
         assert!(admit(&connections, "192.0.2.2").is_some());
@@ -348,12 +436,12 @@ mod tests {
 
     #[test]
     fn the_longest_idle_connection_of_the_address_makes_room() {
-        let connections = connections(1_000, 3, &[]);
+        let connections = connections(1_000, 3);
         let other = admit(&connections, "192.0.2.9").unwrap();
         let places: Vec<_> = (0..3).map(|_| admit(&connections, "192.0.2.1").unwrap()).collect();
-        let busy = places[0].connection.begin_answer();
+        let busy = places[0].connection.begin_answer(0);
         // It was idle before the third, but has answered since.
-        drop(places[1].connection.begin_answer());
+        drop(places[1].connection.begin_answer(0));
         let fourth = admit(&connections, "192.0.2.1").unwrap();
         assert_eq!(places.iter().map(is_closed).collect::<Vec<_>>(), [false, false, true]);
         assert!(!is_closed(&other) && !is_closed(&fourth));
@@ -366,18 +454,18 @@ mod tests {
 
     #[test]
     fn the_longest_idle_connection_of_anyone_makes_room_when_all_places_are_taken() {
-        let connections = connections(3, 0, &[]);
+        let connections = connections(3, 0);
         let places: Vec<_> = ["192.0.2.1", "192.0.2.2", "192.0.2.3"]
             .map(|address| admit(&connections, address).unwrap())
             .into();
-        let busy: Vec<_> = places[..1].iter().map(|place| place.connection.begin_answer()).collect();
+        let busy: Vec<_> = places[..1].iter().map(|place| place.connection.begin_answer(0)).collect();
         let fourth = admit(&connections, "192.0.2.4").unwrap();
         assert_eq!(places.iter().map(is_closed).collect::<Vec<_>>(), [false, true, false]);
         // The third was remembered as idle by the search, but is not idle any more.
-        let third = places[2].connection.begin_answer();
+        let third = places[2].connection.begin_answer(0);
         let fifth = admit(&connections, "192.0.2.5").unwrap();
         assert!(is_closed(&fourth));
-        let fifth_answer = fifth.connection.begin_answer();
+        let fifth_answer = fifth.connection.begin_answer(0);
         assert!(admit(&connections, "192.0.2.6").is_none());
         drop((busy, third, fifth_answer));
         assert!(admit(&connections, "192.0.2.6").is_some());
@@ -385,19 +473,19 @@ mod tests {
 
     #[test]
     fn a_network_of_ipv6_counts_as_one_address() {
-        let connections = connections(1_000, 1, &[]);
+        let connections = connections(1_000, 1);
         let place = admit(&connections, "2001:db8::1").unwrap();
-        let _answer = place.connection.begin_answer();
+        let _answer = place.connection.begin_answer(0);
         assert!(admit(&connections, "2001:db8::ffff:2").is_none());
         assert!(admit(&connections, "2001:db8:0:1::1").is_some());
     }
 
     #[test]
-    fn proxies_have_no_limit_of_their_own_and_zero_is_none() {
-        let exempt = connections(1_000, 1, &["10.0.0.0/8"]);
-        let off = connections(1_000, 0, &[]);
-        for (connections, address) in [(exempt, "10.1.2.3"), (off, "192.0.2.1")] {
-            let places: Vec<_> = (0..100).map(|_| admit(&connections, address).unwrap()).collect();
+    fn exempt_addresses_have_no_limit_of_their_own_and_zero_is_none() {
+        for (connections, is_exempt) in [(connections(1_000, 1), true), (connections(1_000, 0), false)] {
+            let peer = SocketAddr::new("192.0.2.1".parse().unwrap(), 5_000);
+            let admit = || connections.admit(peer, is_exempt, Instant::now()).unwrap();
+            let places: Vec<_> = (0..100).map(|_| admit()).collect();
             assert!(!places.iter().any(is_closed));
         }
     }

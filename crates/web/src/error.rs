@@ -18,7 +18,7 @@ use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::ModerationId;
-use tidings_keyspace::KeyspaceError;
+use tidings_keyspace::{KeyspaceError, report_unreadable};
 
 /// Why a request failed.
 #[derive(Debug, Clone)]
@@ -98,7 +98,10 @@ impl From<Malformed> for RequestError {
 /// The failure itself, if the user cannot correct it.
 pub fn correctable_message(failure: RequestError) -> Result<String, RequestError> {
     let is_correctable = match &failure {
-        RequestError::Domain(error) => is_for_the_user(error) || matches!(**error, Error::Busy),
+        RequestError::Domain(error) => {
+            is_for_the_user(error)
+                || matches!(**error, Error::Busy | Error::Store(KeyspaceError::ReadOnly(_)))
+        }
         RequestError::Field { .. } | RequestError::Title(_) => true,
         _ => false,
     };
@@ -176,7 +179,9 @@ impl RequestError {
         match self {
             Self::Domain(error) => match &**error {
                 Error::Refused(refusal) => refusal.retry_after(),
-                Error::Store(KeyspaceError::Unavailable(_)) | Error::Busy => Some(BUSY_SECONDS),
+                Error::Store(KeyspaceError::Unavailable(_) | KeyspaceError::ReadOnly(_)) | Error::Busy => {
+                    Some(BUSY_SECONDS)
+                }
                 _ => None,
             },
             Self::Timeout => Some(BUSY_SECONDS),
@@ -204,7 +209,10 @@ impl RequestError {
             Self::Domain(error) => match &**error {
                 Error::Input(_) | Error::Url(_) | Error::Hostname(_) => StatusCode::UNPROCESSABLE_ENTITY,
                 Error::Refused(refusal) => refusal_status(refusal),
-                Error::Store(KeyspaceError::Unavailable(_)) | Error::Busy => StatusCode::SERVICE_UNAVAILABLE,
+                Error::Store(KeyspaceError::Unavailable(_) | KeyspaceError::ReadOnly(_)) | Error::Busy => {
+                    StatusCode::SERVICE_UNAVAILABLE
+                }
+                Error::Store(error) if error.unreadable_key().is_some() => StatusCode::SERVICE_UNAVAILABLE,
                 Error::Store(_) | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
             },
             Self::Field { .. } | Self::Malformed(_) => StatusCode::BAD_REQUEST,
@@ -250,6 +258,10 @@ impl RequestError {
         sentence(&match self {
             Self::Domain(error) => match &**error {
                 Error::Store(KeyspaceError::Unavailable(_)) => UNAVAILABLE.to_owned(),
+                Error::Store(KeyspaceError::ReadOnly(cause)) => format!(
+                    "the site is read only at the moment: {cause}. Reading works; try again in a few minutes"
+                ),
+                Error::Store(error) if error.unreadable_key().is_some() => UNREADABLE.to_owned(),
                 Error::Store(_) | Error::Internal(_) => INTERNAL.to_owned(),
                 error => error.to_string(),
             },
@@ -281,8 +293,16 @@ impl RequestError {
         })
     }
 
+    /// Whether the store could not do what was asked for.
+    fn is_of_store(&self) -> bool {
+        let is_unavailable = |error: &Error| {
+            matches!(error, Error::Store(KeyspaceError::Unavailable(_) | KeyspaceError::ReadOnly(_)))
+        };
+        matches!(self, Self::Domain(error) if is_unavailable(error))
+    }
+
     /// Logs what an operator should know. Visitors' mistakes are not logged.
-    fn log(&self, now: Timestamp, method: &Method, path: &str, request_id: Option<&str>) {
+    fn log(&self, now: Timestamp, method: &Method, path: &str) {
         match self {
             Self::Domain(error) => match &**error {
                 Error::Store(KeyspaceError::Unavailable(reason)) => {
@@ -291,14 +311,21 @@ impl RequestError {
                         tracing::warn!(%method, path, reason, "store unavailable");
                     }
                 }
+                Error::Store(KeyspaceError::ReadOnly(reason)) => {
+                    static LAST: AtomicU64 = AtomicU64::new(0);
+                    if is_first_this_second(&LAST, now) {
+                        tracing::warn!(%method, path, reason, "the store is read only");
+                    }
+                }
                 Error::Busy => {
                     static LAST: AtomicU64 = AtomicU64::new(0);
                     if is_first_this_second(&LAST, now) {
                         tracing::warn!(%method, path, "too busy");
                     }
                 }
+                Error::Store(error) if error.unreadable_key().is_some() => report_unreadable(error),
                 Error::Store(_) | Error::Internal(_) => {
-                    tracing::error!(%method, path, request_id, %error, "request failed");
+                    tracing::error!(%method, path, %error, "request failed");
                 }
                 Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_) => {}
             },
@@ -308,7 +335,7 @@ impl RequestError {
                     tracing::warn!(%method, path, "request timed out");
                 }
             }
-            Self::Panic => tracing::error!(%method, path, request_id, "request panicked"),
+            Self::Panic => tracing::error!(%method, path, "request panicked"),
             _ => {}
         }
     }
@@ -319,6 +346,8 @@ const BUSY_SECONDS: u64 = 10;
 /// Seconds within which another page of the viewer may have been closed.
 const STREAM_SECONDS: u64 = 60;
 const UNAVAILABLE: &str = "the site cannot reach its database at the moment. Please try again in a minute";
+const UNREADABLE: &str =
+    "this cannot be read at the moment, because what is stored of it is damaged. The rest of the site works";
 const INTERNAL: &str = "something went wrong on our side";
 
 /// A message as a sentence, with a capital letter and a full stop: in the code,
@@ -348,7 +377,8 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NoSuchRule
         | Refusal::NoSuchAppeal
         | Refusal::NoSuchFlag
-        | Refusal::ResetLinkInvalid => StatusCode::NOT_FOUND,
+        | Refusal::ResetLinkInvalid
+        | Refusal::WelcomeLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManySignupsFromNetwork { .. }
         | Refusal::SignupPaused { .. }

@@ -19,14 +19,17 @@ pub mod cors;
 pub mod error;
 mod export;
 pub mod feeds;
+pub mod figures;
 pub mod form;
 pub mod forms;
 pub mod headers;
+pub mod health;
 pub mod host;
 pub mod identicon;
 pub mod json;
 pub mod letters;
 pub mod limits;
+mod listening;
 pub mod live;
 pub mod local_path;
 pub mod login_reason;
@@ -37,10 +40,12 @@ pub mod origin;
 pub mod outbox;
 pub mod pages;
 pub mod paging;
-pub mod panics;
 pub mod path;
 mod refusals;
 pub mod reputation;
+mod request_bytes;
+pub mod request_id;
+mod request_log;
 pub mod request_rates;
 pub mod response_cache;
 pub mod router;
@@ -49,16 +54,21 @@ pub mod settings;
 pub mod signup_mail;
 mod sitemap;
 pub mod titles;
+pub mod traffic;
 mod two_factor;
 pub mod viewer;
 
+pub use actions::mail_decision;
+pub use listening::Listening;
 pub use server::serve;
+pub use tidings_supervision::panics;
 
 use crate::mail::SendMail;
 use crate::settings::Settings;
 use std::ops::Deref;
 use std::sync::Arc;
 use tidings_domain::site::Site;
+use tidings_domain::values::changeable::Changeable;
 use tidings_domain::values::clock::{Moment, Timestamp};
 use tidings_keyspace::EngineClock;
 
@@ -71,13 +81,17 @@ pub struct AppParts {
     /// The site.
     pub site: Arc<Site>,
     /// The settings.
-    pub settings: Settings,
+    pub settings: Changeable<Settings>,
     /// Sends mail; `None` if no relay is configured.
     pub mailer: Option<Arc<dyn SendMail>>,
     /// The clock.
     pub clock: EngineClock,
     /// The open streams of home pages.
     pub live: Arc<live::Hub>,
+    /// What this server has answered.
+    pub traffic: Arc<traffic::Traffic>,
+    /// Whether it works.
+    pub health: Arc<health::Health>,
 }
 
 impl From<AppParts> for App {

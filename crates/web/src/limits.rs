@@ -19,6 +19,30 @@ pub const LOGGED_SOURCES: usize = 1_024;
 /// How often refused connections of one source are logged.
 pub const REFUSAL_LOG_INTERVAL: Duration = Duration::from_secs(60);
 
+/// Routes that are measured apart from each other: more than the router has.
+pub const MAX_MEASURED_ROUTES: usize = 512;
+/// The time over which requests in a second and their times are averaged.
+pub const TRAFFIC_WINDOW: Duration = Duration::from_secs(60);
+/// How often a sample for that is taken.
+pub const TRAFFIC_SAMPLE_EVERY: Duration = Duration::from_secs(5);
+
+/// An answer that takes longer is a line in the log.
+pub const SLOW_REQUEST: Duration = Duration::from_millis(500);
+/// Such lines in a minute; more are counted.
+pub const SLOW_LINES_PER_MINUTE: u32 = 60;
+/// How often a proxy that is not trusted is warned of.
+pub const PROXY_WARNING_EVERY: Duration = Duration::from_secs(3_600);
+/// How long the state of the store counts as known.
+pub const HEALTH_LASTS: Duration = Duration::from_secs(1);
+/// How often it is looked at for the log.
+pub const HEALTH_WATCHED_EVERY: Duration = Duration::from_secs(2);
+/// How long it may take to find out. Longer than a store may take by default.
+pub const HEALTH_PATIENCE: Duration = Duration::from_secs(3);
+/// With less room on the disk of the store, `/health/ready` and the log say so.
+pub const LEAST_DISK_MEBIBYTES: u64 = 64;
+/// The same in bytes.
+pub const LEAST_DISK_BYTES: u64 = LEAST_DISK_MEBIBYTES * 1024 * 1024;
+
 /// How long a connection may stay open without a request.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the head of a request may take, from its first byte.
@@ -40,6 +64,15 @@ pub const SEND_LEAST_BYTES: usize = 10_000;
 pub const LINGER_TIMEOUT: Duration = Duration::from_secs(1);
 /// Bytes that such a client may send meanwhile.
 pub const LINGER_BYTES: usize = 1024 * 1024;
+
+/// How long a connection stays open without a request while the server stops. A request that
+/// was sent before the client could know arrives in this time.
+pub const DRAIN_QUIET: Duration = Duration::from_millis(100);
+/// How long to wait when no connection can be accepted, as when the process has no file
+/// descriptors left.
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+/// How often it is logged that no connection can be accepted.
+pub const ACCEPT_LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Bytes of all answers under way, unless it is set.
 pub const ANSWERS_BYTES: usize = 64 * 1024 * 1024;
@@ -173,6 +206,11 @@ pub const SHARED_SESSION_LOOK: Duration = Duration::from_secs(5);
 /// How long a stream stays open. The browser then opens a new one, which checks the session
 /// again.
 pub const STREAM_LIFETIME: Duration = Duration::from_secs(10 * 60);
+/// The least time after the end of a stream until the page opens another. The longest is twice
+/// as long.
+pub const STREAM_RETRY_MS: u64 = 2_000;
+/// How much longer each further stream waits, so that not all come at the same moment.
+pub const STREAM_RETRY_STEP_MS: u64 = 70;
 
 /// Stories on the front page.
 pub const FRONT_PAGE_STORIES: u64 = 30;

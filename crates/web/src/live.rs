@@ -11,15 +11,20 @@ use super::error::RequestError;
 use super::form::Form;
 use super::paging::SinceQuery;
 use super::viewer::ClientAddress;
-use crate::limits::{SESSION_LOOK, SHARED_SESSION_LOOK, STREAM_KEEP_ALIVE, STREAM_LIFETIME, STREAM_QUEUE};
+use crate::limits::{
+    SESSION_LOOK, SHARED_SESSION_LOOK, STREAM_KEEP_ALIVE, STREAM_LIFETIME, STREAM_QUEUE, STREAM_RETRY_MS,
+    STREAM_RETRY_STEP_MS,
+};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt;
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::rates;
 use tidings_domain::site::Site;
@@ -28,6 +33,7 @@ use tidings_domain::values::cursor::Cursor;
 use tidings_domain::values::ids::UserId;
 use tidings_domain::values::limits::MAX_PAGE;
 use tidings_keyspace::{Notice, Query, Subscription};
+use tidings_supervision::{Policy, supervise};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout_at};
@@ -95,8 +101,13 @@ impl Hub {
             streams.open.entry(reader).or_default().push((number, sender));
             streams.next_number += 1;
             streams.listener.get_or_insert_with(|| {
-                let subscription = app.site.store.subscribe(live::CHANNEL);
-                tokio::spawn(listen(self.clone(), app.site.clone(), subscription)).abort_handle()
+                let (hub, site) = (self.clone(), app.site.clone());
+                // Now, so that this stream misses nothing.
+                let mut first = Some(app.site.store.subscribe(live::CHANNEL));
+                tokio::spawn(async move {
+                    supervise("tweets", Policy::Forever, || listen(&hub, &site, first.take())).await;
+                })
+                .abort_handle()
             });
         }
         // The guard takes it away again, in any case.
@@ -150,8 +161,14 @@ impl Hub {
     }
 }
 
-/// Sends new tweets to the streams until it is aborted.
-async fn listen(hub: Arc<Hub>, site: Arc<Site>, mut subscription: Subscription) {
+/// Sends new tweets to the streams until it is aborted. Without a subscription it makes one,
+/// because the one before has ended with tweets that nobody has got.
+async fn listen(hub: &Hub, site: &Site, subscription: Option<Subscription>) {
+    let mut subscription = subscription.unwrap_or_else(|| {
+        let subscription = site.store.subscribe(live::CHANNEL);
+        hub.send(&hub.readers(), StreamMessage::Missed);
+        subscription
+    });
     while let Some(notice) = subscription.next().await {
         let readers = hub.readers();
         let tweet: NewTweet = match notice {
@@ -167,7 +184,7 @@ async fn listen(hub: Arc<Hub>, site: Arc<Site>, mut subscription: Subscription) 
                 }
             },
         };
-        match live::followers_among(&site, tweet.author, &readers).await {
+        match live::followers_among(site, tweet.author, &readers).await {
             Ok(concerned) => hub.send(&concerned, StreamMessage::Arrived(tweet)),
             Err(error) => {
                 tracing::debug!(%error, "cannot find out who follows the author of a new tweet");
@@ -316,6 +333,10 @@ pub async fn events(
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let guard = app.live.open(&app, reader, address)?;
+    // When the stream ends, the page opens another, perhaps at the next process. Not all pages
+    // do so at the same moment.
+    let pause =
+        Duration::from_millis(STREAM_RETRY_MS + guard.number * STREAM_RETRY_STEP_MS % STREAM_RETRY_MS);
     let ends = Instant::now() + STREAM_LIFETIME;
     let session = StreamSession::new(app, reader, token);
     let counter = Counter { session, guard, since, count: None, counted_at: 0.0, ends };
@@ -323,6 +344,7 @@ pub async fn events(
         let count = counter.next().await?;
         Some((Ok::<_, Infallible>(Event::default().event("new").data(count.to_string())), counter))
     });
-    let sse = Sse::new(events).keep_alive(KeepAlive::new().interval(STREAM_KEEP_ALIVE));
+    let last = futures_util::stream::once(async move { Ok(Event::default().retry(pause)) });
+    let sse = Sse::new(events.chain(last)).keep_alive(KeepAlive::new().interval(STREAM_KEEP_ALIVE));
     Ok(([UNBUFFERED], sse).into_response())
 }

@@ -16,7 +16,7 @@ use tokio::time::{MissedTickBehavior, interval};
 /// How often the outbox is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Sends what is due until the future is dropped. Does nothing if no relay is configured.
+/// Sends what is due until the future is dropped. Ends at once if no relay is configured.
 /// Rounds: 1 a second, and those of the mails.
 pub async fn run(app: App) {
     if app.mailer.is_none() {

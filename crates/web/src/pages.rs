@@ -20,6 +20,7 @@ pub mod appeals;
 pub mod articles;
 pub mod comments;
 pub mod confirm_email;
+pub mod first_administrator;
 pub mod flagging;
 pub mod formatting;
 pub mod front;
@@ -60,6 +61,7 @@ pub mod withheld;
 
 use super::App;
 use super::login_reason::LoginReason;
+use super::request_id;
 use axum::http::StatusCode;
 pub use fields::RefusedForm;
 use layout::{Frame, bare_page};
@@ -126,7 +128,11 @@ fn error_content(heading: &str, status: StatusCode, message: &str) -> Markup {
         h1 { (heading) }
         p.trouble role="alert" { (message) }
         p { a.action href="/" { "Go to the front page" } }
-        p.hint { "Error " (status.as_u16()) }
+        p.hint {
+            "Error " (status.as_u16())
+            // Whoever is told of it finds the lines in the log.
+            @if let Some(id) = request_id::current() { " · Request " code { (id) } }
+        }
     }
 }
 
@@ -167,6 +173,8 @@ pub(super) mod test_support {
             request_timeout: Duration::from_secs(10),
             titles: TitleSettings::default(),
             transport: TransportSettings::default(),
+            keep_figures_every: crate::figures::KEEP_FIGURES_EVERY,
+            store_folder: None,
         }
     }
 

@@ -4,10 +4,13 @@
 use crate::App;
 use crate::error::{RequestError, failure_response};
 use crate::limits::ADDRESS_BYTES;
+use crate::request_id::{REQUEST_ID, RequestId};
+use crate::traffic::{Answered, RouteId};
 use crate::{cors, headers};
 use axum::body::to_bytes;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use futures_util::FutureExt;
+use std::time::Duration;
 
 /// Bytes of the largest bare answer.
 const BARE_ANSWER_BYTES: usize = 200;
@@ -85,7 +88,13 @@ impl BareAnswer<'_> {
             failure => failure,
         };
         let address = head.path();
-        let (mut parts, body) = failure_response(app, &Method::GET, &address, &failure).into_parts();
+        let id = RequestId::new();
+        let made = id.clone().sync_scope(|| failure_response(app, &Method::GET, &address, &failure));
+        let (mut parts, body) = made.into_parts();
+        // Its method is not known.
+        let (route, method, took) = (RouteId::default(), Method::TRACE, Duration::ZERO);
+        app.traffic.note(&Answered { route, method, status: parts.status, took });
+        parts.headers.insert(REQUEST_ID, id.header());
         // The body is in memory, so it is ready.
         let body = to_bytes(body, usize::MAX).now_or_never().and_then(Result::ok).unwrap_or_default();
         cors::open_path(address.path(), &mut parts.headers);

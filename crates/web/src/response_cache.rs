@@ -13,6 +13,7 @@ use super::compression::{Compressor, Encoding};
 use super::error::RequestError;
 use super::headers::{PRIVATE, PUBLIC};
 use super::limits::RESPONSE_CACHE_BYTES;
+use super::traffic::RouteId;
 use super::{App, assets, cookies};
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
@@ -84,6 +85,7 @@ impl<'a> RequestKey<'a> {
 struct CachedResponse {
     headers: HeaderMap,
     body: Bytes,
+    route: RouteId,
 }
 
 impl CachedResponse {
@@ -94,16 +96,16 @@ impl CachedResponse {
             for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH, header::CONTENT_ENCODING] {
                 headers.remove(name);
             }
-            return answer(StatusCode::NOT_MODIFIED, headers, Bytes::new());
+            return self.answer_with(StatusCode::NOT_MODIFIED, headers, Bytes::new());
         }
-        answer(StatusCode::OK, headers, self.body.clone())
+        self.answer_with(StatusCode::OK, headers, self.body.clone())
     }
-}
 
-fn answer(status: StatusCode, headers: HeaderMap, body: Bytes) -> Answer {
-    let (mut head, _) = status.into_response().into_parts();
-    head.headers = headers;
-    Answer { head, body: AnswerBody::Whole(body) }
+    fn answer_with(&self, status: StatusCode, headers: HeaderMap, body: Bytes) -> Answer {
+        let (mut head, _) = status.into_response().into_parts();
+        head.headers = headers;
+        Answer { head, body: AnswerBody::Whole(body), route: self.route }
+    }
 }
 
 /// Whether a response is the same for all visitors. One that sets a cookie never is, even
@@ -156,13 +158,13 @@ pub async fn answer_cached<B, F: Future<Output = Response>>(
     let (response, reads) = app.site.store.record_reads(handle(request)).await;
     let is_cacheable = is_cacheable(&response);
     let made = compressor.compress(Answer::from_response(response).await, encoding).await;
-    let Answer { head, body: AnswerBody::Whole(body) } = made else { return made };
+    let Answer { head, body: AnswerBody::Whole(body), route } = made else { return made };
     if !is_cacheable {
-        return Answer { head, body: AnswerBody::Whole(body) };
+        return Answer { head, body: AnswerBody::Whole(body), route };
     }
     // A compressed body has no spare capacity; a plain one may have.
     let body = if encoding == Encoding::Identity { Bytes::copy_from_slice(&body) } else { body };
-    let response = CachedResponse { headers: shared_headers(head.headers, &body), body };
+    let response = CachedResponse { headers: shared_headers(head.headers, &body), body, route };
     let response: Shared<CachedResponse> =
         flight.finish(view, Tracked::recorded(response, &reads), Some(view.now));
     response.answer(&request_headers)
@@ -203,7 +205,16 @@ mod tests {
         let store = Store::in_memory().await.unwrap();
         let site = Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()));
         let clock = EngineClock::Manual(Arc::new(AtomicU64::new(1_000_000)));
-        AppParts { site, settings: settings(), mailer: None, clock, live: Arc::default() }.into()
+        AppParts {
+            site,
+            settings: settings().into(),
+            mailer: None,
+            clock,
+            live: Arc::default(),
+            traffic: Arc::default(),
+            health: Arc::default(),
+        }
+        .into()
     }
 
     /// Sends requests with these values of `Accept-Encoding` at the same time, and again one

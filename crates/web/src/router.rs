@@ -2,8 +2,8 @@
 
 use super::error::{self, RequestError};
 use super::{
-    App, api, assets, cookies, feeds, headers, live, openapi, origin, pages, reputation, response_cache,
-    sitemap,
+    App, api, assets, cookies, feeds, headers, health, live, openapi, origin, pages, reputation,
+    response_cache, sitemap, traffic,
 };
 use axum::Router;
 use axum::middleware::{from_fn_with_state, map_response};
@@ -16,12 +16,14 @@ pub fn router(app: App) -> Router {
         .merge(page_routes())
         .merge(api_routes())
         .merge(reputation_routes())
+        .merge(health_routes())
         .fallback(async || RequestError::NotFound)
         .method_not_allowed_fallback(async || RequestError::MethodNotAllowed)
         .layer(from_fn_with_state(app.clone(), cookies::renew_cookie))
         .layer(from_fn_with_state(app.clone(), origin::refuse_other_sites))
         .layer(from_fn_with_state(app.clone(), error::error_responses))
         .layer(from_fn_with_state(app.clone(), headers::set_headers))
+        .layer(from_fn_with_state(app.clone(), traffic::mark_route))
         .with_state(app)
 }
 
@@ -121,10 +123,10 @@ fn shared_calls() -> Router<App> {
 /// The personal pages and the targets of forms.
 fn page_routes() -> Router<App> {
     use pages::{
-        admin, admin_site, admin_sites, appeals, articles, comments, confirm_email, flagging, front, home,
-        inbox, invitations, marks, moderating, mutes, news_forms, open_sessions, passkeys, password_reset,
-        people, profile, register, review, rules, second_step, sessions, settings, sites, topics, tweets,
-        two_factor, unsubscribe, votes, welcome,
+        admin, admin_site, admin_sites, appeals, articles, comments, confirm_email, first_administrator,
+        flagging, front, home, inbox, invitations, marks, moderating, mutes, news_forms, open_sessions,
+        passkeys, password_reset, people, profile, register, review, rules, second_step, sessions, settings,
+        sites, topics, tweets, two_factor, unsubscribe, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
@@ -199,7 +201,7 @@ fn page_routes() -> Router<App> {
         .route("/login/passkey", get(second_step::passkey_form).post(second_step::log_in_with_passkey))
         .route("/login/passkey/options", post(second_step::passkey_options))
         .route("/register", get(register::form).post(register::register))
-        .route("/welcome", get(welcome::welcome))
+        .route("/welcome", get(welcome::welcome).post(first_administrator::confirm))
         .route("/logout", get(sessions::logout_form).post(sessions::log_out))
         .route("/reset-password", get(password_reset::request_form).post(password_reset::request))
         .route(
@@ -300,6 +302,11 @@ fn api_routes() -> Router<App> {
         .route("/api/sites/admin/ban", post(api::sites::ban))
         .route("/api/sites/admin/unban", post(api::sites::unban))
         .route("/api/sites/admin/settings", post(api::sites::settings))
+}
+
+/// The state of the server, for monitors.
+fn health_routes() -> Router<App> {
+    Router::new().route("/health/live", get(health::live)).route("/health/ready", get(health::ready))
 }
 
 /// The votes of browser extensions, as once documented and as deployed.

@@ -7,75 +7,79 @@
 use super::answer_memory::AnswerMemory;
 use super::client_stream::ClientStream;
 use super::compression::Compressor;
-use super::connections::{Connection, ConnectionLimits, Connections, Place};
+use super::connections::{AnswerGuard, ConnectionLimits, Connections, Place, UNKNOWN_LENGTH};
 use super::error::RequestError;
+use super::figures;
+use super::health::{self, is_health};
 use super::host::HostRule;
+use super::listening::Listening;
+use super::request_id::{REQUEST_ID, RequestId};
+use super::request_log::RequestLog;
 use super::response_cache::answer_cached;
+use super::traffic::{self, Answered};
 use super::{App, outbox, request_rates, router};
-use crate::limits::{ADDRESS_BYTES, HEAD_BYTES, IDLE_TIMEOUT, SOCKET_BUFFER_BYTES};
+use crate::limits::{ADDRESS_BYTES, HEAD_BYTES, IDLE_TIMEOUT};
 use axum::Router;
+use axum::body::HttpBody;
 use axum::extract::ConnectInfo;
-use axum::http::{Method, Request, StatusCode};
+use axum::http::{HeaderValue, Method, Request, StatusCode, header};
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use socket2::SockRef;
 use std::convert::Infallible;
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tidings_domain::background;
-use tokio::net::{TcpListener, TcpStream};
+use tidings_keyspace::count_rounds;
+use tidings_supervision::{Policy, supervise};
+use tokio::net::TcpStream;
 use tower_service::Service;
 
-/// How long to wait when no connection can be accepted, as when the process
-/// has no file descriptors left.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
-
-/// Serves the site on a listener until `shutdown` completes, then finishes the running
-/// requests. Runs the background jobs of the site meanwhile.
+/// Serves the site on a listener until `shutdown` completes, then answers everything that was
+/// sent before it closes connections. Runs the background jobs of the site meanwhile.
 ///
 /// Error pages read nothing: they show what the site was last known to be called, so call
 /// [`App::brand`] before.
-pub async fn serve(app: App, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+pub async fn serve(app: App, listening: impl Into<Listening>, shutdown: impl Future<Output = ()>) {
+    let mut listening = listening.into();
     let background = tokio::spawn({
         let app = app.clone();
-        async move { tokio::join!(background::run(app.site.clone(), app.clock.clone()), outbox::run(app.clone())) }
+        async move {
+            tokio::join!(
+                background::run(app.site.clone(), app.clock.clone()),
+                supervise("outbox", Policy::UntilDone, || outbox::run(app.clone())),
+                supervise("traffic", Policy::Forever, || traffic::watch(&app.traffic)),
+                supervise("figures", Policy::Forever, || figures::run(&app)),
+                supervise("health", Policy::Forever, || health::watch(&app)),
+            )
+        }
     });
     let server = Arc::new(Server::new(app));
-    let graceful = GracefulShutdown::new();
     let http = http_builder();
-    limit_buffers(&listener);
+    listening.limit_buffers();
     tokio::pin!(shutdown);
     loop {
         let (stream, peer) = tokio::select! {
-            accepted = accept(&listener) => accepted,
+            accepted = listening.accept() => accepted,
             () = &mut shutdown => break,
         };
-        // A connection without a place is closed.
-        let Some(place) = server.connections.admit(peer, Instant::now()) else { continue };
-        let connection = place.connection();
-        let io = ClientStream::new(server.app.clone(), stream, connection.clone());
-        let service = service_fn({
-            let (server, connection) = (server.clone(), connection.clone());
-            move |request| {
-                let (server, connection) = (server.clone(), connection.clone());
-                async move { Ok::<_, Infallible>(server.answer(&connection, peer, request).await) }
-            }
-        });
-        let serving = graceful.watch(http.serve_connection(TokioIo::new(io), service));
-        tokio::spawn(keep_place(place, serving));
+        server.begin(&http, stream, peer);
     }
-    drop(listener);
+    server.app.health.stop();
+    // Clients that are connected have perhaps sent a request.
+    for (stream, peer) in listening.stop() {
+        server.begin(&http, stream, peer);
+    }
     server.app.live.close();
-    graceful.shutdown().await;
+    server.connections.drain().await;
     // Unfinished jobs stay in the store.
     background.abort();
     background::store_rest(&server.app.site, server.app.now()).await;
+    figures::keep(&server.app).await;
 }
 
 fn http_builder() -> http1::Builder {
@@ -85,29 +89,6 @@ fn http_builder() -> http1::Builder {
         .max_header_size(HEAD_BYTES)
         .max_buf_size(HEAD_BYTES);
     http
-}
-
-/// Bounds what the system buffers for each connection; accepted connections inherit it.
-fn limit_buffers(listener: &TcpListener) {
-    let socket = SockRef::from(listener);
-    let limited = limit_unsent(&socket).and_then(|()| socket.set_recv_buffer_size(SOCKET_BUFFER_BYTES));
-    if let Err(error) = limited {
-        tracing::warn!(%error, "cannot limit the buffers of connections");
-    }
-}
-
-/// Bounds what is accepted from us and not sent yet. A bound on what is sent and not
-/// acknowledged would be too low for a loopback, whose packets have up to 64 KiB: each
-/// acknowledgement would take 40 ms.
-#[cfg(target_os = "linux")]
-fn limit_unsent(socket: &SockRef<'_>) -> std::io::Result<()> {
-    socket.set_tcp_notsent_lowat(u32::try_from(SOCKET_BUFFER_BYTES).unwrap_or(u32::MAX))
-}
-
-/// Systems other than Linux bound the sum of both.
-#[cfg(not(target_os = "linux"))]
-fn limit_unsent(socket: &SockRef<'_>) -> std::io::Result<()> {
-    socket.set_send_buffer_size(SOCKET_BUFFER_BYTES)
 }
 
 /// Serves a connection until it ends, or until it has to make room.
@@ -124,23 +105,6 @@ async fn keep_place(place: Place, serving: impl Future<Output = hyper::Result<()
     }
 }
 
-/// Accepts the next connection, after errors too.
-async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
-    loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                // Sends responses at once. If this fails, they may be slower.
-                stream.set_nodelay(true).ok();
-                return (stream, peer);
-            }
-            Err(error) => {
-                tracing::warn!(%error, "cannot accept a connection");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
-        }
-    }
-}
-
 /// What all connections share.
 struct Server {
     app: App,
@@ -149,17 +113,16 @@ struct Server {
     connections: Arc<Connections>,
     answers: Arc<AnswerMemory>,
     compressor: Compressor,
+    log: RequestLog,
 }
 
 impl Server {
     fn new(app: App) -> Self {
         let settings = &app.settings;
         let transport = &settings.transport;
-        let exempt = settings.trusted_proxies.iter().chain(&app.site.rules.rates.exempt.0);
         let connections = Connections::new(ConnectionLimits {
             total: transport.connections,
             per_address: transport.connections_per_address,
-            exempt: exempt.copied().collect(),
         });
         let names = transport.hosts.iter().map(String::as_str).chain(settings.site.url.host_str());
         let answers = AnswerMemory::new(transport.answers_bytes);
@@ -169,33 +132,78 @@ impl Server {
             connections,
             compressor: Compressor::new(answers.clone()),
             answers,
+            log: RequestLog::default(),
             app,
         }
     }
 
-    async fn answer(
+    /// Serves a connection in a task of its own, if there is a place for it; else it is closed.
+    fn begin(self: &Arc<Self>, http: &http1::Builder, stream: TcpStream, peer: SocketAddr) {
+        let is_exempt = self.is_exempt(peer.ip());
+        let Some(place) = self.connections.admit(peer, is_exempt, Instant::now()) else { return };
+        let connection = place.connection();
+        let io = ClientStream::new(self.app.clone(), stream, connection.clone());
+        let server = self.clone();
+        let service = service_fn(move |request: Request<Incoming>| {
+            // Before anything else is read.
+            let length = request.body().size_hint().exact().unwrap_or(UNKNOWN_LENGTH);
+            let guard = connection.begin_answer(length);
+            let server = server.clone();
+            async move { Ok::<_, Infallible>(server.answer(guard, peer, request).await) }
+        });
+        tokio::spawn(keep_place(place, http.serve_connection(TokioIo::new(io), service)));
+    }
+
+    async fn answer(&self, guard: AnswerGuard, peer: SocketAddr, request: Request<Incoming>) -> Response {
+        let id = RequestId::of(&self.app.settings, peer.ip(), request.headers());
+        let mut response = id.clone().scope(self.answer_request(guard, peer, request)).await;
+        response.headers_mut().insert(REQUEST_ID, id.header());
+        response
+    }
+
+    async fn answer_request(
         &self,
-        connection: &Arc<Connection>,
+        guard: AnswerGuard,
         peer: SocketAddr,
         mut request: Request<Incoming>,
     ) -> Response {
-        let guard = connection.begin_answer();
+        let (connection, began) = (guard.connection().clone(), Instant::now());
         request.extensions_mut().insert(ConnectInfo(peer));
+        self.log.note_proxy(&self.app, peer.ip(), request.headers());
         if let Err(refusal) = self.check(peer, &request) {
             // The router turns it into a response in the form of the address.
             request.extensions_mut().insert(refusal);
         }
+        let method = request.method().clone();
         // For HEAD, hyper sends only the head of the response.
-        if request.method() == Method::HEAD {
+        if method == Method::HEAD {
             *request.method_mut() = Method::GET;
         }
         let router = self.router.clone();
-        let answer =
-            answer_cached(&self.app, &self.compressor, request, |request| route(router, request)).await;
-        if answer.head.status == StatusCode::PAYLOAD_TOO_LARGE {
+        let made = answer_cached(&self.app, &self.compressor, request, |request| route(router, request));
+        let (mut answer, rounds) = count_rounds(made).await;
+        let status = answer.head.status;
+        let answered = Answered { route: answer.route, method, status, took: began.elapsed() };
+        self.app.traffic.note(&answered);
+        self.log.note_answer(&self.app, &answered, rounds);
+        if status == StatusCode::PAYLOAD_TOO_LARGE {
+            connection.note_unread();
+        }
+        if connection.is_draining() && !connection.has_waiting() {
+            // The client must not send more requests here. What it sends nevertheless is read,
+            // so that it gets the response.
+            answer.head.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             connection.note_unread();
         }
         answer.send(&self.answers, guard)
+    }
+
+    /// Whether an address may have any number of connections, by the settings of this moment.
+    fn is_exempt(&self, address: IpAddr) -> bool {
+        let proxies = &self.app.settings.trusted_proxies;
+        let mut exempt = proxies.iter().chain(&self.app.site.rules.rates.exempt.0);
+        let address = address.to_canonical();
+        exempt.any(|network| network.contains(&address))
     }
 
     fn check(&self, peer: SocketAddr, request: &Request<Incoming>) -> Result<(), RequestError> {
@@ -203,6 +211,9 @@ impl Server {
         let length = address.path().len() + address.query().map_or(0, |query| 1 + query.len());
         if length > ADDRESS_BYTES {
             return Err(RequestError::AddressTooLong);
+        }
+        if is_health(address.path()) {
+            return Ok(());
         }
         self.host_rule.check(request)?;
         Ok(request_rates::check(&self.app, peer.ip(), request)?)

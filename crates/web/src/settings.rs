@@ -3,6 +3,8 @@
 use crate::limits;
 use crate::titles::TitleSettings;
 use ipnet::IpNet;
+use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 use url::Url;
 
@@ -23,6 +25,19 @@ pub struct Settings {
     pub titles: TitleSettings,
     /// What connections may cost.
     pub transport: TransportSettings,
+    /// How often the figures of the administration page are stored.
+    pub keep_figures_every: Duration,
+    /// The folder of the embedded store's file, whose disk must have room; `None` without a file.
+    pub store_folder: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Whether an address is that of a trusted proxy.
+    #[must_use]
+    pub fn trusts(&self, peer: IpAddr) -> bool {
+        let peer = peer.to_canonical();
+        self.trusted_proxies.iter().any(|network| network.contains(&peer))
+    }
 }
 
 /// What connections may cost, and for which hosts they are.

@@ -81,36 +81,33 @@ async fn send_link(app: &App, user: UserId, mail: &ConfirmationMail) {
 }
 
 /// Tells an applicant by mail that the application is accepted, or that it is rejected and why,
-/// if there is an address.
-pub fn mail_answer(app: &App, username: &str, reason: &str) {
+/// if there is an address and mail is configured.
+pub async fn mail_answer(app: &App, username: &str, reason: &str) {
     let Some(mailer) = app.mailer.clone() else { return };
-    let (app, username, reason) = (app.clone(), username.to_owned(), reason.to_owned());
-    tokio::spawn(async move {
-        let application = match applications::application(&app.site, &username).await {
-            Ok(application) if !application.email.is_empty() => application,
-            Ok(_) => return,
-            Err(error) => return tracing::warn!(username, %error, "answered application not read"),
-        };
-        let brand = app.brand().await;
-        let site = &brand.site;
-        let (subject, what) = if application.is_rejected {
-            let apply = site.link("/register");
-            (
-                format!("Your application at {}", site.name),
-                format!("your application was rejected:\n\n{reason}\n\nYou can apply again:\n\n{apply}"),
-            )
-        } else {
-            let login = site.link("/login");
-            (
-                format!("Welcome to {}", site.name),
-                format!("your application was accepted. You can log in:\n\n{login}"),
-            )
-        };
-        let body = format!("Hello {},\n\n{what}\n", application.username);
-        if let Err(error) = mailer.send_notice(&application.email, &subject, &body).await {
-            tracing::error!(username, %error, "answer to an application not sent");
-        }
-    });
+    let application = match applications::application(&app.site, username).await {
+        Ok(application) if !application.email.is_empty() => application,
+        Ok(_) => return,
+        Err(error) => return tracing::warn!(username, %error, "answered application not read"),
+    };
+    let brand = app.brand().await;
+    let site = &brand.site;
+    let (subject, what) = if application.is_rejected {
+        let apply = site.link("/register");
+        (
+            format!("Your application at {}", site.name),
+            format!("your application was rejected:\n\n{reason}\n\nYou can apply again:\n\n{apply}"),
+        )
+    } else {
+        let login = site.link("/login");
+        (
+            format!("Welcome to {}", site.name),
+            format!("your application was accepted. You can log in:\n\n{login}"),
+        )
+    };
+    let body = format!("Hello {},\n\n{what}\n", application.username);
+    if let Err(error) = mailer.send_notice(&application.email, &subject, &body).await {
+        tracing::error!(username, %error, "answer to an application not sent");
+    }
 }
 
 /// Tells the administrators that too many accounts were created, and that sign-up is closed.

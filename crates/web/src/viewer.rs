@@ -1,7 +1,7 @@
 //! Extractors for the sender of a request: the session, signed forms, the client address.
 
 use super::App;
-use super::address::client_address;
+use super::address::{client_address, is_from_this_machine};
 use super::cookies::{self, Prolonged};
 use super::error::RequestError;
 use super::form::{Fields, Form, FromFields, Malformed};
@@ -167,11 +167,24 @@ impl FromRequestParts<App> for ClientAddress {
     type Rejection = RequestError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
-        let peer = parts
-            .extensions
-            .get::<ConnectInfo<SocketAddr>>()
-            .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |info| info.0.ip());
-        Ok(Self(subscriber_of(app, peer, &parts.headers)))
+        Ok(Self(subscriber_of(app, peer_of(parts), &parts.headers)))
+    }
+}
+
+/// The other end of the connection that a request came on.
+fn peer_of(parts: &Parts) -> IpAddr {
+    let info = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+    info.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |info| info.0.ip())
+}
+
+/// Whether a request comes from the machine that the site runs on; see [`is_from_this_machine`].
+pub struct IsLocal(pub bool);
+
+impl FromRequestParts<App> for IsLocal {
+    type Rejection = RequestError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
+        Ok(Self(is_from_this_machine(peer_of(parts), &parts.headers, &app.settings.trusted_proxies)))
     }
 }
 
@@ -190,6 +203,8 @@ impl FromRequestParts<App> for ClientDevice {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
         let ClientAddress(address) = ClientAddress::from_request_parts(parts, app).await?;
         let agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
-        Ok(Self(Device::new(agent.unwrap_or_default(), address)))
+        let device = Device::new(agent.unwrap_or_default(), address);
+        let IsLocal(is_local) = IsLocal::from_request_parts(parts, app).await?;
+        Ok(Self(device.being_local(is_local)))
     }
 }

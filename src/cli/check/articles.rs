@@ -1,7 +1,7 @@
 //! `tidings check articles`: every listed story must have its article, and every
 //! topic its articles.
 
-use crate::cli::{open_existing_store, progress_bar};
+use crate::cli::{progress_bar, reach_existing_store};
 use crate::config::Config;
 use anyhow::bail;
 use clap::Args;
@@ -28,7 +28,7 @@ impl CheckArticles {
     /// # Errors
     /// When the store fails, or something differs and is not repaired.
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let store = open_existing_store(config.server.store.as_str(), config).await?;
+        let store = reach_existing_store(config.server.store.as_str(), config).await?;
         let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
             .reached_at(config.site.url.as_str());
         let found = self.check(&site).await;

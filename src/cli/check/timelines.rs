@@ -1,7 +1,7 @@
 //! `tidings check timelines`: every tweet must be in the timelines where it belongs,
 //! and in no others.
 
-use crate::cli::{open_existing_store, progress_bar};
+use crate::cli::{progress_bar, reach_existing_store};
 use crate::config::Config;
 use anyhow::bail;
 use clap::Args;
@@ -28,7 +28,7 @@ impl CheckTimelines {
     /// # Errors
     /// When the store fails, or something differs and is not repaired.
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let store = open_existing_store(config.server.store.as_str(), config).await?;
+        let store = reach_existing_store(config.server.store.as_str(), config).await?;
         let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
         let found = self.check(&site).await;
         store.close().await;

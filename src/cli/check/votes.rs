@@ -1,6 +1,6 @@
 //! `tidings check votes`: groups of accounts that vote for each other.
 
-use crate::cli::open_existing_store;
+use crate::cli::reach_existing_store;
 use crate::config::Config;
 use clap::Args;
 use std::fmt::Write;
@@ -28,7 +28,7 @@ impl CheckVotes {
     /// # Errors
     /// When the store fails.
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let store = open_existing_store(config.server.store.as_str(), config).await?;
+        let store = reach_existing_store(config.server.store.as_str(), config).await?;
         let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
         let report = vote_rings::check(&site, Timestamp::now(&EngineClock::System)).await;
         store.close().await;

@@ -3,7 +3,7 @@
 //! Each site is changed to what the list says in one atomic batch. So an import can
 //! be stopped at any time and run again, also with a newer list.
 
-use super::super::{open_store, progress_bar};
+use super::super::{patiently, progress_bar, reach_store};
 use crate::config::Config;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -52,7 +52,7 @@ impl ImportSites {
         for (line, reason) in &list.refused {
             eprintln!("line {line}: {reason}");
         }
-        let store = open_store(config).await?;
+        let store = reach_store(config).await?;
         let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
         let now = Timestamp::now(&EngineClock::System);
         let time = match self.day {
@@ -77,11 +77,11 @@ impl ImportSites {
 
 /// Returns how many sites and how many votes changed.
 async fn import(site: &Site, now: Timestamp, time: Timestamp, list: &[Listed]) -> anyhow::Result<(u64, u64)> {
-    let voters = StartingVoters::prepare(site, now, list).await?;
+    let voters = patiently(async || Ok(StartingVoters::prepare(site, now, list).await?)).await?;
     let bar = progress_bar(list.len() as u64, "importing sites");
     let (mut changed_sites, mut votes) = (0, 0);
     for listed in list {
-        let changed = voters.import(site, time, listed).await?;
+        let changed = patiently(async || Ok(voters.import(site, time, listed).await?)).await?;
         changed_sites += u64::from(changed > 0);
         votes += changed;
         bar.inc(1);

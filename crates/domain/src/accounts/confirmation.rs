@@ -35,13 +35,13 @@ impl User {
     ///
     /// # Errors
     /// [`Refusal::EmailNotConfirmed`].
-    pub(crate) const fn demand_confirmed(&self, site: &Site) -> Result<(), Refusal> {
+    pub(crate) fn demand_confirmed(&self, site: &Site) -> Result<(), Refusal> {
         if self.must_confirm(site) { Err(Refusal::EmailNotConfirmed) } else { Ok(()) }
     }
 
     /// Whether the user can only read until their e-mail address is confirmed.
     #[must_use]
-    pub const fn must_confirm(&self, site: &Site) -> bool {
+    pub fn must_confirm(&self, site: &Site) -> bool {
         self.unconfirmed && site.rules.accounts.confirm_email
     }
 }

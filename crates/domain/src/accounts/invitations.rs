@@ -302,8 +302,11 @@ pub async fn own_invitations(site: &Site, now: Timestamp, user: &User) -> Result
     let invited = ids_with_times(user.id, answers.take(invited));
     let allowance = allowance(site, now, user, (open.count(), used));
     let mut query = Query::new();
-    let emails: Vec<_> =
-        open.codes.iter().map(|(code, _)| query.hash_fields(keys::invitation(code), ["email"])).collect();
+    let emails: Vec<_> = open
+        .codes
+        .iter()
+        .map(|(code, _)| query.hash_fields(keys::invitation(code), ["email"]).or_absent(&mut query))
+        .collect();
     let names = PeopleRead::ask(&mut query, invited.iter().map(|(id, _)| *id));
     let mut answers = site.store.query(query).await?;
     let emails: Vec<String> =

@@ -16,7 +16,7 @@ use tidings_keyspace::Batch;
 pub async fn reward_visit(site: &Site, now: Timestamp, user: &mut Arc<User>) -> Result<(), Error> {
     let karma = &site.rules.karma;
     let last = user.karma_incr_time;
-    if karma.visit_seconds == 0 || last.is_some_and(|last| now.seconds_since(last) < karma.visit_seconds) {
+    if karma.visit_seconds == 0 || last.is_some_and(|last| now.is_within(karma.visit_seconds, last)) {
         return Ok(());
     }
     let key = keys::user(user.id);

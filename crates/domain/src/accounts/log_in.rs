@@ -11,7 +11,10 @@ use crate::accounts::two_factor::second_step::{self, Proof};
 use crate::accounts::two_factor::signing_key::signing_key;
 use crate::accounts::two_factor::stored::StoredFactors;
 use crate::accounts::two_factor::{Answer, RelyingParty, SecondFactors, TWO_FACTOR};
+use crate::accounts::users::{Role, User};
 use crate::action::Decision;
+use crate::audit::AUDIT;
+use crate::counts;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -21,6 +24,7 @@ use crate::values::ids::UserId;
 use crate::values::signing::{Purpose, is_recent};
 use std::fmt::{self, Debug, Formatter};
 use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
 use subtle::ConstantTimeEq;
 use tidings_keyspace::{Hash, Query};
 
@@ -188,13 +192,24 @@ where
 {
     // A conflict means that the account has changed meanwhile, for example by another
     // first login of an imported user.
+    let user = Mutex::new(None);
     let entered = site.act_without_turns(LOGIN_ATTEMPTS, || async {
         match enter().await? {
-            Entered::Session(entry) => sessions::open_session(site, now, &entry, device).await,
+            Entered::Session(entry) => {
+                *user.lock().unwrap_or_else(PoisonError::into_inner) = User::from_hash(&entry.user);
+                sessions::open_session(site, now, &entry, device).await
+            }
             Entered::SecondStep(step) => Ok(Decision::Done(LogIn::SecondStep(step))),
         }
     });
-    let entered = entered.await?;
+    let entered = entered.await;
+    counts::count_login(&entered, |entered| matches!(entered, LogIn::SecondStep(_)));
+    let entered = entered?;
+    if let (LogIn::Done(_), Some(user)) =
+        (&entered, user.into_inner().unwrap_or_else(PoisonError::into_inner))
+    {
+        note_staff(&user, device.address);
+    }
     if let LogIn::Done(session) = &entered
         && let Err(error) = session_store::end_surplus(site, session.user_id).await
     {
@@ -202,6 +217,16 @@ where
         tracing::warn!(user = %session.user_id, %error, "surplus sessions not ended");
     }
     Ok(entered)
+}
+
+/// Logs that somebody came in who can do more than others.
+fn note_staff(user: &User, address: IpAddr) {
+    let role = match user.role() {
+        Role::Administrator => "administrator",
+        Role::Moderator => "moderator",
+        Role::Member => return,
+    };
+    tracing::info!(target: AUDIT, account = user.username, role, %address, "staff logged in");
 }
 
 fn id_of(user: &Hash) -> Option<UserId> {

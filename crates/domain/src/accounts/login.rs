@@ -11,6 +11,7 @@
 use crate::accounts::account::seconds_left;
 use crate::accounts::users::User;
 use crate::action::{Decision, act_on};
+use crate::audit;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -118,7 +119,11 @@ pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verifie
         (Some(user), Some(stored)) if verification != Verification::Wrong => {
             Ok(Verified { user, stored, verification, turn })
         }
-        _ => Err(Refusal::WrongCredentials.into()),
+        (user, _) => {
+            let account = user.as_ref().and_then(|user| user.get("username"));
+            audit::login_failed(account, attempt.address, "wrong password");
+            Err(Refusal::WrongCredentials.into())
+        }
     }
 }
 

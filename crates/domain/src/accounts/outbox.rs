@@ -156,7 +156,7 @@ pub struct DigestsDue {
 }
 
 /// The mails that are due. Puts digests that are due into the outbox; the next look finds them.
-/// Rounds: 1, and 1 with digests. At most 20 mails, and 200 digests.
+/// Rounds: 1, and 1 with digests. At most 40 mails, and 200 digests.
 ///
 /// # Errors
 /// When the store fails.
@@ -166,13 +166,17 @@ pub async fn look(store: &Store, now: Timestamp, due: DigestsDue) -> Result<Vec<
     // The outbox holds times with fractions.
     let mails = (f64::NEG_INFINITY, now.as_score() + 1.0);
     let mails = query.sorted_by_score(keys::MAIL_OUTBOX, Order::Ascending, mails, MAIL_CHUNK);
+    // No attempt is put off for so long: these are from before the clock was set back.
+    let ahead = (now.as_score() + Timestamp(MAIL_PATIENCE_SECONDS / 2 + 1).as_score(), f64::INFINITY);
+    let ahead = query.sorted_by_score(keys::MAIL_OUTBOX, Order::Ascending, ahead, MAIL_CHUNK);
     let turn = query.string(keys::DIGEST_TURN);
     let lists = [(keys::DIGEST_DAILY, due.daily), (keys::DIGEST_WEEKLY, due.weekly)].map(|(key, due)| {
         let last = Timestamp(due.0.saturating_sub(1));
         (key, query.sorted_by_score(key, Order::Ascending, up_to(last), DIGEST_CHUNK))
     });
     let mut answers = store.query(query).await?;
-    let mails = fields::members(answers.take(mails), keys::MAIL_OUTBOX, |(mail, _)| mail.parse().ok());
+    let found = answers.take(mails).into_iter().chain(answers.take(ahead));
+    let mails = fields::members(found, keys::MAIL_OUTBOX, |(mail, _)| mail.parse().ok());
     let turn = answers.take(turn);
     let mut batch = Batch::new();
     for (key, list) in lists {
@@ -387,6 +391,20 @@ mod tests {
         {
             assert_eq!(bad.parse::<Waiting>(), Err(NotAMail), "{bad}");
         }
+    }
+
+    #[tokio::test]
+    async fn mails_from_before_the_clock_was_set_back_are_due() {
+        let store = Store::in_memory().await.expect("a store");
+        let (now, hour) = (Timestamp(1_800_000_000), 3_600);
+        let due = DigestsDue { daily: now, weekly: now };
+        let mut batch = Batch::new();
+        for (mail, at) in [("digest:1:1-2", now.0 + hour), ("digest:2:1-2", now.0 + 24 * hour)] {
+            batch.sorted_add(keys::MAIL_OUTBOX, mail, Timestamp(at).as_score());
+        }
+        store.commit(batch).await.expect("a commit");
+        let found = look(&store, now, due).await.expect("an answer");
+        assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), ["digest:2:1-2"]);
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub async fn request_reset(
             return Ok(Decision::Done(None));
         };
         let last = fields::read(hash.get("pwd_reset"), || key.clone(), "pwd_reset").unwrap_or(0);
-        if last > 0 && now.seconds_since(Timestamp(last)) < site.rules.limits.password_reset_seconds {
+        if last > 0 && now.is_within(site.rules.limits.password_reset_seconds, Timestamp(last)) {
             return Ok(Decision::Done(None));
         }
         let token = random_token()?;

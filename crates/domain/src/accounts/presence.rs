@@ -8,6 +8,7 @@ use crate::jobs::{self, Job};
 use crate::keys;
 use crate::site::{Applied, Site};
 use crate::values::clock::{Moment, Timestamp};
+use crate::values::day::Hour;
 use std::sync::Arc;
 use tidings_keyspace::Batch;
 
@@ -24,7 +25,10 @@ pub(crate) const REBUILD_HOME: &str = "rebuild";
 /// # Errors
 /// When the store fails.
 pub(crate) async fn note_visit(site: &Site, now: Timestamp, user: &mut Arc<User>) -> Result<bool, Error> {
-    if user.seen_time.is_some_and(|seen| now.seconds_since(seen) < NOTED_SECONDS) {
+    // The first visit in an hour is always noted, so that people can be counted.
+    let is_noted =
+        |seen: Timestamp| seen.0.abs_diff(now.0) < NOTED_SECONDS && Hour::of(seen) == Hour::of(now);
+    if user.seen_time.is_some_and(is_noted) {
         return Ok(false);
     }
     let key = keys::user(user.id);
@@ -40,10 +44,12 @@ pub(crate) async fn note_visit(site: &Site, now: Timestamp, user: &mut Arc<User>
         batch.sorted_raise(keys::HOME_FLOORS, user.id.to_string(), now.as_score());
         jobs::add(&mut batch, &job, moment, user.id);
     }
-    match site.apply(batch).await? {
-        Applied::Yes(_) if returns => site.jobs.start_soon(job, moment),
-        // On a conflict another request has noted the visit.
-        Applied::Yes(_) | Applied::No(_) => {}
+    // On a conflict another request has noted the visit.
+    if let Applied::Yes(_) = site.apply(batch).await? {
+        site.actions.count_visit(user.seen_time, now);
+        if returns {
+            site.jobs.start_soon(job, moment);
+        }
     }
     Arc::make_mut(user).seen_time = Some(now);
     Ok(returns)

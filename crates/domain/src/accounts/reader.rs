@@ -326,14 +326,14 @@ impl ReaderRead {
             (keys::topics_muted(id), MAX_MUTED_TOPICS),
         ];
         let lists = lists.map(|(key, most)| {
-            let list = query.sorted_range(&key, Order::Descending, 0, most);
+            let list = query.sorted_range(&key, Order::Descending, 0, most).or_absent(query);
             (key, own(query, list))
         });
-        let mutes = query.hash(keys::user_mutes(id));
+        let mutes = query.hash(keys::user_mutes(id)).or_absent(query);
         let mutes = own(query, mutes);
-        let blocks = query.hash(keys::user_blocks(id));
+        let blocks = query.hash(keys::user_blocks(id)).or_absent(query);
         let blocks = own(query, blocks);
-        let account = query.hash_fields(keys::user(id), ["flags", SHOW_HIDDEN]);
+        let account = query.hash_fields(keys::user(id), ["flags", SHOW_HIDDEN]).or_absent(query);
         let account = own(query, account);
         Self { id, lists, mutes, blocks, account }
     }

@@ -4,8 +4,10 @@
 //! administrator or moderator looks at all accounts, some hundred in a round. That is for what
 //! happens rarely.
 
+use crate::accounts::first_administrator;
 use crate::accounts::users::{ADMINISTRATOR_FLAG, DEACTIVATED, MODERATOR_FLAG, Role, User};
 use crate::action::Decision;
+use crate::audit::AUDIT;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -24,6 +26,11 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
+    /// Who it is.
+    pub(crate) const fn id(&self) -> UserId {
+        self.id
+    }
+
     /// Somebody with a role in a hash that was read.
     pub(crate) fn of(id: UserId, hash: &Hash) -> Self {
         let text = |field: &str| hash.get(field).map(str::to_owned);
@@ -142,7 +149,7 @@ pub async fn set_role(
     (role, has): (GivenRole, bool),
 ) -> Result<bool, Error> {
     let (key, flag) = (keys::user(id), role.flag());
-    site.act(&key, || async {
+    let changed = site.act(&key, || async {
         let mut query = Query::new();
         let fields = query.hash_fields(&key, ["username", DEACTIVATED, "flags"]);
         let mut answers = site.store.query(query).await?;
@@ -160,7 +167,14 @@ pub async fn set_role(
         }
         batch.field_unchanged(&key, "flags", flags);
         batch.set_field(&key, "flags", new);
+        if role == GivenRole::Administrator && has {
+            first_administrator::write(&mut batch, id);
+        }
         Ok(Decision::commit(batch, true))
-    })
-    .await
+    });
+    let has_changed = changed.await?;
+    if has_changed {
+        tracing::info!(target: AUDIT, by = "operator", user = %id, ?role, has, "changed a role");
+    }
+    Ok(has_changed)
 }

@@ -39,6 +39,8 @@ pub struct Device {
     agent: String,
     /// The network address.
     pub address: IpAddr,
+    /// Whether it is the machine that the site runs on, as far as is known.
+    pub is_local: bool,
 }
 
 impl Device {
@@ -47,7 +49,14 @@ impl Device {
     #[must_use]
     pub fn new(agent: &str, address: IpAddr) -> Self {
         let printable = agent.chars().filter(|character| !character.is_control());
-        Self { agent: printable.take(MAX_AGENT).collect(), address }
+        Self { agent: printable.take(MAX_AGENT).collect(), address, is_local: false }
+    }
+
+    /// The same, on the machine that the site runs on or not.
+    #[must_use]
+    pub const fn being_local(mut self, is_local: bool) -> Self {
+        self.is_local = is_local;
+        self
     }
 }
 
@@ -115,7 +124,7 @@ impl VisitSession {
 
     /// Whether a visit at this time is to be stored.
     fn is_due(&self, now: Timestamp) -> bool {
-        self.last_seen.is_some_and(|seen| now.seconds_since(seen) >= SESSION_NOTED_SECONDS)
+        self.last_seen.is_some_and(|seen| !now.is_within(SESSION_NOTED_SECONDS, seen))
     }
 }
 
@@ -131,8 +140,8 @@ impl SessionRead {
     /// Asks for the session of a token.
     pub(crate) fn ask(query: &mut Query, token: &SessionToken) -> Self {
         let hash = token.hash();
-        let session = query.hash(keys::session(&hash));
-        let earlier = query.string(keys::auth(token.expose()));
+        let session = query.hash(keys::session(&hash)).or_absent(query);
+        let earlier = query.string(keys::auth(token.expose())).or_absent(query);
         query.keep_apart(&session);
         query.keep_apart(&earlier);
         let (session, earlier) = (query.track(session), query.track(earlier));
@@ -384,7 +393,8 @@ pub(crate) async fn list(site: &Site, session: &VisitSession) -> Result<Vec<Open
     let mut query = Query::new();
     let hashes: Vec<SessionHash> =
         all.hashes.iter().rev().filter_map(|hash| SessionHash::parse(hash)).collect();
-    let reads: Vec<_> = hashes.iter().map(|hash| query.hash(keys::session(hash))).collect();
+    let reads: Vec<_> =
+        hashes.iter().map(|hash| query.hash(keys::session(hash)).or_absent(&mut query)).collect();
     let auth = all.earlier();
     let earlier = auth.as_ref().map(|token| query.string(keys::auth(token.expose())));
     let mut answers = site.store.query(query).await?;

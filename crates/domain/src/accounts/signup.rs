@@ -1,11 +1,12 @@
 //! Signing up: who is let in, and what is written for a new account.
 //!
 //! What decides is read in one round (two with an invitation, or if the name is taken), once
-//! before the costly hashing of the password and again with the batch. The first account ever
-//! is let in always and becomes the administrator.
+//! before the costly hashing of the password and again with the batch. Who becomes the first
+//! administrator ([`first_administrator`]) is let in always.
 
 use crate::accounts::applications::{self, NameHolders};
 use crate::accounts::confirmation::UNCONFIRMED;
+use crate::accounts::first_administrator::{self, TokenRead};
 use crate::accounts::invitations::Invitation;
 use crate::accounts::names;
 use crate::accounts::origins::{self, Origin};
@@ -14,6 +15,7 @@ use crate::accounts::sessions::Session;
 use crate::accounts::signup_limits::{SignupLimits, SignupLimitsRead};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
+use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -23,7 +25,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::limits::FOLDING_CHUNKS_OF_ONE_ACTION;
 use crate::values::secrets::random_token;
-use crate::values::signup::{ApplicationText, InvitationCode, SignupMode};
+use crate::values::signup::{ApplicationText, InvitationCode, SignupMode, WelcomeToken};
 use crate::values::text::{Email, InputError, NewPassword, Username};
 use tidings_keyspace::{Batch, Query};
 
@@ -42,6 +44,8 @@ pub struct SignUp<'a> {
     pub invitation: Option<&'a InvitationCode>,
     /// Why they would like to join; needed where moderators decide who may.
     pub application: Option<&'a ApplicationText>,
+    /// The token of the link for the first administrator.
+    pub token: Option<&'a WelcomeToken>,
 }
 
 /// A new account.
@@ -56,11 +60,12 @@ pub struct SignedUp {
 }
 
 /// Creates an account and its session, or its application. The first account ever becomes the
-/// administrator. A refused sign-up counts nowhere.
+/// administrator if it comes from this machine and only this machine reaches the server; else
+/// whoever has the token of the link does. A refused sign-up counts nowhere.
 ///
 /// # Errors
 /// [`Refusal::SignupClosed`]; [`InputError::Empty`] for what the site asks for and is missing;
-/// [`Refusal::UsernameTaken`], [`Refusal::UsernameConfusable`], [`Refusal::InvitationInvalid`],
+/// [`Refusal::WelcomeLinkInvalid`], [`Refusal::UsernameTaken`], [`Refusal::UsernameConfusable`], [`Refusal::InvitationInvalid`],
 /// [`Refusal::AccountCreatedRecently`], [`Refusal::TooManySignupsFromNetwork`],
 /// [`Refusal::SignupPaused`], or the store's.
 pub async fn create_account(
@@ -74,7 +79,12 @@ pub async fn create_account(
     Gate::read(site, now, Applicant::Visitor(sign_up, device)).await?.admit(site)?;
     let source = Source::Address(device.address);
     let password = site.passwords.hash_for(source, sign_up.password.clear_text().to_owned()).await?;
-    insert_account(site, now, Applicant::Visitor(sign_up, device), Some(&password)).await
+    let signed_up = insert_account(site, now, Applicant::Visitor(sign_up, device), Some(&password)).await?;
+    if signed_up.user_id == FIRST_USER && site.is_local {
+        // Somebody from elsewhere, through a proxy: the start has shown no link.
+        first_administrator::announce_if_missing(site).await?;
+    }
+    Ok(signed_up)
 }
 
 /// Creates an account for the operator: without any limit and without a session. Nobody can log in to an
@@ -113,6 +123,15 @@ impl<'a> Applicant<'a> {
         }
     }
 
+    /// Whether it is the operator, or somebody on this machine where others cannot reach the
+    /// server.
+    const fn is_on_this_machine(&self, site: &Site) -> bool {
+        match self {
+            Self::Operator(_) => true,
+            Self::Visitor(_, device) => site.is_local && device.is_local,
+        }
+    }
+
     /// The limits, and what was sent, of a visitor.
     const fn visitor(&self) -> Option<(&SignUp<'a>, &'a Device)> {
         match self {
@@ -128,6 +147,8 @@ struct Gate<'a> {
     names: NameHolders,
     /// Whether there is an account already.
     is_used: bool,
+    /// Whether the account becomes the first administrator. It is let in always.
+    is_administrator: bool,
     /// The highest id whose name is folded.
     folded: u64,
     limits: Option<SignupLimits>,
@@ -143,19 +164,28 @@ impl<'a> Gate<'a> {
         let holders = holders.map(|key| query.string(key));
         let (count, folded) = (query.string(keys::USERS_COUNT), query.string(keys::USERNAMES_FOLDED));
         let limits = applicant.visitor().map(|(_, device)| SignupLimitsRead::ask(&mut query, device.address));
+        let token = applicant.visitor().and_then(|(sign_up, _)| sign_up.token);
+        let token = token.map(|token| TokenRead::ask(&mut query, token));
         let mut answers = site.store.query(query).await?;
         let holders = holders.map(|holder| answers.take(holder));
         let is_used = answers.take(count).is_some();
         let folded = answers.take(folded);
         let limits = limits.map(|limits| limits.take(&mut answers));
+        let has_token = token.is_some();
+        if let Some(token) = token {
+            token.demand(site, &mut answers).await?;
+        }
+        let is_administrator = has_token || (!is_used && applicant.is_on_this_machine(site));
         let names = NameHolders::find(site, username, holders).await?;
-        let code = applicant.visitor().and_then(|(sign_up, _)| sign_up.invitation).filter(|_| is_used);
+        let code = applicant.visitor().and_then(|(sign_up, _)| sign_up.invitation);
+        let code = code.filter(|_| !is_administrator);
         let invitation = match code {
             Some(code) => Some(Invitation::find(site, now, code).await?.ok_or(Refusal::InvitationInvalid)?),
             None => None,
         };
         let folded = fields::read_string(folded.as_deref(), || keys::USERNAMES_FOLDED.to_owned());
-        Ok(Self { applicant, names, is_used, folded: folded.unwrap_or(0), limits, invitation })
+        let folded = folded.unwrap_or(0);
+        Ok(Self { applicant, names, is_used, is_administrator, folded, limits, invitation })
     }
 
     /// Whether the account may be created.
@@ -163,7 +193,7 @@ impl<'a> Gate<'a> {
     /// # Errors
     /// Those of [`create_account`].
     fn admit(&self, site: &Site) -> Result<(), Error> {
-        if self.is_used
+        if !self.is_administrator
             && let Some((sign_up, _)) = self.applicant.visitor()
         {
             self.admit_by_mode(site.rules.accounts.signup, sign_up)?;
@@ -173,7 +203,7 @@ impl<'a> Gate<'a> {
         }
         self.names.admit()?;
         if let Some(limits) = &self.limits {
-            limits.admit(&site.rules.limits, self.invitation.is_some() || !self.is_used)?;
+            limits.admit(&site.rules.limits, self.invitation.is_some() || self.is_administrator)?;
         }
         Ok(())
     }
@@ -192,8 +222,9 @@ impl<'a> Gate<'a> {
 
     /// The application that a moderator must answer first.
     fn application(&self, site: &Site) -> Option<&'a ApplicationText> {
-        let decides =
-            self.is_used && site.rules.accounts.signup == SignupMode::Apply && self.invitation.is_none();
+        let decides = !self.is_administrator
+            && site.rules.accounts.signup == SignupMode::Apply
+            && self.invitation.is_none();
         let (sign_up, _) = self.applicant.visitor()?;
         sign_up.application.filter(|_| decides)
     }
@@ -215,6 +246,12 @@ impl<'a> Gate<'a> {
         }
         if let Some(invitation) = &self.invitation {
             invitation.write_use(batch, now, id);
+        }
+        if self.is_administrator && new.password_hash.is_some() {
+            if self.applicant.visitor().is_some_and(|(sign_up, _)| sign_up.token.is_some()) {
+                batch.key_absent(keys::FIRST_ADMINISTRATOR);
+            }
+            first_administrator::write(batch, id);
         }
         let limits = &site.rules.limits;
         let is_invited = self.invitation.is_some();
@@ -239,7 +276,7 @@ impl<'a> Gate<'a> {
         new: &NewAccount<'_>,
     ) -> Result<Vec<(&'static str, String)>, Error> {
         let (id, session) = (new.session.user_id, new.session);
-        let admin = id == FIRST_USER && new.password_hash.is_some();
+        let admin = self.is_administrator && new.password_hash.is_some();
         let sign_up = self.applicant.visitor().map(|(sign_up, _)| sign_up);
         let email = sign_up.and_then(|sign_up| sign_up.email).map_or("", Email::as_str);
         let mut fields = vec![
@@ -257,7 +294,7 @@ impl<'a> Gate<'a> {
             ("karma_incr_time", now.to_string()),
             ("seen_time", now.to_string()),
         ];
-        if sign_up.is_some() && self.is_used && site.rules.accounts.confirm_email {
+        if sign_up.is_some() && !self.is_administrator && site.rules.accounts.confirm_email {
             fields.push((UNCONFIRMED, "1".to_owned()));
         }
         fields.extend(self.invitation.as_ref().map(Invitation::field_of_invited));
@@ -284,7 +321,7 @@ async fn insert_account(
         Applicant::Operator(_) => None,
         Applicant::Visitor(_, device) => Origin::of(site, device.address).await?,
     };
-    site.act(keys::USERS_COUNT, || async {
+    let signed_up = site.act(keys::USERS_COUNT, || async {
         let gate = Gate::read(site, now, applicant).await?;
         gate.admit(site)?;
         let id = if gate.is_used { draw_id(site).await? } else { FIRST_USER };
@@ -303,8 +340,13 @@ async fn insert_account(
         origins::write(origin.as_ref(), &mut batch, now, id);
         let drawn_unused = (id != FIRST_USER).then_some(unused);
         Ok(Decision::commit(batch, signed_up).draws_unused(drawn_unused, keys::USERS_COUNT, id))
-    })
-    .await
+    });
+    let signed_up = signed_up.await?;
+    site.actions.count(CountedAction::Signup);
+    if matches!(applicant, Applicant::Visitor(..)) {
+        site.actions.count_visit(None, now);
+    }
+    Ok(signed_up)
 }
 
 /// The id of the next account, from the counter.
@@ -316,28 +358,43 @@ async fn draw_id(site: &Site) -> Result<UserId, Error> {
 /// What the sign-up page depends on, besides the rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignupFacts {
-    /// Whether this will be the first account, which is let in always.
-    pub is_first: bool,
+    /// Whether this account will be the first administrator, who is let in always.
+    pub is_administrator: bool,
     /// Who invites, by the invitation that was given.
     pub inviter: Option<String>,
     /// Whether the invitation that was given is not valid.
     pub is_invitation_invalid: bool,
 }
 
-/// What the sign-up page depends on. Rounds: none where anyone can sign up and no invitation
-/// is given; else at most 3.
+/// What a visitor brings to the sign-up page.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Admittance<'a> {
+    /// An invitation.
+    pub invitation: Option<&'a InvitationCode>,
+    /// The token of the link for the first administrator.
+    pub token: Option<&'a WelcomeToken>,
+    /// Whether the visitor is on the machine that the site runs on.
+    pub is_local: bool,
+}
+
+/// What the sign-up page depends on. Rounds: none where anyone can sign up and nothing is
+/// brought; else at most 4.
 ///
 /// # Errors
-/// When the store fails.
-pub async fn facts(visit: &mut Visit, invitation: Option<&InvitationCode>) -> Result<SignupFacts, Error> {
+/// [`Refusal::WelcomeLinkInvalid`], or the store's.
+pub async fn facts(visit: &mut Visit, brought: Admittance<'_>) -> Result<SignupFacts, Error> {
     let site = visit.site_too();
     let mut facts = SignupFacts::default();
-    if site.rules.accounts.signup != SignupMode::Open {
+    if let Some(token) = brought.token {
+        first_administrator::demand_token(visit, token).await?;
+        return Ok(SignupFacts { is_administrator: true, ..facts });
+    }
+    if site.rules.accounts.signup != SignupMode::Open && site.is_local && brought.is_local {
         let mut query = Query::new();
         let count = query.string(keys::USERS_COUNT);
-        facts.is_first = visit.run(query).await?.take(count).is_none();
+        facts.is_administrator = visit.run(query).await?.take(count).is_none();
     }
-    if let Some(code) = invitation {
+    if let Some(code) = brought.invitation {
         let found = Invitation::find(&site, visit.now(), code).await?;
         facts.is_invitation_invalid = found.is_none();
         facts.inviter = found.map(|invitation| invitation.inviter);

@@ -44,7 +44,12 @@ async fn administrators(site: &Site) -> Result<Vec<User>, Error> {
     while first <= count && ids.len() < MAX_TOLD_ADMINISTRATORS {
         let last = count.min(first + STAFF_CHUNK - 1);
         let mut query = Query::new();
-        let ask = |id| (UserId(id), query.hash_fields(keys::user(UserId(id)), ["flags", DEACTIVATED]));
+        let ask = |id| {
+            (
+                UserId(id),
+                query.hash_fields(keys::user(UserId(id)), ["flags", DEACTIVATED]).or_absent(&mut query),
+            )
+        };
         let reads: Vec<_> = (first..=last).map(ask).collect();
         let mut answers = site.store.query(query).await?;
         for (id, read) in reads {
@@ -57,7 +62,7 @@ async fn administrators(site: &Site) -> Result<Vec<User>, Error> {
     }
     ids.truncate(MAX_TOLD_ADMINISTRATORS);
     let mut query = Query::new();
-    let users: Vec<_> = ids.into_iter().map(|id| query.hash(keys::user(id))).collect();
+    let users: Vec<_> = ids.into_iter().map(|id| query.hash(keys::user(id)).or_absent(&mut query)).collect();
     let mut answers = site.store.query(query).await?;
     Ok(users.into_iter().filter_map(|user| User::from_hash(&answers.take(user))).collect())
 }

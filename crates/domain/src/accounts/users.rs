@@ -385,7 +385,11 @@ struct FollowedRead(Option<Handle<Vec<Option<f64>>>>);
 
 impl FollowedRead {
     fn ask(visit: &Visit, query: &mut Query, id: UserId) -> Self {
-        Self(visit.viewer_id().map(|viewer| query.scores(keys::followers(id), [viewer.to_string()])))
+        Self(
+            visit
+                .viewer_id()
+                .map(|viewer| query.scores(keys::followers(id), [viewer.to_string()]).or_absent(query)),
+        )
     }
 
     fn take(self, answers: &mut Answers) -> bool {
@@ -504,7 +508,7 @@ impl PeopleRead {
         wanted.sort_unstable();
         wanted.dedup();
         let mut ask = |id| {
-            let names = query.hash_fields(keys::user(id), NAMES);
+            let names = query.hash_fields(keys::user(id), NAMES).or_absent(query);
             (id, query.track(names))
         };
         Self(wanted.into_iter().map(&mut ask).collect())

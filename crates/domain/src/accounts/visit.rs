@@ -283,10 +283,10 @@ impl Visit {
                 answers
             }
             Stage::Known(id) => {
-                let hash = query.hash(keys::user(*id));
+                let hash = query.hash(keys::user(*id)).or_absent(&mut query);
                 query.keep_apart(&hash);
                 let hash = query.track(hash);
-                let votes = query.hash(keys::user_recent_votes(*id));
+                let votes = query.hash(keys::user_recent_votes(*id)).or_absent(&mut query);
                 query.keep_apart(&votes);
                 let votes = query.track(votes);
                 let mut answers = store.query(query).await?;

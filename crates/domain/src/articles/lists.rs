@@ -221,7 +221,8 @@ async fn read_lines(
     mut query: Query,
 ) -> Result<(Vec<ArticleLine>, Answers), Error> {
     let scores = query.scores(keys::ARTICLES_BY_SCORE, ids.iter().map(|id| keys::article(*id)));
-    let articles: Vec<_> = ids.iter().map(|id| query.hash(keys::article(*id))).collect();
+    let articles: Vec<_> =
+        ids.iter().map(|id| query.hash(keys::article(*id)).or_absent(&mut query)).collect();
     let items = ItemsRead::ask(&visit.shared(), &mut query, &ids);
     let mut answers = visit.run(query).await?;
     let scores = answers.take(scores);

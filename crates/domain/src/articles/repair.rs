@@ -196,6 +196,37 @@ impl State {
             || self.voted_differs()
     }
 
+    /// What is stored of the article, and what should be, where the two differ.
+    fn in_words(&self, site: &Site) -> (String, String) {
+        let expected = self.expected(site);
+        let (mut found, mut wanted) = (Vec::new(), Vec::new());
+        let mut differ = |is: String, should: String| {
+            if is != should {
+                found.push(is);
+                wanted.push(should);
+            }
+        };
+        for (field, value) in expected.fields() {
+            differ(
+                format!("{field} {:?}", self.hash.get(field).unwrap_or_default()),
+                format!("{field} {value:?}"),
+            );
+        }
+        let place = |list: &str, score: Option<f64>| {
+            score.map_or_else(|| format!("no place in {list}"), |score| format!("{score} in {list}"))
+        };
+        let (time, score) = (Some(expected.time.as_score()), Some(expected.score()));
+        differ(place(keys::ARTICLES_BY_TIME, self.by_time), place(keys::ARTICLES_BY_TIME, time));
+        differ(place(keys::ARTICLES_BY_SCORE, self.by_score), place(keys::ARTICLES_BY_SCORE, score));
+        for topic in &self.missing_in {
+            differ(format!("not in the topic {topic}"), format!("in the topic {topic}"));
+        }
+        if self.voted_differs() {
+            differ("other voters or another expiry".to_owned(), "the voters of the first week".to_owned());
+        }
+        (found.join(", "), wanted.join(", "))
+    }
+
     fn voted_differs(&self) -> bool {
         match self.open_seconds {
             None => !self.voted.is_empty(),
@@ -277,6 +308,30 @@ async fn repair_article(site: &Site, now: Timestamp, state: State) -> Result<boo
         })
     })
     .await
+}
+
+/// What differs of the article of a story that is shown, and what it should be. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn difference(
+    site: &Site,
+    now: Timestamp,
+    id: NewsId,
+) -> Result<Option<(String, String)>, Error> {
+    let state = read_states(site, now, &[id]).await?.pop();
+    Ok(state.filter(|state| state.differs(site)).map(|state| state.in_words(site)))
+}
+
+/// Makes the article of a story what it should be. Returns whether it now is.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn mend(site: &Site, now: Timestamp, id: NewsId) -> Result<bool, Error> {
+    match read_states(site, now, &[id]).await?.pop().filter(|state| state.differs(site)) {
+        Some(state) => repair_article(site, now, state).await,
+        None => Ok(true),
+    }
 }
 
 /// Finds articles whose news are deleted or withheld, and names of articles that do not exist, and with

@@ -7,6 +7,7 @@
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::articles::article::lists_of;
+use crate::audit::AUDIT;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -49,6 +50,7 @@ pub async fn move_topic(
         return Err(Refusal::SameTopic.into());
     }
     begin(site, kind, from, to).await?;
+    tracing::info!(target: AUDIT, by = viewer.username, %from, %to, "moves a topic");
     let mut moved = 0;
     loop {
         let mut query = Query::new();

@@ -6,6 +6,7 @@
 
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
+use crate::audit::AUDIT;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -48,7 +49,7 @@ pub(crate) struct TopicFactsRead {
 impl TopicFactsRead {
     pub(crate) fn ask(query: &mut Query, topics: &TopicChoice) -> Self {
         let names = topics.topics().iter().map(Topic::as_str);
-        let sentences = query.hash_fields(keys::TOPIC_SENTENCES, names);
+        let sentences = query.hash_fields(keys::TOPIC_SENTENCES, names).or_absent(query);
         let most = OFFERED_COMBINATIONS + u64::try_from(MAX_TOPICS).unwrap_or(0);
         Self { sentences, largest: query.sorted_range(keys::TOPICS, Order::Descending, 0, most) }
     }
@@ -120,6 +121,7 @@ pub async fn describe(
         None => batch.delete_field(keys::TOPIC_SENTENCES, topic.as_str()),
     }
     site.store.commit(batch).await?;
+    tracing::info!(target: AUDIT, by = viewer.username, %topic, "changed the sentence about a topic");
     Ok(())
 }
 
@@ -151,8 +153,8 @@ pub async fn all(visit: &mut Visit) -> Result<TopicsOverview, Error> {
 async fn overview(visit: &mut Visit, most: u64) -> Result<TopicsOverview, Error> {
     let mut query = Query::new();
     let topics = query.sorted_range(keys::TOPICS, Order::Descending, 0, most);
-    let moves = query.hash(keys::TOPIC_MOVES);
-    let sentences = query.hash(keys::TOPIC_SENTENCES);
+    let moves = query.hash(keys::TOPIC_MOVES).or_absent(&mut query);
+    let sentences = query.hash(keys::TOPIC_SENTENCES).or_absent(&mut query);
     let mut answers = visit.run(query).await?;
     let sentences: HashMap<String, String> = answers.take(sentences).0.into_iter().collect();
     let mut topics: Vec<TopicLine> = answers

@@ -9,9 +9,11 @@ use crate::accounts::reader::{Perspective, Sight, Written};
 use crate::accounts::users::User;
 use crate::accounts::{admission, newness};
 use crate::action::Decision;
+use crate::audit::AUDIT;
 use crate::comments::held;
 use crate::comments::notify::{self, Announcement, Audience, Reannouncement, Retraction, SubscribersRead};
 use crate::comments::withdrawal;
+use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -329,6 +331,11 @@ impl CommentRead {
         Self(address, query.hash_fields(keys::thread(address.news), [address.comment.to_string()]))
     }
 
+    /// The same, for a list: a comment that cannot be read counts as absent.
+    pub(crate) fn or_absent(self, query: &mut Query) -> Self {
+        Self(self.0, self.1.or_absent(query))
+    }
+
     /// The comment, if it exists.
     pub(crate) fn take(self, answers: &mut Answers) -> Option<Comment> {
         let json = fields::only(answers.take(self.1))?;
@@ -358,6 +365,11 @@ impl StoredRead {
         let news = query.hash(keys::news(address.news));
         let json = query.hash_fields(keys::thread(address.news), [address.comment.to_string()]);
         Self { address, news, json }
+    }
+
+    /// The same, for a list: a comment that cannot be read counts as absent.
+    pub(crate) fn or_absent(self, query: &mut Query) -> Self {
+        Self { news: self.news.or_absent(query), json: self.json.or_absent(query), ..self }
     }
 
     /// The comment, unless it or its item does not exist.
@@ -473,6 +485,7 @@ pub async fn post_comment(
     if let Some(announcement) = posted.await? {
         announcement.begin(site);
     }
+    site.actions.count(CountedAction::Comment);
     site.marks.note_own(now, author.id, news);
     Ok(Posted { address, waits: comment.withheld.is_some() })
 }
@@ -607,6 +620,8 @@ pub async fn delete_comment(
         Ok(Decision::commit(batch, (stored.comment, Some(retraction))))
     });
     let (comment, retraction) = deleted.await?;
+    site.actions.count(CountedAction::Deletion);
+    tracing::info!(target: AUDIT, by = viewer.username, news = %address.news, comment = %address.comment, "deleted a comment");
     if let Some(retraction) = retraction {
         retraction.begin(site);
     }

@@ -78,8 +78,14 @@ pub async fn of_user(
     let reads: Vec<_> = addresses
         .into_iter()
         .map(|address| {
-            let title = query.hash_fields(keys::news(address.news), TITLE);
-            (address, title, query.hash_fields(keys::thread(address.news), [address.comment.to_string()]))
+            let title = query.hash_fields(keys::news(address.news), TITLE).or_absent(&mut query);
+            (
+                address,
+                title,
+                query
+                    .hash_fields(keys::thread(address.news), [address.comment.to_string()])
+                    .or_absent(&mut query),
+            )
         })
         .collect();
     let mut answers = visit.run(query).await?;

@@ -78,7 +78,7 @@ pub async fn of_stories(
             }
             CacheResult::Miss(flight) => {
                 asks_whole = true;
-                let comments = query.hash(keys::thread(id));
+                let comments = query.hash(keys::thread(id)).or_absent(&mut query);
                 Found::Asked(flight, query.track(comments))
             }
         });

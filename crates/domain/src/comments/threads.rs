@@ -188,7 +188,7 @@ pub async fn get(
                 wanted_by_score(&lines, order_for(visit, order).await?, &wanted)
             };
             let mut query = Query::new();
-            let news = ItemsRead::ask(&visit.shared(), &mut query, &[id]);
+            let news = ItemsRead::ask_one(&visit.shared(), &mut query, id);
             let texts = CommentsRead::ask(&mut query, &lines, |_| positions.clone());
             let mut answers = visit.run(query).await?;
             let read = texts.take(&lines, &mut answers);
@@ -240,7 +240,7 @@ async fn make<W: Fn(&ThreadLines) -> Vec<usize>>(
     (order, wanted): (Option<CommentOrder>, W),
 ) -> Result<(Shared<ThreadLines>, HashMap<usize, Comment>, ReadItem), Error> {
     let mut query = Query::new();
-    let news = ItemsRead::ask(&visit.shared(), &mut query, &[id]);
+    let news = ItemsRead::ask_one(&visit.shared(), &mut query, id);
     let is_small = news.cached().any(|news| news.comments <= SMALL_THREAD_COMMENTS);
     let comments = query.hash(keys::thread(id));
     let comments = query.track(comments);

@@ -240,7 +240,9 @@ async fn threads_to_scan(site: &Site, user: UserId) -> Result<Vec<Entry>, Error>
 
     let mut query = Query::new();
     let threads = threads.into_iter().rev().take(EXPORT_THREADS);
-    let reads: Vec<_> = threads.map(|id| (id, query.hash_fields(keys::news(id), ["comments"]))).collect();
+    let reads: Vec<_> = threads
+        .map(|id| (id, query.hash_fields(keys::news(id), ["comments"]).or_absent(&mut query)))
+        .collect();
     let mut answers = site.store.query(query).await?;
     let mut room = EXPORT_SCANNED_COMMENTS;
     let mut entries = Vec::new();
@@ -298,7 +300,7 @@ struct TitleRead(NewsId, Handle<Vec<Option<String>>>);
 
 impl TitleRead {
     fn ask(query: &mut Query, id: NewsId) -> Self {
-        Self(id, query.hash_fields(keys::news(id), ["title", "del", WITHHELD]))
+        Self(id, query.hash_fields(keys::news(id), ["title", "del", WITHHELD]).or_absent(query))
     }
 
     /// The title, if everybody may see it.
@@ -312,7 +314,8 @@ impl TitleRead {
 async fn read_stories(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
     let mut query = Query::new();
     let ids = entries.iter().filter_map(Entry::id::<NewsId>);
-    let reads: Vec<_> = ids.map(|id| query.hash_fields(keys::news(id), News::FIELDS)).collect();
+    let reads: Vec<_> =
+        ids.map(|id| query.hash_fields(keys::news(id), News::FIELDS).or_absent(&mut query)).collect();
     query.expect_large();
     let mut answers = site.store.query(query).await?;
     let stories = reads.into_iter().filter_map(|read| News::from_fields(answers.take(read)));
@@ -378,7 +381,7 @@ async fn read_story_votes(site: &Site, user: UserId, entries: &[Entry]) -> Resul
 async fn read_comment_votes(site: &Site, user: UserId, entries: &[Entry]) -> Result<Vec<Record>, Error> {
     let mut query = Query::new();
     let ids = entries.iter().filter_map(Entry::id::<NewsId>);
-    let reads: Vec<_> = ids.map(|id| (id, query.hash(keys::thread(id)))).collect();
+    let reads: Vec<_> = ids.map(|id| (id, query.hash(keys::thread(id)).or_absent(&mut query))).collect();
     query.expect_large();
     let mut answers = site.store.query(query).await?;
     let mut votes = Vec::new();
@@ -404,7 +407,7 @@ async fn read_site_votes(site: &Site, user: &User, entries: &[Entry]) -> Result<
     let hosts = entries.iter().filter_map(|entry| Hostname::parse(&entry.member).ok());
     let reads: Vec<_> = hosts
         .map(|host| {
-            let vote = query.hash_fields(keys::link_votes(&host), [name.as_str()]);
+            let vote = query.hash_fields(keys::link_votes(&host), [name.as_str()]).or_absent(&mut query);
             (host, vote)
         })
         .collect();

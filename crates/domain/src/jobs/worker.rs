@@ -11,6 +11,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tidings_keyspace::{Batch, EngineClock, Expiry, Order, Query, Store};
+use tidings_supervision::catch;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::Receiver;
 
@@ -24,11 +25,10 @@ const FRESH_MS: u64 = 5_000;
 /// Runs the worker of a site until the future is dropped. A second call for the same site
 /// does nothing. Rounds: 2 every two seconds, and those of the jobs.
 pub(crate) async fn run(site: Arc<Site>, clock: EngineClock, kinds: &'static [JobKind]) {
-    let receiver = site.jobs.receiver.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let Some(mut receiver) = receiver else { return };
+    let Ok(mut receiver) = site.jobs.receiver.try_lock() else { return };
     let worker = Worker {
         store: site.store.counted_apart(),
-        site,
+        site: site.clone(),
         clock,
         kinds,
         places: Arc::new(Semaphore::new(CONCURRENT_JOBS)),
@@ -88,14 +88,18 @@ impl Worker {
         }
         let (site, clock, at_work) = (self.site.clone(), self.clock.clone(), self.at_work.clone());
         self.tasks.spawn(async move {
-            let outcome = do_some_steps(&site, Moment::now(&clock), kind, &job).await;
+            let outcome = catch("job", do_some_steps(&site, Moment::now(&clock), kind, &job)).await;
             at_work.lock().unwrap_or_else(PoisonError::into_inner).remove(&job);
             match outcome {
-                Ok(Outcome::Done) => site.jobs.note_finished(&job, begun, &clock),
-                Ok(Outcome::More) => site.jobs.start_soon(job, begun),
-                Ok(Outcome::NotOurs) => {}
-                Err(error) => {
+                Some(Ok(Outcome::Done)) => site.jobs.note_finished(&job, begun, &clock),
+                Some(Ok(Outcome::More)) => site.jobs.start_soon(job, begun),
+                Some(Ok(Outcome::NotOurs)) => {}
+                Some(Err(error)) => {
                     tracing::warn!(%job, %error, "background job failed; it will be retried");
+                    queue_again(&site, &job, Moment::now(&clock)).await;
+                }
+                None => {
+                    tracing::error!(%job, "background job panicked; it will be retried");
                     queue_again(&site, &job, Moment::now(&clock)).await;
                 }
             }
@@ -137,7 +141,7 @@ impl Worker {
             let job = Job::from_name(name);
             let is_leased = answers.take(lease) != Expiry::Absent;
             let begun = moment_of(score);
-            let is_fresh = now.0.saturating_sub(begun.0) < FRESH_MS;
+            let is_fresh = now.0.abs_diff(begun.0) < FRESH_MS;
             let at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner).contains(&job);
             if job.kind_in(self.kinds).is_none() {
                 warn_of_unknown_kind(&job);

@@ -9,6 +9,8 @@ use crate::accounts::roles::Holder;
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
+use crate::audit::AUDIT;
+use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -193,7 +195,8 @@ async fn act(
     for begin in then {
         begin(site);
     }
-    tracing::info!(line = %id, by = moderator.username, action = deed.action().name(), %thing, "moderated");
+    site.actions.count(CountedAction::Moderation);
+    tracing::info!(target: AUDIT, line = %id, by = moderator.username, action = deed.action().name(), %thing, "moderated");
     Ok(id)
 }
 

@@ -236,7 +236,8 @@ async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(
     let is_more = ids.len() as u64 > CHUNK;
     ids.truncate(usize::try_from(CHUNK).unwrap_or(usize::MAX));
     let mut query = Query::new();
-    let reads: Vec<_> = ids.iter().map(|id| (*id, query.hash(keys::moderation(*id)))).collect();
+    let reads: Vec<_> =
+        ids.iter().map(|id| (*id, query.hash(keys::moderation(*id)).or_absent(&mut query))).collect();
     let mut answers = visit.run_if_asked(query).await?;
     let lines = reads.into_iter().filter_map(|(id, hash)| {
         let line = Line::from_hash(id, &answers.take(hash));
@@ -256,7 +257,9 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees_names: bool) -> Result<V
     let mut stories: BTreeMap<NewsId, _> = BTreeMap::new();
     for line in &lines {
         if let Thing::Story(id) = line.thing {
-            stories.entry(id).or_insert_with(|| query.hash_fields(keys::news(id), News::FIELDS));
+            stories
+                .entry(id)
+                .or_insert_with(|| query.hash_fields(keys::news(id), News::FIELDS).or_absent(&mut query));
         }
     }
     let mut answers = visit.run_if_asked(query).await?;

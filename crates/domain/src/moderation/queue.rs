@@ -218,14 +218,15 @@ enum Found {
 impl ThingRead {
     fn ask(query: &mut Query, thing: &Thing) -> Self {
         match thing {
-            Thing::Story(id) => Self::Story(query.hash(keys::news(*id))),
-            Thing::Comment(address) => Self::Comment(StoredRead::ask(query, *address)),
-            Thing::Tweet(id) => Self::Tweet(TweetRead::ask(query, *id)),
+            Thing::Story(id) => Self::Story(query.hash(keys::news(*id)).or_absent(query)),
+            Thing::Comment(address) => Self::Comment(StoredRead::ask(query, *address).or_absent(query)),
+            Thing::Tweet(id) => Self::Tweet(TweetRead::ask(query, *id).or_absent(query)),
             Thing::User(name) | Thing::Application(name) => {
-                Self::Person(query.string(keys::username_to_id(name)))
+                Self::Person(query.string(keys::username_to_id(name)).or_absent(query))
             }
             Thing::Appeal(id) => {
-                Self::Appeal(query.hash(keys::appeal(*id)), *id, query.hash(keys::moderation(*id)))
+                let appeal = query.hash(keys::appeal(*id)).or_absent(query);
+                Self::Appeal(appeal, *id, query.hash(keys::moderation(*id)).or_absent(query))
             }
             Thing::Rule(_) => Self::Nothing,
         }
@@ -284,7 +285,8 @@ struct PersonRead {
 impl PersonRead {
     fn ask(query: &mut Query, id: UserId) -> Self {
         let counts = [keys::user_posted(id), keys::user_comments(id), keys::user_timeline(id)];
-        Self { hash: query.hash(keys::user(id)), counts: counts.map(|key| query.sorted_count(key)) }
+        let counts = counts.map(|key| query.sorted_count(key).or_absent(query));
+        Self { hash: query.hash(keys::user(id)).or_absent(query), counts }
     }
 
     fn take(self, answers: &mut Answers) -> Person {

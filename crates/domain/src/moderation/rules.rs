@@ -244,8 +244,10 @@ impl Run<'_> {
                 return Ok(true);
             }
             let mut query = Query::new();
-            let reads: Vec<_> =
-                ids.iter().map(|id| query.hash_fields(keys::news(*id), News::FIELDS)).collect();
+            let reads: Vec<_> = ids
+                .iter()
+                .map(|id| query.hash_fields(keys::news(*id), News::FIELDS).or_absent(&mut query))
+                .collect();
             let mut answers = self.site.store.query(query).await?;
             let stories = reads.into_iter().filter_map(|read| News::from_fields(answers.take(read)));
             let candidate = |news: News| {
@@ -271,7 +273,8 @@ impl Run<'_> {
     /// Looks at the comments on some stories. Returns how many there are.
     async fn comments(&mut self, stories: &[NewsId]) -> Result<u64, Error> {
         let mut query = Query::new();
-        let reads: Vec<_> = stories.iter().map(|id| (*id, query.hash(keys::thread(*id)))).collect();
+        let reads: Vec<_> =
+            stories.iter().map(|id| (*id, query.hash(keys::thread(*id)).or_absent(&mut query))).collect();
         let mut answers = self.site.store.query(query).await?;
         let mut candidates = Vec::new();
         for (news, read) in reads {
@@ -298,7 +301,8 @@ impl Run<'_> {
                 return Ok(true);
             }
             let mut query = Query::new();
-            let reads: Vec<_> = ids.iter().map(|id| (*id, query.hash(keys::tweet(*id)))).collect();
+            let reads: Vec<_> =
+                ids.iter().map(|id| (*id, query.hash(keys::tweet(*id)).or_absent(&mut query))).collect();
             let mut answers = self.site.store.query(query).await?;
             let tweets = reads.into_iter().filter_map(|(id, read)| Tweet::from_hash(id, &answers.take(read)));
             // The title of an announced story has been looked at already.

@@ -19,7 +19,7 @@ use crate::values::rules::LimitRules;
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
-use tidings_keyspace::{Answers, Query, Reads, Tracked, TrackedHandle};
+use tidings_keyspace::{Answers, Handle, Query, Reads, Tracked, TrackedHandle};
 
 crate::cache_kind! {
     /// News in lists, the same for all viewers.
@@ -84,22 +84,40 @@ impl ListedItem {
 /// Pending reads of items: of those that are not cached.
 pub(crate) struct ItemsRead(Vec<ItemRead>);
 
+type FieldsHandle = Handle<Vec<Option<String>>>;
+
 enum ItemRead {
     Cached(Shared<NewsSummary>),
     Asked(TrackedHandle<Vec<Option<String>>>),
 }
 
 impl ItemsRead {
+    /// Asks for the items of a list. One that cannot be read counts as absent.
     pub(crate) fn ask(visit: &SharedVisit<'_>, query: &mut Query, ids: &[NewsId]) -> Self {
-        let cache = visit.site().caches.of::<Summaries>();
-        let mut ask = |id: &NewsId| match cache.get(visit.view(), id) {
+        let mut ask =
+            |id: &NewsId| Self::ask_item(visit, query, *id, |fields, query| fields.or_absent(query));
+        Self(ids.iter().map(&mut ask).collect())
+    }
+
+    /// Asks for the item that a page is about. The round fails if it cannot be read.
+    pub(crate) fn ask_one(visit: &SharedVisit<'_>, query: &mut Query, id: NewsId) -> Self {
+        Self(vec![Self::ask_item(visit, query, id, |fields, _| fields)])
+    }
+
+    fn ask_item(
+        visit: &SharedVisit<'_>,
+        query: &mut Query,
+        id: NewsId,
+        prepared: impl FnOnce(FieldsHandle, &mut Query) -> FieldsHandle,
+    ) -> ItemRead {
+        match visit.site().caches.of::<Summaries>().get(visit.view(), &id) {
             Some(summary) => ItemRead::Cached(summary),
             None => {
-                let fields = query.hash_fields(keys::news(*id), News::FIELDS);
+                let fields = query.hash_fields(keys::news(id), News::FIELDS);
+                let fields = prepared(fields, query);
                 ItemRead::Asked(query.track(fields))
             }
-        };
-        Self(ids.iter().map(&mut ask).collect())
+        }
     }
 
     /// The items that are cached.
@@ -264,6 +282,14 @@ pub(crate) async fn find(
     Ok(items.take(&mut answers, reads).into_iter().flatten().collect())
 }
 
+/// Reads the item that a page is about, if it exists. Rounds: 1.
+pub(crate) async fn find_one(visit: &mut SharedVisit<'_>, id: NewsId) -> Result<Option<ListedItem>, Error> {
+    let mut query = Query::new();
+    let item = ItemsRead::ask_one(visit, &mut query, id);
+    let mut answers = visit.run(query).await?;
+    Ok(item.take(&mut answers, &mut Reads::default()).into_iter().flatten().next())
+}
+
 /// Pending reads of the scores of the sites that items link to: one for each different
 /// site.
 struct SiteScoresRead(HashMap<Hostname, (TrackedSiteVotesRead, Vec<NewsId>)>);
@@ -274,8 +300,9 @@ impl SiteScoresRead {
         for news in items.filter(|news| !news.is_gone()) {
             if let Some(host) = news.site() {
                 let read = reads.entry(host.clone());
-                let (_, items) =
-                    read.or_insert_with(|| (SiteVotesRead::ask(query, host).track(query), Vec::new()));
+                let (_, items) = read.or_insert_with(|| {
+                    (SiteVotesRead::ask(query, host).or_absent(query).track(query), Vec::new())
+                });
                 items.push(news.id);
             }
         }

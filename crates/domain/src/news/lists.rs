@@ -222,8 +222,8 @@ pub async fn hidden_title(visit: &mut Visit, id: NewsId) -> Result<Option<String
     if !visit.reader().await?.is_some_and(|reader| reader.has_hidden(id)) {
         return Ok(None);
     }
-    let found = lines::find(&mut visit.shared(), &[id], &mut Reads::default()).await?;
-    let news = found.first().map(ListedItem::news).filter(|news| !news.is_gone());
+    let found = lines::find_one(&mut visit.shared(), id).await?;
+    let news = found.as_ref().map(ListedItem::news).filter(|news| !news.is_gone());
     Ok(news.map(|news| news.title.clone()))
 }
 
@@ -287,8 +287,12 @@ pub(crate) async fn of_host<T>(
 /// # Errors
 /// [`Refusal::NoSuchNews`], or the store's.
 pub async fn get(visit: &mut Visit, id: NewsId) -> Result<NewsLine, Error> {
-    let items = lines::find(&mut visit.shared(), &[id], &mut Reads::default()).await?;
-    Ok(lines::complete(visit, items).await?.into_iter().next().ok_or(Refusal::NoSuchNews)?)
+    let item = lines::find_one(&mut visit.shared(), id).await?;
+    Ok(lines::complete(visit, item.into_iter().collect())
+        .await?
+        .into_iter()
+        .next()
+        .ok_or(Refusal::NoSuchNews)?)
 }
 
 /// A random item; `None` on an empty site. `dice` is any random number. It draws a few of
@@ -313,7 +317,7 @@ pub async fn random(visit: &mut Visit, dice: u64) -> Result<Option<NewsId>, Erro
             // The next number of a linear congruential generator (Knuth's MMIX).
             drawn =
                 drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407) >> 1;
-            (id, query.hash_fields(keys::news(id), ["id", "del", WITHHELD]))
+            (id, query.hash_fields(keys::news(id), ["id", "del", WITHHELD]).or_absent(&mut query))
         })
         .collect();
     let latest = query.sorted_range(keys::NEWS_CRON, Order::Descending, 0, 1);

@@ -185,7 +185,14 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
         let mut query = Query::new();
         let reads: Vec<_> = ids
             .iter()
-            .map(|id| (*id, query.hash_fields(keys::news(*id), ["ctime", "up", "down", "del", WITHHELD])))
+            .map(|id| {
+                (
+                    *id,
+                    query
+                        .hash_fields(keys::news(*id), ["ctime", "up", "down", "del", WITHHELD])
+                        .or_absent(&mut query),
+                )
+            })
             .collect();
         let mut answers = site.store.query(query).await?;
         let mut batch = Batch::new();

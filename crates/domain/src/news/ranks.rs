@@ -1,6 +1,7 @@
 //! Stored ranks: refreshed by readers, set by writers, recomputed by administrators.
 
 use crate::accounts::users;
+use crate::audit::AUDIT;
 use crate::error::Error;
 use crate::keys;
 use crate::news::item::News;
@@ -165,6 +166,7 @@ pub(crate) fn write_rank(batch: &mut Batch, (id, posted): (NewsId, Timestamp), s
 /// [`Refusal::AdministratorsOnly`](crate::Refusal::AdministratorsOnly), or the store's.
 pub async fn recompute_ranks(site: &Site, now: Timestamp, viewer: &users::User) -> Result<u64, Error> {
     viewer.require_admin()?;
+    tracing::info!(target: AUDIT, by = viewer.username, "recomputes all ranks");
     let mut stored = 0;
     let mut start = 0;
     loop {

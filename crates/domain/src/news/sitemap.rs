@@ -28,9 +28,12 @@ pub async fn stories(visit: &mut Visit, start: u64, count: u64) -> Result<Vec<Ne
     let stories = visit.run(query).await?.take(range);
     let stories: Vec<NewsId> = fields::members(stories, keys::NEWS_CRON, |(id, _)| id.parse().ok());
     let mut query = Query::new();
-    let ask = |id: NewsId| (id, query.hash_fields(keys::news(id), [WITHHELD]));
+    let ask = |id: NewsId| (id, query.hash_fields(keys::news(id), [WITHHELD]).or_absent(&mut query));
     let states: Vec<_> = stories.into_iter().map(ask).collect();
     let mut answers = visit.run_if_asked(query).await?;
-    let states = states.into_iter();
-    Ok(states.filter_map(|(id, read)| fields::only(answers.take(read)).is_none().then_some(id)).collect())
+    let listed = states.into_iter().filter_map(|(id, read)| {
+        let is_readable = answers.failure(&read).is_none();
+        (is_readable && fields::only(answers.take(read)).is_none()).then_some(id)
+    });
+    Ok(listed.collect())
 }

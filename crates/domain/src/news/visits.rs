@@ -66,7 +66,7 @@ impl MarksRead {
         match visit.site().caches.of::<MarksOfReaders>().get(visit.view(), &viewer) {
             Some(marks) => Self::Cached(viewer, marks),
             None => {
-                let hash = query.hash(keys::user_visits(viewer));
+                let hash = query.hash(keys::user_visits(viewer)).or_absent(query);
                 Self::Asked(viewer, query.track(hash))
             }
         }

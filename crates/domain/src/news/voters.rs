@@ -56,7 +56,7 @@ impl VotersRead {
     fn ask(query: &mut Query, id: NewsId) -> Self {
         let lists = [(Direction::Up, keys::news_up(id)), (Direction::Down, keys::news_down(id))];
         Self(lists.map(|(vote, key)| {
-            let list = query.sorted_range(key, Order::Descending, 0, MAX_CACHED_VOTERS + 1);
+            let list = query.sorted_range(key, Order::Descending, 0, MAX_CACHED_VOTERS + 1).or_absent(query);
             (vote, query.track(list))
         }))
     }

@@ -7,16 +7,54 @@ use crate::values::limits::MAX_RATED_SOURCES;
 use crate::values::rates::RatedAction;
 use quick_cache::sync::Cache;
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// The buckets of a bounded number of sources. Beyond it, the source that has not been seen
 /// for the longest time is forgotten, so its bucket is full when it comes again. Somebody
 /// with so many addresses has as many bursts anyway; nobody else is refused because of them.
-pub(super) struct LocalBuckets(Cache<(RatedAction, Source), Arc<Mutex<FullAt>>>);
+pub(super) struct LocalBuckets {
+    states: Cache<(RatedAction, Source), Arc<Mutex<FullAt>>>,
+    clock: SteadyClock,
+}
+
+/// Milliseconds by which the times of two requests may differ, whichever comes first.
+const REQUEST_DIFFERENCE_MS: u64 = 1_000;
+
+/// The time as buckets count it: it goes on evenly when the system's clock is set back, so that
+/// nobody waits for longer.
+struct SteadyClock {
+    started: Instant,
+    /// The time of the last request, and milliseconds from the start until then.
+    last: AtomicU64,
+    last_after: AtomicU64,
+    /// By how much the system's clock was set back altogether, in milliseconds.
+    set_back: AtomicU64,
+}
+
+impl SteadyClock {
+    fn new() -> Self {
+        let zero = AtomicU64::default;
+        Self { started: Instant::now(), last: zero(), last_after: zero(), set_back: zero() }
+    }
+
+    fn at(&self, now: Moment) -> Moment {
+        let after = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let last = self.last.swap(now.0, Ordering::Relaxed);
+        let last_after = self.last_after.swap(after, Ordering::Relaxed);
+        let back = last.saturating_sub(now.0);
+        if back > REQUEST_DIFFERENCE_MS {
+            self.set_back.fetch_add(back + after.saturating_sub(last_after), Ordering::Relaxed);
+        }
+        Moment(now.0.saturating_add(self.set_back.load(Ordering::Relaxed)))
+    }
+}
 
 impl LocalBuckets {
     /// Takes a token from each of the buckets, or from none.
     pub(super) fn take(&self, now: Moment, buckets: &[Bucket]) -> Result<(), Spent> {
+        let now = self.clock.at(now);
         let states: Vec<Arc<Mutex<FullAt>>> = buckets.iter().map(|bucket| self.state_of(bucket)).collect();
         // Callers name the buckets in the same order, so that there is no deadlock.
         let mut states: Vec<MutexGuard<'_, FullAt>> =
@@ -34,6 +72,7 @@ impl LocalBuckets {
 
     /// The same for one bucket.
     pub(super) fn take_one(&self, now: Moment, bucket: &Bucket) -> Result<(), Spent> {
+        let now = self.clock.at(now);
         let state = self.state_of(bucket);
         let mut full_at = state.lock().unwrap_or_else(PoisonError::into_inner);
         *full_at =
@@ -43,14 +82,14 @@ impl LocalBuckets {
 
     fn state_of(&self, bucket: &Bucket) -> Arc<Mutex<FullAt>> {
         let key = (bucket.action, bucket.source);
-        let Ok(state) = self.0.get_or_insert_with(&key, || Ok::<_, Infallible>(Arc::default()));
+        let Ok(state) = self.states.get_or_insert_with(&key, || Ok::<_, Infallible>(Arc::default()));
         state
     }
 }
 
 impl Default for LocalBuckets {
     fn default() -> Self {
-        Self(Cache::new(MAX_RATED_SOURCES))
+        Self { states: Cache::new(MAX_RATED_SOURCES), clock: SteadyClock::new() }
     }
 }
 
@@ -93,12 +132,25 @@ mod tests {
     }
 
     #[test]
+    fn nobody_waits_longer_when_the_clock_is_set_back() {
+        for back in [1_000, 60_000, 86_400_000] {
+            let buckets = LocalBuckets::default();
+            let one = [bucket(RatedAction::Comment, 1, 1)];
+            assert!(buckets.take(NOW, &one).is_ok());
+            let after = |milliseconds: u64| buckets.take(Moment(NOW.0 - back + milliseconds), &one).is_ok();
+            assert!(!after(0), "{back}");
+            assert!(!after(599_000), "{back}");
+            assert!(after(601_000), "{back}");
+        }
+    }
+
+    #[test]
     fn the_number_of_sources_is_bounded() {
         let buckets = LocalBuckets::default();
         for address in 0..3 * u32::try_from(MAX_RATED_SOURCES).unwrap_or(0) {
             assert!(buckets.take_one(NOW, &bucket(RatedAction::Read, address, 1)).is_ok());
         }
-        assert!(buckets.0.len() <= MAX_RATED_SOURCES, "{}", buckets.0.len());
+        assert!(buckets.states.len() <= MAX_RATED_SOURCES, "{}", buckets.states.len());
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::tally::{NetworkVotes, Tally};
 use super::voting::{IS_BANNED, a_voter, is_banned};
 use crate::accounts::users::User;
 use crate::action::Decision;
+use crate::audit::AUDIT;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -104,6 +105,9 @@ const WITH_ACCOUNT_AND_ALONE: &str = "both";
 /// The fields of a voter with the progress of a ban.
 const MOVING: &str = "ban_moving";
 const MOVED: &str = "ban_moved";
+/// The fields of a voter that say whether its votes count: whether it is banned, whether votes are
+/// being removed or restored, and how many are removed.
+pub(crate) const BAN_FIELDS: [&str; 3] = [IS_BANNED, MOVING, MOVED];
 
 /// Bans a voter: refuses further votes, and removes existing votes from the totals.
 /// Rounds: 2, and 5 for each hundred votes.
@@ -114,6 +118,7 @@ const MOVED: &str = "ban_moved";
 pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<(), Error> {
     demand_administrator(viewer)?;
     begin(site, Some((now, viewer)), voter, (BanCause::Sites, true)).await?;
+    tracing::info!(target: AUDIT, by = viewer.username, %voter, "banned a voter on sites");
     finish(site, voter).await
 }
 
@@ -126,6 +131,7 @@ pub async fn ban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> 
 pub async fn unban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -> Result<(), Error> {
     demand_administrator(viewer)?;
     begin(site, Some((now, viewer)), voter, (BanCause::Sites, false)).await?;
+    tracing::info!(target: AUDIT, by = viewer.username, %voter, "lifted the ban of a voter on sites");
     finish(site, voter).await
 }
 

@@ -171,7 +171,8 @@ pub async fn leaderboard(visit: &mut Visit, board: Board, span: Span) -> Result<
     let keys = span.keys(Day::of(visit.now()));
     let candidates = candidates(visit, board, &keys).await?;
     let mut query = Query::new();
-    let overall: Vec<_> = candidates.iter().map(|host| SiteVotesRead::ask(&mut query, host)).collect();
+    let ask = |host| SiteVotesRead::ask(&mut query, host).or_absent(&mut query);
+    let overall: Vec<_> = candidates.iter().map(ask).collect();
     let ask = |keys| FiguresRead::ask(&mut query, keys, candidates.iter().map(Hostname::as_str));
     let parts: Vec<FiguresRead> = keys.into_iter().map(ask).collect();
     let mut answers = visit.run(query).await?;

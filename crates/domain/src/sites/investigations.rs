@@ -85,7 +85,7 @@ pub async fn voter_votes(
         .iter()
         .filter_map(|(host, _)| Hostname::parse(host).ok())
         .map(|host| {
-            let vote = query.hash_fields(keys::link_votes(&host), [name.as_str()]);
+            let vote = query.hash_fields(keys::link_votes(&host), [name.as_str()]).or_absent(&mut query);
             (host, vote)
         })
         .collect();

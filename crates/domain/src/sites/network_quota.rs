@@ -93,7 +93,7 @@ fn parse(stored: &str, now: Timestamp) -> Option<Vec<(VoterId, Timestamp)>> {
         Some((voter.parse().ok()?, Timestamp(time.parse().ok()?)))
     });
     let all: Vec<(VoterId, Timestamp)> = entries.collect::<Option<_>>()?;
-    Some(all.into_iter().filter(|(_, time)| now.seconds_since(*time) < WINDOW_SECONDS).collect())
+    Some(all.into_iter().filter(|(_, time)| now.is_within(WINDOW_SECONDS, *time)).collect())
 }
 
 #[cfg(test)]

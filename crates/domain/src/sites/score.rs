@@ -105,6 +105,11 @@ impl SiteVotesRead {
         Self(query.hash_fields(keys::link(host), FIELDS))
     }
 
+    /// The same, for a list: if the votes cannot be read, there are none.
+    pub(crate) fn or_absent(self, query: &mut Query) -> Self {
+        Self(self.0.or_absent(query))
+    }
+
     /// The votes; `host` is the one that was asked for.
     pub(crate) fn take(self, answers: &mut Answers, host: &Hostname) -> SiteVotes {
         site_votes(answers.take(self.0), host)
@@ -145,7 +150,8 @@ fn site_votes(found: Vec<Option<String>>, host: &Hostname) -> SiteVotes {
 /// When the store fails.
 pub async fn scores(visit: &mut Visit, hosts: &[Hostname]) -> Result<Vec<Score>, Error> {
     let mut query = Query::new();
-    let reads: Vec<_> = hosts.iter().map(|host| SiteVotesRead::ask(&mut query, host)).collect();
+    let ask = |host| SiteVotesRead::ask(&mut query, host).or_absent(&mut query);
+    let reads: Vec<_> = hosts.iter().map(ask).collect();
     let mut answers = visit.run(query).await?;
     let limits = &visit.site().rules.limits;
     let scores = reads.into_iter().zip(hosts).map(|(read, host)| read.take(&mut answers, host).score(limits));

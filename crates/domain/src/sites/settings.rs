@@ -3,6 +3,7 @@
 
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
+use crate::audit::AUDIT;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -101,6 +102,7 @@ pub async fn change_settings(
     let members = fields.iter().map(|(name, value)| (*name, Value::from(*value)));
     note(&mut batch, now, viewer, "settings", members)?;
     site.store.commit(batch).await?;
+    tracing::info!(target: AUDIT, by = viewer.username, ?fields, "changed the settings of votes on sites");
     Ok(())
 }
 

@@ -7,7 +7,7 @@
 
 use super::cast_vote::{TracedVote, VotesRead, delete_vote};
 use super::tally::{NetworkVotes, Tally};
-use super::voting::{IS_BANNED, write_voter};
+use super::voting::{IS_BANNED, forget_host, write_voter};
 use super::{CastVote, Verdict};
 use crate::action::Decision;
 use crate::error::Error;
@@ -73,19 +73,25 @@ impl StartingVoters {
 
     /// Makes the votes of these voters on one site those of the list, in one batch. Votes
     /// of other voters and of banned voters stay. Returns the number of changed votes.
-    /// They have no network, so each counts as a network of its own. Rounds: 2.
+    /// They have no network, so each counts as a network of its own. Rounds: 2, and 1 if
+    /// no vote of the list is left.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn import(&self, site: &Site, time: Timestamp, listed: &Listed) -> Result<u64, Error> {
-        site.act(&keys::link_votes(&listed.host), || async {
+        let key = keys::link_votes(&listed.host);
+        let importing = site.act(&key, || async {
             let (batch, changed) = self.decide(site, time, listed).await?;
             if changed == 0 {
                 return Ok(Decision::Done(0));
             }
             Ok(Decision::commit(batch, changed))
-        })
-        .await
+        });
+        let changed = importing.await?;
+        if changed > 0 && listed.voters() == 0 {
+            forget_host(site, &listed.host, None).await?;
+        }
+        Ok(changed)
     }
 
     async fn decide(&self, site: &Site, time: Timestamp, listed: &Listed) -> Result<(Batch, u64), Error> {

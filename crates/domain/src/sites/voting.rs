@@ -9,6 +9,7 @@ use super::{CastVote, Verdict};
 use crate::accounts::actor::Actor;
 use crate::accounts::users::User;
 use crate::action::Decision;
+use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -154,10 +155,14 @@ impl Action<'_> {
                 None => Decision::Done(None),
             })
         });
-        if let (Some(undone), counters) = voted.await?
+        let (undone, counters) = voted.await?;
+        if let Some(undone) = undone
             && counters.get(1) == Some(&0)
         {
-            self.forget_host(undone).await?;
+            forget_host(self.site, &self.ballot.host, Some(Day::of(undone.time))).await?;
+        }
+        if self.ballot.verdict.is_some() {
+            self.site.actions.count(CountedAction::SiteVote);
         }
         Ok(())
     }
@@ -319,28 +324,23 @@ impl Action<'_> {
         }
         Ok(())
     }
+}
 
-    /// Removes a host without votes, so that voting and withdrawing leaves nothing behind.
-    /// Nothing depends on it: totals of 0 are not shown anywhere. Rounds: 1.
-    async fn forget_host(&self, undone: CastVote) -> Result<(), Error> {
-        let host = &self.ballot.host;
-        let day = Day::of(undone.time);
-        let mut batch = Batch::new();
-        batch.field_equals(keys::link(host), COUNT_OF_VOTES, "0");
-        batch.delete(keys::link(host));
-        batch.remove_member(keys::prefix(&host.hash()), host.as_str());
-        for key in [
-            keys::LINKS_SUM.to_owned(),
-            keys::LINKS_COUNT.to_owned(),
-            keys::day_links_sum(day),
-            keys::day_links_count(day),
-        ] {
-            batch.sorted_remove(key, host.as_str());
-        }
-        // If someone has voted on the host meanwhile, it stays.
-        self.site.apply(batch).await?;
-        Ok(())
+/// Removes a host without votes, so that voting and withdrawing leaves nothing behind. `day` is that
+/// of the last vote, if there was one.
+/// Nothing depends on it: totals of 0 are not shown anywhere. Rounds: 1.
+pub(super) async fn forget_host(site: &Site, host: &Hostname, day: Option<Day>) -> Result<(), Error> {
+    let mut batch = Batch::new();
+    batch.field_equals(keys::link(host), COUNT_OF_VOTES, "0");
+    batch.delete(keys::link(host));
+    batch.remove_member(keys::prefix(&host.hash()), host.as_str());
+    let of_day = day.into_iter().flat_map(|day| [keys::day_links_sum(day), keys::day_links_count(day)]);
+    for key in [keys::LINKS_SUM.to_owned(), keys::LINKS_COUNT.to_owned()].into_iter().chain(of_day) {
+        batch.sorted_remove(key, host.as_str());
     }
+    // If someone has voted on the host meanwhile, it stays.
+    site.apply(batch).await?;
+    Ok(())
 }
 
 /// The field of a voter that says whether it is banned.

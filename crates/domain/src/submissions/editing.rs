@@ -7,6 +7,8 @@ use crate::accounts::{admission, newness};
 use crate::action::Decision;
 use crate::articles::article::{self, ArticleChange, PlaceRead};
 use crate::articles::topics::TopicsRead;
+use crate::audit::AUDIT;
+use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::item::{News, linked_site};
@@ -177,6 +179,8 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
     if let Some(removal) = deleted.await? {
         removal.begin(site, now);
     }
+    site.actions.count(CountedAction::Deletion);
+    tracing::info!(target: AUDIT, by = viewer.username, story = %id, "deleted a story");
     Ok(())
 }
 

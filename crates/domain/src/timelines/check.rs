@@ -255,6 +255,14 @@ impl<'a> TimelineCheck<'a> {
         Ok(found)
     }
 
+    /// Whether a stored home timeline is not what it should be.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) async fn home_differs(&self, user: UserId) -> Result<bool, Error> {
+        Ok(self.read_home(user).await?.is_some_and(|home| home.differs()))
+    }
+
     /// Checks that a stored home timeline is what it should be.
     async fn check_home(&self, user: UserId) -> Result<CheckReport, Error> {
         let mut found = CheckReport::default();
@@ -308,8 +316,12 @@ impl<'a> TimelineCheck<'a> {
         }))
     }
 
-    /// Removes what does not belong in a home timeline, and rebuilds the rest.
-    async fn repair_home(&self, user: UserId) -> Result<bool, Error> {
+    /// Removes what does not belong in a home timeline, and rebuilds the rest. Returns whether it
+    /// is then what it should be.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) async fn repair_home(&self, user: UserId) -> Result<bool, Error> {
         let Some(home) = self.read_home(user).await? else {
             return Ok(false);
         };

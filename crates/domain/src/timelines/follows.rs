@@ -7,6 +7,7 @@ use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::{PeopleRead, PersonNames};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
+use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::jobs;
@@ -93,7 +94,9 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
         }
         Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
     })
-    .await
+    .await?;
+    site.actions.count(CountedAction::Follow);
+    Ok(())
 }
 
 /// Adds the newest tweets of an author to a follower's home timeline. If there are more, the
@@ -232,9 +235,9 @@ pub async fn people(visit: &mut Visit, name: &str, side: Side, window: &Window) 
 pub(crate) async fn persons(visit: &mut Visit, ids: Vec<UserId>) -> Result<Vec<Person>, Error> {
     let mut query = Query::new();
     let people = PeopleRead::ask(&mut query, ids.iter().copied());
-    let followed = visit
-        .viewer_id()
-        .map(|viewer| query.scores(keys::followings(viewer), ids.iter().map(ToString::to_string)));
+    let followed = visit.viewer_id().map(|viewer| {
+        query.scores(keys::followings(viewer), ids.iter().map(ToString::to_string)).or_absent(&mut query)
+    });
     let mut answers = visit.run(query).await?;
     let mut people = people.take(&mut answers);
     let followed = match followed {

@@ -168,7 +168,7 @@ async fn read_summaries(
 ) -> Result<Vec<Tracked<TweetSummary>>, Error> {
     let mut query = Query::new();
     let mut ask = |id: TweetId| {
-        let hash = query.hash(keys::tweet(id));
+        let hash = query.hash(keys::tweet(id)).or_absent(&mut query);
         (id, query.track(hash))
     };
     let asked: Vec<_> = ids.into_iter().map(&mut ask).collect();
@@ -181,12 +181,14 @@ async fn read_summaries(
     let people = PeopleRead::ask(&mut query, authors.iter().copied());
     let follows = reader.map(|(reader, others)| {
         let authors: Vec<UserId> = authors.union(&others).copied().collect();
-        let since = query.scores(keys::followings(reader), authors.iter().map(ToString::to_string));
+        let since = query
+            .scores(keys::followings(reader), authors.iter().map(ToString::to_string))
+            .or_absent(&mut query);
         (authors, since)
     });
     let announced: BTreeSet<NewsId> = tweets.iter().filter_map(|tweet| tweet.peek().news_id).collect();
     let mut ask = |id: NewsId| {
-        let hash = query.hash(keys::news(id));
+        let hash = query.hash(keys::news(id)).or_absent(&mut query);
         (id, query.track(hash))
     };
     let announced: Vec<_> = announced.into_iter().map(&mut ask).collect();
@@ -229,7 +231,7 @@ struct MentionedRead(Vec<(String, TrackedHandle<Option<String>>)>);
 impl MentionedRead {
     fn ask(query: &mut Query, names: impl IntoIterator<Item = String>) -> Self {
         let mut ask = |name: String| {
-            let id = query.string(keys::username_to_id(&name));
+            let id = query.string(keys::username_to_id(&name)).or_absent(query);
             (name, query.track(id))
         };
         Self(names.into_iter().map(&mut ask).collect())

@@ -70,7 +70,8 @@ impl FromStr for NewTweet {
 /// When the store fails.
 pub async fn followers_among(site: &Site, author: UserId, readers: &[UserId]) -> Result<Vec<UserId>, Error> {
     let mut query = Query::new();
-    let follow = query.scores(keys::followers(author), readers.iter().map(ToString::to_string));
+    let follow =
+        query.scores(keys::followers(author), readers.iter().map(ToString::to_string)).or_absent(&mut query);
     let ask = |reader: &UserId| AvoidanceRead::ask(&mut query, *reader, author);
     let avoidances: Vec<_> = readers.iter().map(ask).collect();
     let mut answers = site.store.query(query).await?;

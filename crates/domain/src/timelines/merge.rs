@@ -68,7 +68,10 @@ impl Merge {
         let wanted = self.lists.iter().enumerate().filter(|(_, list)| list.is_wanted);
         let ask = |(position, list): (usize, &MergedList)| {
             let bounds = (self.least, list.most);
-            (position, query.sorted_by_score(&list.key, Order::Descending, bounds, list.limit))
+            (
+                position,
+                query.sorted_by_score(&list.key, Order::Descending, bounds, list.limit).or_absent(query),
+            )
         };
         MergeRead(if self.done { Vec::new() } else { wanted.map(ask).collect() })
     }

@@ -124,7 +124,7 @@ pub(crate) async fn home_of(visit: &mut Visit, reader: UserId, window: &Window) 
 
 async fn read_pulled(visit: &mut Visit) -> Result<Vec<UserId>, Error> {
     let mut query = Query::new();
-    let pulled = query.members(keys::PULLED_AUTHORS);
+    let pulled = query.members(keys::PULLED_AUTHORS).or_absent(&mut query);
     let pulled = visit.run(query).await?.take(pulled);
     Ok(pulled.iter().filter_map(|id| id.parse().ok()).collect())
 }
@@ -165,7 +165,13 @@ pub async fn tweet(visit: &mut Visit, id: TweetId) -> Result<TweetLine, Error> {
     // The score is not known yet; a single tweet gets that of its own time below.
     let entry = Cursor { score: f64::NAN, id: id.0 };
     visit.want_reader();
-    let line = hydrate(visit, &[entry], None).await?.pop().ok_or(Refusal::NoSuchTweet)?;
+    let Some(line) = hydrate(visit, &[entry], None).await?.pop() else {
+        // Tells a tweet that cannot be read from one that does not exist.
+        let mut query = Query::new();
+        query.hash(keys::tweet(id));
+        visit.run(query).await?;
+        return Err(Refusal::NoSuchTweet.into());
+    };
     visit.reader().await?;
     if line.sight(visit.perspective()) == Sight::LeftOut {
         return Err(Refusal::NoSuchTweet.into());

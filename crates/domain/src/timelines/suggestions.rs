@@ -71,9 +71,13 @@ async fn read(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Vec<Sug
     let Candidates { people: candidates, by_friends } = candidates(visit, viewer, count).await?;
     let mut query = Query::new();
     let people = PeopleRead::ask(&mut query, candidates.iter().copied());
-    let followed = query.scores(keys::followings(viewer), candidates.iter().map(ToString::to_string));
-    let followers: Vec<_> =
-        candidates.iter().map(|candidate| query.sorted_count(keys::followers(*candidate))).collect();
+    let followed = query
+        .scores(keys::followings(viewer), candidates.iter().map(ToString::to_string))
+        .or_absent(&mut query);
+    let followers: Vec<_> = candidates
+        .iter()
+        .map(|candidate| query.sorted_count(keys::followers(*candidate)).or_absent(&mut query))
+        .collect();
     let mut answers = visit.run(query).await?;
     let mut people = people.take(&mut answers);
     let followed = answers.take(followed);
@@ -112,8 +116,10 @@ struct Candidates {
 /// accounts. Rounds: 2.
 async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Candidates, Error> {
     let mut query = Query::new();
-    let known = query.sorted_range(keys::followings(viewer), Order::Descending, 0, SUGGESTION_KNOWN);
-    let followings = query.sorted_count(keys::followings(viewer));
+    let known = query
+        .sorted_range(keys::followings(viewer), Order::Descending, 0, SUGGESTION_KNOWN)
+        .or_absent(&mut query);
+    let followings = query.sorted_count(keys::followings(viewer)).or_absent(&mut query);
     let mut answers = visit.run(query).await?;
     let known: Vec<UserId> = scored(answers.take(known)).map(|(id, _)| id).collect();
     let followings = answers.take(followings);
@@ -123,13 +129,16 @@ async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<C
         .iter()
         .take(SUGGESTION_FRIENDS)
         .map(|friend| {
-            query.sorted_range(keys::followings(*friend), Order::Descending, 0, SUGGESTION_FOLLOWINGS)
+            query
+                .sorted_range(keys::followings(*friend), Order::Descending, 0, SUGGESTION_FOLLOWINGS)
+                .or_absent(&mut query)
         })
         .collect();
     // One more for the viewer.
     let enough =
         SUGGESTION_MOST_FOLLOWED.saturating_add(followings.min(SUGGESTION_MOST_FOLLOWED)).saturating_add(1);
-    let most_followed = query.sorted_range(keys::MOST_FOLLOWED, Order::Descending, 0, enough);
+    let most_followed =
+        query.sorted_range(keys::MOST_FOLLOWED, Order::Descending, 0, enough).or_absent(&mut query);
     let mut answers = visit.run(query).await?;
     let mut by_friends: HashMap<UserId, u64> = HashMap::new();
     for (followed, _) in of_friends.into_iter().flat_map(|handle| scored(answers.take(handle))) {

@@ -10,6 +10,8 @@ use crate::accounts::reader::{Perspective, Sight, Written};
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::users::User;
 use crate::action::Decision;
+use crate::audit::AUDIT;
+use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields::StoredFields;
 use crate::jobs;
@@ -145,6 +147,7 @@ pub async fn post_tweet(
             .if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
     });
     let (id, new) = posted.await?;
+    site.actions.count(CountedAction::Tweet);
     let waits = new.is_none();
     if let Some(new) = new {
         new.draft.begin(site);
@@ -280,7 +283,7 @@ impl TweetDraft {
         }
     }
 
-    const fn is_delivered(&self, site: &Site) -> bool {
+    fn is_delivered(&self, site: &Site) -> bool {
         self.followers <= site.rules.timelines.pull_limit
     }
 }
@@ -326,6 +329,8 @@ pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) 
         Ok(Decision::commit(batch, removal))
     });
     deleted.await?.begin(site, now);
+    site.actions.count(CountedAction::Deletion);
+    tracing::info!(target: AUDIT, by = viewer.username, tweet = %id, "deleted a tweet");
     Ok(())
 }
 
@@ -336,6 +341,11 @@ impl TweetRead {
     /// Asks for a tweet.
     pub(crate) fn ask(query: &mut Query, id: TweetId) -> Self {
         Self(id, query.hash(keys::tweet(id)))
+    }
+
+    /// The same, for a list: a tweet that cannot be read counts as absent.
+    pub(crate) fn or_absent(self, query: &mut Query) -> Self {
+        Self(self.0, self.1.or_absent(query))
     }
 
     /// The tweet, if it exists.

@@ -223,7 +223,7 @@ impl Return {
         delivers.then(|| deliver::job(self.tweet.id))
     }
 
-    const fn is_delivered(&self, site: &Site) -> bool {
+    fn is_delivered(&self, site: &Site) -> bool {
         self.followers <= site.rules.timelines.pull_limit
     }
 }

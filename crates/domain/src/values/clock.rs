@@ -8,6 +8,9 @@ use tidings_keyspace::EngineClock;
 /// The end of the times with a fraction that can be read, in seconds: far beyond any date.
 const MOST_DECIMAL_SECONDS: f64 = 1e15;
 
+/// Seconds by which the clocks of servers of one site may differ.
+const CLOCK_DIFFERENCE_SECONDS: u64 = 2;
+
 /// A point in time, in whole seconds since 1970 (UTC).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(transparent)]
@@ -24,6 +27,15 @@ impl Timestamp {
     #[must_use]
     pub const fn seconds_since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
+    }
+
+    /// Whether it is less than so many seconds after an earlier time. A time in the future is from
+    /// before the clock was set back, and counts as long ago: so no limit lasts longer than its
+    /// length. The clocks of several servers may differ by `CLOCK_DIFFERENCE_SECONDS`.
+    #[must_use]
+    pub const fn is_within(self, seconds: u64, earlier: Self) -> bool {
+        let ahead = earlier.0.saturating_sub(self.0);
+        self.seconds_since(earlier) < seconds && ahead <= CLOCK_DIFFERENCE_SECONDS
     }
 
     /// The time as the score of a sorted set; exact for any real date.
@@ -52,6 +64,14 @@ impl Moment {
     #[must_use]
     pub fn now(clock: &EngineClock) -> Self {
         Self(clock.now_ms())
+    }
+
+    /// The point in time that a score stands for.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub fn from_score(score: f64) -> Self {
+        // The cast saturates, and what is not a number becomes 0.
+        Self((score * 1_000.0).round() as u64)
     }
 
     /// The beginning of a second.
@@ -136,6 +156,17 @@ mod tests {
             assert_eq!(text.parse(), Ok(moment.as_score()));
         }
         assert_eq!(Moment(1_999).timestamp(), Timestamp(1));
+    }
+
+    #[test]
+    fn a_time_in_the_future_is_long_ago() {
+        let now = Timestamp(1_800_000_000);
+        for (earlier, is_within) in
+            [(now.0, true), (now.0 - 9, true), (now.0 - 10, false), (now.0 + 2, true), (now.0 + 3, false)]
+        {
+            assert_eq!(now.is_within(10, Timestamp(earlier)), is_within, "{earlier}");
+        }
+        assert!(!now.is_within(0, now));
     }
 
     #[test]

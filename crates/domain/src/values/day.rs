@@ -47,6 +47,55 @@ impl Day {
     }
 }
 
+const SECONDS_AN_HOUR: u64 = 3_600;
+
+/// An hour, UTC: written `2023-02-02T09`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hour(u64);
+
+impl Hour {
+    /// The hour of a moment.
+    #[must_use]
+    pub const fn of(time: Timestamp) -> Self {
+        Self(time.0 / SECONDS_AN_HOUR)
+    }
+
+    /// The hours since 1970.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+
+    /// Its first second.
+    #[must_use]
+    pub const fn start(self) -> Timestamp {
+        Timestamp(self.0.saturating_mul(SECONDS_AN_HOUR))
+    }
+
+    /// The day that it is in.
+    #[must_use]
+    pub const fn day(self) -> Day {
+        Day::of(self.start())
+    }
+
+    /// The last `count` hours up to this one, the earliest first.
+    pub fn last(self, count: u64) -> impl DoubleEndedIterator<Item = Self> + Clone {
+        (self.0.saturating_sub(count.saturating_sub(1))..=self.0).map(Self)
+    }
+
+    /// When it begins, as a clock shows it: `09:00`.
+    #[must_use]
+    pub fn on_the_clock(self) -> String {
+        moment(self.start()).strftime("%H:00").to_string()
+    }
+}
+
+impl fmt::Display for Hour {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", moment(self.start()).strftime("%Y-%m-%dT%H"))
+    }
+}
+
 impl fmt::Display for Day {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", moment(self.start()).strftime("%Y-%m-%d"))
@@ -114,6 +163,15 @@ mod tests {
         for bad in ["", "2023-02-02", "2023-02-02T09:36:03", "2023-02-30T09:36:03Z", "1969-12-31T00:00:00Z"] {
             assert_eq!(parse_moment(bad), Err(NotAMoment), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn hours_have_a_day_and_a_time() {
+        let hour = Hour::of(Timestamp(1_675_330_563));
+        assert_eq!((&*hour.to_string(), &*hour.on_the_clock()), ("2023-02-02T09", "09:00"));
+        assert_eq!(hour.day().to_string(), "2023-02-02");
+        let last: Vec<String> = hour.last(11).map(|hour| hour.to_string()).collect();
+        assert_eq!((last.len(), &*last[0], &*last[10]), (11, "2023-02-01T23", "2023-02-02T09"));
     }
 
     #[test]

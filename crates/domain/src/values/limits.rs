@@ -331,6 +331,12 @@ pub const READING_SECONDS: u64 = 1_800;
 /// The most background jobs that wait in a server's memory. Further ones are found in the
 /// store.
 pub const MAX_QUEUED_JOBS: usize = 4_096;
+/// Hours of figures that a server keeps in memory while it cannot store them.
+pub const MAX_UNKEPT_HOURS: usize = 24;
+/// Hours that the charts of administrators show.
+pub const CHART_HOURS: u64 = 24;
+/// Days that the charts of administrators show.
+pub const CHART_DAYS: u64 = 30;
 
 // What one answer shows.
 
@@ -526,3 +532,6 @@ pub const DEACTIVATION_PEOPLE_CHUNK: u64 = 20;
 pub const DEACTIVATION_TWEETS_CHUNK: u64 = 200;
 /// Jobs in the queue that one look for abandoned jobs reads.
 pub const JOB_SCAN: u64 = 256;
+
+/// Lines about failed logins in a minute; more are counted.
+pub const LOGIN_LINES_PER_MINUTE: u32 = 120;

@@ -48,6 +48,23 @@ pub enum RatedAction {
 }
 
 impl RatedAction {
+    /// All of them.
+    pub const ALL: [Self; 13] = [
+        Self::Comment,
+        Self::Tweet,
+        Self::Vote,
+        Self::Follow,
+        Self::Flag,
+        Self::Reset,
+        Self::FetchTitle,
+        Self::Export,
+        Self::Read,
+        Self::LargeRead,
+        Self::Post,
+        Self::FailedLogin,
+        Self::Stream,
+    ];
+
     /// The name in keys and in the log.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -103,6 +103,8 @@ pub(crate) enum Purpose {
     LogIn,
     /// The challenge for a new passkey.
     AddPasskey,
+    /// The link that makes somebody the first administrator.
+    FirstAdministrator,
 }
 
 impl Purpose {
@@ -111,6 +113,7 @@ impl Purpose {
             Self::Password => "password",
             Self::LogIn => "log in",
             Self::AddPasskey => "add passkey",
+            Self::FirstAdministrator => "first administrator",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::values::limits::MAX_APPLICATION;
 use crate::values::preferences::Choice;
-use crate::values::secrets::{NoRandomness, random_token};
+use crate::values::secrets::{NoRandomness, random_token, same_secret};
 use crate::values::text::{InputError, lines};
 use std::fmt;
 
@@ -53,9 +53,7 @@ impl InvitationCode {
     pub fn parse(typed: &str) -> Option<Self> {
         let typed = typed.trim();
         let code = typed.rsplit_once("invitation=").map_or(typed, |(_, code)| code);
-        let is_code = code.len() == INVITATION_DIGITS
-            && code.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        is_code.then(|| Self(code.to_owned()))
+        is_token(code).then(|| Self(code.to_owned()))
     }
 
     /// The code itself, for its link and its key.
@@ -69,6 +67,46 @@ impl fmt::Debug for InvitationCode {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("InvitationCode(***)")
     }
+}
+
+/// The secret of the link that makes somebody the first administrator.
+#[derive(Clone)]
+pub struct WelcomeToken(String);
+
+impl WelcomeToken {
+    /// A token as a link carries it; `None` for what cannot be one.
+    #[must_use]
+    pub fn parse(given: &str) -> Option<Self> {
+        let given = given.trim();
+        is_token(given).then(|| Self(given.to_owned()))
+    }
+
+    /// The token that a site has derived.
+    pub(crate) fn derived(bytes: &[u8]) -> Self {
+        Self(hex::encode(bytes).chars().take(INVITATION_DIGITS).collect())
+    }
+
+    /// The token itself, for its link.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it is the same, in a time that does not depend on where they differ.
+    pub(crate) fn matches(&self, given: &Self) -> bool {
+        same_secret(&self.0, &given.0)
+    }
+}
+
+impl fmt::Debug for WelcomeToken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("WelcomeToken(***)")
+    }
+}
+
+/// Whether a text has the form of a token: so many lower-case hexadecimal digits.
+fn is_token(text: &str) -> bool {
+    text.len() == INVITATION_DIGITS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Why somebody would like to join: a text of several lines for moderators.

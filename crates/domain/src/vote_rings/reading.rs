@@ -59,8 +59,11 @@ async fn read_stories(site: &Site, ids: &[NewsId], read: &mut Read) -> Result<Ve
     let reads: Vec<_> = ids
         .iter()
         .map(|id| {
-            let story = query.hash_fields(keys::news(*id), ["user_id", "ctime", "comments"]);
-            let votes = query.sorted_range(keys::news_up(*id), Order::Ascending, 0, VOTE_RING_VOTES_OF_STORY);
+            let story =
+                query.hash_fields(keys::news(*id), ["user_id", "ctime", "comments"]).or_absent(&mut query);
+            let votes = query
+                .sorted_range(keys::news_up(*id), Order::Ascending, 0, VOTE_RING_VOTES_OF_STORY)
+                .or_absent(&mut query);
             (*id, story, votes)
         })
         .collect();
@@ -101,7 +104,7 @@ async fn read_comments(site: &Site, threads: Vec<Thread>, ballots: &mut Ballots)
         let mut reads = Vec::new();
         while let Some(thread) = threads.next_if(|thread| reads.is_empty() || thread.comments <= room) {
             room = room.saturating_sub(thread.comments);
-            reads.push((thread.news, query.hash(keys::thread(thread.news))));
+            reads.push((thread.news, query.hash(keys::thread(thread.news)).or_absent(&mut query)));
         }
         query.expect_large();
         let mut answers = site.store.query(query).await?;

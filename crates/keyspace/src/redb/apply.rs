@@ -3,6 +3,7 @@
 
 mod sorted;
 
+use super::of_one_key;
 use super::tables::{
     Bytes, Encoding, PACKED_BYTES, PackedFields, RowHeader, Tables, ValueType, WriteTable, after, expiry_key,
     joined, pack_field, prefix, split_expiry_key, text,
@@ -234,7 +235,12 @@ impl Tables<WriteTable<'_>> {
             let Some((expires_at, key)) = self.first_expired(now)? else {
                 return Ok(false);
             };
-            if let Some(row) = self.stored_row(&key)?.filter(|row| row.header.expires_at == expires_at) {
+            // A row that cannot be read stays, or no key after it would ever be removed.
+            let stored = of_one_key(&key, || Ok(self.stored_row(&key)?)).unwrap_or_else(|error| {
+                tracing::error!(%error, "an expired key cannot be removed");
+                None
+            });
+            if let Some(row) = stored.filter(|row| row.header.expires_at == expires_at) {
                 self.clear(&key, &row.header)?;
                 removed = removed.saturating_add(row.header.count);
             }

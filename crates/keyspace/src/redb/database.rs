@@ -1,33 +1,53 @@
 //! Opening the store file, and reopening it after a disk error.
 
-use super::journal::{Journal, JournalFile};
-use super::recovery::{close_journal, open_journal};
+use super::journal::{Journal, JournalFile, JournalStorage};
+use super::recovery::{close_journal, open_journal, prepare_journal};
+use super::store_file::{StoreFile, Trouble};
 use super::tables::{LAYOUT_VERSION, META, META_LAYOUT, Tables};
 use crate::KeyspaceError;
 use crate::limits::JOURNAL_BYTES;
-use redb::{Database, DatabaseError, ReadableDatabase, StorageError, TableError};
+use redb::backends::FileBackend;
+use redb::{Database, DatabaseError, ReadableDatabase, StorageBackend, StorageError, TableError};
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
 /// The path that stands for a store in memory.
 const MEMORY: &str = ":memory:";
 
-/// Opens the database and its journal; a store in memory has none. The error tells the
-/// operator what to do.
-pub(super) type Opener = Box<dyn Fn() -> Result<(Database, Option<Journal>), String> + Send + Sync>;
+/// A database and what belongs to it. A store in memory has neither file nor journal.
+pub(super) struct OpenedStore {
+    pub(super) database: Database,
+    pub(super) files: Option<Files>,
+}
 
-/// The open database. After a failed write, redb refuses everything until the file is
-/// reopened, so the database can be replaced while it is in use.
+/// The files of a store: what its writer needs besides the database.
+pub(super) struct Files {
+    pub(super) store: StoreFile,
+    pub(super) journal: Journal,
+}
+
+impl Files {
+    /// Why nothing may be written at the moment.
+    pub(super) fn trouble(&self) -> Option<Trouble> {
+        self.store.trouble().or_else(|| self.journal.trouble().cloned())
+    }
+}
+
+/// Opens the database and its files. The error tells the operator what to do.
+pub(super) type Opener = Box<dyn Fn() -> Result<OpenedStore, String> + Send + Sync>;
+
+/// The open database. After some failures only reopening tells what it has, so the database can be
+/// replaced while it is in use.
 pub(super) struct ReopenableDatabase {
     database: RwLock<Option<Database>>,
     opener: Opener,
 }
 
 impl ReopenableDatabase {
-    /// Opens the database for the first time. The journal is for the writer.
-    pub(super) fn open(opener: Opener) -> Result<(Self, Option<Journal>), String> {
-        let (database, journal) = opener()?;
-        Ok((Self { database: RwLock::new(Some(database)), opener }, journal))
+    /// Opens the database for the first time. The files are for the writer.
+    pub(super) fn open(opener: Opener) -> Result<(Self, Option<Files>), String> {
+        let OpenedStore { database, files } = opener()?;
+        Ok((Self { database: RwLock::new(Some(database)), opener }, files))
     }
 
     /// Begins a read transaction.
@@ -41,7 +61,7 @@ impl ReopenableDatabase {
     /// Begins a write transaction. Only the writer calls this.
     pub(super) fn begin_write(&self) -> Result<redb::WriteTransaction, redb::Error> {
         match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
-            Some(database) => Ok(database.begin_write()?),
+            Some(database) => begin_write(database),
             None => Err(redb::Error::DatabaseClosed),
         }
     }
@@ -51,16 +71,28 @@ impl ReopenableDatabase {
         self.begin_write().is_ok_and(|transaction| transaction.abort().is_ok())
     }
 
-    /// Reopens the file and its journal. Returns `None` if that fails.
-    pub(super) fn reopen(&self) -> Option<Option<Journal>> {
+    /// Makes a journal ready that could not be created when the store was opened.
+    pub(super) fn prepare_journal(&self, files: &mut Files) -> Result<(), String> {
+        match &*self.database.read().unwrap_or_else(PoisonError::into_inner) {
+            Some(database) => prepare_journal(database, &files.store, &mut files.journal),
+            None => Err(redb::Error::DatabaseClosed.to_string()),
+        }
+    }
+
+    /// Reopens the database and its files. Returns `None` if that fails. What the old database has
+    /// in memory is not written, because it may be wrong.
+    pub(super) fn reopen(&self, old: Option<Files>) -> Option<Option<Files>> {
         let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(old) = old {
+            old.store.abandon();
+        }
         // Dropping the old database releases the lock on the file.
         *database = None;
         match (self.opener)() {
-            Ok((opened, journal)) => {
+            Ok(opened) => {
                 tracing::info!("the store file is open again");
-                *database = Some(opened);
-                Some(journal)
+                *database = Some(opened.database);
+                Some(opened.files)
             }
             Err(reason) => {
                 tracing::error!(reason, "cannot reopen the store file");
@@ -82,6 +114,14 @@ impl ReopenableDatabase {
     }
 }
 
+/// Begins a write transaction. A commit that is flushed also saves which pages are free, so that
+/// opening the file after a crash does not read all of it.
+pub(super) fn begin_write(database: &Database) -> Result<redb::WriteTransaction, redb::Error> {
+    let mut transaction = database.begin_write()?;
+    transaction.set_quick_repair(true);
+    Ok(transaction)
+}
+
 /// How to open the store at a path.
 pub(super) fn opener(path: &str, cache_bytes: usize, create: bool) -> Opener {
     let path = path.to_owned();
@@ -94,22 +134,55 @@ pub(super) fn opener(path: &str, cache_bytes: usize, create: bool) -> Opener {
             }
             let backend = redb::backends::InMemoryBackend::new();
             let database = redb::Builder::new().set_cache_size(cache_bytes).create_with_backend(backend);
-            Ok((prepared(database.map_err(|error| error.to_string())?)?, None))
+            let database = prepared(database.map_err(|error| error.to_string())?)?;
+            Ok(OpenedStore { database, files: None })
         });
     }
     Box::new(move || {
         let path = Path::new(&path);
         let file = open_file(path, create)?;
-        let database = redb::Builder::new()
-            .set_cache_size(cache_bytes)
-            .set_repair_callback(|_| {})
-            .create_file(file)
-            .map_err(|error| advice(&error))?;
-        let database = prepared(database)?;
-        let storage = Box::new(JournalFile::beside(path));
-        let journal = open_journal(&database, storage, JOURNAL_BYTES)?;
-        Ok((database, Some(journal)))
+        let backend = FileBackend::new(file).map_err(|error| advice(&error))?;
+        open_files(Box::new(backend), Box::new(JournalFile::beside(path)), cache_bytes, JOURNAL_BYTES)
     })
+}
+
+/// Opens a database in a file, with its journal.
+pub(super) fn open_files(
+    file: Box<dyn StorageBackend>,
+    journal: Box<dyn JournalStorage>,
+    cache_bytes: usize,
+    journal_bytes: usize,
+) -> Result<OpenedStore, String> {
+    let store = StoreFile::new(file);
+    let database = redb::Builder::new()
+        .set_cache_size(cache_bytes)
+        .set_repair_callback(|repair| {
+            if repair.progress() <= 0.0 {
+                note_repair();
+            }
+        })
+        .create_with_backend(store.clone())
+        .map_err(|error| advice(&error))?;
+    let database = prepared(database)?;
+    let mut journal = open_journal(&database, journal, journal_bytes)?;
+    if !journal.is_ready() && store.trouble().is_none() {
+        prepare_journal(&database, &store, &mut journal)?;
+    }
+    store.serve();
+    Ok(OpenedStore { database, files: Some(Files { store, journal }) })
+}
+
+/// Says that a file is read whole, because the version that wrote it last did not save which pages
+/// are free.
+fn note_repair() {
+    tracing::warn!("the store was not closed cleanly by an older version; its whole file is being read");
+    #[cfg(test)]
+    super::tests::REPAIRS.with(|repairs| repairs.set(repairs.get() + 1));
+}
+
+/// Whether there is no file at the path of a store.
+pub(super) fn is_missing(path: &str) -> bool {
+    path != MEMORY && !path.is_empty() && !Path::new(path).exists()
 }
 
 /// Opens the store file, or creates it if `create` is set. Only its owner may read it, because
@@ -144,12 +217,13 @@ fn open_file(path: &Path, create: bool) -> Result<std::fs::File, String> {
     Ok(file)
 }
 
+/// Why a file cannot be opened that another process has open.
+pub(super) const LOCKED: &str = "another process has it open; stop that process, or name another store";
+
 /// Why the file could not be opened, and what the operator can do.
 pub(super) fn advice(error: &DatabaseError) -> String {
     match error {
-        DatabaseError::DatabaseAlreadyOpen => {
-            "another process has it open; stop that process, or name another store".to_owned()
-        }
+        DatabaseError::DatabaseAlreadyOpen => LOCKED.to_owned(),
         DatabaseError::UpgradeRequired(version) => format!(
             "it has the old file format {version}; copy it to a new store with the version that wrote it"
         ),
@@ -216,19 +290,23 @@ fn layout(database: &Database) -> Result<Layout, redb::Error> {
 }
 
 fn lay_out(database: &Database) -> Result<(), redb::Error> {
-    let transaction = database.begin_write()?;
+    let transaction = begin_write(database)?;
     Tables::write(&transaction)?;
     transaction.open_table(META)?.insert(META_LAYOUT, LAYOUT_VERSION)?;
     transaction.commit()?;
     Ok(())
 }
 
-/// Every error of redb means that the store is unavailable.
+/// What is damaged is the value of one key, which the caller names. Every other error of redb means
+/// that the store is unavailable.
 macro_rules! unavailable {
     ($($error:ty),*) => {
         $(impl From<$error> for KeyspaceError {
             fn from(error: $error) -> Self {
-                Self::Unavailable(error.to_string())
+                match redb::Error::from(error) {
+                    redb::Error::Corrupted(what) => Self::Damaged(what),
+                    error => Self::Unavailable(error.to_string()),
+                }
             }
         })*
     };

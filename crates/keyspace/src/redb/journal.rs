@@ -29,13 +29,15 @@
 //! The records end before the first one that is incomplete or whose number does not follow.
 //! The rest is left over from before the journal started over.
 
+use super::store_file::{Trouble, is_refused};
 use crate::batch::Write;
 use crate::limits::MAX_RECORD_BYTES;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read, Result, Seek, SeekFrom, Write as _};
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::io::{ErrorKind, Result};
+use std::path::Path;
+use tidings_disk::{DiskFile, Folder, RealFolder};
 
 const MAGIC: &[u8; 16] = b"tidings journal\n";
 
@@ -81,13 +83,62 @@ pub(super) struct Journal {
     end: usize,
     /// The number of the last record.
     last: u64,
+    /// Whether the store file names the journal, so that records may be appended.
+    ready: bool,
+    /// Why no record can be appended.
+    trouble: Option<Trouble>,
+    /// The length of the record that could not be written.
+    failed: usize,
 }
 
 impl Journal {
     /// A journal whose existing records, if any, are no longer needed. The next record gets
-    /// the number after `last`.
-    pub(super) fn empty(storage: Box<dyn JournalStorage>, length: usize, last: u64) -> Self {
-        Self { storage, length, end: RECORDS_START, last }
+    /// the number after `last`. If it is not `ready`, it must be replaced first.
+    pub(super) fn empty(storage: Box<dyn JournalStorage>, length: usize, last: u64, ready: bool) -> Self {
+        Self { storage, length, end: RECORDS_START, last, ready, trouble: None, failed: 0 }
+    }
+
+    /// Whether records may be appended once there is no trouble.
+    pub(super) fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    /// Says that the store file names the journal.
+    pub(super) fn set_ready(&mut self) {
+        self.ready = true;
+        self.trouble = None;
+    }
+
+    /// Why no record can be appended.
+    pub(super) fn trouble(&self) -> Option<&Trouble> {
+        self.trouble.as_ref()
+    }
+
+    /// Creates the file anew, with an id and without records.
+    ///
+    /// # Errors
+    /// If it cannot be created. If that may change, [`Self::trouble`] says why.
+    pub(super) fn replace(&mut self, id: u64) -> Result<()> {
+        self.storage.replace(&head(id), self.length).inspect_err(|error| {
+            // The operator has to see at the start that the folder may not be written.
+            if is_refused(error) && error.kind() != ErrorKind::PermissionDenied {
+                self.trouble = Some(Trouble::of_write(error));
+            }
+        })
+    }
+
+    /// Tries whether records can be appended again, after one could not be written. Overwrites
+    /// what there is of it.
+    pub(super) fn mend(&mut self) -> bool {
+        if self.trouble.as_ref().is_none_or(|trouble| trouble.lasts) {
+            return self.trouble.is_none();
+        }
+        if let Err(error) = self.storage.write(self.end, &vec![0; self.failed]) {
+            self.trouble = Some(Trouble::of_write(&error));
+            return false;
+        }
+        self.trouble = self.storage.flush().err().map(|error| Trouble::of_flush(&error));
+        self.trouble.is_none()
     }
 
     /// The number of the last record, also if the journal has started over since.
@@ -115,19 +166,32 @@ impl Journal {
     /// Appends a record. It is on disk when this returns.
     ///
     /// # Errors
-    /// If the disk fails. Then it is unknown what the journal holds, and it must be
-    /// reopened.
+    /// If the disk fails; [`Self::trouble`] says how. If that lasts, it is unknown whether the
+    /// journal has the record. Otherwise it is incomplete, and the next one overwrites it.
     pub(super) fn append(&mut self, record: &[u8]) -> Result<()> {
-        self.storage.write(self.end, record)?;
-        self.storage.flush()?;
+        self.storage.write(self.end, record).inspect_err(|error| {
+            let refused = is_refused(error);
+            self.failed = record.len();
+            self.trouble = Some(if refused { Trouble::of_write(error) } else { Trouble::of_flush(error) });
+        })?;
+        self.storage.flush().inspect_err(|error| self.trouble = Some(Trouble::of_flush(error)))?;
         self.end += record.len();
         self.last += 1;
+        self.report();
         Ok(())
     }
 
     /// Discards the records, because the store file has their writes.
     pub(super) fn start_over(&mut self) {
         self.end = RECORDS_START;
+        self.report();
+    }
+
+    /// Tells the metrics how many bytes of records there are. The look-up of the gauge takes no
+    /// time beside a flush.
+    #[allow(clippy::cast_precision_loss)]
+    fn report(&self) {
+        metrics::gauge!("tidings_journal_bytes").set((self.end - RECORDS_START) as f64);
     }
 
     /// Removes the journal. Durable when it returns.
@@ -225,38 +289,46 @@ fn number_64(bytes: &[u8]) -> u64 {
 
 /// A journal in a file.
 pub(super) struct JournalFile {
-    path: PathBuf,
-    file: Option<File>,
+    folder: Box<dyn Folder>,
+    name: OsString,
+    file: Option<Box<dyn DiskFile>>,
 }
 
 impl JournalFile {
     /// The journal of the store at a path: the same name followed by `-journal`.
     pub(super) fn beside(store: &Path) -> Self {
-        let mut path = store.as_os_str().to_owned();
-        path.push("-journal");
-        Self { path: path.into(), file: None }
+        let mut name = store.file_name().unwrap_or_default().to_owned();
+        name.push("-journal");
+        Self::new(Box::new(RealFolder::of(store)), name)
     }
 
-    fn file(&mut self) -> Result<&mut File> {
-        self.file.as_mut().ok_or_else(|| ErrorKind::NotFound.into())
+    /// The journal of this name in a folder.
+    pub(super) fn new(folder: Box<dyn Folder>, name: OsString) -> Self {
+        Self { folder, name, file: None }
     }
 
-    /// Makes the creation, renaming or removal of a file in the folder durable.
-    fn flush_folder(&self) -> Result<()> {
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    fn file(&self) -> Result<&dyn DiskFile> {
+        self.file.as_deref().ok_or_else(|| ErrorKind::NotFound.into())
+    }
+
+    /// Creates a file of this name and content, and makes the content durable.
+    fn create(&self, name: &OsString, bytes: &[u8]) -> Result<Box<dyn DiskFile>> {
+        let file = self.folder.create(name)?;
+        file.write_at(0, bytes)?;
+        file.sync()?;
+        Ok(file)
     }
 }
 
 impl JournalStorage for JournalFile {
     fn read(&mut self) -> Result<Option<Vec<u8>>> {
-        let mut file = match OpenOptions::new().read(true).write(true).open(&self.path) {
+        let file = match self.folder.open(&self.name) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
+        let mut bytes = vec![0; usize::try_from(file.length()?).unwrap_or(usize::MAX)];
+        file.read_at(0, &mut bytes)?;
         self.file = Some(file);
         Ok(Some(bytes))
     }
@@ -265,36 +337,33 @@ impl JournalStorage for JournalFile {
         let mut bytes = start.to_vec();
         bytes.resize(length, 0);
         // It is complete before it gets its name, so a partial journal is never found.
-        let new = self.path.with_added_extension("new");
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&new)?;
-        file.write_all(&bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&new, &self.path)?;
-        self.flush_folder()?;
-        self.file = Some(file);
-        Ok(())
+        let mut new = self.name.clone();
+        new.push(".new");
+        match self.create(&new, &bytes) {
+            Ok(file) => self.file = Some(file),
+            Err(error) => {
+                // What there is of it would only fill the disk.
+                let _ = self.folder.remove(&new);
+                return Err(error);
+            }
+        }
+        self.folder.rename(&new, &self.name)?;
+        self.folder.sync()
     }
 
     fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<()> {
-        let offset = u64::try_from(offset).unwrap_or(u64::MAX);
-        let file = self.file()?;
-        file.seek(SeekFrom::Start(offset))?;
-        file.write_all(bytes)
+        self.file()?.write_at(u64::try_from(offset).unwrap_or(u64::MAX), bytes)
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.file()?.sync_data()
+        self.file()?.sync()
     }
 
     fn remove(&mut self) -> Result<()> {
         self.file = None;
-        match std::fs::remove_file(&self.path) {
+        match self.folder.remove(&self.name) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-            _ => self.flush_folder(),
+            _ => self.folder.sync(),
         }
     }
 }

@@ -15,6 +15,17 @@ use std::time::Duration;
 impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
     /// The answer to a read.
     pub(super) fn answer(&self, read: &Read, now: u64) -> Result<Answer, KeyspaceError> {
+        self.unnamed_answer(read, now).map_err(|error| match error {
+            KeyspaceError::Damaged(what) => {
+                tracing::debug!(key = read.key(), what, "a value is damaged");
+                KeyspaceError::Damaged(read.key().to_owned())
+            }
+            error => error,
+        })
+    }
+
+    /// The answer to a read. If the value is damaged, the error says how, and not which it is.
+    fn unnamed_answer(&self, read: &Read, now: u64) -> Result<Answer, KeyspaceError> {
         let key = read.key();
         let row = self.live_row(key, now)?;
         let row = row.as_ref().map(|guard| guard.value());

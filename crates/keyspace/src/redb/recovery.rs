@@ -7,9 +7,10 @@
 //! other lacks.
 
 use super::apply::preflight;
-use super::database::damaged;
+use super::database::{begin_write, damaged};
 use super::journal::{self, Journal, JournalContents, JournalError, JournalStorage};
-use super::tables::{META, META_JOURNAL, META_RECORD, Tables, corrupted};
+use super::store_file::StoreFile;
+use super::tables::{META, META_CLOCK, META_JOURNAL, META_RECORD, Tables, corrupted};
 use crate::batch::Batch;
 use redb::{Database, ReadableDatabase};
 
@@ -27,8 +28,8 @@ struct JournalPosition {
     record: u64,
 }
 
-/// Applies the records that a store file lacks, and opens the journal for more. The error
-/// tells the operator what to do.
+/// Applies the records that a store file lacks, and opens the journal. If it is not ready, it
+/// needs [`prepare_journal`] before it takes records. The error tells the operator what to do.
 pub(super) fn open_journal(
     database: &Database,
     mut storage: Box<dyn JournalStorage>,
@@ -61,15 +62,27 @@ pub(super) fn open_journal(
         apply(database, missing.map(|(_, payload)| *payload), last).map_err(failed)?;
     }
     let reusable = ours.is_some() && bytes.is_some_and(|bytes| bytes.len() == length);
-    if !reusable {
-        let id =
-            getrandom::u64().map_err(|error| format!("the system has no random numbers: {error}"))?.max(1);
-        storage
-            .replace(&journal::head(id), length)
-            .map_err(|error| format!("its journal cannot be created: {error}"))?;
-        note(database, id, last).map_err(failed)?;
+    Ok(Journal::empty(storage, length, last, reusable))
+}
+
+/// Creates a journal that is not ready. If the disk has no room for it, [`Journal::trouble`] or that
+/// of the file says so, and it can be tried again. The store file must have all earlier writes.
+pub(super) fn prepare_journal(
+    database: &Database,
+    file: &StoreFile,
+    journal: &mut Journal,
+) -> Result<(), String> {
+    let id = getrandom::u64().map_err(|error| format!("the system has no random numbers: {error}"))?.max(1);
+    if let Err(error) = journal.replace(id) {
+        let temporary = journal.trouble().is_some();
+        return if temporary { Ok(()) } else { Err(format!("its journal cannot be created: {error}")) };
     }
-    Ok(Journal::empty(storage, length, last))
+    note(database, id, journal.last()).map_err(|error| format!("its journal cannot be named: {error}"))?;
+    // If the note was not flushed, the file is in trouble, and takes it before it takes any record.
+    if file.trouble().is_none_or(|trouble| !trouble.lasts) {
+        journal.set_ready();
+    }
+    Ok(())
 }
 
 /// Removes a journal whose records were all applied, and notes that the store file is
@@ -106,7 +119,7 @@ fn position(database: &Database) -> Result<JournalPosition, redb::Error> {
 
 /// Stores the id of the journal in the store file, and the number before its first record.
 fn note(database: &Database, id: u64, last: u64) -> Result<(), redb::Error> {
-    let transaction = database.begin_write()?;
+    let transaction = begin_write(database)?;
     {
         let mut meta = transaction.open_table(META)?;
         meta.insert(META_JOURNAL, id)?;
@@ -125,8 +138,8 @@ fn apply<'a>(
     records: impl Iterator<Item = &'a [u8]>,
     last: u64,
 ) -> Result<(), redb::Error> {
-    let transaction = database.begin_write()?;
-    let mut applied: u64 = 0;
+    let transaction = begin_write(database)?;
+    let (mut applied, mut applied_batches, mut time): (u64, u64, u64) = (0, 0, 0);
     {
         let mut tables = Tables::write(&transaction)?;
         for payload in records {
@@ -136,17 +149,25 @@ fn apply<'a>(
                 for write in logged.writes.into_owned() {
                     batch.write(write);
                 }
+                time = time.max(logged.now);
                 let committed = preflight(&tables, &batch, logged.now)
                     .map_err(|error| corrupted(&format!("a record does not fit the store: {error}")))?;
                 tables.apply(&batch, &committed.counters, logged.now)?;
+                applied_batches += 1;
             }
             applied += 1;
         }
-        transaction.open_table(META)?.insert(META_RECORD, last)?;
+        let mut meta = transaction.open_table(META)?;
+        meta.insert(META_RECORD, last)?;
+        if applied > 0 {
+            meta.insert(META_CLOCK, time)?;
+        }
     }
     transaction.commit()?;
-    if applied > 0 {
-        tracing::info!(records = applied, "writes recovered from the journal");
-    }
+    tracing::info!(
+        records = applied,
+        batches = applied_batches,
+        "the store was not closed cleanly; its last writes are recovered from the journal"
+    );
     Ok(())
 }

@@ -38,6 +38,10 @@ pub(super) const META_JOURNAL: &str = "journal";
 /// The key of the number of the last journal record that the tables contain, in [`META`].
 pub(super) const META_RECORD: &str = "record";
 
+/// The key of the time of the last write, in Unix milliseconds, in [`META`]. Absent in files of
+/// earlier versions.
+pub(super) const META_CLOCK: &str = "clock";
+
 /// The type of the keys and values of all tables.
 pub(super) type Bytes = &'static [u8];
 

@@ -4,15 +4,23 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod crash;
+mod damage;
 mod disk;
 mod journal;
+mod power;
 mod rig;
+mod snapshot;
+mod trouble;
 
 use super::tables::{LAYOUT_VERSION, META, META_LAYOUT};
 use super::*;
+use crate::EngineClock;
 use crate::Store;
 use crate::query::Answer;
+use crate::query::Expiry;
 use disk::Disk;
+use std::borrow::Borrow;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -28,7 +36,7 @@ fn options() -> StoreOptions {
 /// The reason why a URL cannot be opened.
 async fn refusal(url: &str) -> String {
     match Store::open(url, &options()).await {
-        Err(OpenError::Engine { url: shown, reason }) => {
+        Err(OpenError::Engine { url: shown, reason } | OpenError::Locked { url: shown, reason }) => {
             assert_eq!(shown, url);
             reason
         }
@@ -52,14 +60,23 @@ fn increment(key: &str) -> Batch {
 fn string(redb: &Redb, key: &str) -> Result<Option<String>, KeyspaceError> {
     let mut query = Query::new();
     query.string(key);
-    match redb.query(&query)?.into_vec().pop() {
+    match redb.query(&query)?.pop().transpose()? {
         Some(Answer::Text(text)) => Ok(text),
         other => panic!("{other:?}"),
     }
 }
 
-fn is_unavailable<T: std::fmt::Debug>(outcome: Result<T, CommitError>) -> bool {
-    matches!(outcome, Err(CommitError::Keyspace(KeyspaceError::Unavailable(_))))
+fn is_unavailable<T: std::fmt::Debug>(outcome: impl Borrow<Result<T, CommitError>>) -> bool {
+    matches!(outcome.borrow(), Err(CommitError::Keyspace(KeyspaceError::Unavailable(_))))
+}
+
+fn is_read_only<T: std::fmt::Debug>(outcome: impl Borrow<Result<T, CommitError>>) -> bool {
+    matches!(outcome.borrow(), Err(CommitError::Keyspace(KeyspaceError::ReadOnly(_))))
+}
+
+thread_local! {
+    /// How often a store file was read whole by this thread when it was opened.
+    pub(super) static REPAIRS: Cell<usize> = const { Cell::new(0) };
 }
 
 #[tokio::test]
@@ -245,7 +262,7 @@ async fn a_power_cut_at_any_point_loses_nothing_that_was_acknowledged() {
         let mut query = Query::new();
         query.hash_fields("hash", ["same"]);
         query.hash("wide");
-        let answers = redb.query(&query).unwrap().into_vec();
+        let answers: Vec<_> = redb.query(&query).unwrap().into_iter().map(Result::unwrap).collect();
         assert_eq!(answers[0], Answer::Texts(vec![Some(count.to_string())]), "half a batch at event {cut}");
         assert!(matches!(&answers[1], Answer::Hash(hash) if hash.0.len() == count), "at event {cut}");
         let promised = acknowledged.iter().filter(|events| **events <= cut).count();
@@ -258,7 +275,7 @@ async fn a_full_disk_refuses_commits_and_the_engine_works_on() {
     let disk = Disk::default();
     let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
     redb.commit(setting("key", "before")).await.unwrap();
-    for round in 0..3 {
+    for round in 0..2 {
         disk.set_full(true);
         let mut tasks = JoinSet::new();
         for _ in 0..10 {
@@ -266,28 +283,57 @@ async fn a_full_disk_refuses_commits_and_the_engine_works_on() {
             tasks.spawn(async move { redb.commit(setting("key", "lost")).await });
         }
         for outcome in tasks.join_all().await {
-            assert!(is_unavailable(outcome), "round {round}");
+            assert!(is_read_only(outcome), "round {round}");
         }
-        disk.set_full(false);
-        // The writer reopens the store by itself, with the next batch at the latest.
-        let deadline = Instant::now() + PATIENCE;
-        while is_unavailable(redb.commit(increment("recovered")).await) {
-            assert!(Instant::now() < deadline);
-        }
+        assert_eq!(redb.health(), StoreHealth::ReadOnly("the disk is full".to_owned()));
         assert_eq!(string(&redb, "key").unwrap().as_deref(), Some("before"), "round {round}");
+        disk.set_full(false);
+        // The writer tries the disk by itself.
+        wait_for(|| redb.health() == StoreHealth::Works).await;
+        redb.commit(increment("recovered")).await.unwrap();
     }
-    assert_eq!(string(&redb, "recovered").unwrap().as_deref(), Some("3"));
+    assert_eq!(string(&redb, "recovered").unwrap().as_deref(), Some("2"));
+}
+
+/// Waits for something that another thread does.
+async fn wait_for(done: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !done() {
+        assert!(Instant::now() < deadline);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 #[tokio::test]
-async fn a_writer_that_dies_leaves_the_store_unavailable_and_not_hanging() {
+async fn a_panic_of_the_writer_reopens_the_store_and_loses_nothing() {
     let disk = Disk::default();
     let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
     redb.commit(setting("key", "text")).await.unwrap();
+    for round in 1..=3 {
+        disk.die();
+        assert!(is_unavailable(redb.commit(setting("key", &format!("lost {round}"))).await));
+        assert_eq!(redb.health(), StoreHealth::Works);
+        let committed = redb.commit(increment("counter")).await.unwrap();
+        assert_eq!(committed.counters, [round]);
+    }
+    redb.close().await;
+    assert!(is_unavailable(redb.commit(setting("key", "lost")).await));
+}
+
+#[tokio::test]
+async fn a_writer_that_cannot_go_on_says_so() {
+    let disk = Disk::default();
+    let opened = std::sync::atomic::AtomicBool::new(false);
+    let open = disk.opener();
+    let opener: Opener = Box::new(move || {
+        assert!(!opened.swap(true, Ordering::SeqCst), "opening it again panics, as the test wants it");
+        open()
+    });
+    let redb = Redb::open_with(opener, &options(), Arc::default()).unwrap();
+    redb.commit(setting("key", "text")).await.unwrap();
     disk.die();
     assert!(is_unavailable(redb.commit(setting("key", "lost")).await));
-    assert!(is_unavailable(redb.commit(setting("key", "lost")).await));
-    redb.close().await;
+    wait_for(|| redb.health() == StoreHealth::Unavailable("the writer has failed".to_owned())).await;
     assert!(is_unavailable(redb.commit(setting("key", "lost")).await));
 }
 
@@ -374,12 +420,50 @@ async fn expired_keys_are_swept_away_while_idle() {
     let mut idle = WriterThread::new(
         redb.shared.database.clone(),
         None,
-        EngineClock::Manual(clock),
+        Arc::new(SteadyClock::new(EngineClock::Manual(clock), 0)),
         broadcast::Sender::new(1),
         Arc::default(),
     );
     assert!(!idle.sweep().unwrap());
     assert_eq!(disk.flushes(), flushes);
+}
+
+/// Whether a key is there, and for how many milliseconds it stays.
+fn stays(redb: &Redb, key: &str) -> Expiry {
+    let mut query = Query::new();
+    let expiry = query.expiry(key);
+    query.answers_of(redb.query(&query).unwrap()).unwrap().take(expiry)
+}
+
+#[tokio::test]
+async fn a_key_stays_no_longer_when_the_clock_is_set_back() {
+    const DAY: u64 = 86_400_000;
+    let clock = Arc::new(AtomicU64::new(20_000 * DAY));
+    let disk = Disk::default();
+    let options = StoreOptions { clock: EngineClock::Manual(clock.clone()), ..options() };
+    let redb = Redb::open_with(disk.opener(), &options, Arc::default()).unwrap();
+    for round in 0..3 {
+        let mut batch = Batch::new();
+        batch.set_expiring("limit", "1", Duration::from_secs(2));
+        redb.commit(batch).await.unwrap();
+        clock.fetch_sub(DAY, Ordering::SeqCst);
+        assert_eq!(stays(&redb, "limit"), Expiry::In(Duration::from_secs(2)), "{round}");
+        clock.fetch_add(1_999, Ordering::SeqCst);
+        assert_eq!(stays(&redb, "limit"), Expiry::In(Duration::from_millis(1)), "{round}");
+        clock.fetch_add(1, Ordering::SeqCst);
+        assert_eq!(stays(&redb, "limit"), Expiry::Absent, "{round}");
+    }
+    let mut batch = Batch::new();
+    batch.set_expiring("limit", "1", Duration::from_secs(2));
+    redb.commit(batch).await.unwrap();
+    redb.close().await;
+    drop(redb);
+    // The same while the server does not run.
+    clock.fetch_sub(DAY, Ordering::SeqCst);
+    let redb = Redb::open_with(disk.opener(), &options, Arc::default()).unwrap();
+    assert_eq!(stays(&redb, "limit"), Expiry::In(Duration::from_secs(2)));
+    clock.fetch_add(2_000, Ordering::SeqCst);
+    assert_eq!(stays(&redb, "limit"), Expiry::Absent);
 }
 
 #[tokio::test]

@@ -12,20 +12,27 @@
 //! So nothing that a crash could undo is read or acknowledged. A *checkpoint* is a commit
 //! that flushes the store file, after which the journal starts over. It happens once a
 //! second, when the journal has no room for a group, and when expired keys are removed.
+//!
+//! While the disk takes no writes, the writer refuses all batches, and readers go on with what
+//! redb has in memory. Once a second it tries the disk again. See [`super::store_file`].
 
 use super::apply::preflight;
-use super::database::ReopenableDatabase;
-use super::journal::{Journal, LoggedBatch};
-use super::tables::{META, META_RECORD, Tables};
-use crate::batch::{Batch, CommitError, Committed, Write};
+use super::database::{Files, ReopenableDatabase};
+use super::journal::LoggedBatch;
+use super::of_one_key;
+use super::steady_clock::SteadyClock;
+use super::store_file::Trouble;
+use super::tables::{META, META_CLOCK, META_RECORD, Tables, WriteTable};
+use crate::batch::{Batch, Check, CommitError, Committed, Write};
 use crate::events::Message;
 use crate::limits::{MAX_GROUP_BATCHES, MAX_SWEPT_ROWS};
 use crate::read_set::Versions;
-use crate::{EngineClock, KeyspaceError};
+use crate::{KeyspaceError, StoreHealth};
 use redb::Durability;
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, broadcast, oneshot};
 
@@ -41,29 +48,97 @@ pub(super) struct QueuedBatch {
     pub(super) _place: OwnedSemaphorePermit,
 }
 
+/// What the store can do, as its writer last said.
+#[derive(Debug, Clone)]
+pub(super) struct Health(Arc<Mutex<StoreHealth>>);
+
+impl Health {
+    pub(super) fn get(&self) -> StoreHealth {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Says that the writer has ended by a panic.
+    pub(super) fn fail(&self) {
+        self.set(StoreHealth::Unavailable("the writer has failed".to_owned()));
+    }
+
+    /// Says that the store was closed. That is no trouble, so the log does not have it.
+    fn close(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
+            StoreHealth::Unavailable("the store is closed".to_owned());
+    }
+
+    /// Sets the health. Logs a change.
+    fn set(&self, health: StoreHealth) {
+        let before =
+            std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), health.clone());
+        if before == health {
+            return;
+        }
+        match health {
+            StoreHealth::Works => tracing::info!("the store can be written again"),
+            StoreHealth::ReadOnly(cause) => {
+                tracing::error!(cause, "the store is read only: reads go on, and writes are refused");
+            }
+            StoreHealth::Unavailable(cause) => tracing::warn!(cause, "the store is not available"),
+        }
+    }
+}
+
+impl Default for Health {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(StoreHealth::Works)))
+    }
+}
+
 /// The state of the writer thread.
 pub(super) struct WriterThread {
     database: Arc<ReopenableDatabase>,
-    /// Where acknowledged writes are flushed. A store in memory has none.
-    journal: Option<Journal>,
-    /// Whether the journal may hold writes that the open database lacks. Only reopening
-    /// both can tell.
+    /// The store file, and the journal where acknowledged writes are flushed. A store in memory has
+    /// none.
+    files: Option<Files>,
+    /// Whether the journal may hold writes that the open database lacks, or the other way round.
+    /// Only reopening both can tell.
     in_doubt: bool,
-    clock: EngineClock,
+    /// Whether the last group has come so far that the disk may have it.
+    is_logged: bool,
+    clock: Arc<SteadyClock>,
     messages: broadcast::Sender<Message>,
     versions: Arc<Versions>,
+    health: Health,
 }
 
 impl WriterThread {
     /// A writer of an open store.
     pub(super) fn new(
         database: Arc<ReopenableDatabase>,
-        journal: Option<Journal>,
-        clock: EngineClock,
+        files: Option<Files>,
+        clock: Arc<SteadyClock>,
         messages: broadcast::Sender<Message>,
         versions: Arc<Versions>,
     ) -> Self {
-        Self { database, journal, in_doubt: false, clock, messages, versions }
+        let health = Health::default();
+        let (in_doubt, is_logged) = (false, false);
+        let writer = Self { database, files, in_doubt, is_logged, clock, messages, versions, health };
+        writer.note_health();
+        writer
+    }
+
+    /// Where to learn what the store can do.
+    pub(super) fn health(&self) -> Health {
+        self.health.clone()
+    }
+
+    /// Why nothing may be written at the moment.
+    fn trouble(&self) -> Option<Trouble> {
+        self.files.as_ref().and_then(Files::trouble)
+    }
+
+    fn note_health(&self) {
+        self.health.set(match self.trouble() {
+            None => StoreHealth::Works,
+            Some(trouble) => StoreHealth::ReadOnly(trouble.cause),
+        });
     }
 
     /// Runs until the store is closed and every queued batch is answered.
@@ -92,7 +167,15 @@ impl WriterThread {
     pub(super) fn commit_group(&mut self, mut group: Vec<QueuedBatch>) {
         // These callers have timed out and been told that the outcome is unknown.
         group.retain(|queued| !queued.reply.is_closed());
-        let outcomes = self.apply_group(&group);
+        if let Some(trouble) = self.trouble() {
+            self.note_health();
+            refuse(group, &KeyspaceError::ReadOnly(trouble.cause));
+            return;
+        }
+        let outcomes = catch_unwind(AssertUnwindSafe(|| self.apply_group(&group))).unwrap_or_else(|_| {
+            self.in_doubt = true;
+            Err(redb::Error::Corrupted("the writer has failed".to_owned()))
+        });
         self.note_written(group.iter().map(|queued| &queued.batch));
         match outcomes {
             Ok(outcomes) => {
@@ -104,18 +187,35 @@ impl WriterThread {
                     let _ = queued.reply.send(outcome);
                 }
             }
-            Err(error) => {
-                tracing::error!(%error, batches = group.len(), "commit failed");
-                let mut batches = Vec::with_capacity(group.len());
-                for queued in group {
-                    let text = format!("the commit failed: {error}");
-                    let _ = queued.reply.send(Err(KeyspaceError::Unavailable(text).into()));
-                    batches.push(queued.batch);
-                }
-                self.recover();
-                // Writes that the failure has left in the journal can be read from now on.
-                self.note_written(batches.iter());
+            Err(error) => self.fail_group(group, &error),
+        }
+    }
+
+    /// Answers a group that could not be committed.
+    fn fail_group(&mut self, group: Vec<QueuedBatch>, error: &redb::Error) {
+        let trouble = self.trouble();
+        self.note_health();
+        let failure = match &trouble {
+            // The journal has refused the record, so nothing has happened.
+            Some(trouble) if !trouble.lasts && !self.is_logged => {
+                KeyspaceError::ReadOnly(trouble.cause.clone())
             }
+            _ => {
+                tracing::error!(%error, batches = group.len(), "commit failed");
+                KeyspaceError::Unavailable(format!("the commit failed: {error}"))
+            }
+        };
+        self.recover();
+        // Writes that the failure has left in the journal can be read from now on.
+        self.note_written(group.iter().map(|queued| &queued.batch));
+        if trouble.is_none() && !self.is_logged && group.len() > 1 {
+            // Nothing of the group has happened. One of the batches may have met a damaged page,
+            // and the others need not fail with it.
+            for queued in group {
+                self.commit_group(vec![queued]);
+            }
+        } else {
+            refuse(group, &failure);
         }
     }
 
@@ -127,34 +227,83 @@ impl WriterThread {
 
     /// Reopens the store if a failure has made it unusable.
     fn recover(&mut self) {
-        if !self.in_doubt && self.database.works() {
+        // After a flush that failed, nothing more is written to the file.
+        let lasts = self.trouble().is_some_and(|trouble| trouble.lasts);
+        if lasts || (!self.in_doubt && self.database.works()) {
             return;
         }
-        if let Some(journal) = self.database.reopen() {
-            self.journal = journal;
-            self.in_doubt = false;
+        match self.database.reopen(self.files.take()) {
+            Some(files) => {
+                self.files = files;
+                self.in_doubt = false;
+                self.note_health();
+            }
+            None => {
+                self.in_doubt = true;
+                self.health.set(StoreHealth::Unavailable("the store file cannot be opened again".to_owned()));
+            }
         }
     }
 
     /// Removes expired keys and flushes. Returns whether there may be more expired keys.
     pub(super) fn tidy(&mut self) -> bool {
-        let more = self.sweep().and_then(|more| self.checkpoint().map(|()| more));
-        more.unwrap_or_else(|error| {
-            tracing::warn!(%error, "cannot remove expired keys and flush the store");
+        if self.in_doubt {
+            self.recover();
+        }
+        if !self.heal() {
+            return false;
+        }
+        let work = catch_unwind(AssertUnwindSafe(|| {
+            // What keeps expired keys from being removed must not keep the others from the file.
+            let swept = self.sweep();
+            self.checkpoint().and(swept)
+        }));
+        let more = work.unwrap_or_else(|_| {
+            self.in_doubt = true;
+            Err(redb::Error::Corrupted("the writer has failed".to_owned()))
+        });
+        let more = more.unwrap_or_else(|error| {
+            if self.trouble().is_none() {
+                tracing::warn!(%error, "cannot remove expired keys and flush the store");
+            }
             self.recover();
             false
-        })
+        });
+        self.note_health();
+        more
+    }
+
+    /// Tries the disk again if it has taken no writes. Returns whether it does.
+    fn heal(&mut self) -> bool {
+        let Some(files) = &mut self.files else {
+            return true;
+        };
+        if files.trouble().is_none() {
+            return true;
+        }
+        // A journal that is not ready must not be replaced before the file has its writes.
+        if files.store.catch_up() {
+            if files.journal.is_ready() {
+                files.journal.mend();
+            } else if let Err(reason) = self.database.prepare_journal(files) {
+                tracing::error!(reason, "the journal cannot be created");
+            }
+        }
+        self.note_health();
+        self.trouble().is_none()
     }
 
     /// Closes the store. Writes that cannot be flushed now stay in the journal.
     pub(super) fn close(mut self) {
-        match self.checkpoint() {
-            Ok(()) => self.database.close(self.journal),
+        let flushed = if self.heal() { self.checkpoint() } else { Err(redb::Error::PreviousIo) };
+        match flushed {
+            Ok(()) => self.database.close(self.files.take().map(|files| files.journal)),
             Err(error) => {
                 tracing::error!(%error, "cannot flush the store file; the journal holds its missing writes");
                 self.database.close(None);
             }
         }
+        self.health.close();
     }
 
     fn send_messages(&self, batch: &Batch) {
@@ -172,25 +321,20 @@ impl WriterThread {
         &mut self,
         group: &[QueuedBatch],
     ) -> Result<Vec<Result<Committed, CommitError>>, redb::Error> {
+        self.is_logged = false;
         let transaction = self.database.begin_write()?;
         let mut outcomes = Vec::with_capacity(group.len());
         let mut accepted = Vec::with_capacity(group.len());
         let mut tables = Tables::write(&transaction)?;
         for queued in group {
             let now = self.clock.now_ms();
-            let outcome = preflight(&tables, &queued.batch, now);
-            match &outcome {
-                Ok(committed) => {
-                    tables.apply(&queued.batch, &committed.counters, now)?;
-                    let writes = queued.batch.writes();
-                    if !writes.is_empty() {
-                        accepted.push(LoggedBatch { now, writes: Cow::Borrowed(writes) });
-                    }
+            let outcome = checked(&tables, &queued.batch, now);
+            if let Ok(committed) = &outcome {
+                tables.apply(&queued.batch, &committed.counters, now)?;
+                let writes = queued.batch.writes();
+                if !writes.is_empty() {
+                    accepted.push(LoggedBatch { now, writes: Cow::Borrowed(writes) });
                 }
-                Err(CommitError::Keyspace(KeyspaceError::Unavailable(reason))) => {
-                    return Err(redb::Error::Corrupted(reason.clone()));
-                }
-                Err(_) => {}
             }
             outcomes.push(outcome);
         }
@@ -210,26 +354,38 @@ impl WriterThread {
         mut transaction: redb::WriteTransaction,
         accepted: &[LoggedBatch<'_>],
     ) -> Result<(), redb::Error> {
-        let record = self.journal.as_ref().and_then(|journal| journal.record(accepted));
-        if let Some(journal) = &mut self.journal
+        let record = self.files.as_ref().and_then(|files| files.journal.record(accepted));
+        if let Some(Files { journal, .. }) = &mut self.files
             && let Some(record) = record
         {
-            transaction.open_table(META)?.insert(META_RECORD, journal.last() + 1)?;
+            let mut meta = transaction.open_table(META)?;
+            meta.insert(META_RECORD, journal.last() + 1)?;
+            meta.insert(META_CLOCK, self.clock.now_ms())?;
+            drop(meta);
             transaction.set_durability(Durability::None)?;
-            // If the flush fails, the journal may or may not have the record. If the commit
-            // fails after it, the database lacks what the journal has.
+            self.is_logged = true;
+            if let Err(error) = journal.append(&record) {
+                // A record that the disk has refused is incomplete, and never read.
+                self.is_logged = journal.trouble().is_none_or(|trouble| trouble.lasts);
+                return Err(error.into());
+            }
+            // If the commit fails, the database lacks what the journal has.
             self.in_doubt = true;
-            journal.append(&record)?;
             transaction.commit()?;
             self.in_doubt = false;
             return Ok(());
         }
-        self.commit_checkpoint(transaction)
+        // If the flush fails, readers see what may be lost, unless the store is opened again.
+        self.in_doubt = self.files.is_some();
+        self.is_logged = true;
+        self.commit_checkpoint(transaction)?;
+        self.in_doubt = false;
+        Ok(())
     }
 
     /// Flushes the store file if the journal has writes that the file lacks.
     pub(super) fn checkpoint(&mut self) -> Result<(), redb::Error> {
-        if self.journal.as_ref().is_some_and(Journal::has_records) {
+        if self.files.as_ref().is_some_and(|files| files.journal.has_records()) {
             let transaction = self.database.begin_write()?;
             self.commit_checkpoint(transaction)?;
         }
@@ -240,8 +396,11 @@ impl WriterThread {
     fn commit_checkpoint(&mut self, mut transaction: redb::WriteTransaction) -> Result<(), redb::Error> {
         transaction.set_durability(Durability::Immediate)?;
         transaction.commit()?;
-        if let Some(journal) = &mut self.journal {
-            journal.start_over();
+        if let Some(files) = &mut self.files {
+            if let Some(trouble) = files.store.trouble() {
+                return Err(std::io::Error::other(trouble.cause).into());
+            }
+            files.journal.start_over();
         }
         Ok(())
     }
@@ -261,5 +420,32 @@ impl WriterThread {
         let more = Tables::write(&transaction)?.sweep(MAX_SWEPT_ROWS, now)?;
         self.commit_checkpoint(transaction)?;
         Ok(more)
+    }
+}
+
+/// Checks a batch. If it meets what is damaged, only this batch fails: nothing has been changed
+/// for it.
+fn checked(tables: &Tables<WriteTable<'_>>, batch: &Batch, now: u64) -> Result<Committed, CommitError> {
+    // redb panics if a page makes no sense.
+    match catch_unwind(AssertUnwindSafe(|| preflight(tables, batch, now))) {
+        Ok(Err(CommitError::Keyspace(KeyspaceError::Damaged(_)))) | Err(_) => {
+            Err(KeyspaceError::Damaged(damaged_key(tables, batch, now)).into())
+        }
+        Ok(outcome) => outcome,
+    }
+}
+
+/// The first key of a batch that cannot be read; if there is none, the first key.
+fn damaged_key(tables: &Tables<WriteTable<'_>>, batch: &Batch, now: u64) -> String {
+    let keys = batch.checks().iter().map(Check::key).chain(batch.writes().iter().map(Write::key));
+    let is_damaged = |key: &&str| of_one_key(key, || Ok(tables.live_row(key, now).map(drop)?)).is_err();
+    keys.clone().find(is_damaged).or(keys.clone().next()).unwrap_or_default().to_owned()
+}
+
+/// Answers all batches of a group with the same failure.
+fn refuse(group: Vec<QueuedBatch>, failure: &KeyspaceError) {
+    for queued in group {
+        // This fails if the caller has timed out.
+        let _ = queued.reply.send(Err(failure.clone().into()));
     }
 }

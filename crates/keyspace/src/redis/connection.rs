@@ -21,10 +21,28 @@ use std::time::Duration;
 pub(super) struct ReconnectingConnection {
     client: Client,
     timeout: Duration,
-    versions: Arc<Versions>,
+    observer: Arc<dyn WriteObserver>,
     current: Mutex<CurrentConnection>,
     /// Locked while connecting, so that concurrent requests share one attempt.
     connecting: tokio::sync::Mutex<()>,
+}
+
+/// Who learns of the writes that the server reports.
+pub(super) trait WriteObserver: Send + Sync {
+    /// This key was written, or has expired.
+    fn note_key(&self, key: &[u8]);
+    /// Any key may have been written: the database was emptied, or the connection is new.
+    fn note_all(&self);
+}
+
+impl WriteObserver for Versions {
+    fn note_key(&self, key: &[u8]) {
+        self.note_written_key(&String::from_utf8_lossy(key));
+    }
+
+    fn note_all(&self) {
+        self.note_all_written();
+    }
 }
 
 /// The connection in use, and the number of connections so far.
@@ -56,9 +74,9 @@ pub(super) enum RedisRequestError {
 
 impl ReconnectingConnection {
     /// Connects when the first request is sent.
-    pub(super) fn new(client: Client, timeout: Duration, versions: Arc<Versions>) -> Self {
+    pub(super) fn new(client: Client, timeout: Duration, observer: Arc<dyn WriteObserver>) -> Self {
         let (current, connecting) = (Mutex::default(), tokio::sync::Mutex::default());
-        Self { client, timeout, versions, current, connecting }
+        Self { client, timeout, observer, current, connecting }
     }
 
     /// Whether the server reports writes.
@@ -122,9 +140,9 @@ impl ReconnectingConnection {
             .set_response_timeout(None)
             .set_pipeline_buffer_size(MAX_PENDING_REQUESTS)
             .set_push_sender({
-                let versions = self.versions.clone();
+                let observer = self.observer.clone();
                 move |push| {
-                    note_reported(&versions, &push);
+                    note_reported(observer.as_ref(), &push);
                     Ok::<_, Infallible>(())
                 }
             });
@@ -132,7 +150,7 @@ impl ReconnectingConnection {
         let tracks_writes = track(&mut connection).await?;
         // Writes between two connections are not reported, so all read sets end. This comes
         // before the first read on the new connection.
-        self.versions.note_all_written();
+        self.observer.note_all();
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         current.generation += 1;
         current.connection = Some(connection.clone());
@@ -174,19 +192,19 @@ async fn track(connection: &mut MultiplexedConnection) -> Result<bool, RedisErro
     }
 }
 
-/// Ends the read sets of keys that the server reports as written.
-fn note_reported(versions: &Versions, push: &PushInfo) {
+/// Passes on what the server reports as written.
+fn note_reported(observer: &dyn WriteObserver, push: &PushInfo) {
     match (&push.kind, push.data.first()) {
         (PushKind::Invalidate, Some(Value::Array(keys))) => {
             for key in keys {
                 match key {
-                    Value::BulkString(key) => versions.note_written_key(&String::from_utf8_lossy(key)),
-                    _ => versions.note_all_written(),
+                    Value::BulkString(key) => observer.note_key(key),
+                    _ => observer.note_all(),
                 }
             }
         }
         // FLUSHALL, or the end of the reports.
-        (PushKind::Invalidate | PushKind::Disconnection, _) => versions.note_all_written(),
+        (PushKind::Invalidate | PushKind::Disconnection, _) => observer.note_all(),
         _ => {}
     }
 }

@@ -6,6 +6,7 @@ use futures_util::StreamExt;
 use redis::aio::{PubSubSink, PubSubStream};
 use redis::{Client, RedisError};
 use std::time::Duration;
+use tidings_supervision::{Policy, supervise};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
@@ -18,24 +19,29 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 pub(super) fn listen(client: Client, channel: String, patience: Duration) -> mpsc::Receiver<Notice> {
     let (notices, receiver) = mpsc::channel(MAX_QUEUED_MESSAGES);
     tokio::spawn(async move {
-        while !notices.is_closed() {
-            match timeout(patience, connect(&client, &channel)).await {
-                Ok(Ok((sink, stream))) => {
-                    // Messages before this moment were missed, the first time too.
-                    if notices.send(Notice::Missed).await.is_err() {
-                        return;
-                    }
-                    forward(sink, stream, &notices, patience).await;
-                }
-                Ok(Err(error)) => {
-                    tracing::debug!(%error, "cannot subscribe to messages");
-                    sleep(RETRY_AFTER).await;
-                }
-                Err(_) => tracing::debug!("cannot subscribe to messages: no answer in time"),
-            }
-        }
+        supervise("messages", Policy::UntilDone, || forward_all(&client, &channel, &notices, patience)).await;
     });
     receiver
+}
+
+/// Forwards messages, over as many connections as it takes, until the receiver is dropped.
+async fn forward_all(client: &Client, channel: &str, notices: &mpsc::Sender<Notice>, patience: Duration) {
+    while !notices.is_closed() {
+        match timeout(patience, connect(client, channel)).await {
+            Ok(Ok((sink, stream))) => {
+                // Messages before this moment were missed, the first time too.
+                if notices.send(Notice::Missed).await.is_err() {
+                    return;
+                }
+                forward(sink, stream, notices, patience).await;
+            }
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "cannot subscribe to messages");
+                sleep(RETRY_AFTER).await;
+            }
+            Err(_) => tracing::debug!("cannot subscribe to messages: no answer in time"),
+        }
+    }
 }
 
 async fn connect(client: &Client, channel: &str) -> Result<(PubSubSink, PubSubStream), RedisError> {

@@ -6,7 +6,7 @@
 use super::check_info;
 use crate::{
     Batch, CommitError, Committed, Entry, KeyspaceError, OpenError, Order, Query, ReadSet, Store,
-    StoreOptions, Value,
+    StoreHealth, StoreOptions, Value,
 };
 use std::time::{Duration, Instant};
 use tidings_testing_redis::RedisServer;
@@ -33,8 +33,37 @@ async fn refusal(url: &str) -> String {
     let start = Instant::now();
     let error = open_url(url).await.err().expect("it does not open");
     assert!(start.elapsed() < END, "{error}");
-    assert!(matches!(error, OpenError::Engine { .. }));
+    assert!(matches!(error, OpenError::Engine { .. } | OpenError::Absent { .. }));
     error.to_string()
+}
+
+#[tokio::test]
+async fn a_server_that_is_absent_may_come_and_one_that_refuses_does_not_change_its_mind() {
+    let mut server = RedisServer::start();
+    server.stop();
+    let Err(OpenError::Absent { url, reason }) = open_url(&server.url()).await else { panic!("it opens") };
+    assert!(reason.contains("check that the server runs"), "{reason}");
+    assert_eq!(url, server.url());
+    let unknown = open_url("redis://unknown.invalid").await.err();
+    assert!(matches!(unknown, Some(OpenError::Absent { .. })), "{unknown:?}");
+    let locked = RedisServer::start_with(&["--requirepass", "secret"]);
+    let refused = open_url(&locked.url()).await.err();
+    assert!(matches!(refused, Some(OpenError::Engine { .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn an_awaited_store_is_unavailable_until_it_is_admitted() {
+    let server = RedisServer::start();
+    let options = StoreOptions { timeout: TIMEOUT, ..StoreOptions::default() };
+    let store = Store::awaited(&server.url(), &options, "it is away".to_owned()).unwrap();
+    // The server runs, and perhaps must not be used.
+    let read = get(&store, "key").await;
+    assert!(matches!(&read, Err(KeyspaceError::Unavailable(reason)) if reason == "it is away"), "{read:?}");
+    assert!(increment(&store, "key").await.is_err());
+    store.admit();
+    increment(&store, "key").await.unwrap();
+    assert_eq!(get(&store, "key").await.unwrap().as_deref(), Some("1"));
+    assert!(Store::awaited("redb::memory:", &options, String::new()).is_err());
 }
 
 async fn get(store: &Store, key: &str) -> Result<Option<String>, KeyspaceError> {
@@ -206,6 +235,10 @@ async fn passwords() {
     increment(&store, "counter").await.unwrap();
 }
 
+fn read_only(cause: &str) -> StoreHealth {
+    StoreHealth::ReadOnly(cause.to_owned())
+}
+
 #[tokio::test]
 async fn a_replica_is_refused_and_one_made_later_is_told() {
     let server = RedisServer::start();
@@ -214,8 +247,10 @@ async fn a_replica_is_refused_and_one_made_later_is_told() {
     server.send(b"REPLICAOF 127.0.0.1 1");
     assert!(refusal(&server.url()).await.contains("read-only replica"));
     let written = increment(&store, "counter").await.unwrap_err();
-    assert!(written.to_string().contains("READONLY"), "{written}");
+    assert!(matches!(written, CommitError::Keyspace(KeyspaceError::ReadOnly(_))), "{written}");
+    assert_eq!(store.health().await, read_only("the Redis server is a read-only replica"));
     server.send(b"REPLICAOF NO ONE");
+    assert_eq!(store.health().await, StoreHealth::Works);
     assert_eq!(increment(&store, "counter").await.unwrap().counters, [2]);
 }
 
@@ -230,9 +265,8 @@ async fn a_full_server_refuses_batches_whole() {
     batch.delete("counter");
     batch.set("new", "1");
     let written = store.commit(batch).await.unwrap_err();
-    assert!(
-        matches!(&written, CommitError::Keyspace(KeyspaceError::Unavailable(text)) if text.contains("OOM"))
-    );
+    assert!(matches!(written, CommitError::Keyspace(KeyspaceError::ReadOnly(_))), "{written}");
+    assert_eq!(store.health().await, read_only("the Redis server has no memory left"));
     assert_eq!(get(&store, "counter").await.unwrap().as_deref(), Some("1"));
     server.send(b"CONFIG SET maxmemory 0");
     assert_eq!(increment(&store, "counter").await.unwrap().counters, [2]);
@@ -416,4 +450,39 @@ fn servers_are_judged_by_what_they_tell() {
     assert!(check_info(&info("7.0.0", "redis_mode:cluster")).unwrap_err().contains("cluster"));
     assert!(check_info(&info("7.0.0", "role:slave")).unwrap_err().contains("replica"));
     assert!(check_info(&info("7.0.0", "loading:1")).unwrap_err().contains("loading"));
+}
+
+#[tokio::test]
+async fn a_snapshot_needs_reports_of_writes_and_no_pause() {
+    let server = RedisServer::start();
+    server.send(b"SET key text");
+    server.send(b"ACL SETUSER modest on >secret ~* &* +@all -client|tracking");
+    server.send(b"ACL SETUSER patient on >secret ~* &* +@all -client|pause -client|unpause");
+    let url = |user: &str| format!("redis://{user}:secret@127.0.0.1:{}", server.port());
+    let refused = open_url(&url("modest")).await.unwrap().snapshot().await.err().unwrap();
+    assert!(
+        matches!(&refused, KeyspaceError::Invalid(text) if text.contains("CLIENT TRACKING")),
+        "{refused}"
+    );
+    let mut snapshot = open_url(&url("patient")).await.unwrap().snapshot().await.unwrap();
+    assert_eq!(snapshot.next_page().await.unwrap().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_snapshot_of_a_server_that_is_away_fails_within_the_time_out() {
+    let mut server = RedisServer::start();
+    let store = open(&server).await;
+    server.stop();
+    let start = Instant::now();
+    assert!(matches!(store.snapshot().await, Err(KeyspaceError::Unavailable(_))));
+    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn keys_that_cannot_be_copied_are_told_by_a_snapshot() {
+    let server = RedisServer::start();
+    let store = open(&server).await;
+    server.send(b"RPUSH queue a");
+    let error = store.snapshot().await.err().unwrap();
+    assert!(matches!(&error, KeyspaceError::Invalid(text) if text.contains("queue")), "{error}");
 }

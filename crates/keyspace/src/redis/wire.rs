@@ -98,8 +98,27 @@ pub(super) fn server_error(key: &str, error: &redis::ServerError) -> KeyspaceErr
         return KeyspaceError::WrongType(key.to_owned());
     }
     let details = error.details().unwrap_or_default();
+    // The server refuses the first write of the script then, so nothing is written. The error may
+    // come from within the script, with the code of the command in its text.
+    let refused = |code: &str| error.code() == code || details.contains(&format!("-{code} "));
+    for (code, cause) in [
+        ("READONLY", IS_REPLICA),
+        ("OOM", OUT_OF_MEMORY),
+        ("MISCONF", CANNOT_SAVE),
+        ("NOREPLICAS", TOO_FEW_REPLICAS),
+    ] {
+        if refused(code) {
+            return KeyspaceError::ReadOnly(cause.to_owned());
+        }
+    }
     KeyspaceError::Unavailable(format!("Redis answered {} {details}", error.code()).trim_end().to_owned())
 }
+
+/// Why a server takes no writes.
+pub(super) const IS_REPLICA: &str = "the Redis server is a read-only replica";
+pub(super) const OUT_OF_MEMORY: &str = "the Redis server has no memory left";
+const CANNOT_SAVE: &str = "the Redis server cannot save to its disk";
+const TOO_FEW_REPLICAS: &str = "the Redis server has too few replicas";
 
 /// The error for an answer that does not fit the command.
 pub(super) fn unexpected(key: &str) -> KeyspaceError {

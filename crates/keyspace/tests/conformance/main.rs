@@ -14,6 +14,7 @@ mod oracle;
 mod read_sets;
 mod reads;
 mod rejection;
+mod snapshots;
 mod sorted;
 mod strategies;
 mod whole;
@@ -23,8 +24,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tidings_keyspace::{
-    Batch, Bound, COUNTER_LIMIT, CheckId, CommitError, Committed, EngineClock, Entry, Expiry, FromAnswer,
-    Handle, KeyspaceError, Query, Selection, Store, StoreOptions, Value, Within, Write,
+    AnswerQuestion, Batch, Bound, COUNTER_LIMIT, CheckId, CommitError, Committed, ControlSocket, EngineClock,
+    Entry, Expiry, FromAnswer, Handle, KeyspaceError, Query, Selection, Served, Store, StoreOptions, Value,
+    Within, Write, serve,
 };
 use tidings_testing_redis::RedisServer;
 
@@ -60,6 +62,19 @@ impl Subject {
         let url = format!("redb:{}", folder.path().join("test.redb").display());
         let store = Store::open(&url, &options).await.unwrap();
         Self { store, clock: Some(clock), _folder: Some(folder), _server: None }
+    }
+
+    /// The store of a server, used through its socket.
+    async fn remote() -> Self {
+        let Self { store, clock, .. } = Self::redb_memory().await;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        let socket = ControlSocket::bind(&path).unwrap();
+        let answer: AnswerQuestion = Arc::new(|question| Box::pin(async move { question }));
+        let served = Served { store, name: "of the test".to_owned(), answer };
+        tokio::spawn(async move { serve(&served, &socket).await });
+        let store = Store::of_server(&path, &patient()).await.unwrap().unwrap();
+        Self { store, clock, _folder: Some(folder), _server: None }
     }
 
     async fn redis() -> Self {
@@ -160,6 +175,8 @@ fn failure(error: &KeyspaceError) -> String {
         KeyspaceError::Unavailable(reason) => format!("unavailable: {reason}"),
         KeyspaceError::WrongType(key) => format!("wrong type {key}"),
         KeyspaceError::NotAnInteger(key) => format!("not an integer {key}"),
+        KeyspaceError::ReadOnly(_) => "read only".to_owned(),
+        KeyspaceError::Damaged(key) => format!("damaged {key}"),
         KeyspaceError::Invalid(_) => "invalid".to_owned(),
     }
 }
@@ -180,6 +197,7 @@ macro_rules! rules {
     ($($module:ident: $($rule:ident)*;)*) => {
         rules!(@engine redb_memory $($module: $($rule)*;)*);
         rules!(@engine redb_file $($module: $($rule)*;)*);
+        rules!(@engine remote $($module: $($rule)*;)*);
         rules!(@engine redis $($module: $($rule)*;)*);
     };
     (@engine $engine:ident $($module:ident: $($rule:ident)*;)*) => {
@@ -204,6 +222,8 @@ rules! {
         scores_are_answered_in_the_order_asked
         every_read_refuses_other_types
         the_first_wrong_type_of_a_query_is_named
+        a_tolerated_wrong_type_reads_as_absent_and_spares_the_other_reads
+        a_tolerated_read_is_tracked_like_any_other
         answers_come_in_the_order_of_the_reads
         an_empty_query_costs_no_round;
     checks:
@@ -299,4 +319,10 @@ rules! {
         large_collections_are_copied
         collections_are_copied_whatever_their_length
         keys_are_counted;
+    snapshots:
+        a_snapshot_has_every_key_once
+        an_empty_store_has_an_empty_snapshot
+        a_snapshot_is_of_one_moment
+        a_snapshot_leaves_out_what_has_expired
+        large_keys_have_pages_of_their_own;
 }

@@ -1,7 +1,7 @@
 //! Every read: of present and absent keys, and of other types.
 
 use super::{Subject, failure, pairs, scored};
-use tidings_keyspace::{Answer, Answers};
+use tidings_keyspace::{Answer, Answers, Batch, Reads, Tracked};
 use tidings_keyspace::{Expiry, Hash, KeyspaceError, Order, Query};
 
 /// One of every read, on this key.
@@ -150,6 +150,49 @@ pub(super) async fn the_first_wrong_type_of_a_query_is_named(subject: Subject) {
     query.string("hash");
     let error = subject.store.query(query).await.unwrap_err();
     assert!(matches!(&error, KeyspaceError::WrongType(key) if key == "set"), "{error}");
+}
+
+pub(super) async fn a_tolerated_wrong_type_reads_as_absent_and_spares_the_other_reads(subject: Subject) {
+    subject.write_one_of_each().await;
+    let mut query = Query::new();
+    let before = query.hash("hash");
+    let wrong = query.hash_fields("set", ["a", "b"]).or_absent(&mut query);
+    let scores = query.scores("string", ["a"]).or_absent(&mut query);
+    let right = query.members("set").or_absent(&mut query);
+    let absent = query.string("absent").or_absent(&mut query);
+    let mut answers = subject.store.query(query).await.unwrap();
+    assert_eq!(answers.failure(&wrong).map(failure).as_deref(), Some("wrong type set"));
+    assert_eq!(answers.failure(&scores).map(failure).as_deref(), Some("wrong type string"));
+    assert!(answers.failure(&right).is_none() && answers.failure(&absent).is_none());
+    assert_eq!(answers.take(wrong), [None, None]);
+    assert_eq!(answers.take(scores), [None]);
+    assert_eq!(answers.take(absent), None);
+    assert_eq!(
+        (answers.take(before).0, answers.take(right)),
+        (pairs(&[("field", "value")]), vec!["member".to_owned()])
+    );
+
+    let mut query = Query::new();
+    let _ = query.hash("set").or_absent(&mut query);
+    query.string("hash");
+    let error = subject.store.query(query).await.unwrap_err();
+    assert_eq!(failure(&error), "wrong type hash");
+}
+
+pub(super) async fn a_tolerated_read_is_tracked_like_any_other(subject: Subject) {
+    subject.write_one_of_each().await;
+    let mut query = Query::new();
+    let wrong = query.hash("set").or_absent(&mut query);
+    let wrong = query.track(wrong);
+    let mut answers = subject.store.query(query).await.unwrap();
+    let mut reads = Reads::default();
+    assert!(answers.take_tracked(wrong).collect_into(&mut reads).is_empty());
+    let reads = Tracked::new((), reads).into_parts().1;
+    assert!(subject.store.is_unchanged(&reads));
+    let mut batch = Batch::new();
+    batch.delete("set");
+    subject.store.commit(batch).await.unwrap();
+    assert!(!subject.store.is_unchanged(&reads));
 }
 
 pub(super) async fn answers_come_in_the_order_of_the_reads(subject: Subject) {

@@ -111,7 +111,7 @@ pub(super) async fn large_collections_are_copied(subject: Subject) {
 }
 
 pub(super) async fn collections_are_copied_whatever_their_length(subject: Subject) {
-    // Both engines restore at most 1,000 members in one step.
+    // Both engines restore at most 1,000 fields in one write, and Redis as many members.
     for length in [999, 1_000, 1_001, 2_000, 2_001] {
         let texts: Vec<String> = (0..length).map(|number| format!("{number:05}")).collect();
         let entry = |key: &str, value| Entry { key: key.to_owned(), value, time_to_live: None };

@@ -6,7 +6,7 @@ use crate::local_path::LocalPath;
 use crate::login_reason::LoginReason;
 use crate::openapi::values;
 use crate::pages::layout::Frame;
-use crate::{App, cookies, pages, reputation};
+use crate::{App, cookies, pages, reputation, request_id};
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::uri::PathAndQuery;
@@ -128,8 +128,11 @@ impl Failed<'_> {
             return Redirect::to(&login).into_response();
         }
         let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
-        let request_id = internal.then(request_id);
-        failure.log(app.now(), method, loggable(address.path()), request_id.as_deref());
+        let request_id = internal.then(|| request_id::current().unwrap_or_default());
+        if failure.is_of_store() {
+            app.health.note_failure();
+        }
+        failure.log(app.now(), method, loggable(address.path()));
         let mut message = failure.message();
         if let Some(request_id) = &request_id {
             message = sentence(&format!("{INTERNAL} (request {request_id})"));
@@ -221,12 +224,6 @@ fn loggable(path: &str) -> &str {
     }
 }
 
-/// The id that links an error page to its line in the log.
-fn request_id() -> String {
-    tidings_domain::values::secrets::random_token()
-        .map_or_else(|_| "unknown".to_owned(), |token| token.chars().take(12).collect())
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
@@ -252,7 +249,15 @@ mod tests {
         let settings = Settings { request_timeout: Duration::from_secs(seconds), ..settings() };
         let site = Site::new(store, Rules::default(), PasswordWorker::default());
         let (site, clock) = (Arc::new(site), EngineClock::System);
-        let app = App::from(AppParts { site, settings, mailer: None, clock, live: Arc::default() });
+        let app = App::from(AppParts {
+            site,
+            settings: settings.into(),
+            mailer: None,
+            clock,
+            live: Arc::default(),
+            traffic: Arc::default(),
+            health: Arc::default(),
+        });
         let mut router = Router::new()
             .route("/api/panics", get(async || -> Response { panic!("a mistake of ours") }))
             .route("/hangs", get(async || std::future::pending::<Response>().await))

@@ -5,7 +5,7 @@ use crate::form::{Fields, FromFields};
 use crate::openapi::values;
 use tidings_domain::accounts::account::{CurrentPassword, ProfileChange};
 use tidings_domain::values::preferences::{Choice, CommentOrder, Digest, PreferencesChange, Shortcuts};
-use tidings_domain::values::signup::{ApplicationText, InvitationCode};
+use tidings_domain::values::signup::{ApplicationText, InvitationCode, WelcomeToken};
 use tidings_domain::values::text::{About, Email, FullName, NewPassword, Username};
 use tidings_domain::{Error, Refusal};
 use utoipa::{IntoParams, ToSchema};
@@ -29,6 +29,10 @@ pub struct Registration {
     /// there is an invitation.
     #[schema(value_type = values::ApplicationText, required = false)]
     pub application: Option<ApplicationText>,
+    /// The token of the link in the server's log, with which the account becomes the first
+    /// administrator.
+    #[schema(value_type = values::WelcomeTokenOrNone, required = false)]
+    pub token: Option<WelcomeToken>,
 }
 
 impl FromFields for Registration {
@@ -47,7 +51,30 @@ impl FromFields for Registration {
             } else {
                 Some(ApplicationText::parse(application).map_err(Error::from)?)
             },
+            token: welcome_token(fields)?,
         })
+    }
+}
+
+/// The token of the link for the first administrator, if there is one.
+pub fn welcome_token(fields: &Fields) -> Result<Option<WelcomeToken>, RequestError> {
+    match fields.text("token").trim() {
+        "" => Ok(None),
+        given => Ok(Some(WelcomeToken::parse(given).ok_or(Refusal::WelcomeLinkInvalid)?)),
+    }
+}
+
+/// The token with which somebody who is logged in becomes the first administrator. Only pages
+/// send it.
+pub struct WelcomeForm {
+    /// The token.
+    pub token: WelcomeToken,
+}
+
+impl FromFields for WelcomeForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        fields.required("token")?;
+        Ok(Self { token: welcome_token(fields)?.ok_or(Refusal::WelcomeLinkInvalid)? })
     }
 }
 

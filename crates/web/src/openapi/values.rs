@@ -73,6 +73,11 @@ values! {
     );
     /// The code of an invitation, or the link with it; may be empty.
     InvitationOrNone = text(0, INVITATION_LINK);
+    /// The token of the link for the first administrator; may be empty.
+    WelcomeTokenOrNone = pattern(
+        format!("^([0-9a-f]{{{INVITATION_DIGITS}}})?$"),
+        "0c1b7a9d3e2486f0c1b7a9d3e24865f0c1b7a95f",
+    );
     /// A full address on the site.
     Address = text(1, INVITATION_LINK);
     /// The text about a user.

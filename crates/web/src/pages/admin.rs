@@ -1,24 +1,31 @@
-//! The administration page.
+//! The administration page: what needs a person first, then what happened in the last hours and
+//! days, then this server.
 
+mod attention;
+mod figures;
+
+use self::attention::{Facts, about, attention};
+use self::figures::{Row, charts};
 use super::layout::Frame;
 use super::parts::{age, author, counted, number, title_link};
 use crate::App;
 use crate::error::RequestError;
+use crate::figures as app_figures;
 use crate::form::{Fields, Form, FromFields};
 use crate::limits::{ADMIN_STORIES, LONG_ACTION_WAIT};
 use crate::local_path::LocalPath;
-use crate::panics;
 use crate::viewer::{SignedForm, SignedIn};
 use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::Error;
+use tidings_domain::administration;
 use tidings_domain::cache::CacheStatus;
-use tidings_domain::jobs::{self, JobStatus};
+use tidings_domain::jobs;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::lists;
 use tidings_domain::news::ranks;
-use tidings_domain::statistics::{self, SiteCounts};
+use tidings_domain::statistics::{self, Chronicle, SiteCounts};
 
 /// The outcome of a recomputation.
 enum Recomputed {
@@ -30,14 +37,32 @@ enum Recomputed {
 
 /// The administration page.
 struct AdminPage<'a> {
+    facts: Facts,
+    chronicle: &'a Chronicle,
     counts: SiteCounts,
-    jobs: JobStatus,
+    server: ServerFigures,
     caches: &'a [CacheStatus],
-    /// Panics since the start: mistakes in the program.
-    panics: u64,
     top: &'a [NewsLine],
     /// The outcome of a recomputation that was just requested.
     recomputed: Option<Recomputed>,
+}
+
+/// What this server is doing.
+#[derive(Debug, Clone, Copy, Default)]
+struct ServerFigures {
+    uptime_seconds: u64,
+    requests_per_second: f64,
+    p99_milliseconds: u128,
+}
+
+impl ServerFigures {
+    fn of(app: &App) -> Self {
+        Self {
+            uptime_seconds: app.traffic.uptime().as_secs(),
+            requests_per_second: app.traffic.requests_per_second(),
+            p99_milliseconds: app.traffic.p99().as_millis(),
+        }
+    }
 }
 
 impl AdminPage<'_> {
@@ -52,19 +77,20 @@ impl AdminPage<'_> {
                     }
                 }
             }
-            dl.facts {
-                div { dt { "users" } dd { (number(self.counts.users)) } }
-                div { dt { "stories submitted" } dd { (number(self.counts.news)) } }
-                div { dt { "stories listed" } dd { (number(self.counts.listed)) } }
-                @if self.panics > 0 {
-                    div { dt { "panics of this server; see its log" } dd { (number(self.panics)) } }
-                }
-                div { dt { "jobs waiting" } dd { (number(self.jobs.waiting)) } }
-                div { dt { "jobs done by this server" } dd { (number(self.jobs.finished)) } }
-                @if self.jobs.finished > 0 {
-                    div { dt { "the last job took" } dd { (number(self.jobs.last_milliseconds)) " ms" } }
-                }
+            (attention(&self.facts))
+            ul.admin-links {
+                li { a.action href="/moderate" { "Review queue" } }
+                li { a.action href="/admin/site" { "Name, colours, logo and texts of this site" } }
+                li { a.action href="/admin/sites" { "Votes on sites" } }
             }
+            h2 { "The last 24 hours" }
+            (charts(&self.hours(), "hour"))
+            h2 { "The last 30 days" }
+            (charts(&self.days(), "day"))
+            h2 { "The site and this server" }
+            (self.facts_in_numbers())
+            h2 { "The front page in numbers" }
+            (self.table(frame))
             form.form method="post" action="/admin/recompute" {
                 (frame.secret_field())
                 p.hint {
@@ -73,14 +99,39 @@ impl AdminPage<'_> {
                 }
                 button.button { "Recompute all ranks" }
             }
-            p { a.action href="/admin/site" { "Name, colours, logo and texts of this site" } }
-            p { a.action href="/admin/sites" { "Votes on sites" } }
-            h2 { "The front page in numbers" }
-            (self.table(frame))
             h2 { "Caches" }
             (cache_table(self.caches))
         };
         frame.page("Administration", &content)
+    }
+
+    fn hours(&self) -> Vec<Row<'_>> {
+        let hours = self.chronicle.hours.iter();
+        hours.map(|(hour, figures)| Row { time: hour.on_the_clock(), figures }).collect()
+    }
+
+    fn days(&self) -> Vec<Row<'_>> {
+        let days = self.chronicle.days.iter();
+        days.map(|(day, figures)| Row { time: day.to_string(), figures }).collect()
+    }
+
+    fn facts_in_numbers(&self) -> Markup {
+        let (jobs, server) = (&self.facts.jobs, &self.server);
+        html! {
+            dl.facts {
+                div { dt { "users" } dd { (number(self.counts.users)) } }
+                div { dt { "stories submitted" } dd { (number(self.counts.news)) } }
+                div { dt { "stories listed" } dd { (number(self.counts.listed)) } }
+                div { dt { "this server runs for" } dd { (about(server.uptime_seconds)) } }
+                div { dt { "requests a second, in the last minute" } dd { (format!("{:.1}", server.requests_per_second)) } }
+                div { dt { "99 % of them answered within" } dd { (number(server.p99_milliseconds)) " ms" } }
+                div { dt { "jobs waiting" } dd { (number(jobs.waiting)) } }
+                div { dt { "jobs done by this server" } dd { (number(jobs.finished)) } }
+                @if jobs.finished > 0 {
+                    div { dt { "the last job took" } dd { (number(jobs.last_milliseconds)) " ms" } }
+                }
+            }
+        }
     }
 
     fn table(&self, frame: &Frame<'_>) -> Markup {
@@ -177,12 +228,24 @@ pub async fn admin(
     Form(query): Form<AdminQuery>,
 ) -> Result<Markup, RequestError> {
     user.require_admin()?;
+    app_figures::note(&app);
     let counts = statistics::counts(&mut visit).await?;
+    let waiting = administration::waiting(&mut visit).await?;
+    let chronicle = statistics::chronicle(&mut visit).await?;
     let jobs = jobs::status(&app.site).await?;
     let top = lists::top(&mut visit, 0, ADMIN_STORIES).await?.lines;
     let caches = app.site.caches.status();
-    let (panics, recomputed) = (panics::count(), query.recomputed);
-    let page = AdminPage { counts, jobs, caches: &caches, panics, top: &top, recomputed };
+    let errors = chronicle.last_day().answered.errors;
+    let facts = Facts::of(&app, &user, (waiting, jobs), errors).await;
+    let page = AdminPage {
+        facts,
+        chronicle: &chronicle,
+        counts,
+        server: ServerFigures::of(&app),
+        caches: &caches,
+        top: &top,
+        recomputed: query.recomputed,
+    };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
@@ -209,14 +272,35 @@ pub async fn recompute(State(app): State<App>, form: SignedForm<()>) -> Result<R
 mod tests {
     use super::super::test_support::{framed, line, news, user};
     use super::*;
+    use tidings_domain::administration::Waiting;
+    use tidings_domain::jobs::JobStatus;
+    use tidings_domain::report::BackupState;
+    use tidings_domain::values::clock::Timestamp;
+    use tidings_keyspace::StoreHealth;
 
     #[test]
     fn the_page_counts_and_shows_score_and_rank() {
         let admin = user("1", "alice", "a");
         let top = [line(news("<b>", "http://a.com/", false), None)];
         let page = AdminPage {
-            panics: 0,
-            jobs: JobStatus { waiting: 2, finished: 7, last_milliseconds: 15 },
+            facts: Facts {
+                now: Timestamp(1_800_000_000),
+                has_email: true,
+                waiting: Waiting { reviews: 3, ..Waiting::default() },
+                jobs: JobStatus { waiting: 2, finished: 7, last_milliseconds: 15, oldest: None },
+                health: StoreHealth::Works,
+                errors: 0,
+                panics: 0,
+                sends_mail: true,
+                vote_rings: 0,
+                backup: BackupState::default(),
+            },
+            chronicle: &Chronicle::default(),
+            server: ServerFigures {
+                uptime_seconds: 7_200,
+                requests_per_second: 1.25,
+                p99_milliseconds: 1_234,
+            },
             caches: &[CacheStatus {
                 name: "story_fragments",
                 entries: 3,
@@ -234,7 +318,10 @@ mod tests {
             "<dd>12</dd>",
             "<dd>345</dd>",
             "<dd>15 ms</dd>",
+            "<dd>1,234 ms</dd>",
+            "<dd>2 hours</dd>",
             "Recomputed 15,020 stories.",
+            "3 things wait",
             "2.00",
             "<td>story fragments</td>",
             "12,345",
@@ -243,5 +330,7 @@ mod tests {
         ] {
             assert!(html.contains(part), "{part} in {html}");
         }
+        // What needs a person comes first.
+        assert!(html.find("3 things wait") < html.find("The last 24 hours"), "{html}");
     }
 }

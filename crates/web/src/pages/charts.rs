@@ -107,7 +107,7 @@ impl Scale {
 }
 
 /// The next number that is 1, 2 or 5 times a power of ten.
-fn round_up(most: i64) -> i64 {
+pub(super) fn round_up(most: i64) -> i64 {
     let mut power = 1_i64;
     loop {
         let round = [power, power.saturating_mul(2), power.saturating_mul(5)];

@@ -9,15 +9,17 @@ use crate::App;
 use crate::actions::open_account;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
+use crate::forms::accounts::welcome_token;
 use crate::local_path::LocalPath;
-use crate::viewer::ClientDevice;
+use crate::viewer::{ClientDevice, IsLocal};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use tidings_domain::accounts::signup::{self, SignupFacts};
+use tidings_domain::accounts::first_administrator;
+use tidings_domain::accounts::signup::{self, Admittance, SignupFacts};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::limits::{MAX_APPLICATION, PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN};
-use tidings_domain::values::signup::{InvitationCode, SignupMode};
+use tidings_domain::values::signup::{InvitationCode, SignupMode, WelcomeToken};
 use tidings_domain::values::words::{grouped, span};
 
 const HEADING: &str = "Sign up";
@@ -73,14 +75,16 @@ struct RegisterPage<'a> {
     typed: Typed<'a>,
     /// What the visitor wanted to do.
     wanted: &'a WantedPage,
+    /// The token of the link for the first administrator.
+    token: Option<&'a WelcomeToken>,
     facts: &'a SignupFacts,
     refused: Option<&'a RefusedForm>,
 }
 
 impl RegisterPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
-        // The first account is let in always.
-        let mode = if self.facts.is_first { SignupMode::Open } else { frame.rules.accounts.signup };
+        // The first administrator is let in always.
+        let mode = if self.facts.is_administrator { SignupMode::Open } else { frame.rules.accounts.signup };
         let content = html! {
             h1 { (HEADING) }
             (self.wanted.notice(HEADING))
@@ -101,6 +105,9 @@ impl RegisterPage<'_> {
             @if let Some(inviter) = &self.facts.inviter {
                 p.notice { a href=(profile_address(inviter, "")) { (inviter) } " invites you." }
             }
+            @if self.facts.is_administrator {
+                p.notice { "This account will be the administrator's: it looks after the site." }
+            }
         }
     }
 
@@ -113,11 +120,14 @@ impl RegisterPage<'_> {
         let password = password.hint(html! { "At least " (PASSWORD_MIN) " characters." });
         let is_invited = self.facts.inviter.is_some();
         let applies = mode == SignupMode::Apply && !is_invited;
-        let confirms = frame.rules.accounts.confirm_email && !self.facts.is_first;
+        let confirms = frame.rules.accounts.confirm_email && !self.facts.is_administrator;
         let button = if applies { "Apply" } else { HEADING };
         html! {
             form.form.narrow method="post" action="/register" {
                 (self.wanted.fields())
+                @if let Some(token) = self.token {
+                    input type="hidden" name="token" value=(token.expose());
+                }
                 (self.invitation(mode))
                 (username.input(self.refused))
                 (password.password(self.refused))
@@ -190,6 +200,7 @@ impl RegisterPage<'_> {
 pub struct RegisterQuery {
     wanted: WantedPage,
     invitation: String,
+    token: Option<WelcomeToken>,
     /// Whether the visitor has just applied.
     has_applied: bool,
 }
@@ -197,32 +208,41 @@ pub struct RegisterQuery {
 impl FromFields for RegisterQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let (wanted, invitation) = (fields.read()?, fields.text("invitation").to_owned());
-        Ok(Self { wanted, invitation, has_applied: fields.get("applied").is_some() })
+        let token = welcome_token(fields)?;
+        Ok(Self { wanted, invitation, token, has_applied: fields.get("applied").is_some() })
     }
 }
 
 /// What the page depends on, with an invitation as it was typed.
-async fn facts_of(visit: &mut Visit, typed: &str) -> Result<SignupFacts, RequestError> {
+async fn facts_of(
+    visit: &mut Visit,
+    typed: &str,
+    token: Option<&WelcomeToken>,
+    is_local: bool,
+) -> Result<SignupFacts, RequestError> {
     let code = InvitationCode::parse(typed);
     let is_unreadable = code.is_none() && !typed.trim().is_empty();
-    let facts = signup::facts(visit, code.as_ref()).await?;
+    let brought = Admittance { invitation: code.as_ref(), token, is_local };
+    let facts = signup::facts(visit, brought).await?;
     Ok(SignupFacts { is_invitation_invalid: facts.is_invitation_invalid || is_unreadable, ..facts })
 }
 
-/// GET /register: next, reason, invitation, applied.
+/// GET /register: next, reason, invitation, token, applied.
 pub async fn form(
     State(app): State<App>,
     mut visit: Visit,
     here: LocalPath,
-    Form(RegisterQuery { wanted, invitation, has_applied }): Form<RegisterQuery>,
+    IsLocal(is_local): IsLocal,
+    Form(RegisterQuery { wanted, invitation, token, has_applied }): Form<RegisterQuery>,
 ) -> Result<Markup, RequestError> {
-    let facts = facts_of(&mut visit, &invitation).await?;
+    let facts = facts_of(&mut visit, &invitation, token.as_ref(), is_local).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     if has_applied {
         return Ok(applied_page(&frame));
     }
     let typed = Typed { username: "", email: "", invitation: &invitation, application: "" };
-    Ok(RegisterPage { typed, wanted: &wanted, facts: &facts, refused: None }.render(&frame))
+    let page = RegisterPage { typed, wanted: &wanted, token: token.as_ref(), facts: &facts, refused: None };
+    Ok(page.render(&frame))
 }
 
 fn applied_page(frame: &Frame<'_>) -> Markup {
@@ -241,7 +261,7 @@ fn applied_page(frame: &Frame<'_>) -> Markup {
     frame.page("Your application", &content)
 }
 
-/// POST /register: username, password, email, invitation, application, next, reason. Which are
+/// POST /register: username, password, email, invitation, application, token, next, reason. Which are
 /// needed depends on the site. Redirects with the new session, or shows the form again.
 pub async fn register(
     State(app): State<App>,
@@ -261,9 +281,17 @@ pub async fn register(
             let refused = RefusedForm::from_failure(failure)?.beside(&FIELDS);
             let typed = Typed::of(&fields);
             let mut visit = Visit::new(app.site.clone(), app.now(), None);
-            let facts = facts_of(&mut visit, typed.invitation).await?;
+            // Without it, once it is not good any more, the form is the one for everybody.
+            let mut token = welcome_token(&fields).unwrap_or(None);
+            if let Some(given) = &token
+                && first_administrator::demand_token(&mut visit, given).await.is_err()
+            {
+                token = None;
+            }
+            let facts = facts_of(&mut visit, typed.invitation, token.as_ref(), device.is_local).await?;
             let frame = Frame::of(&app, &mut visit, &here).await?;
-            let page = RegisterPage { typed, wanted: &wanted, facts: &facts, refused: Some(&refused) };
+            let (facts, token) = (&facts, token.as_ref());
+            let page = RegisterPage { typed, wanted: &wanted, token, facts, refused: Some(&refused) };
             Ok(refused.response(page.render(&frame)))
         }
     }
@@ -285,14 +313,14 @@ mod tests {
             let frame = Frame::new(parts, frame.brand.clone(), (frame.now, frame.here), None);
             let typed =
                 Typed { username: "\"><b>", email: "<e>", invitation: "<i>", application: "</textarea>" };
-            RegisterPage { typed, wanted: &wanted, facts, refused }.render(&frame).into_string()
+            RegisterPage { typed, wanted: &wanted, token: None, facts, refused }.render(&frame).into_string()
         })
     }
 
     #[test]
     fn the_form_asks_for_what_the_mode_needs() {
         let invited = SignupFacts { inviter: Some("al<ice".to_owned()), ..SignupFacts::default() };
-        let first = SignupFacts { is_first: true, ..SignupFacts::default() };
+        let first = SignupFacts { is_administrator: true, ..SignupFacts::default() };
         let none = SignupFacts::default();
         for (mode, facts, application, closed) in [
             (SignupMode::Open, &none, false, false),

@@ -3,20 +3,24 @@
 
 use super::about::{as_sentence, site_text};
 use super::confirm_email::reminder;
+use super::first_administrator;
 use super::layout::Frame;
 use super::parts::number;
 use super::register::ways_in;
 use crate::App;
 use crate::error::RequestError;
-use crate::form::Form;
+use crate::form::{Fields, Form, FromFields};
 use crate::forms::Next;
+use crate::forms::accounts::welcome_token;
 use crate::local_path::LocalPath;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::administration::{self, FirstSteps};
 use tidings_domain::values::rules::KarmaRules;
+use tidings_domain::values::signup::WelcomeToken;
 use tidings_domain::values::words::{counted, every};
 
 /// The name of a site that nobody has named.
@@ -176,19 +180,46 @@ fn now(frame: &Frame<'_>) -> Markup {
     }
 }
 
-/// GET /welcome: next.
+/// What the address of the page may say.
+pub struct WelcomeQuery {
+    next: LocalPath,
+    /// The token of the link for the first administrator.
+    token: Option<WelcomeToken>,
+}
+
+impl FromFields for WelcomeQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let Next { next } = fields.read()?;
+        Ok(Self { next, token: welcome_token(fields)? })
+    }
+}
+
+/// GET /welcome: next, token. With the token of the link in the server's log, the page leads to
+/// the role of the administrator.
 pub async fn welcome(
     State(app): State<App>,
-    mut visit: Visit,
+    visit: Visit,
     here: LocalPath,
     headers: HeaderMap,
-    Form(Next { next }): Form<Next>,
+    Form(WelcomeQuery { next, token }): Form<WelcomeQuery>,
+) -> Result<Response, RequestError> {
+    match token {
+        Some(token) => first_administrator::show(&app, visit, &token).await,
+        None => Ok(greet(&app, visit, (&here, &next), &headers).await?.into_response()),
+    }
+}
+
+async fn greet(
+    app: &App,
+    mut visit: Visit,
+    (here, next): (&LocalPath, &LocalPath),
+    headers: &HeaderMap,
 ) -> Result<Markup, RequestError> {
     let is_admin = visit.recognise().await?.is_some_and(|viewer| viewer.flags.admin);
     let steps = if is_admin { administration::first_steps(&mut visit).await? } else { FirstSteps::default() };
-    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let frame = Frame::of(app, &mut visit, here).await?;
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    Ok(WelcomePage { next: &next, steps, host }.render(&frame))
+    Ok(WelcomePage { next, steps, host }.render(&frame))
 }
 
 #[cfg(test)]

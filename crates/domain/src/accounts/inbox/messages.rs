@@ -71,6 +71,11 @@ impl MessageRead {
         Self(query.hash_fields(keys::user_messages(user), [number.to_string()]))
     }
 
+    /// The same, for a list: a message that cannot be read counts as absent.
+    pub(crate) fn or_absent(self, query: &mut Query) -> Self {
+        Self(self.0.or_absent(query))
+    }
+
     /// The text.
     pub(crate) fn take(self, answers: &mut Answers) -> Option<String> {
         fields::only(answers.take(self.0))

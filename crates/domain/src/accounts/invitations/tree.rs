@@ -133,8 +133,9 @@ impl Growth {
         let shown = if is_last { 0 } else { TREE_BRANCHES };
         let mut ask = |id: &UserId| {
             let list = keys::invites_by(*id);
-            let count = query.sorted_count(&list);
-            let below = (shown > 0).then(|| query.sorted_range(&list, Order::Ascending, 0, shown));
+            let count = query.sorted_count(&list).or_absent(&mut query);
+            let below = (shown > 0)
+                .then(|| query.sorted_range(&list, Order::Ascending, 0, shown).or_absent(&mut query));
             (list, count, below)
         };
         let reads: Vec<_> = ids.iter().map(&mut ask).collect();

@@ -11,6 +11,7 @@ use crate::accounts::two_factor::second_step::{PasskeyUse, Proof};
 use crate::accounts::two_factor::stored::{self, Passkey, StoredFactors, StoredRead, check_password};
 use crate::accounts::users::User;
 use crate::action::Decision;
+use crate::audit;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::site::Site;
@@ -157,6 +158,7 @@ pub async fn log_in(
         Ok(LogIn::SecondStep(_)) => Err(Refusal::CodeRequired.into()),
         Err(error) => {
             if matches!(error, Error::Refused(Refusal::PasskeyRefused)) {
+                audit::login_failed(None, address, "passkey refused");
                 login::count_failure_of_address(site, &attempt).await?;
             }
             Err(error)

@@ -6,6 +6,7 @@ use crate::accounts::two_factor::TWO_FACTOR;
 use crate::accounts::two_factor::codes::TypedCode;
 use crate::accounts::two_factor::relying_party::{self, RelyingParty, Used, Verification};
 use crate::accounts::two_factor::stored::{self, Passkey, StoredFactors};
+use crate::audit;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::site::Site;
@@ -124,6 +125,7 @@ pub(crate) async fn check(
         Answer::Passkey(credential, party) => check_passkey((site, now), &factors, (credential, party)).await,
     };
     if let Err(Error::Refused(Refusal::WrongCode | Refusal::PasskeyRefused)) = &checked {
+        audit::login_failed(Some(attempt.username), attempt.address, "wrong second factor");
         login::count_failure(site, user_id, attempt).await?;
     }
     checked

@@ -15,7 +15,7 @@ pub(crate) async fn signing_key(site: &Site) -> Result<&SigningKey, Error> {
 
 /// The same for a stranger, who must not make the site store anything. As long as there is none,
 /// nobody has a passkey, so that any key will do. Rounds: none once this server knows it; else 1.
-pub(super) async fn signing_key_for_strangers(site: &Site) -> Result<SigningKey, Error> {
+pub(crate) async fn signing_key_for_strangers(site: &Site) -> Result<SigningKey, Error> {
     if let Some(known) = site.signing_key.get() {
         return Ok(known.clone());
     }

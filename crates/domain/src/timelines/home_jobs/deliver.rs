@@ -50,14 +50,17 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     batch.key_present(keys::tweet(tweet));
     batch.field_absent(keys::user(author), DEACTIVATED);
     batch.field_unchanged(keys::user(author), FOLLOWERS_LOST, lost);
+    let mut deliveries = 0;
     for (reader, is_active) in activity(current, &chunk.ids).await? {
         if is_active {
+            deliveries += 1;
             add_to_home(&mut batch, &site.rules.timelines, reader, tweet, score);
         } else {
             // The stored timeline lacks this tweet from now on.
             batch.sorted_raise(keys::HOME_FLOORS, reader.to_string(), score);
         }
     }
+    current.delivers(deliveries);
     match chunk.next {
         Some(next) => Ok(current.advance(batch, &next)),
         None => {

@@ -1,9 +1,8 @@
 //! A simulated disk with a store file and its journal. It records its events, and fails
 //! when a test wants it to.
 
-use crate::redb::database::{Opener, advice, prepared};
+use crate::redb::database::{Opener, open_files};
 use crate::redb::journal::JournalStorage;
-use crate::redb::recovery::open_journal;
 use redb::StorageBackend;
 use std::io::{Error, ErrorKind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -136,12 +135,7 @@ impl Disk {
     /// Opens the store on this disk, as often as needed.
     pub(super) fn opener(&self) -> Opener {
         let disk = self.clone();
-        Box::new(move || {
-            let database = redb::Builder::new().set_cache_size(1 << 20).create_with_backend(disk.clone());
-            let database = prepared(database.map_err(|error| advice(&error))?)?;
-            let journal = open_journal(&database, Box::new(disk.clone()), JOURNAL_LENGTH)?;
-            Ok((database, Some(journal)))
-        })
+        Box::new(move || open_files(Box::new(disk.clone()), Box::new(disk.clone()), 1 << 20, JOURNAL_LENGTH))
     }
 
     /// Makes all writes fail, or work again.
@@ -154,7 +148,7 @@ impl Disk {
         self.0.journal_fails.store(fails, Ordering::SeqCst);
     }
 
-    /// Makes the next write panic.
+    /// Makes the next change panic once it has happened.
     pub(super) fn die(&self) {
         self.0.dying.store(true, Ordering::SeqCst);
     }
@@ -170,8 +164,7 @@ impl Disk {
     }
 
     fn change(&self, event: Event) -> Result<(), Error> {
-        assert!(!self.0.dying.swap(false, Ordering::SeqCst), "the disk dies, as the test wants it");
-        if self.0.full.load(Ordering::SeqCst) {
+        if self.0.full.load(Ordering::SeqCst) && !matches!(event, Event::Flush | Event::FlushJournal) {
             return Err(Error::new(ErrorKind::StorageFull, "the disk is full, as the test wants it"));
         }
         if matches!(event, Event::FlushJournal) && self.0.journal_fails.load(Ordering::SeqCst) {
@@ -182,6 +175,7 @@ impl Disk {
         }
         self.0.files.lock().unwrap().apply(&event);
         self.0.log.lock().unwrap().push(event);
+        assert!(!self.0.dying.swap(false, Ordering::SeqCst), "the disk dies, as the test wants it");
         Ok(())
     }
 }

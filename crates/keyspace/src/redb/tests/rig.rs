@@ -2,6 +2,7 @@
 //! depends on time.
 
 use super::*;
+use crate::EngineClock;
 use std::collections::BTreeMap;
 
 /// A store and its writer.
@@ -15,6 +16,11 @@ pub(super) struct Rig {
 pub(super) struct State(BTreeMap<String, (Value, Option<u64>)>);
 
 impl State {
+    /// The keys and values, without expiries.
+    pub(super) fn values(self) -> BTreeMap<String, Value> {
+        self.0.into_iter().map(|(key, (value, _))| (key, value)).collect()
+    }
+
     /// The state without the keys that have expired by a time.
     pub(super) fn at(&self, now: u64) -> Self {
         let live = |expires: &Option<u64>| expires.is_none_or(|expires| expires > now);
@@ -32,10 +38,12 @@ impl Rig {
         clock: &Arc<AtomicU64>,
         versions: Arc<Versions>,
     ) -> Result<Self, String> {
-        let (database, journal) = ReopenableDatabase::open(opener)?;
+        let (database, files) = ReopenableDatabase::open(opener)?;
         let database = Arc::new(database);
-        let clock = EngineClock::Manual(clock.clone());
+        let last = last_time(&database).unwrap();
+        let clock = Arc::new(SteadyClock::new(EngineClock::Manual(clock.clone()), last));
         let messages = broadcast::Sender::new(1);
+        let writer = WriterThread::new(database.clone(), files, clock.clone(), messages.clone(), versions);
         let shared = RedbShared {
             database: database.clone(),
             clock: clock.clone(),
@@ -44,9 +52,10 @@ impl Rig {
             queue: Mutex::new(None),
             messages: messages.downgrade(),
             writer: Mutex::new(None),
+            health: writer.health(),
         };
         let redb = Redb { shared: Arc::new(shared) };
-        Ok(Self { redb, writer: WriterThread::new(database, journal, clock, messages, versions) })
+        Ok(Self { redb, writer })
     }
 
     /// A store in memory, which has no journal.

@@ -1,10 +1,10 @@
 //! Panics of any thread or task are logged and counted.
 //!
-//! A panic in a request becomes a response (see [`crate::error`]); one in a background task
-//! would otherwise only end that task.
+//! A panic in a request becomes a response; one in a background task would otherwise only end
+//! that task.
 
 use std::any::Any;
-use std::backtrace::{Backtrace, BacktraceStatus};
+use std::backtrace::Backtrace;
 use std::panic::PanicHookInfo;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,14 +23,14 @@ pub fn count() -> u64 {
 
 fn note(panic: &PanicHookInfo<'_>) {
     COUNT.fetch_add(1, Ordering::Relaxed);
+    metrics::counter!("tidings_panics_total").increment(1);
     let thread = std::thread::current();
     let thread = thread.name().unwrap_or("unnamed");
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
-    let message = message(panic.payload());
-    let backtrace = Backtrace::capture();
-    let backtrace =
-        (backtrace.status() == BacktraceStatus::Captured).then(|| tracing::field::display(backtrace));
-    tracing::error!(thread, place, message, backtrace, "a panic: this is a mistake in the program");
+    let reason = message(panic.payload());
+    // Whatever the environment says: without it, nobody can find the mistake.
+    let backtrace = Backtrace::force_capture();
+    tracing::error!(thread, place, reason, %backtrace, "a panic: this is a mistake in the program");
 }
 
 fn message(payload: &(dyn Any + Send)) -> &str {

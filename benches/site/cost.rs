@@ -1,5 +1,5 @@
-//! What the rates of reads cost: two servers of one store take turns, one that counts reads
-//! and refuses none, and one whose rates are off.
+//! What an option of the server costs: two servers of one store take turns, one that has it, and
+//! one that does not.
 
 use super::options::{Engine, Options};
 use super::requests::{Request, write_list};
@@ -12,15 +12,27 @@ use tidings_testing::wrk::Measured;
 /// Runs of each server.
 const RUNS: usize = 15;
 const RUN: Duration = Duration::from_secs(2);
-/// More than a server can answer: nothing is refused.
-const NO_REFUSALS: (&str, &str) = ("TIDINGS_RATES__READ_PER_ADDRESS", "1000000/1s");
 
-/// Measures the front page for visitors, and prints what counting costs.
-pub async fn measure(options: &Options) {
+/// A setting whose cost is measured.
+pub struct Compared {
+    name: &'static str,
+    setting: (&'static str, &'static str),
+}
+
+/// Reads are counted, and none is refused: that is more than a server can answer.
+pub const RATES: Compared =
+    Compared { name: "rates of reads", setting: ("TIDINGS_RATES__READ_PER_ADDRESS", "1000000/1s") };
+/// Metrics are collected.
+pub const METRICS: Compared =
+    Compared { name: "metrics", setting: ("TIDINGS_METRICS__LISTEN", "127.0.0.1:0") };
+
+/// Measures the front page for visitors, and prints what the setting costs.
+pub async fn measure(options: &Options, compared: &Compared) {
+    let Compared { name, setting } = compared;
     // Two processes can serve one store on Redis only. The page is the same on both engines.
     let filled = Filled::new(Engine::Redis, options, 1).await;
     let log = filled.folder.join("server.log");
-    let counting = server::start_with(&filled.url, &log, &[NO_REFUSALS]).await;
+    let counting = server::start_with(&filled.url, &log, &[*setting]).await;
     let free = server::start(&filled.url, &log).await;
     let list = filled.folder.join("requests.txt");
     write_list(&list, &[Request::get("/")]);
@@ -38,12 +50,12 @@ pub async fn measure(options: &Options) {
     let costs: Vec<f64> = with.iter().zip(&without).map(|(with, without)| cost(with, without)).collect();
     println!("\n| `/`, anonymous | requests a second, median |");
     println!("| --- | --- |");
-    println!("| reads are counted | {:.0} |", median(with.iter().map(|run| run.per_second).collect()));
-    println!("| rates are off | {:.0} |", median(without.iter().map(|run| run.per_second).collect()));
+    println!("| with {name} | {:.0} |", median(with.iter().map(|run| run.per_second).collect()));
+    println!("| without | {:.0} |", median(without.iter().map(|run| run.per_second).collect()));
     println!("| cost, median of {} pairs | {:.1} % (at most 2) |", costs.len(), median(costs));
 }
 
-/// The time that counting adds to a request, in percent.
+/// The time that the setting adds to a request, in percent.
 fn cost(with: &Measured, without: &Measured) -> f64 {
     (without.per_second / with.per_second - 1.0) * 100.0
 }

@@ -1,0 +1,85 @@
+//! A folder of the file system.
+
+use crate::{DiskFile, Folder};
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Result, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A folder of the file system.
+#[derive(Debug, Clone)]
+pub struct RealFolder(PathBuf);
+
+impl RealFolder {
+    /// The folder that contains the file at a path.
+    #[must_use]
+    pub fn of(file: &Path) -> Self {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        Self(folder.unwrap_or(Path::new(".")).to_owned())
+    }
+}
+
+impl Folder for RealFolder {
+    fn open(&self, name: &OsStr) -> Result<Box<dyn DiskFile>> {
+        let file = OpenOptions::new().read(true).write(true).open(self.0.join(name))?;
+        Ok(Box::new(RealFile(Mutex::new(file))))
+    }
+
+    fn create(&self, name: &OsStr) -> Result<Box<dyn DiskFile>> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        Ok(Box::new(RealFile(Mutex::new(options.open(self.0.join(name))?))))
+    }
+
+    fn rename(&self, from: &OsStr, to: &OsStr) -> Result<()> {
+        std::fs::rename(self.0.join(from), self.0.join(to))
+    }
+
+    fn remove(&self, name: &OsStr) -> Result<()> {
+        std::fs::remove_file(self.0.join(name))
+    }
+
+    fn sync(&self) -> Result<()> {
+        File::open(&self.0)?.sync_all()
+    }
+}
+
+/// The lock keeps the position of the file for one caller.
+#[derive(Debug)]
+struct RealFile(Mutex<File>);
+
+impl RealFile {
+    fn file(&self) -> MutexGuard<'_, File> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl DiskFile for RealFile {
+    fn length(&self) -> Result<u64> {
+        Ok(self.file().metadata()?.len())
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        let mut file = self.file();
+        file.seek(SeekFrom::Start(offset))?;
+        file.read_exact(buffer)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let mut file = self.file();
+        file.seek(SeekFrom::Start(offset))?;
+        file.write_all(bytes)
+    }
+
+    fn set_length(&self, length: u64) -> Result<()> {
+        self.file().set_len(length)
+    }
+
+    fn sync(&self) -> Result<()> {
+        // This flushes the length too, but not the time of the last change.
+        self.file().sync_data()
+    }
+}

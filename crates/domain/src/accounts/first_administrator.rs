@@ -1,0 +1,171 @@
+//! Who becomes the first administrator of a site.
+//!
+//! On a server that only its own machine can reach, the first account that is created on that
+//! machine. Everywhere else whoever opens the link in the server's log: its token is derived from
+//! the site's signing key, so that it stays the same over restarts, is the same for all servers
+//! of a store, and is stored nowhere. It holds until somebody has become an administrator, by
+//! whatever way: from then on `administrator.first` is stored.
+
+use crate::accounts::roles;
+use crate::accounts::two_factor::signing_key::{signing_key, signing_key_for_strangers};
+use crate::accounts::users::{ADMINISTRATOR_FLAG, Role, User};
+use crate::accounts::visit::Visit;
+use crate::action::Decision;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::ids::UserId;
+use crate::values::signing::{Purpose, SigningKey};
+use crate::values::signup::WelcomeToken;
+use tidings_keyspace::{Answers, Batch, Handle, Query};
+
+/// Notes in a batch that a user becomes an administrator: the link ends.
+pub(crate) fn write(batch: &mut Batch, id: UserId) {
+    batch.set(keys::FIRST_ADMINISTRATOR, id.to_string());
+}
+
+fn token_of(key: &SigningKey) -> WelcomeToken {
+    WelcomeToken::derived(&key.sign(Purpose::FirstAdministrator, &[]))
+}
+
+/// A pending read: whether a token is still good.
+pub(crate) struct TokenRead<'a> {
+    token: &'a WelcomeToken,
+    holder: Handle<Option<String>>,
+}
+
+impl<'a> TokenRead<'a> {
+    /// Asks whether a token is still good.
+    pub(crate) fn ask(query: &mut Query, token: &'a WelcomeToken) -> Self {
+        Self { token, holder: query.string(keys::FIRST_ADMINISTRATOR) }
+    }
+
+    /// Refuses a token that is not good. Rounds: none once this server knows its key, else 1.
+    ///
+    /// # Errors
+    /// [`Refusal::WelcomeLinkInvalid`], or the store's.
+    pub(crate) async fn demand(self, site: &Site, answers: &mut Answers) -> Result<(), Error> {
+        let is_used = answers.take(self.holder).is_some();
+        let right = token_of(&signing_key_for_strangers(site).await?);
+        if !right.matches(self.token) || is_used {
+            return Err(Refusal::WelcomeLinkInvalid.into());
+        }
+        Ok(())
+    }
+}
+
+/// Refuses the token of a link that does not make anybody the first administrator. Rounds: 1, and
+/// 1 more until this server knows its key.
+///
+/// # Errors
+/// [`Refusal::WelcomeLinkInvalid`], or the store's.
+pub async fn demand_token(visit: &mut Visit, token: &WelcomeToken) -> Result<(), Error> {
+    let site = visit.site_too();
+    let mut query = Query::new();
+    let read = TokenRead::ask(&mut query, token);
+    let mut answers = visit.run(query).await?;
+    read.demand(&site, &mut answers).await
+}
+
+/// Makes a user with the token of the link the first administrator. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::WelcomeLinkInvalid`], [`Refusal::NoSuchUser`], or the store's.
+pub async fn become_administrator(site: &Site, viewer: &User, token: &WelcomeToken) -> Result<(), Error> {
+    let key = keys::user(viewer.id);
+    site.act(keys::FIRST_ADMINISTRATOR, || async {
+        let mut query = Query::new();
+        let (read, flags) = (TokenRead::ask(&mut query, token), query.hash_fields(&key, ["flags"]));
+        let mut answers = site.store.query(query).await?;
+        let [flags] = fields::each(answers.take(flags));
+        read.demand(site, &mut answers).await?;
+        let mut batch = Batch::new();
+        batch.key_absent(keys::FIRST_ADMINISTRATOR);
+        batch.key_present(&key);
+        batch.field_unchanged(&key, "flags", flags.as_deref());
+        let flags = flags.unwrap_or_default();
+        if !flags.contains(ADMINISTRATOR_FLAG) {
+            batch.set_field(&key, "flags", format!("{ADMINISTRATOR_FLAG}{flags}"));
+        }
+        write(&mut batch, viewer.id);
+        Ok(Decision::commit(batch, ()))
+    })
+    .await?;
+    tracing::info!(by = viewer.username, "the first administrator was made with the link in the log");
+    Ok(())
+}
+
+/// Logs the link for the first administrator at the start if it is needed. Rounds: those of
+/// [`link`].
+///
+/// # Errors
+/// When the store fails.
+pub async fn announce(site: &Site, now: Timestamp) -> Result<(), Error> {
+    if let Some(link) = link(site, now).await? {
+        log(&link);
+    }
+    Ok(())
+}
+
+/// The link for the first administrator, unless there is an administrator, or the first account on
+/// this machine will be it. It is a secret. Rounds: 1 once somebody was an administrator; else 4,
+/// and 1 for each 500 accounts.
+///
+/// # Errors
+/// When the store fails.
+pub async fn link(site: &Site, now: Timestamp) -> Result<Option<String>, Error> {
+    let mut query = Query::new();
+    let (holder, count) = (query.string(keys::FIRST_ADMINISTRATOR), query.string(keys::USERS_COUNT));
+    let mut answers = site.store.query(query).await?;
+    let (holder, is_used) = (answers.take(holder), answers.take(count).is_some());
+    if holder.is_some() {
+        return Ok(None);
+    }
+    if let Some(found) = roles::somebody_else(site, now, Role::Administrator, &[]).await? {
+        // A store of an earlier version, or of Lamer News.
+        let mut batch = Batch::new();
+        write(&mut batch, found.id());
+        site.store.commit(batch).await?;
+        return Ok(None);
+    }
+    if is_used || !site.is_local || !is_address_local(&site.address) {
+        return Ok(Some(make_link(site).await?));
+    }
+    Ok(None)
+}
+
+/// Logs the link if nobody has become an administrator. Rounds: at most 4.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn announce_if_missing(site: &Site) -> Result<(), Error> {
+    let mut query = Query::new();
+    let holder = query.string(keys::FIRST_ADMINISTRATOR);
+    if site.store.query(query).await?.take(holder).is_none() {
+        log(&make_link(site).await?);
+    }
+    Ok(())
+}
+
+async fn make_link(site: &Site) -> Result<String, Error> {
+    let token = token_of(signing_key(site).await?);
+    Ok(format!("{}/welcome?token={}", site.address, token.expose()))
+}
+
+/// The only secret that is logged on purpose: whoever reads the log runs the server.
+fn log(link: &str) {
+    tracing::warn!("this site has no administrator; to become it, open {link}");
+}
+
+/// Whether the address of a site is one that only its own machine can mean.
+fn is_address_local(address: &str) -> bool {
+    let host = url::Url::parse(address).ok();
+    match host.as_ref().and_then(url::Url::host) {
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}

@@ -1,0 +1,244 @@
+//! What people do on this server, counted in memory: for `/metrics`, and for the charts of
+//! administrators until [`crate::statistics`] stores it.
+//!
+//! It has no keys of its own.
+
+use crate::counts::{self, CountedAction};
+use crate::values::clock::Timestamp;
+use crate::values::day::Hour;
+use crate::values::limits::MAX_UNKEPT_HOURS;
+use std::array;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How often each action has happened on this server since it started.
+#[derive(Debug, Default)]
+pub struct ActionCounters {
+    totals: [AtomicU64; CountedAction::ALL.len()],
+    /// Accounts that were the first time in an hour here, and in a day.
+    people: [AtomicU64; 2],
+    /// What [`ActionCounters::take`] has taken already.
+    taken: Mutex<Taken>,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    actions: [u64; CountedAction::ALL.len()],
+    people: [u64; 2],
+}
+
+impl ActionCounters {
+    /// Counts an action that was done: its batch is applied. Metrics count it too.
+    pub fn count(&self, action: CountedAction) {
+        counts::count(action);
+        self.totals[action as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts an account that is here after `before`, if it was not here in this hour.
+    pub(crate) fn count_visit(&self, before: Option<Timestamp>, now: Timestamp) {
+        let differs = |same: fn(Timestamp) -> u64| before.is_none_or(|before| same(before) != same(now));
+        let [hours, days] = &self.people;
+        if differs(|time| Hour::of(time).number()) {
+            hours.fetch_add(1, Ordering::Relaxed);
+        }
+        if differs(|time| time.0 / 86_400) {
+            days.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// What happened since the last call.
+    fn take(&self) -> Figures {
+        let mut taken = lock(&self.taken);
+        let since = |total: &AtomicU64, taken: &mut u64| {
+            let total = total.load(Ordering::Relaxed);
+            total.saturating_sub(std::mem::replace(taken, total))
+        };
+        let Taken { actions, people } = &mut *taken;
+        let actions = array::from_fn(|at| since(&self.totals[at], &mut actions[at]));
+        let [people, people_of_day] = array::from_fn(|at| since(&self.people[at], &mut people[at]));
+        Figures { actions, people, people_of_day, ..Figures::default() }
+    }
+}
+
+/// The bins of a small histogram of the times that answers took.
+pub const TIME_BINS: usize = 32;
+
+/// What a server has answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Answered {
+    /// Requests.
+    pub requests: u64,
+    /// Of these, answers with a status of 500 and above.
+    pub errors: u64,
+    /// Of these, answers with the status 429.
+    pub refused: u64,
+    /// How many took how long. What a bin stands for is up to the caller.
+    pub times: [u64; TIME_BINS],
+}
+
+/// What happened in an hour or a day.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// What was answered.
+    pub answered: Answered,
+    actions: [u64; CountedAction::ALL.len()],
+    /// Accounts that were here.
+    pub people: u64,
+    /// In the figures of an hour: the accounts whose first visit of the day was in it.
+    pub(crate) people_of_day: u64,
+}
+
+impl Figures {
+    /// How often an action was done.
+    #[must_use]
+    pub const fn of(&self, action: CountedAction) -> u64 {
+        self.actions[action as usize]
+    }
+
+    /// The place for a number by the name of its field; `None` for an unknown name.
+    pub(crate) fn field(&mut self, name: &str) -> Option<&mut u64> {
+        let answered = &mut self.answered;
+        match name {
+            "requests" => Some(&mut answered.requests),
+            "errors" => Some(&mut answered.errors),
+            "refused" => Some(&mut answered.refused),
+            "people" => Some(&mut self.people),
+            _ => match CountedAction::ALL.into_iter().find(|action| action.name() == name) {
+                Some(action) => self.actions.get_mut(action as usize),
+                None => answered.times.get_mut(name.strip_prefix('t')?.parse::<usize>().ok()?),
+            },
+        }
+    }
+
+    /// The numbers that are not 0, by the names of their fields.
+    pub(crate) fn fields(&self) -> Vec<(String, u64)> {
+        let Answered { requests, errors, refused, times } = &self.answered;
+        let named =
+            [("requests", *requests), ("errors", *errors), ("refused", *refused), ("people", self.people)];
+        let actions = CountedAction::ALL.map(|action| (action.name(), self.of(action)));
+        let named = named.into_iter().chain(actions).map(|(name, number)| (name.to_owned(), number));
+        let times = times.iter().enumerate().map(|(bin, count)| (format!("t{bin}"), *count));
+        named.chain(times).filter(|(_, number)| *number > 0).collect()
+    }
+
+    /// Adds others.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (name, number) in other.fields() {
+            if let Some(own) = self.field(&name) {
+                *own = own.saturating_add(number);
+            }
+        }
+        self.people_of_day = self.people_of_day.saturating_add(other.people_of_day);
+    }
+
+    /// The same for the day of the hour.
+    pub(crate) fn for_day(&self) -> Self {
+        Self { people: self.people_of_day, ..self.clone() }
+    }
+}
+
+/// What this server has counted and not stored yet, by the hour.
+#[derive(Debug, Default)]
+pub(crate) struct Unkept(Mutex<Vec<(Hour, Figures)>>);
+
+impl Unkept {
+    /// Adds what happened since the last call.
+    pub(crate) fn absorb(&self, now: Timestamp, answered: Answered, actions: &ActionCounters) {
+        let figures = Figures { answered, ..actions.take() };
+        self.put(Hour::of(now), &figures);
+    }
+
+    /// Adds the figures of an hour. When the store has been away for too many hours, the
+    /// oldest are forgotten.
+    pub(crate) fn put(&self, hour: Hour, figures: &Figures) {
+        let mut unkept = lock(&self.0);
+        match unkept.iter_mut().find(|(known, _)| *known == hour) {
+            Some((_, known)) => known.add(figures),
+            None => unkept.push((hour, figures.clone())),
+        }
+        if unkept.len() > MAX_UNKEPT_HOURS {
+            unkept.remove(0);
+        }
+    }
+
+    /// Takes everything.
+    pub(crate) fn take(&self) -> Vec<(Hour, Figures)> {
+        std::mem::take(&mut *lock(&self.0))
+    }
+
+    /// Everything, without taking it.
+    pub(crate) fn all(&self) -> Vec<(Hour, Figures)> {
+        lock(&self.0).clone()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_800_000_000);
+
+    #[test]
+    fn every_number_has_a_field() {
+        let mut figures = Figures::default();
+        assert_eq!(figures.fields(), []);
+        let names =
+            ["requests", "errors", "refused", "people", "signup", "story", "comment", "tweet", "vote"];
+        for (at, name) in (1..).zip(names) {
+            *figures.field(name).expect(name) = at;
+        }
+        *figures.field("t31").expect("a bin") = 10;
+        for unknown in ["", "x", "t", "t32", "tx"] {
+            assert_eq!(figures.field(unknown), None, "{unknown}");
+        }
+        assert_eq!(figures.of(CountedAction::Vote), 9);
+        assert_eq!(figures.fields().len(), 10);
+        let mut sum = figures.clone();
+        sum.add(&figures);
+        assert_eq!(sum.fields().iter().map(|(_, number)| number).sum::<u64>(), 2 * 55);
+    }
+
+    #[test]
+    fn what_was_taken_is_not_taken_again() {
+        let (counters, unkept) = (ActionCounters::default(), Unkept::default());
+        counters.count(CountedAction::Vote);
+        counters.count(CountedAction::Vote);
+        let answered = Answered { requests: 3, ..Answered::default() };
+        unkept.absorb(NOW, answered, &counters);
+        unkept.absorb(NOW, Answered::default(), &counters);
+        counters.count(CountedAction::Vote);
+        let taken = unkept.take();
+        assert_eq!(taken.len(), 1);
+        assert_eq!((taken[0].1.of(CountedAction::Vote), taken[0].1.answered.requests), (2, 3));
+        unkept.absorb(NOW, Answered::default(), &counters);
+        unkept.put(Hour::of(NOW), &taken[0].1);
+        assert_eq!(unkept.all()[0].1.of(CountedAction::Vote), 3);
+    }
+
+    #[test]
+    fn a_person_counts_once_an_hour_and_once_a_day() {
+        let counters = ActionCounters::default();
+        // 08:00 of a day.
+        counters.count_visit(None, NOW);
+        counters.count_visit(Some(NOW), Timestamp(NOW.0 + 3_599));
+        counters.count_visit(Some(NOW), Timestamp(NOW.0 + 3_600));
+        counters.count_visit(Some(NOW), Timestamp(NOW.0 + 86_400));
+        let figures = counters.take();
+        assert_eq!((figures.people, figures.for_day().people), (3, 2));
+    }
+
+    #[test]
+    fn only_some_hours_are_remembered() {
+        let unkept = Unkept::default();
+        for hour in 0..100 {
+            unkept.put(Hour::of(Timestamp(NOW.0 + hour * 3_600)), &Figures::default());
+        }
+        let all = unkept.all();
+        assert_eq!(all.len(), MAX_UNKEPT_HOURS);
+        assert_eq!(all.last().map(|(hour, _)| *hour), Some(Hour::of(Timestamp(NOW.0 + 99 * 3_600))));
+    }
+}

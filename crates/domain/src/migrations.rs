@@ -1,0 +1,295 @@
+//! The version of the store's layout, and how an older store gets the present one.
+//!
+//! `layout:version` says which version a store has. A store without it is one of Lamer News, or
+//! of a time before there were versions: version 0. Each migration leads from one version to
+//! the next. It may be interrupted and run again, also on two servers at the same time.
+//!
+//! `restore:unfinished` marks a store that a restore has not filled completely.
+
+use crate::accounts::names;
+use crate::articles::ids;
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::site::{Applied, Site, apply};
+use std::pin::Pin;
+use tidings_keyspace::{Batch, Query, Store};
+
+/// The version of the layout that this program reads and writes.
+pub const LAYOUT_VERSION: u64 = 1;
+
+/// One step of a migration.
+pub type Migrating<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
+
+/// What leads to a version from the one before it.
+pub struct Migration {
+    /// The version.
+    pub to: u64,
+    /// What it does, for the log: "give ...".
+    pub what: &'static str,
+    /// Whether it only adds keys and fields, so that programs of the earlier version can still
+    /// use the store.
+    pub only_adds: bool,
+    /// Does it. It may have been done before, in part or completely.
+    pub run: for<'a> fn(&'a Site) -> Migrating<'a>,
+}
+
+/// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
+pub static MIGRATIONS: [Migration; 1] = [Migration {
+    to: 1,
+    what: "give every account its entry in the index of names, and the counter of articles its number",
+    only_adds: true,
+    run: |site| Box::pin(complete_lamer_news(site)),
+}];
+
+/// Adds what a store of Lamer News or of an early version lacks. Lamer News may run on the same
+/// Redis for some time, so the server also does this at each start.
+///
+/// # Errors
+/// When the store fails.
+pub async fn complete_lamer_news(site: &Site) -> Result<(), Error> {
+    match ids::raise_article_count(site).await {
+        Ok(false) => {}
+        Ok(true) => tracing::info!("raised the counter of articles to that of stories"),
+        // A counter of another program that holds no number; the site works without it.
+        Err(Error::Internal(error)) => tracing::warn!(error, "cannot raise the counter of articles"),
+        Err(error) => return Err(error),
+    }
+    names::fold_usernames(site, u64::MAX).await?;
+    Ok(())
+}
+
+/// What a store says about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreState {
+    /// The version of its layout; 0 if it does not say.
+    pub layout: u64,
+    /// The number of its keys.
+    pub keys: u64,
+    /// The file of which a restore was interrupted, by its checksum.
+    pub unfinished_restore: Option<String>,
+}
+
+/// Why a store cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnusableStore {
+    /// A newer program has changed it.
+    #[error(
+        "the store has layout {0} and this version of tidings knows only layout {LAYOUT_VERSION}; \
+         run the version that last used the store, or a newer one"
+    )]
+    Newer(u64),
+    /// A restore was interrupted.
+    #[error(
+        "a restore into the store was interrupted, so it has only a part of the data; \
+         run the same `tidings restore` command again"
+    )]
+    HalfRestored,
+}
+
+/// What a store says about itself. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn state_of(store: &Store) -> Result<StoreState, Error> {
+    let mut query = Query::new();
+    let (version, unfinished) = (query.string(keys::LAYOUT_VERSION), query.string(keys::UNFINISHED_RESTORE));
+    let mut answers = store.query(query).await?;
+    let layout = match answers.take(version) {
+        None => 0,
+        Some(text) => fields::read_string(Some(&text), || keys::LAYOUT_VERSION.to_owned())
+            .ok_or_else(|| Error::Internal(format!("{} holds no version", keys::LAYOUT_VERSION)))?,
+    };
+    Ok(StoreState { layout, keys: store.count_keys().await?, unfinished_restore: answers.take(unfinished) })
+}
+
+impl StoreState {
+    /// Whether this program can use the store, at least after the migrations.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub const fn demand_usable(&self) -> Result<(), UnusableStore> {
+        if self.unfinished_restore.is_some() {
+            return Err(UnusableStore::HalfRestored);
+        }
+        if self.layout > LAYOUT_VERSION {
+            return Err(UnusableStore::Newer(self.layout));
+        }
+        Ok(())
+    }
+
+    /// The migrations that the store needs. An empty store needs none.
+    pub fn pending<'a>(&self, migrations: &'a [Migration]) -> Vec<&'a Migration> {
+        let is_pending = |migration: &&Migration| self.keys > 0 && migration.to > self.layout;
+        migrations.iter().filter(is_pending).collect()
+    }
+}
+
+/// Migrates a store that is in a state. An empty store only gets its version. Rounds: 1 for each
+/// migration, and what it takes.
+///
+/// # Errors
+/// When a migration fails. Then the store has the version of the last one that did not.
+pub async fn migrate(site: &Site, state: &StoreState, migrations: &[Migration]) -> Result<(), Error> {
+    let mut layout = state.layout;
+    for migration in state.pending(migrations) {
+        tracing::info!(version = migration.to, what = migration.what, "migrating the store");
+        (migration.run)(site).await?;
+        note_version(&site.store, layout, migration.to).await?;
+        layout = migration.to;
+    }
+    let newest = migrations.last().map_or(layout, |migration| migration.to);
+    if layout < newest {
+        note_version(&site.store, layout, newest).await?;
+    }
+    Ok(())
+}
+
+/// Stores the version. Another server may have done that before.
+async fn note_version(store: &Store, from: u64, to: u64) -> Result<(), Error> {
+    let mut batch = Batch::new();
+    match from {
+        0 => batch.key_absent(keys::LAYOUT_VERSION),
+        from => batch.string_equals(keys::LAYOUT_VERSION, from.to_string()),
+    };
+    batch.set(keys::LAYOUT_VERSION, to.to_string());
+    match apply(store, batch).await? {
+        Applied::Yes(_) => Ok(()),
+        Applied::No(_) if state_of(store).await?.layout >= to => Ok(()),
+        Applied::No(_) => Err(Error::Busy),
+    }
+}
+
+/// Marks a store as incomplete while a backup is restored. `file` is the checksum of the
+/// backup. Rounds: 1.
+///
+/// # Errors
+/// When the store fails, or another restore has just begun.
+pub async fn begin_restore(store: &Store, file: &str) -> Result<(), Error> {
+    let mut batch = Batch::new();
+    batch.key_absent(keys::UNFINISHED_RESTORE);
+    batch.set(keys::UNFINISHED_RESTORE, file);
+    match apply(store, batch).await? {
+        Applied::Yes(_) => Ok(()),
+        Applied::No(_) => Err(Error::Busy),
+    }
+}
+
+/// Removes the mark of [`begin_restore`]. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn end_restore(store: &Store) -> Result<(), Error> {
+    let mut batch = Batch::new();
+    batch.delete(keys::UNFINISHED_RESTORE);
+    apply(store, batch).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::passwords::PasswordWorker;
+    use crate::values::rules::Rules;
+
+    async fn site() -> Site {
+        Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())
+    }
+
+    async fn set(site: &Site, key: &str, value: &str) {
+        let mut batch = Batch::new();
+        batch.set(key, value);
+        site.store.commit(batch).await.unwrap();
+    }
+
+    async fn get(site: &Site, key: &str) -> Option<String> {
+        let mut query = Query::new();
+        let value = query.string(key);
+        site.store.query(query).await.unwrap().take(value)
+    }
+
+    /// Adds a character to a key, so that the test sees how often and in what order.
+    fn planted(to: u64, run: for<'a> fn(&'a Site) -> Migrating<'a>) -> Migration {
+        Migration { to, what: "plant", only_adds: false, run }
+    }
+
+    async fn append(site: &Site, text: &str) -> Result<(), Error> {
+        let before = get(site, "planted").await.unwrap_or_default();
+        set(site, "planted", &(before + text)).await;
+        Ok(())
+    }
+
+    fn three() -> [Migration; 3] {
+        [
+            planted(1, |site| Box::pin(append(site, "a"))),
+            planted(2, |site| Box::pin(append(site, "b"))),
+            planted(3, |site| Box::pin(append(site, "c"))),
+        ]
+    }
+
+    async fn run(site: &Site, migrations: &[Migration]) -> Result<(), Error> {
+        let state = state_of(&site.store).await?;
+        migrate(site, &state, migrations).await
+    }
+
+    #[test]
+    fn the_migrations_lead_to_the_present_version_one_by_one() {
+        let versions: Vec<u64> = MIGRATIONS.iter().map(|migration| migration.to).collect();
+        assert_eq!(versions, (1..=LAYOUT_VERSION).collect::<Vec<_>>());
+    }
+
+    #[tokio::test]
+    async fn each_migration_runs_once_and_in_order() {
+        for (version, expected) in [(None, "abc"), (Some("1"), "bc"), (Some("2"), "c"), (Some("3"), "")] {
+            let site = site().await;
+            set(&site, "users.count", "1").await;
+            if let Some(version) = version {
+                set(&site, keys::LAYOUT_VERSION, version).await;
+            }
+            for _ in 0..2 {
+                run(&site, &three()).await.unwrap();
+                assert_eq!(get(&site, "planted").await.unwrap_or_default(), expected, "{version:?}");
+                assert_eq!(state_of(&site.store).await.unwrap().layout, 3);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn an_empty_store_only_gets_its_version() {
+        let site = site().await;
+        run(&site, &three()).await.unwrap();
+        assert_eq!(get(&site, "planted").await, None);
+        assert_eq!(state_of(&site.store).await.unwrap().layout, 3);
+    }
+
+    #[tokio::test]
+    async fn a_migration_that_fails_is_tried_again_and_not_those_before_it() {
+        let site = site().await;
+        set(&site, "users.count", "1").await;
+        let mut migrations = three();
+        migrations[1].run = |_| Box::pin(async { Err(Error::Busy) });
+        run(&site, &migrations).await.unwrap_err();
+        assert_eq!(state_of(&site.store).await.unwrap().layout, 1);
+        run(&site, &three()).await.unwrap();
+        assert_eq!(get(&site, "planted").await.unwrap(), "abc");
+    }
+
+    #[tokio::test]
+    async fn a_newer_or_a_half_restored_store_is_refused() {
+        let site = site().await;
+        set(&site, keys::LAYOUT_VERSION, &(LAYOUT_VERSION + 1).to_string()).await;
+        let state = state_of(&site.store).await.unwrap();
+        assert_eq!(state.demand_usable(), Err(UnusableStore::Newer(LAYOUT_VERSION + 1)));
+        set(&site, keys::LAYOUT_VERSION, &LAYOUT_VERSION.to_string()).await;
+        state_of(&site.store).await.unwrap().demand_usable().unwrap();
+        begin_restore(&site.store, "file").await.unwrap();
+        let state = state_of(&site.store).await.unwrap();
+        assert_eq!(state.demand_usable(), Err(UnusableStore::HalfRestored));
+        assert!(matches!(begin_restore(&site.store, "file").await, Err(Error::Busy)));
+        end_restore(&site.store).await.unwrap();
+        state_of(&site.store).await.unwrap().demand_usable().unwrap();
+        set(&site, keys::LAYOUT_VERSION, "new").await;
+        assert!(state_of(&site.store).await.is_err());
+    }
+}

@@ -1,0 +1,261 @@
+//! Claims: what must be true of other keys because of something that is stored, and how it is
+//! mended if it is not.
+
+use crate::values::ids::{NewsId, UserId};
+use std::fmt::Display;
+use tidings_keyspace::{Answer, Batch, Expiry, Hash, KeyspaceError, Read};
+
+/// What is done about a fault.
+#[derive(Debug, Clone)]
+pub(super) enum Mend {
+    /// This batch mends it; in words.
+    Write(Box<Batch>, String),
+    /// The article of a story is made anew.
+    Article(NewsId),
+    /// The home timeline of a user is made anew.
+    Home(UserId),
+    /// A person has to decide; what they can do.
+    Person(&'static str),
+}
+
+impl Mend {
+    /// A batch that mends something.
+    pub(super) fn write(batch: Batch, words: impl Into<String>) -> Self {
+        Self::Write(Box::new(batch), words.into())
+    }
+
+    /// What is done, in words.
+    pub(super) fn in_words(&self) -> &str {
+        match self {
+            Self::Write(_, words) => words,
+            Self::Article(_) => "make the article anew from the story",
+            Self::Home(_) => "make the home timeline anew",
+            Self::Person(advice) => advice,
+        }
+    }
+}
+
+/// Something that is not as it should be.
+#[derive(Debug, Clone)]
+pub(super) struct Fault {
+    pub(super) key: String,
+    pub(super) found: String,
+    pub(super) expected: String,
+    pub(super) mend: Mend,
+}
+
+type Judge = Box<dyn Fn(&[Answer]) -> Vec<Fault> + Send + Sync>;
+
+/// Reads, and what is wrong by their answers.
+pub(super) struct Claim {
+    pub(super) reads: Vec<Read>,
+    judge: Judge,
+}
+
+impl Claim {
+    /// What is wrong by the next outcomes, which are those of the reads of this claim. A value that
+    /// cannot be read is reported for its own key, and says nothing here.
+    pub(super) fn judge_next(
+        &self,
+        outcomes: &mut impl Iterator<Item = Result<Answer, KeyspaceError>>,
+    ) -> Vec<Fault> {
+        let answers: Vec<_> = outcomes.take(self.reads.len()).collect();
+        let answers: Result<Vec<Answer>, _> = answers.into_iter().collect();
+        answers.map(|answers| (self.judge)(&answers)).unwrap_or_default()
+    }
+}
+
+/// The claims of a rule about something.
+#[derive(Default)]
+pub(super) struct Claims {
+    pub(super) all: Vec<Claim>,
+}
+
+impl Claims {
+    /// A claim: reads, and what is wrong by their answers.
+    pub(super) fn add(
+        &mut self,
+        reads: Vec<Read>,
+        judge: impl Fn(&[Answer]) -> Option<Fault> + Send + Sync + 'static,
+    ) {
+        self.add_all(reads, move |answers| judge(answers).into_iter().collect());
+    }
+
+    /// The same, where several things may be wrong.
+    pub(super) fn add_all(
+        &mut self,
+        reads: Vec<Read>,
+        judge: impl Fn(&[Answer]) -> Vec<Fault> + Send + Sync + 'static,
+    ) {
+        self.all.push(Claim { reads, judge: Box::new(judge) });
+    }
+
+    /// Something is wrong whatever else is stored.
+    pub(super) fn wrong(&mut self, fault: Fault) {
+        self.add(Vec::new(), move |_| Some(fault.clone()));
+    }
+
+    /// A value does not have its form.
+    pub(super) fn malformed(&mut self, key: &str, found: impl Display, expected: &str) {
+        self.wrong(Fault {
+            key: key.to_owned(),
+            found: found.to_string(),
+            expected: expected.to_owned(),
+            mend: Mend::Person("correct the value by hand, or restore it from a backup"),
+        });
+    }
+
+    /// What `key` names must exist: `what`, at `target`.
+    pub(super) fn refers(&mut self, key: &str, what: impl Display, target: String, mend: Mend) {
+        let (key, found) = (key.to_owned(), format!("{what}, which does not exist"));
+        self.add(vec![Read::Expiry(target.clone())], move |answers| {
+            let is_absent = matches!(answers, [Answer::Expiry(Expiry::Absent)]);
+            let expected = format!("a value at {target}");
+            is_absent.then(|| Fault { key: key.clone(), found: found.clone(), expected, mend: mend.clone() })
+        });
+    }
+
+    /// A sorted set must have a member, with this score if there is one. `guard` has the checks of
+    /// the batch that adds it with the score, or with `otherwise`.
+    pub(super) fn listed(
+        &mut self,
+        list: String,
+        member: impl Display,
+        (score, otherwise): (Option<f64>, f64),
+        guard: &Batch,
+    ) {
+        let member = member.to_string();
+        let mut batch = guard.clone();
+        batch.sorted_add(&list, &member, score.unwrap_or(otherwise));
+        self.add(vec![Read::Scores(list.clone(), vec![member.clone()])], move |answers| {
+            let stored = score_in(answers, 0);
+            let is_right = stored.is_some_and(|stored| score.is_none_or(|score| is_same(stored, score)));
+            let found = stored.map_or_else(
+                || format!("no member {member}"),
+                |stored| format!("the member {member} with the score {stored}"),
+            );
+            let expected = score.map_or_else(
+                || format!("the member {member}"),
+                |score| format!("the member {member} with the score {score}"),
+            );
+            let mend = Mend::write(batch.clone(), "add the member with its score");
+            (!is_right).then(|| Fault { key: list.clone(), found, expected, mend })
+        });
+    }
+
+    /// A sorted set must not have a member. `guard` has the checks of the batch that removes it.
+    pub(super) fn not_listed(&mut self, list: String, member: impl Display, why: &str, guard: &Batch) {
+        let (member, why) = (member.to_string(), why.to_owned());
+        let mut batch = guard.clone();
+        batch.sorted_remove(&list, &member);
+        self.add(vec![Read::Scores(list.clone(), vec![member.clone()])], move |answers| {
+            score_in(answers, 0)?;
+            let mend = Mend::write(batch.clone(), "remove the member");
+            let (found, expected) = (format!("the member {member}"), format!("no such member: {why}"));
+            Some(Fault { key: list.clone(), found, expected, mend })
+        });
+    }
+
+    /// The counter in a field of a hash must be what a read counts. `found` is the number in the
+    /// field.
+    pub(super) fn counts(&mut self, (key, field): (&str, &'static str), found: i64, read: Read) {
+        let key = key.to_owned();
+        self.add(vec![read], move |answers| {
+            let expected = count_in(answers, 0);
+            counter_fault(&key, field, found, expected)
+        });
+    }
+}
+
+/// The fault of a counter in a field of a hash, if there is one.
+pub(super) fn counter_fault(key: &str, field: &'static str, found: i64, expected: i64) -> Option<Fault> {
+    let mut batch = Batch::new();
+    // An increment, so that no change in between is lost.
+    batch.increment_field(key, field, expected - found);
+    let mend = Mend::write(batch, format!("change the field {field} to {expected}"));
+    (found != expected).then(|| Fault {
+        key: key.to_owned(),
+        found: format!("{field} {found}"),
+        expected: format!("{field} {expected}"),
+        mend,
+    })
+}
+
+/// The fault of a score that is a number of something, if there is one. An absent member counts 0.
+pub(super) fn score_fault(key: &str, member: &str, found: Option<f64>, expected: f64) -> Option<Fault> {
+    let stored = found.unwrap_or(0.0);
+    let mut batch = Batch::new();
+    batch.sorted_increment(key, member, expected - stored);
+    let mend = Mend::write(batch, format!("change the score of {member} to {expected}"));
+    (!is_same(stored, expected)).then(|| Fault {
+        key: key.to_owned(),
+        found: format!("the member {member} with the score {stored}"),
+        expected: format!("the member {member} with the score {expected}"),
+        mend,
+    })
+}
+
+/// Whether two scores are the same, but for how fractions were written.
+pub(super) fn is_same(left: f64, right: f64) -> bool {
+    (left - right).abs() <= 1e-9 * left.abs().max(right.abs())
+}
+
+/// The first score in the answer at a position.
+pub(super) fn score_in(answers: &[Answer], position: usize) -> Option<f64> {
+    match answers.get(position) {
+        Some(Answer::Scores(scores)) => scores.first().copied().flatten(),
+        _ => None,
+    }
+}
+
+/// The count in the answer at a position.
+pub(super) fn count_in(answers: &[Answer], position: usize) -> i64 {
+    match answers.get(position) {
+        Some(Answer::Count(count)) => i64::try_from(*count).unwrap_or(i64::MAX),
+        _ => 0,
+    }
+}
+
+/// A field in the answer at a position.
+pub(super) fn field_in(answers: &[Answer], position: usize, field: usize) -> Option<&str> {
+    match answers.get(position) {
+        Some(Answer::Texts(texts)) => texts.get(field)?.as_deref(),
+        _ => None,
+    }
+}
+
+/// The hash in the answer at a position; `None` if it is empty.
+pub(super) fn hash_in(answers: &[Answer], position: usize) -> Option<&Hash> {
+    match answers.get(position) {
+        Some(Answer::Hash(hash)) if !hash.is_empty() => Some(hash),
+        _ => None,
+    }
+}
+
+/// The text in the answer at a position.
+pub(super) fn text_in(answers: &[Answer], position: usize) -> Option<&str> {
+    match answers.get(position) {
+        Some(Answer::Text(text)) => text.as_deref(),
+        _ => None,
+    }
+}
+
+/// The yes or no in the answer at a position.
+pub(super) fn bool_in(answers: &[Answer], position: usize) -> bool {
+    matches!(answers.get(position), Some(Answer::Bool(true)))
+}
+
+/// A whole number in a field of a hash; `None` if it is absent or none.
+pub(super) fn number(hash: &Hash, field: &str) -> Option<i64> {
+    hash.get(field)?.parse().ok()
+}
+
+/// The read of some fields of a hash.
+pub(super) fn fields<const N: usize>(key: String, fields: [&str; N]) -> Read {
+    Read::HashFields(key, fields.map(str::to_owned).into())
+}
+
+/// The read of the score of a member.
+pub(super) fn score(key: impl Into<String>, member: impl Display) -> Read {
+    Read::Scores(key.into(), vec![member.to_string()])
+}

@@ -1,0 +1,77 @@
+//! Counters that draw ids: none may be below an id that is in use.
+
+use super::claims::{Fault, Mend, hash_in};
+use super::subject::Subject;
+use crate::error::Error;
+use crate::keys::{self, families};
+use crate::site::Site;
+use std::collections::BTreeMap;
+use tidings_keyspace::{Answer, Batch, Query};
+
+/// What must hold of them.
+pub(super) const SENTENCE: &str = "a counter of ids is not below an id that is in use";
+
+/// The highest ids that a walk has seen, by the counters that draw them.
+#[derive(Default)]
+pub(super) struct Highest(BTreeMap<&'static str, u64>);
+
+impl Highest {
+    /// Notes the ids in a key.
+    pub(super) fn note(&mut self, subject: &Subject, value: &Answer) {
+        let counters: &[&'static str] = match subject.family {
+            family if *family == families::USER => &[keys::USERS_COUNT],
+            family if *family == families::NEWS => &[keys::NEWS_COUNT, keys::ARTICLE_COUNT],
+            family if *family == families::ARTICLE_OF => &[keys::ARTICLE_COUNT],
+            family if *family == families::TWEET => &[keys::TWEET_IDS],
+            family if *family == families::MODERATION => &[keys::MODERATION_COUNT],
+            family if *family == families::RULES_ALL => &[keys::RULES_COUNT],
+            _ => return,
+        };
+        let highest = if *subject.family == families::RULES_ALL {
+            let value = std::slice::from_ref(value);
+            hash_in(value, 0).and_then(|rules| rules.0.iter().filter_map(|(id, _)| id.parse().ok()).max())
+        } else {
+            subject.id::<crate::values::ids::UserId>().map(|id| id.0)
+        };
+        for counter in counters {
+            let known = self.0.entry(counter).or_default();
+            *known = (*known).max(highest.unwrap_or(0));
+        }
+    }
+
+    /// The counters that are too low. They never fall, so they are read once, at the end. The
+    /// counter of articles may be absent in a database of Lamer News, and is raised when a server
+    /// starts.
+    pub(super) async fn faults(self, site: &Site) -> Result<Vec<Fault>, Error> {
+        let mut query = Query::new();
+        let reads: Vec<_> = self
+            .0
+            .into_iter()
+            .map(|(key, highest)| (key, highest, query.string(key).or_absent(&mut query)))
+            .collect();
+        let mut answers = site.store.query(query).await?;
+        let mut faults = Vec::new();
+        for (key, highest, read) in reads {
+            let stored = answers.take(read);
+            let found = stored.as_deref().map_or(Ok(0), str::parse::<i64>);
+            let expected = i64::try_from(highest).unwrap_or(i64::MAX);
+            let is_articles_of_lamer_news = key == keys::ARTICLE_COUNT && stored.is_none();
+            let mend = match found {
+                Ok(found) if found >= expected || is_articles_of_lamer_news => continue,
+                Ok(found) => {
+                    let mut batch = Batch::new();
+                    batch.increment(key, expected - found);
+                    Mend::write(batch, format!("raise the counter to {expected}"))
+                }
+                Err(_) => Mend::Person("set the counter by hand to the highest id in use"),
+            };
+            faults.push(Fault {
+                key: key.to_owned(),
+                found: stored.unwrap_or_else(|| "nothing".to_owned()),
+                expected: format!("{expected} or more"),
+                mend,
+            });
+        }
+        Ok(faults)
+    }
+}

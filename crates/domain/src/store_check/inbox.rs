@@ -1,0 +1,119 @@
+//! Rules of inboxes: their entries, what is unread, and the badge.
+
+use super::claims::{Claims, Fault, Mend, count_in, counter_fault, number, score_in};
+use super::subject::Subject;
+use super::{Check, Rule};
+use crate::accounts::inbox::EntryId;
+use crate::keys::{self, families};
+use crate::values::ids::UserId;
+use tidings_keyspace::{Answer, Batch, Expiry, Read};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        of: &families::USER,
+        sentence: "the badge of a user is the number of unread entries of the inbox",
+        check: Check::Claims(badge),
+    },
+    Rule {
+        of: &families::USER_INBOX,
+        sentence: "an entry of an inbox is about something that exists",
+        check: Check::Claims(entry),
+    },
+    Rule {
+        of: &families::USER_UNREAD,
+        sentence: "what is unread is in the inbox",
+        check: Check::Claims(unread),
+    },
+    Rule {
+        of: &families::USER_MENTIONS,
+        sentence: "the mentions of a user are tweets that exist",
+        check: Check::Claims(mention),
+    },
+];
+
+fn badge(subject: &Subject, claims: &mut Claims) {
+    let (Some(hash), Some(id)) = (subject.hash(), subject.id::<UserId>()) else { return };
+    if hash.get("id").is_none() {
+        return;
+    }
+    let found = number(hash, "replies").unwrap_or(0);
+    let key = subject.key.clone();
+    let reads = vec![Read::SortedCount(keys::user_unread(id)), Read::SortedCount(keys::user_inbox(id))];
+    claims.add(reads, move |answers| {
+        let (unread, all) = (count_in(answers, 0), count_in(answers, 1));
+        // Lamer News counts replies without an inbox.
+        if unread == 0 && all == 0 {
+            return None;
+        }
+        counter_fault(&key, "replies", found, unread)
+    });
+}
+
+/// The read that shows whether what an entry is about exists.
+fn about(user: UserId, entry: EntryId) -> Read {
+    let field = |key: String, field: String| Read::HashFields(key, vec![field]);
+    match entry {
+        EntryId::Reply(address) | EntryId::Mention(address) => {
+            field(keys::thread(address.news), address.comment.to_string())
+        }
+        EntryId::Tweet(id) => Read::Expiry(keys::tweet(id)),
+        EntryId::Follow(id) => Read::Expiry(keys::user(id)),
+        EntryId::Moderation(number) => field(keys::user_messages(user), number.to_string()),
+    }
+}
+
+fn is_there(answer: &Answer) -> bool {
+    match answer {
+        Answer::Expiry(expiry) => *expiry != Expiry::Absent,
+        Answer::Texts(texts) => texts.iter().any(Option::is_some),
+        _ => true,
+    }
+}
+
+fn entry(subject: &Subject, claims: &mut Claims) {
+    let (Some(user), Some((member, _))) = (subject.id::<UserId>(), subject.member()) else { return };
+    let (key, member) = (subject.key.clone(), member.to_owned());
+    let Ok(entry) = member.parse::<EntryId>() else {
+        return claims.malformed(&key, format!("the member {member:?}"), "entries of an inbox");
+    };
+    let unread = keys::user_unread(user);
+    let reads = vec![about(user, entry), Read::Scores(unread.clone(), vec![member.clone()])];
+    claims.add(reads, move |answers| {
+        if answers.first().is_none_or(is_there) {
+            return None;
+        }
+        let mut batch = Batch::new();
+        if score_in(answers, 1).is_some() {
+            batch.sorted_member_present(&unread, &member);
+            batch.sorted_remove(&unread, &member);
+            batch.increment_field(keys::user(user), "replies", -1);
+        } else {
+            batch.sorted_member_absent(&unread, &member);
+        }
+        batch.sorted_remove(&key, &member);
+        Some(Fault {
+            key: key.clone(),
+            found: format!("the entry {member}, which is about nothing"),
+            expected: "entries about what exists".to_owned(),
+            mend: Mend::write(batch, "remove the entry, from the unread ones too"),
+        })
+    });
+}
+
+fn unread(subject: &Subject, claims: &mut Claims) {
+    let (Some(user), Some((member, score))) = (subject.id::<UserId>(), subject.member()) else { return };
+    let Ok(entry) = member.parse::<EntryId>() else {
+        return claims.malformed(&subject.key, format!("the member {member:?}"), "entries of an inbox");
+    };
+    // Earlier versions wrote other names, and kept unread entries only.
+    if entry.to_string() != member {
+        return;
+    }
+    let mut guard = Batch::new();
+    guard.sorted_member_present(&subject.key, member);
+    claims.listed(keys::user_inbox(user), member, (None, score), &guard);
+}
+
+fn mention(subject: &Subject, claims: &mut Claims) {
+    super::timelines::tweet_that_is_shown(subject, claims, None);
+}

@@ -1,0 +1,336 @@
+//! Rules of moderation: the log, the review queue, flags, appeals and what was withdrawn.
+
+use super::claims::{Claims, Fault, Mend, field_in, fields, hash_in, score, score_in, text_in};
+use super::subject::Subject;
+use super::{Check, Rule};
+use crate::keys::{self, families};
+use crate::review::Place;
+use crate::values::clock::Timestamp;
+use crate::values::flag::Flag;
+use crate::values::ids::{ModerationId, UserId};
+use crate::values::moderation::Thing;
+use crate::values::restriction::{Restriction, RestrictionKind};
+use tidings_keyspace::{Answer, Batch, Expiry, Read};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule { of: &families::MODERATION, sentence: LOG, check: Check::Claims(line) },
+    Rule { of: &families::MODERATION_LOG, sentence: LOG, check: Check::Claims(listed_line) },
+    Rule {
+        of: &families::REVIEW_QUEUE,
+        sentence: "a row of the review queue is about something that waits",
+        check: Check::Claims(row),
+    },
+    Rule {
+        of: &families::USER,
+        sentence: "an application that waits is in the review queue",
+        check: Check::Claims(application),
+    },
+    Rule {
+        of: &families::APPEAL,
+        sentence: "an appeal is against a line of the log, and is in the review queue while it waits",
+        check: Check::Claims(appeal),
+    },
+    Rule {
+        of: &families::FLAGS,
+        sentence: "flags that wait have their weight and a row in the review queue",
+        check: Check::Claims(flags),
+    },
+    Rule {
+        of: &families::USER_FLAGS,
+        sentence: "what a user has flagged has the user's flag",
+        check: Check::Claims(flagged),
+    },
+    Rule { of: &families::USER_NOTES, sentence: LINES, check: Check::Claims(notes) },
+    Rule { of: &families::MODERATION_POSTS, sentence: LINES, check: Check::Claims(posts) },
+    Rule {
+        of: &families::BANS_ENDING,
+        sentence: "a ban that ends by itself is in the list of those that do, and no other",
+        check: Check::Claims(ending),
+    },
+    Rule {
+        of: &families::USER,
+        sentence: "a ban that ends by itself is in the list of those that do, and no other",
+        check: Check::Claims(bans),
+    },
+    Rule {
+        of: &families::RULES_ALL,
+        sentence: "a rule for new posts has its form",
+        check: Check::Claims(rules),
+    },
+];
+
+const LOG: &str = "the lines of the moderation log are listed, and have no gaps";
+const LINES: &str = "notes and removed posts belong to a line of the moderation log";
+const GAP: Mend = Mend::Person("restore the line from a backup; lines of the log are never removed");
+
+fn line(subject: &Subject, claims: &mut Claims) {
+    let (Some(hash), Some(id)) = (subject.hash(), subject.id::<ModerationId>()) else { return };
+    for field in ["time", "moderator"] {
+        if hash.get(field).is_none_or(|value| value.parse::<u64>().is_err()) {
+            claims.malformed(&subject.key, format!("no number in {field}"), &format!("a number in {field}"));
+        }
+    }
+    if hash.get("action").is_none() {
+        claims.malformed(&subject.key, "no field action", "a field action");
+    }
+    let mut guard = Batch::new();
+    guard.key_present(&subject.key);
+    #[allow(clippy::cast_precision_loss)]
+    let place = id.0 as f64;
+    claims.listed(keys::MODERATION_LOG.to_owned(), id, (Some(place), place), &guard);
+    if id.0 > 1 {
+        let before = ModerationId(id.0 - 1);
+        claims.refers(&subject.key, format!("line {id} after line {before}"), keys::moderation(before), GAP);
+    }
+}
+
+fn listed_line(subject: &Subject, claims: &mut Claims) {
+    let Some((member, _)) = subject.member() else { return };
+    match member.parse::<ModerationId>() {
+        Ok(id) => claims.refers(&subject.key, format!("the line {id}"), keys::moderation(id), GAP),
+        Err(_) => claims.malformed(&subject.key, format!("the member {member:?}"), "numbers of lines"),
+    }
+}
+
+/// A thing from its text as `<kind>:<id>`.
+fn thing_of(text: &str) -> Option<Thing> {
+    let (kind, id) = text.split_once(':')?;
+    Thing::parse(kind, id).ok()
+}
+
+/// The reads that show whether a row of the queue has a reason: the thing itself, and its flags.
+fn row_reads(thing: &Thing) -> Vec<Read> {
+    let own = match thing {
+        Thing::Story(id) => fields(keys::news(*id), ["withheld"]),
+        Thing::Comment(address) => {
+            Read::HashFields(keys::thread(address.news), vec![address.comment.to_string()])
+        }
+        Thing::Tweet(id) => fields(keys::tweet(*id), ["withheld"]),
+        Thing::User(name) | Thing::Application(name) => Read::String(keys::username_to_id(name)),
+        Thing::Appeal(id) => fields(keys::appeal(*id), ["decided_by", "user_id"]),
+        Thing::Rule(_) => Read::Expiry(keys::RULES.to_owned()),
+    };
+    vec![own, Read::Hash(keys::flags(thing))]
+}
+
+/// Whether a thing waits for a moderator, by those reads.
+fn waits(thing: &Thing, answers: &[Answer]) -> bool {
+    let is_flagged = hash_in(answers, 1).is_some_and(|flags| {
+        flags.0.iter().any(|(_, flag)| flag.parse::<Flag>().is_ok_and(|flag| flag.waits()))
+    });
+    let is_held = |stored: Option<&str>| stored.is_some_and(|state| state.starts_with("held:"));
+    let is_itself = match thing {
+        Thing::Story(_) | Thing::Tweet(_) => is_held(field_in(answers, 0, 0)),
+        Thing::Comment(_) => field_in(answers, 0, 0).is_some_and(|json| {
+            let comment: Option<serde_json::Value> = serde_json::from_str(json).ok();
+            comment
+                .is_some_and(|comment| is_held(comment.get("withheld").and_then(serde_json::Value::as_str)))
+        }),
+        // The account says whether its application waits.
+        Thing::Application(_) => text_in(answers, 0).is_some(),
+        Thing::Appeal(_) => field_in(answers, 0, 0).is_none() && field_in(answers, 0, 1).is_some(),
+        Thing::User(_) | Thing::Rule(_) => false,
+    };
+    is_flagged || is_itself
+}
+
+fn row(subject: &Subject, claims: &mut Claims) {
+    let Some((member, place)) = subject.member() else { return };
+    let (key, member) = (subject.key.clone(), member.to_owned());
+    let Some(thing) = thing_of(&member).filter(|_| Place::from_score(place).is_some()) else {
+        let mut batch = Batch::new();
+        batch.sorted_remove(&key, &member);
+        let mend = Mend::write(batch, "remove the row");
+        let found = format!("the row {member:?} with the score {place}");
+        return claims.wrong(Fault { key, found, expected: "rows about something".to_owned(), mend });
+    };
+    claims.add(row_reads(&thing), move |answers| {
+        let mut batch = Batch::new();
+        batch.sorted_member_present(&key, &member);
+        batch.sorted_remove(&key, &member);
+        (!waits(&thing, answers)).then(|| Fault {
+            key: key.clone(),
+            found: format!("the row {member}, about nothing that waits"),
+            expected: "rows about what waits".to_owned(),
+            mend: Mend::write(batch, "remove the row"),
+        })
+    });
+}
+
+/// The place of a row that is added again, with its real time lost.
+fn place_now(subject: &Subject, weight: u64, since: Timestamp) -> f64 {
+    let since = since.min(subject.now.timestamp());
+    Place { weight, since }.as_score()
+}
+
+fn application(subject: &Subject, claims: &mut Claims) {
+    let Some(hash) = subject.hash() else { return };
+    let (Some("1"), Some(name)) = (hash.get("pending"), hash.get("username")) else { return };
+    let mut guard = Batch::new();
+    guard.field_equals(&subject.key, "pending", "1");
+    let since = hash.get("applied").and_then(|time| time.parse().ok()).unwrap_or(0);
+    let place = place_now(subject, Place::ORDINARY, Timestamp(since));
+    let thing = Thing::Application(name.into());
+    claims.listed(keys::REVIEW_QUEUE.to_owned(), thing.key(), (None, place), &guard);
+}
+
+fn appeal(subject: &Subject, claims: &mut Claims) {
+    let (Some(hash), Some(id)) = (subject.hash(), subject.id::<ModerationId>()) else { return };
+    claims.refers(&subject.key, format!("an appeal against the line {id}"), keys::moderation(id), GAP);
+    if hash.get("decided_by").is_some() {
+        return;
+    }
+    let mut guard = Batch::new();
+    guard.field_absent(&subject.key, "decided_by");
+    let since = hash.get("time").and_then(|time| time.parse().ok()).unwrap_or(0);
+    let place = place_now(subject, Place::ORDINARY, Timestamp(since));
+    claims.listed(keys::REVIEW_QUEUE.to_owned(), Thing::Appeal(id).key(), (None, place), &guard);
+}
+
+fn flags(subject: &Subject, claims: &mut Claims) {
+    let (Some(hash), Some(thing)) = (subject.hash(), thing_of(subject.part())) else { return };
+    let (mut weight, mut waiting, mut since) = (0_u64, 0, 0);
+    for (field, stored) in hash.0.iter().filter(|(field, _)| field != "waiting") {
+        match (field.parse::<UserId>(), stored.parse::<Flag>()) {
+            (Ok(_), Ok(flag)) if flag.waits() => {
+                weight = weight.saturating_add(flag.weight.0);
+                since = since.max(flag.time.0);
+                waiting += 1;
+            }
+            (Ok(_), Ok(_)) => {}
+            _ => claims.malformed(&subject.key, format!("the field {field:?}"), "flags of users"),
+        }
+    }
+    let stored = hash.get("waiting");
+    let (key, place) = (subject.key.clone(), place_now(subject, weight, Timestamp(since)));
+    let mut batch = Batch::new();
+    batch.field_unchanged(&key, "waiting", stored);
+    if waiting == 0 {
+        if let Some(stored) = stored {
+            batch.delete_field(&key, "waiting");
+            let mend = Mend::write(batch, "delete the field waiting");
+            let found = format!("waiting {stored:?}");
+            claims.wrong(Fault { key, found, expected: "no field waiting".to_owned(), mend });
+        }
+        return;
+    }
+    // A moderator's undo puts the earlier weight back with the flags, so the two are the same.
+    let noted = stored.and_then(|stored| stored.split_once(':')?.0.parse::<u64>().ok());
+    if noted != Some(weight) {
+        let Some(new) = Place::from_score(place) else { return };
+        batch.set_field(&key, "waiting", format!("{weight}:{}", new.since));
+        batch.sorted_add(keys::REVIEW_QUEUE, thing.key(), place);
+        let mend = Mend::write(batch, "write the weight and the row of the queue");
+        let found = format!("waiting {:?}", stored.unwrap_or_default());
+        return claims.wrong(Fault { key, found, expected: format!("a weight of {weight}"), mend });
+    }
+    claims.listed(keys::REVIEW_QUEUE.to_owned(), thing.key(), (None, place), &batch);
+}
+
+fn flagged(subject: &Subject, claims: &mut Claims) {
+    let (Some(user), Some((member, _))) = (subject.id::<UserId>(), subject.member()) else { return };
+    let (key, member) = (subject.key.clone(), member.to_owned());
+    let mut batch = Batch::new();
+    batch.sorted_remove(&key, &member);
+    let thing = thing_of(&member);
+    if let Some(thing) = &thing {
+        batch.field_absent(keys::flags(thing), user.to_string());
+    }
+    let read = |thing: &Thing| Read::HashFields(keys::flags(thing), vec![user.to_string()]);
+    claims.add(thing.iter().map(read).collect(), move |answers| {
+        let mend = Mend::write(batch.clone(), "remove the member");
+        field_in(answers, 0, 0).is_none().then(|| Fault {
+            key: key.clone(),
+            found: format!("the member {member}, which the user has not flagged"),
+            expected: "what the user has flagged".to_owned(),
+            mend,
+        })
+    });
+}
+
+fn notes(subject: &Subject, claims: &mut Claims) {
+    let Some(hash) = subject.hash() else { return };
+    for (field, _) in &hash.0 {
+        match field.parse::<ModerationId>() {
+            Ok(id) => {
+                claims.refers(&subject.key, format!("a note of the line {id}"), keys::moderation(id), GAP)
+            }
+            Err(_) => claims.malformed(&subject.key, format!("the field {field:?}"), "numbers of lines"),
+        }
+    }
+}
+
+fn posts(subject: &Subject, claims: &mut Claims) {
+    if let (super::Item::Whole, Some(id)) = (&subject.item, subject.id::<ModerationId>()) {
+        claims.refers(&subject.key, format!("the line {id}"), keys::moderation(id), GAP);
+    }
+}
+
+/// The fields of a user with what may end by itself.
+const ENDING: [&str; 2] = [RestrictionKind::Ban.field(), RestrictionKind::Discount.field()];
+
+/// When the first of two restrictions ends, if one does.
+fn first_end(stored: [Option<&str>; 2]) -> Option<Timestamp> {
+    let ends = stored.into_iter().flatten().filter_map(|text| text.parse::<Restriction>().ok()?.until);
+    ends.min()
+}
+
+fn ending(subject: &Subject, claims: &mut Claims) {
+    let Some((member, _)) = subject.member() else { return };
+    let (key, member) = (subject.key.clone(), member.to_owned());
+    let mut batch = Batch::new();
+    batch.sorted_remove(&key, &member);
+    let reads = member.parse::<UserId>().ok().map(|id| fields(keys::user(id), ENDING));
+    claims.add(reads.into_iter().collect(), move |answers| {
+        let end = first_end([field_in(answers, 0, 0), field_in(answers, 0, 1)]);
+        end.is_none().then(|| Fault {
+            key: key.clone(),
+            found: format!("the user {member}, for whom nothing ends by itself"),
+            expected: "users with a ban that ends".to_owned(),
+            mend: Mend::write(batch.clone(), "remove the member"),
+        })
+    });
+}
+
+fn bans(subject: &Subject, claims: &mut Claims) {
+    let (Some(hash), Some(id)) = (subject.hash(), subject.id::<UserId>()) else { return };
+    let stored = ENDING.map(|field| hash.get(field));
+    // What has ended stays in the fields, and leaves the list.
+    let now = subject.now.timestamp();
+    let in_force = stored.map(|text| {
+        text.filter(|text| text.parse::<Restriction>().is_ok_and(|restriction| restriction.is_in_force(now)))
+    });
+    let Some(end) = first_end(in_force) else { return };
+    let (key, fields) = (subject.key.clone(), stored.map(|text| text.map(str::to_owned)));
+    claims.add(vec![score(keys::BANS_ENDING, id)], move |answers| {
+        let mut batch = Batch::new();
+        for (field, text) in ENDING.into_iter().zip(&fields) {
+            batch.field_unchanged(&key, field, text.as_deref());
+        }
+        batch.sorted_add(keys::BANS_ENDING, id.to_string(), end.as_score());
+        let found = score_in(answers, 0).map(Timestamp::from_score);
+        found.is_none_or(|found| found > end).then(|| Fault {
+            key: keys::BANS_ENDING.to_owned(),
+            found: found.map_or_else(|| format!("no member {id}"), |at| format!("the member {id} at {at}")),
+            expected: format!("the member {id} at {end}"),
+            mend: Mend::write(batch, "add the member with its score"),
+        })
+    });
+}
+
+fn rules(subject: &Subject, claims: &mut Claims) {
+    let Some(hash) = subject.hash() else { return };
+    for (field, json) in &hash.0 {
+        let is_rule = field.parse::<UserId>().is_ok()
+            && serde_json::from_str::<serde_json::Value>(json)
+                .is_ok_and(|rule| ["what", "pattern", "effect"].iter().all(|name| rule.get(*name).is_some()));
+        if !is_rule {
+            claims.malformed(&subject.key, format!("the field {field:?}"), "a rule as JSON");
+        }
+    }
+}
+
+/// Whether a key is absent, by the answer at a position.
+pub(super) fn is_absent(answers: &[Answer], position: usize) -> bool {
+    matches!(answers.get(position), Some(Answer::Expiry(Expiry::Absent)))
+}

@@ -1,0 +1,300 @@
+//! Rules of stories, of their lists, and of the votes on them.
+
+use super::claims::{Claims, Fault, Mend, field_in, fields, hash_in};
+use super::subject::{Item, Subject};
+use super::{Check, Rule};
+use crate::keys::{self, families};
+use crate::news::item::News;
+use crate::values::hostname::Hostname;
+use crate::values::ids::{NewsId, UserId};
+use crate::values::limits::{MAX_HIDDEN, MAX_SAVED, MAX_SUBSCRIPTIONS};
+use tidings_keyspace::{Answer, Batch, Read};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule { of: &families::NEWS, sentence: "a story has an author and its form", check: Check::Claims(form) },
+    Rule {
+        of: &families::NEWS,
+        sentence: "a story is in the lists of stories, of its author and of its site, unless it is deleted or withheld",
+        check: Check::Claims(lists),
+    },
+    Rule {
+        of: &families::NEWS,
+        sentence: "the counters up and down of a story are the numbers of its voters",
+        check: Check::Claims(votes),
+    },
+    Rule {
+        of: &families::NEWS_TOP,
+        sentence: "the list of stories by rank has only stories that are shown",
+        check: Check::Claims(listed),
+    },
+    Rule {
+        of: &families::NEWS_CRON,
+        sentence: "the list of stories by time has only stories that are shown",
+        check: Check::Claims(listed),
+    },
+    Rule {
+        of: &families::HOST_NEWS,
+        sentence: "the list of the stories of a site has only stories that link there",
+        check: Check::Claims(of_host),
+    },
+    Rule {
+        of: &families::USER_POSTED,
+        sentence: "the list of a user's stories has only stories of that user",
+        check: Check::Claims(posted),
+    },
+    Rule { of: &families::NEWS_UP, sentence: VOTED, check: Check::Claims(voted) },
+    Rule { of: &families::NEWS_DOWN, sentence: VOTED, check: Check::Claims(voted) },
+    Rule {
+        of: &families::NEWS_DISCOUNTED,
+        sentence: "a vote that does not count is not among those that do",
+        check: Check::Claims(discounted),
+    },
+    Rule { of: &families::USER_SAVED, sentence: STORIES, check: Check::Claims(chosen) },
+    Rule { of: &families::USER_HIDDEN, sentence: STORIES, check: Check::Claims(chosen) },
+    Rule { of: &families::USER_SUBSCRIPTIONS, sentence: STORIES, check: Check::Claims(chosen) },
+    Rule { of: &families::USER_UNSUBSCRIBED, sentence: STORIES, check: Check::Claims(chosen) },
+    Rule {
+        of: &families::USER_SUBSCRIPTIONS,
+        sentence: "a story knows who has subscribed to it",
+        check: Check::Claims(subscribed),
+    },
+    Rule {
+        of: &families::URL,
+        sentence: "a link that was posted lately leads to its story",
+        check: Check::Claims(posted_url),
+    },
+];
+
+const VOTED: &str = "a vote is on a story that exists, by a user who exists, in one direction";
+const STORIES: &str = "what a user has saved, hidden or subscribed to are stories, not more than allowed";
+
+/// The story that a hash is, and a batch that fails if it changes its state.
+fn story(subject: &Subject) -> Option<(News, Batch)> {
+    let news = News::from_hash(subject.hash()?)?;
+    let mut guard = Batch::new();
+    news.check_state(&mut guard);
+    guard.field_unchanged(&subject.key, "del", subject.hash()?.get("del"));
+    Some((news, guard))
+}
+
+fn form(subject: &Subject, claims: &mut Claims) {
+    let Some(hash) = subject.hash() else { return };
+    let id = subject.part();
+    if hash.get("id") != Some(id) {
+        let found = format!("id {}", hash.get("id").unwrap_or("absent"));
+        claims.malformed(&subject.key, found, &format!("id {id}"));
+    }
+    for field in ["title", "url"] {
+        if hash.get(field).is_none() {
+            claims.malformed(&subject.key, format!("no field {field}"), &format!("a field {field}"));
+        }
+    }
+    for field in ["user_id", "ctime", "up", "down"] {
+        if hash.get(field).is_none_or(|value| value.parse::<i64>().is_err()) {
+            let found = format!("{field} {:?}", hash.get(field).unwrap_or_default());
+            claims.malformed(&subject.key, found, &format!("{field} as a whole number"));
+        }
+    }
+    if let Some(author) = hash.get("user_id").and_then(|id| id.parse::<UserId>().ok()) {
+        let mend = Mend::Person("restore the user from a backup, or delete the story");
+        claims.refers(&subject.key, format!("the author {author}"), keys::user(author), mend);
+    }
+}
+
+fn lists(subject: &Subject, claims: &mut Claims) {
+    let Some((news, guard)) = story(subject) else { return };
+    let time = news.ctime.as_score();
+    claims.listed(keys::user_posted(news.user_id), news.id, (Some(time), time), &guard);
+    if news.is_gone() {
+        for list in [keys::NEWS_TOP, keys::NEWS_CRON] {
+            claims.not_listed(list.to_owned(), news.id, "the story is deleted or withheld", &guard);
+        }
+        if let Some(host) = news.site() {
+            claims.not_listed(keys::host_news(host), news.id, "the story is deleted or withheld", &guard);
+        }
+        return;
+    }
+    claims.listed(keys::NEWS_TOP.to_owned(), news.id, (news.stored_rank, 0.0), &guard);
+    claims.listed(keys::NEWS_CRON.to_owned(), news.id, (Some(time), time), &guard);
+    if let Some(host) = news.site() {
+        let mut guard = guard;
+        guard.field_equals(&subject.key, "url", &news.url);
+        claims.listed(keys::host_news(host), news.id, (Some(time), time), &guard);
+    }
+}
+
+fn votes(subject: &Subject, claims: &mut Claims) {
+    let Some((news, _)) = story(subject) else { return };
+    let key = subject.key.as_str();
+    claims.counts((key, "up"), news.up, Read::SortedCount(keys::news_up(news.id)));
+    claims.counts((key, "down"), news.down, Read::SortedCount(keys::news_down(news.id)));
+}
+
+/// Claims that a member of a list is a story that belongs there; otherwise it is removed.
+fn belongs(
+    subject: &Subject,
+    claims: &mut Claims,
+    expected: &'static str,
+    is_right: impl Fn(&News, f64) -> bool + Send + Sync + 'static,
+) {
+    let Some((member, score)) = subject.member() else { return };
+    let (key, member) = (subject.key.clone(), member.to_owned());
+    let mut batch = Batch::new();
+    batch.sorted_remove(&key, &member);
+    let Ok(id) = member.parse::<NewsId>() else {
+        return claims.wrong(Fault {
+            key,
+            found: format!("the member {member:?}"),
+            expected: expected.to_owned(),
+            mend: Mend::write(batch, "remove the member"),
+        });
+    };
+    claims.add(vec![Read::Hash(keys::news(id))], move |answers| {
+        let news = hash_in(answers, 0).map(|hash| (News::from_hash(hash), hash.get("del")));
+        let mut batch = batch.clone();
+        let found = match &news {
+            None => {
+                batch.key_absent(keys::news(id));
+                format!("the story {id}, which does not exist")
+            }
+            Some((Some(news), del)) if !is_right(news, score) => {
+                news.check_state(&mut batch);
+                batch.field_unchanged(keys::news(id), "del", *del);
+                format!("the story {id}")
+            }
+            Some(_) => return None,
+        };
+        let mend = Mend::write(batch, "remove the member");
+        Some(Fault { key: key.clone(), found, expected: expected.to_owned(), mend })
+    });
+}
+
+fn listed(subject: &Subject, claims: &mut Claims) {
+    belongs(subject, claims, "stories that are neither deleted nor withheld", |news, _| !news.is_gone());
+}
+
+fn of_host(subject: &Subject, claims: &mut Claims) {
+    let host = subject.id::<String>().and_then(|host| Hostname::parse(&host).ok());
+    belongs(subject, claims, "shown stories that link to the site", move |news, _| {
+        !news.is_gone() && news.site() == host.as_ref()
+    });
+}
+
+fn posted(subject: &Subject, claims: &mut Claims) {
+    let user = subject.id::<UserId>();
+    belongs(subject, claims, "stories of the user", move |news, _| Some(news.user_id) == user);
+}
+
+fn voted(subject: &Subject, claims: &mut Claims) {
+    let (Some(id), Some((member, _))) = (subject.id::<NewsId>(), subject.member()) else {
+        if subject.item == Item::Whole
+            && let Some(id) = subject.id::<NewsId>()
+        {
+            let mend = Mend::Person("delete the key, if the story is not to be restored from a backup");
+            claims.refers(&subject.key, format!("votes on the story {id}"), keys::news(id), mend);
+        }
+        return;
+    };
+    let Ok(user) = member.parse::<UserId>() else {
+        return claims.malformed(&subject.key, format!("the member {member:?}"), "ids of users");
+    };
+    let mend = Mend::Person("restore the user from a backup, or remove the member and run the repair");
+    claims.refers(&subject.key, format!("a vote of the user {user}"), keys::user(user), mend);
+    if *subject.family == families::NEWS_UP {
+        let key = subject.key.clone();
+        claims.add(vec![super::claims::score(keys::news_down(id), user)], move |answers| {
+            super::claims::score_in(answers, 0).map(|_| Fault {
+                key: key.clone(),
+                found: format!("votes of the user {user} in both directions"),
+                expected: "one vote".to_owned(),
+                mend: Mend::Person("remove the user from one of the two lists and run the repair"),
+            })
+        });
+    }
+}
+
+fn discounted(subject: &Subject, claims: &mut Claims) {
+    let (Some(id), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
+    for (user, json) in &hash.0 {
+        let votes: Option<serde_json::Value> = serde_json::from_str(json).ok();
+        let Some(votes) = votes.filter(|_| user.parse::<UserId>().is_ok()) else {
+            claims.malformed(&subject.key, format!("the field {user:?}"), "a user's votes as JSON");
+            continue;
+        };
+        if votes.get("story").is_some() {
+            let (key, user) = (subject.key.clone(), user.clone());
+            let reads =
+                [keys::news_up(id), keys::news_down(id)].map(|list| super::claims::score(list, &user));
+            claims.add(reads.into(), move |answers| {
+                let counts = answers.iter().any(
+                    |answer| matches!(answer, Answer::Scores(scores) if scores.iter().any(Option::is_some)),
+                );
+                counts.then(|| Fault {
+                    key: key.clone(),
+                    found: format!("a vote of the user {user} that also counts"),
+                    expected: "a vote that does not count".to_owned(),
+                    mend: Mend::Person("remove the user from the list of voters and run the repair"),
+                })
+            });
+        }
+    }
+}
+
+fn chosen(subject: &Subject, claims: &mut Claims) {
+    let limit = if *subject.family == families::USER_SAVED {
+        // Votes up add to what is saved, beyond what one can save.
+        u64::MAX
+    } else if *subject.family == families::USER_HIDDEN {
+        MAX_HIDDEN
+    } else {
+        MAX_SUBSCRIPTIONS
+    };
+    debug_assert!(limit >= MAX_SUBSCRIPTIONS.min(MAX_SAVED), "the limits are those of the lists");
+    let key = subject.key.clone();
+    if subject.item == Item::Whole {
+        return claims.add(vec![Read::SortedCount(key.clone())], move |answers| {
+            let count = super::claims::count_in(answers, 0);
+            let mut batch = Batch::new();
+            batch.sorted_trim(&key, limit);
+            (u64::try_from(count).unwrap_or(0) > limit).then(|| Fault {
+                key: key.clone(),
+                found: format!("{count} members"),
+                expected: format!("at most {limit}"),
+                mend: Mend::write(batch, "remove the oldest members"),
+            })
+        });
+    }
+    let Some((member, _)) = subject.member() else { return };
+    match member.parse::<NewsId>() {
+        Ok(id) => {
+            let mend = Mend::Person("remove the member, if the story is not to be restored from a backup");
+            claims.refers(&key, format!("the story {id}"), keys::news(id), mend);
+        }
+        Err(_) => claims.malformed(&key, format!("the member {member:?}"), "ids of stories"),
+    }
+}
+
+fn subscribed(subject: &Subject, claims: &mut Claims) {
+    let (Some(user), Some((_, score))) = (subject.id::<UserId>(), subject.member()) else { return };
+    let Some(id) = subject.member_id::<NewsId>() else { return };
+    let mut guard = Batch::new();
+    guard.sorted_member_present(&subject.key, id.to_string());
+    claims.listed(keys::news_subscribers(id), user, (None, score), &guard);
+}
+
+fn posted_url(subject: &Subject, claims: &mut Claims) {
+    let Some(text) = subject.text() else { return };
+    let Ok(id) = text.parse::<NewsId>() else {
+        return claims.malformed(&subject.key, format!("{text:?}"), "the id of a story");
+    };
+    let mut batch = Batch::new();
+    batch.string_equals(&subject.key, text);
+    batch.delete(&subject.key);
+    let key = subject.key.clone();
+    claims.add(vec![fields(keys::news(id), ["id"])], move |answers| {
+        let is_there = field_in(answers, 0, 0).is_some();
+        let mend = Mend::write(batch.clone(), "delete the key");
+        let found = format!("the story {id}, which does not exist");
+        (!is_there).then(|| Fault { key: key.clone(), found, expected: "a story".to_owned(), mend })
+    });
+}

@@ -1,0 +1,460 @@
+//! Rules of votes on sites: every figure follows from the stored votes of voters that are not
+//! banned.
+
+use super::claims::{
+    Claims, Fault, Mend, counter_fault, field_in, fields, hash_in, number, score, score_fault, score_in,
+};
+use super::moderation::is_absent;
+use super::subject::{Item, Subject};
+use super::{Check, Rule};
+use crate::error::Error;
+use crate::keys::{self, families};
+use crate::site::Site;
+use crate::sites::{BAN_FIELDS, CastVote, network_of_origin};
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::day::Day;
+use crate::values::hostname::Hostname;
+use crate::values::ids::UserId;
+use crate::values::voter_id::VoterId;
+use futures_util::future::BoxFuture;
+use std::collections::{BTreeMap, BTreeSet};
+use tidings_keyspace::{Answer, Batch, Hash, Order, Query, Read};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        of: &families::LINK_VOTES,
+        sentence: "the figures of a site are those of its votes",
+        check: Check::Claims(figures),
+    },
+    Rule {
+        of: &families::LINK_VOTES,
+        sentence: "a vote on a site is in the list of its voter, who exists",
+        check: Check::Claims(voters),
+    },
+    Rule { of: &families::LINK, sentence: VOTED, check: Check::Claims(link) },
+    Rule { of: &families::LINK_ORIGINS, sentence: VOTED, check: Check::Claims(origins) },
+    Rule { of: &families::LINKS_SUM, sentence: VOTED, check: Check::Claims(board) },
+    Rule { of: &families::LINKS_COUNT, sentence: VOTED, check: Check::Claims(board) },
+    Rule { of: &families::PREFIX, sentence: VOTED, check: Check::Claims(prefix) },
+    Rule { of: &families::DAY_LINKS_SUM, sentence: DAYS, check: Check::Claims(day_of_host) },
+    Rule { of: &families::DAY_LINKS_COUNT, sentence: DAYS, check: Check::Claims(day_of_host) },
+    Rule { of: &families::DAY_VOTERS_COUNT, sentence: DAYS, check: Check::Claims(day_count_of_voter) },
+    Rule { of: &families::DAY_VOTERS_COUNT, sentence: DAYS, check: Check::Rounds(day_sum_of_voter) },
+    Rule { of: &families::DAY_VOTERS_SUM, sentence: DAYS, check: Check::Rounds(day_sum_of_voter) },
+    Rule {
+        of: &families::VOTER_VOTES,
+        sentence: "a voter's list has the voter's votes",
+        check: Check::Claims(vote),
+    },
+    Rule {
+        of: &families::VOTER,
+        sentence: "a voter that belongs to an account is that account's voter",
+        check: Check::Claims(voter),
+    },
+    Rule {
+        of: &families::SITES_UNFINISHED,
+        sentence: "voters in the list of unfinished bans have one",
+        check: Check::Claims(unfinished),
+    },
+];
+
+const VOTED: &str = "lists and figures of sites are of sites with votes";
+const DAYS: &str = "the figures of a day are those of its votes";
+
+/// Whether the votes of a voter count, by the fields about bans; `None` while they are being
+/// removed or restored.
+fn counts(answers: &[Answer], position: usize) -> Option<bool> {
+    let [banned, moving, moved] = [0, 1, 2].map(|field| field_in(answers, position, field));
+    if moving.is_some() {
+        return None;
+    }
+    let is_out = banned == Some("1") || moved.is_some_and(|moved| moved != "0");
+    Some(!is_out)
+}
+
+fn ban_read(voter: VoterId) -> Read {
+    fields(keys::voter(voter), BAN_FIELDS)
+}
+
+/// The votes in a hash, and the fields that are none.
+fn votes_in(hash: &Hash) -> (Vec<(VoterId, CastVote)>, Vec<&str>) {
+    let (mut votes, mut others) = (Vec::new(), Vec::new());
+    for (field, text) in &hash.0 {
+        match (field.parse(), text.parse()) {
+            (Ok(voter), Ok(vote)) => votes.push((voter, vote)),
+            _ => others.push(field.as_str()),
+        }
+    }
+    (votes, others)
+}
+
+/// Sums and counts.
+#[derive(Default)]
+struct Figures {
+    sum: i64,
+    count: i64,
+}
+
+#[allow(clippy::cast_precision_loss)]
+const fn as_score(figure: i64) -> f64 {
+    figure as f64
+}
+
+fn figures(subject: &Subject, claims: &mut Claims) {
+    let (Some(hash), Ok(host)) = (subject.hash(), Hostname::parse(subject.part())) else { return };
+    let (votes, others) = votes_in(hash);
+    if !others.is_empty() {
+        return;
+    }
+    let days: BTreeSet<Day> = votes.iter().map(|(_, vote)| Day::of(vote.time)).collect();
+    let mut reads = vec![
+        Read::Hash(keys::link(&host)),
+        score(keys::LINKS_SUM, &host),
+        score(keys::LINKS_COUNT, &host),
+        Read::Hash(keys::link_origins(&host)),
+        Read::Hash(keys::link_networks(&host)),
+        Read::HasMember(keys::prefix(&host.hash()), host.to_string()),
+    ];
+    let first_day = reads.len();
+    reads.extend(days.iter().flat_map(|day| {
+        [keys::day_links_sum(*day), keys::day_links_count(*day)].map(|list| score(list, &host))
+    }));
+    let first_voter = reads.len();
+    reads.extend(votes.iter().map(|(voter, _)| ban_read(*voter)));
+    claims.add_all(reads, move |answers| {
+        let is_counted: Option<Vec<bool>> =
+            (0..votes.len()).map(|place| counts(answers, first_voter + place)).collect();
+        let Some(is_counted) = is_counted else { return Vec::new() };
+        let counted: Vec<&(VoterId, CastVote)> = votes
+            .iter()
+            .zip(is_counted)
+            .filter_map(|(vote, is_counted)| is_counted.then_some(vote))
+            .collect();
+        let mut all = Figures::default();
+        let mut of_days: BTreeMap<Day, Figures> = days.iter().map(|day| (*day, Figures::default())).collect();
+        for (_, vote) in &counted {
+            for figures in [&mut all, of_days.entry(Day::of(vote.time)).or_default()] {
+                figures.sum += vote.verdict.value();
+                figures.count += 1;
+            }
+        }
+        let name = host.to_string();
+        let mut faults = totals(&host, &all, &counted, answers);
+        faults.extend(score_fault(keys::LINKS_SUM, &name, score_in(answers, 1), as_score(all.sum)));
+        faults.extend(score_fault(keys::LINKS_COUNT, &name, score_in(answers, 2), as_score(all.count)));
+        for (place, (day, figures)) in of_days.iter().enumerate() {
+            let at = first_day + 2 * place;
+            let lists =
+                [(keys::day_links_sum(*day), figures.sum), (keys::day_links_count(*day), figures.count)];
+            for (offset, (list, expected)) in lists.into_iter().enumerate() {
+                let found = score_in(answers, at + offset);
+                faults.extend(score_fault(&list, &name, found, as_score(expected)));
+            }
+        }
+        if !counted.is_empty() && !super::claims::bool_in(answers, 5) {
+            let list = keys::prefix(&host.hash());
+            let mut batch = Batch::new();
+            batch.key_present(keys::link_votes(&host));
+            batch.add_member(&list, &name);
+            let mend = Mend::write(batch, "add the member");
+            let (found, expected) = (format!("no member {name}"), format!("the member {name}"));
+            faults.push(Fault { key: list, found, expected, mend });
+        }
+        faults
+    });
+}
+
+/// The faults of the totals of a site and of its networks. The first answer is the totals, the
+/// fourth the origins and the fifth the networks.
+fn totals(
+    host: &Hostname,
+    all: &Figures,
+    counted: &[&(VoterId, CastVote)],
+    answers: &[Answer],
+) -> Vec<Fault> {
+    let mut networks: BTreeMap<String, i64> = BTreeMap::new();
+    let (mut same_network, mut of_accounts) = (0, 0);
+    for (voter, _) in counted {
+        let origin = hash_in(answers, 3).and_then(|origins| origins.get(&voter.to_string()));
+        let Some((network, is_account)) = origin.and_then(network_of_origin) else { continue };
+        let votes = networks.entry(network).or_default();
+        same_network += i64::from(*votes > 0);
+        of_accounts += i64::from(is_account);
+        *votes += 1;
+    }
+    let stored = |field| hash_in(answers, 0).and_then(|hash| number(hash, field)).unwrap_or(0);
+    let key = keys::link(host);
+    let mut faults: Vec<Fault> = [
+        ("sum_of_votes", all.sum),
+        ("count_of_votes", all.count),
+        ("same_network_votes", same_network),
+        ("account_votes", of_accounts),
+    ]
+    .into_iter()
+    .filter_map(|(field, expected)| counter_fault(&key, field, stored(field), expected))
+    .collect();
+    let list = keys::link_networks(host);
+    let noted = hash_in(answers, 4);
+    for (field, _) in noted.into_iter().flat_map(|noted| &noted.0) {
+        networks.entry(field.clone()).or_default();
+    }
+    for (network, expected) in networks {
+        let found = noted.and_then(|noted| number(noted, &network)).unwrap_or(0);
+        if found == expected {
+            continue;
+        }
+        let mut batch = Batch::new();
+        batch.increment_field(&list, &network, expected - found);
+        let mend = Mend::write(batch, format!("change the field {network} to {expected}"));
+        let (found, expected) = (format!("{network} {found}"), format!("{network} {expected}"));
+        faults.push(Fault { key: list.clone(), found, expected, mend });
+    }
+    faults
+}
+
+fn voters(subject: &Subject, claims: &mut Claims) {
+    let (Some(hash), Ok(host)) = (subject.hash(), Hostname::parse(subject.part())) else { return };
+    let (votes, others) = votes_in(hash);
+    for field in others {
+        claims.malformed(&subject.key, format!("the field {field:?}"), "votes by voters");
+    }
+    for (voter, vote) in votes {
+        let mend = Mend::Person("restore the voter from a backup, or delete its vote and run the repair");
+        claims.refers(&subject.key, format!("the voter {voter}"), keys::voter(voter), mend);
+        let mut guard = Batch::new();
+        guard.field_equals(&subject.key, voter.to_string(), vote.to_string());
+        let time = vote.time.as_score();
+        claims.listed(keys::voter_votes(voter), &host, (Some(time), time), &guard);
+    }
+}
+
+/// Claims that a host has votes; otherwise the batch, which fails if it has, mends that.
+fn has_votes(
+    claims: &mut Claims,
+    (key, found): (&str, String),
+    host: &Hostname,
+    mend: (Batch, &'static str),
+) {
+    let (key, votes) = (key.to_owned(), keys::link_votes(host));
+    let (mut batch, words) = mend;
+    batch.key_absent(&votes);
+    claims.add(vec![Read::Expiry(votes)], move |answers| {
+        is_absent(answers, 0).then(|| Fault {
+            key: key.clone(),
+            found: found.clone(),
+            expected: "sites with votes".to_owned(),
+            mend: Mend::write(batch.clone(), words),
+        })
+    });
+}
+
+fn link(subject: &Subject, claims: &mut Claims) {
+    let (Some(hash), Ok(host)) = (subject.hash(), Hostname::parse(subject.part())) else { return };
+    for field in ["sum_of_votes", "count_of_votes"] {
+        if hash.get(field).is_some_and(|value| value.parse::<i64>().is_err()) {
+            claims.malformed(&subject.key, format!("no number in {field}"), "whole numbers");
+        }
+    }
+    let mut batch = Batch::new();
+    batch.delete(&subject.key);
+    let found = "figures of a site without votes".to_owned();
+    has_votes(claims, (&subject.key, found), &host, (batch, "delete the key"));
+}
+
+fn origins(subject: &Subject, claims: &mut Claims) {
+    let (Some(hash), Ok(host)) = (subject.hash(), Hostname::parse(subject.part())) else { return };
+    for (voter, origin) in &hash.0 {
+        if network_of_origin(origin).is_none() {
+            claims.malformed(&subject.key, format!("the origin {origin:?}"), "networks");
+        }
+        let (key, voter) = (subject.key.clone(), voter.clone());
+        let votes = keys::link_votes(&host);
+        let mut batch = Batch::new();
+        batch.field_absent(&votes, &voter);
+        batch.delete_field(&key, &voter);
+        claims.add(vec![Read::HashFields(votes, vec![voter.clone()])], move |answers| {
+            field_in(answers, 0, 0).is_none().then(|| Fault {
+                key: key.clone(),
+                found: format!("the voter {voter}, who has not voted on the site"),
+                expected: "voters with a vote on the site".to_owned(),
+                mend: Mend::write(batch.clone(), "delete the field"),
+            })
+        });
+    }
+}
+
+/// Claims that a member is a site with votes.
+fn host_with_votes(subject: &Subject, claims: &mut Claims, removal: impl Fn(&mut Batch, &str)) {
+    let Some((member, score)) = subject.member() else { return };
+    let is_scored = matches!(subject.item, Item::Scored(..));
+    // A figure of 0 counts as absent.
+    if is_scored && score == 0.0 {
+        return;
+    }
+    match Hostname::parse(member) {
+        Ok(host) => {
+            let mut batch = Batch::new();
+            removal(&mut batch, member);
+            let found = format!("the site {member}, which has no votes");
+            has_votes(claims, (&subject.key, found), &host, (batch, "remove the member"));
+        }
+        Err(_) => claims.malformed(&subject.key, format!("the member {member:?}"), "names of sites"),
+    }
+}
+
+fn board(subject: &Subject, claims: &mut Claims) {
+    host_with_votes(subject, claims, |batch, member| batch.sorted_remove(&subject.key, member));
+}
+
+fn prefix(subject: &Subject, claims: &mut Claims) {
+    host_with_votes(subject, claims, |batch, member| batch.remove_member(&subject.key, member));
+}
+
+/// The day in a key.
+fn day_of(subject: &Subject) -> Option<Day> {
+    subject.part().parse().ok()
+}
+
+/// A site that had votes on a day must still have some of that day. How many is checked with the
+/// site's votes.
+fn day_of_host(subject: &Subject, claims: &mut Claims) {
+    let Some((member, figure)) = subject.member().filter(|(_, figure)| *figure != 0.0) else { return };
+    let (Some(day), Ok(host)) = (day_of(subject), Hostname::parse(member)) else {
+        return claims.malformed(&subject.key, format!("the member {member:?}"), "names of sites");
+    };
+    let (key, member) = (subject.key.clone(), member.to_owned());
+    claims.add(vec![Read::Hash(keys::link_votes(&host))], move |answers| {
+        let votes = hash_in(answers, 0).map(|hash| votes_in(hash).0).unwrap_or_default();
+        if votes.iter().any(|(_, vote)| Day::of(vote.time) == day) {
+            return None;
+        }
+        score_fault(&key, &member, Some(figure), 0.0)
+    });
+}
+
+/// The scores of the votes of a day in the list of a voter.
+fn votes_of_day(voter: VoterId, day: Day) -> Read {
+    Read::SortedByScore {
+        key: keys::voter_votes(voter),
+        order: Order::Ascending,
+        least: day.start().as_score(),
+        most: day.next().start().as_score().next_down(),
+        count: u64::from(u32::MAX),
+    }
+}
+
+fn day_count_of_voter(subject: &Subject, claims: &mut Claims) {
+    let (Some((member, figure)), Some(day)) = (subject.member(), day_of(subject)) else { return };
+    let Ok(voter) = member.parse::<VoterId>() else {
+        return claims.malformed(&subject.key, format!("the member {member:?}"), "voters");
+    };
+    let (key, member) = (subject.key.clone(), member.to_owned());
+    claims.add(vec![ban_read(voter), votes_of_day(voter, day)], move |answers| {
+        let count = match answers.get(1) {
+            Some(Answer::Scored(votes)) => votes.len(),
+            _ => return None,
+        };
+        let count = if counts(answers, 0)? { i64::try_from(count).unwrap_or(i64::MAX) } else { 0 };
+        score_fault(&key, &member, Some(figure), as_score(count))
+    });
+}
+
+fn day_sum_of_voter<'a>(
+    site: &'a Site,
+    _: Moment,
+    subject: &'a Subject,
+) -> BoxFuture<'a, Result<Option<Fault>, Error>> {
+    Box::pin(async move {
+        let (Some(voter), Some(day)) = (subject.member_id::<VoterId>(), day_of(subject)) else {
+            return Ok(None);
+        };
+        let list = keys::day_voters_sum(day);
+        let mut query = Query::new();
+        for read in [ban_read(voter), votes_of_day(voter, day), score(&list, voter)] {
+            query.read(read);
+        }
+        query.tolerate_all();
+        let answers = site.store.query(query).await?.into_vec();
+        let (Some(is_counted), Some(Answer::Scored(votes))) = (counts(&answers, 0), answers.get(1)) else {
+            return Ok(None);
+        };
+        let mut query = Query::new();
+        let hosts = votes.iter().filter_map(|(host, _)| Hostname::parse(host).ok());
+        let reads: Vec<_> = hosts
+            .map(|host| query.hash_fields(keys::link_votes(&host), [voter.to_string()]).or_absent(&mut query))
+            .collect();
+        let mut stored = site.store.query(query).await?;
+        let mut sum = 0;
+        for read in reads {
+            let vote = crate::fields::only(stored.take(read)).and_then(|text| text.parse::<CastVote>().ok());
+            // The vote that is missing is reported for itself.
+            let Some(vote) = vote else { return Ok(None) };
+            sum += vote.verdict.value();
+        }
+        let expected = if is_counted { sum } else { 0 };
+        Ok(score_fault(&list, &voter.to_string(), score_in(&answers, 2), as_score(expected)))
+    })
+}
+
+fn vote(subject: &Subject, claims: &mut Claims) {
+    let (Some(voter), Some((member, time))) = (subject.id::<VoterId>(), subject.member()) else { return };
+    let Ok(host) = Hostname::parse(member) else {
+        return claims.malformed(&subject.key, format!("the member {member:?}"), "names of sites");
+    };
+    let (key, member, votes) = (subject.key.clone(), member.to_owned(), keys::link_votes(&host));
+    let day = Day::of(Timestamp::from_score(time));
+    let list = keys::day_voters_count(day);
+    let reads =
+        vec![Read::HashFields(votes.clone(), vec![voter.to_string()]), ban_read(voter), score(&list, voter)];
+    claims.add(reads, move |answers| {
+        if field_in(answers, 0, 0).is_none() {
+            let mut batch = Batch::new();
+            batch.field_absent(&votes, voter.to_string());
+            batch.sorted_remove(&key, &member);
+            return Some(Fault {
+                key: key.clone(),
+                found: format!("the site {member}, on which the voter has not voted"),
+                expected: "sites with a vote of the voter".to_owned(),
+                mend: Mend::write(batch, "remove the member"),
+            });
+        }
+        let found = score_in(answers, 2);
+        let is_missing = counts(answers, 1) == Some(true) && found.unwrap_or(0.0) == 0.0;
+        // The exact number follows from the voter's votes of the day.
+        if is_missing { score_fault(&list, &voter.to_string(), found, 1.0) } else { None }
+    });
+}
+
+fn voter(subject: &Subject, claims: &mut Claims) {
+    let (Some(hash), Some(id)) = (subject.hash(), subject.id::<VoterId>()) else { return };
+    let Some(user) = hash.get("user_id") else { return };
+    let Ok(user) = user.parse::<UserId>() else {
+        return claims.malformed(&subject.key, format!("user_id {user:?}"), "the id of a user");
+    };
+    let key = subject.key.clone();
+    claims.add(vec![fields(keys::user(user), ["voter"])], move |answers| {
+        let found = field_in(answers, 0, 0);
+        (found != Some(id.to_string().as_str())).then(|| Fault {
+            key: key.clone(),
+            found: format!("the user {user}, whose voter is {:?}", found.unwrap_or_default()),
+            expected: format!("a user whose voter is {id}"),
+            mend: Mend::Person("correct one of the two fields by hand, or restore the user from a backup"),
+        })
+    });
+}
+
+fn unfinished(subject: &Subject, claims: &mut Claims) {
+    let Some((member, _)) = subject.member() else { return };
+    let (key, member) = (subject.key.clone(), member.to_owned());
+    let mut batch = Batch::new();
+    batch.remove_member(&key, &member);
+    let reads = member.parse::<VoterId>().ok().map(ban_read);
+    claims.add(reads.into_iter().collect(), move |answers| {
+        field_in(answers, 0, 1).is_none().then(|| Fault {
+            key: key.clone(),
+            found: format!("the voter {member}, without an unfinished ban"),
+            expected: "voters with an unfinished ban".to_owned(),
+            mend: Mend::write(batch.clone(), "remove the member"),
+        })
+    });
+}

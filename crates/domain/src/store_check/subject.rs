@@ -1,0 +1,133 @@
+//! What a rule is about: a key as a whole, its value, or one member of it.
+
+use crate::keys::families::Family;
+use crate::values::clock::Moment;
+use std::str::FromStr;
+use tidings_keyspace::{Answer, Expiry, Hash, Read};
+
+/// A part of a key that rules look at.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Item {
+    /// That the key is there.
+    Whole,
+    /// The text of a string.
+    Text(String),
+    /// A whole hash.
+    Hash(Hash),
+    /// A member of a set.
+    Member(String),
+    /// A member of a sorted set, with its score.
+    Scored(String, f64),
+}
+
+/// A key, and a part of it.
+#[derive(Debug, Clone)]
+pub(super) struct Subject {
+    pub(super) key: String,
+    pub(super) family: &'static Family,
+    /// The parts of the key that vary.
+    pub(super) parts: Vec<String>,
+    pub(super) item: Item,
+    /// The time of the check.
+    pub(super) now: Moment,
+}
+
+impl Subject {
+    /// A key as a whole; `None` if it is none of ours.
+    pub(super) fn of_key(key: &str, now: Moment) -> Option<Self> {
+        let (family, parts) = Family::of(key)?;
+        let parts = parts.into_iter().map(str::to_owned).collect();
+        Some(Self { key: key.to_owned(), family, parts, item: Item::Whole, now })
+    }
+
+    /// Another part of the key.
+    pub(super) fn with(&self, item: Item) -> Self {
+        Self { item, ..self.clone() }
+    }
+
+    /// The first part of the key that varies, or of another key of the family.
+    pub(super) fn id<T: FromStr>(&self) -> Option<T> {
+        self.parts.first()?.parse().ok()
+    }
+
+    /// The first part of the key that varies.
+    pub(super) fn part(&self) -> &str {
+        self.parts.first().map_or("", String::as_str)
+    }
+
+    /// The hash.
+    pub(super) fn hash(&self) -> Option<&Hash> {
+        match &self.item {
+            Item::Hash(hash) => Some(hash),
+            _ => None,
+        }
+    }
+
+    /// The member of a set or a sorted set, with its score.
+    pub(super) fn member(&self) -> Option<(&str, f64)> {
+        match &self.item {
+            Item::Member(member) => Some((member, 0.0)),
+            Item::Scored(member, score) => Some((member, *score)),
+            _ => None,
+        }
+    }
+
+    /// The member as an id.
+    pub(super) fn member_id<T: FromStr>(&self) -> Option<T> {
+        self.member()?.0.parse().ok()
+    }
+
+    /// The text of a string.
+    pub(super) fn text(&self) -> Option<&str> {
+        match &self.item {
+            Item::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The read that answers the item as it is now.
+    pub(super) fn read(&self) -> Read {
+        let key = self.key.clone();
+        match &self.item {
+            Item::Whole => Read::Expiry(key),
+            Item::Text(_) => Read::String(key),
+            Item::Hash(_) => Read::Hash(key),
+            Item::Member(member) => Read::HasMember(key, member.clone()),
+            Item::Scored(member, _) => Read::Scores(key, vec![member.clone()]),
+        }
+    }
+
+    /// The item in the answer to that read; `None` if it is no longer there.
+    pub(super) fn item_in(&self, answer: Answer) -> Option<Item> {
+        match (&self.item, answer) {
+            (Item::Whole, Answer::Expiry(expiry)) => (expiry != Expiry::Absent).then_some(Item::Whole),
+            (Item::Text(_), Answer::Text(text)) => text.map(Item::Text),
+            (Item::Hash(_), Answer::Hash(hash)) => (!hash.is_empty()).then(|| Item::Hash(sorted(hash))),
+            (Item::Member(member), Answer::Bool(true)) => Some(Item::Member(member.clone())),
+            (Item::Scored(member, _), Answer::Scores(scores)) => {
+                scores.first().copied().flatten().map(|score| Item::Scored(member.clone(), score))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The items in a value.
+pub(super) fn items_of(value: Answer) -> Vec<Item> {
+    match value {
+        Answer::Text(text) => text.map(Item::Text).into_iter().collect(),
+        Answer::Hash(hash) if hash.is_empty() => Vec::new(),
+        Answer::Hash(hash) => vec![Item::Hash(sorted(hash))],
+        Answer::Members(members) => members.into_iter().map(Item::Member).collect(),
+        Answer::Scored(members) => {
+            members.into_iter().map(|(member, score)| Item::Scored(member, score)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A hash in the order of its fields, so that two can be compared.
+fn sorted(mut hash: Hash) -> Hash {
+    hash.0.sort_unstable();
+    hash
+}

@@ -1,0 +1,229 @@
+//! Rules of tweets, timelines and follows.
+
+use super::claims::{Claims, Fault, Mend, field_in, fields, hash_in, score, score_fault, score_in};
+use super::subject::{Item, Subject};
+use super::{Check, Rule};
+use crate::accounts::users::DEACTIVATED;
+use crate::error::Error;
+use crate::keys::{self, families};
+use crate::site::Site;
+use crate::timelines::check::TimelineCheck;
+use crate::timelines::tweets::Tweet;
+use crate::values::clock::Moment;
+use crate::values::ids::{TweetId, UserId};
+use crate::values::withheld::WITHHELD;
+use futures_util::future::BoxFuture;
+use tidings_keyspace::{Batch, Read};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        of: &families::TWEET,
+        sentence: "a tweet has its form and an author, and is in the author's timeline unless it is withheld",
+        check: Check::Claims(tweet),
+    },
+    Rule {
+        of: &families::USER_USER_TIMELINE,
+        sentence: "a user's own timeline has only shown tweets of that user",
+        check: Check::Claims(own),
+    },
+    Rule {
+        of: &families::GLOBAL_TIMELINE,
+        sentence: "the timeline of everyone has only tweets that are shown",
+        check: Check::Claims(everyone),
+    },
+    Rule {
+        of: &families::USER,
+        sentence: "a home timeline has the tweets that it should have, and no others",
+        check: Check::Rounds(home),
+    },
+    Rule { of: &families::USER_FOLLOWINGS, sentence: FOLLOWS, check: Check::Claims(following) },
+    Rule { of: &families::USER_FOLLOWERS, sentence: FOLLOWS, check: Check::Claims(follower) },
+    Rule {
+        of: &families::USER_FOLLOWERS,
+        sentence: "the number of a user's followers is the number by which users are listed",
+        check: Check::Claims(followers),
+    },
+    Rule {
+        of: &families::USERS_BY_FOLLOWERS,
+        sentence: "the number of a user's followers is the number by which users are listed",
+        check: Check::Claims(by_followers),
+    },
+    Rule {
+        of: &families::TIMELINE_FLOORS,
+        sentence: "floors of timelines and authors whose tweets are not delivered are users who exist",
+        check: Check::Claims(user_exists),
+    },
+    Rule {
+        of: &families::TIMELINE_PULLED,
+        sentence: "floors of timelines and authors whose tweets are not delivered are users who exist",
+        check: Check::Claims(user_exists),
+    },
+];
+
+const FOLLOWS: &str = "whoever follows somebody is among their followers";
+
+fn tweet(subject: &Subject, claims: &mut Claims) {
+    let (Some(hash), Some(id)) = (subject.hash(), subject.id::<TweetId>()) else { return };
+    let Some(tweet) = Tweet::from_hash(id, hash) else {
+        return claims.malformed(&subject.key, "a hash without text or user_id", "a tweet");
+    };
+    if hash.get("created_at").is_none_or(|time| time.parse::<f64>().is_err()) {
+        claims.malformed(&subject.key, "no time in created_at", "a time in created_at");
+    }
+    let mend = Mend::Person("restore the user from a backup, or delete the tweet");
+    claims.refers(&subject.key, format!("the author {}", tweet.user_id), keys::user(tweet.user_id), mend);
+    let mut guard = Batch::new();
+    guard.key_present(&subject.key);
+    guard.field_unchanged(&subject.key, WITHHELD, hash.get(WITHHELD));
+    let list = keys::user_timeline(tweet.user_id);
+    if tweet.is_gone() {
+        claims.not_listed(list, id, "the tweet is withheld", &guard);
+    } else {
+        claims.listed(list, id, (Some(tweet.created_at), tweet.created_at), &guard);
+    }
+}
+
+/// Claims that a member is a tweet that is shown, of this author if there is one; otherwise it is
+/// removed.
+pub(super) fn tweet_that_is_shown(subject: &Subject, claims: &mut Claims, author: Option<UserId>) {
+    let Some((member, _)) = subject.member() else { return };
+    let (key, member) = (subject.key.clone(), member.to_owned());
+    let id = member.parse::<TweetId>().ok();
+    let mut batch = Batch::new();
+    batch.sorted_remove(&key, &member);
+    let reads = id.map(|id| Read::Hash(keys::tweet(id))).into_iter().collect();
+    claims.add(reads, move |answers| {
+        let tweet = id.zip(hash_in(answers, 0));
+        let is_right = tweet
+            .and_then(|(id, hash)| Tweet::from_hash(id, hash))
+            .is_some_and(|tweet| !tweet.is_gone() && author.is_none_or(|author| tweet.user_id == author));
+        let mut batch = batch.clone();
+        match (id, tweet) {
+            (Some(id), None) => _ = batch.key_absent(keys::tweet(id)),
+            (Some(id), Some((_, hash))) => {
+                _ = batch.field_unchanged(keys::tweet(id), WITHHELD, hash.get(WITHHELD))
+            }
+            (None, _) => {}
+        }
+        let mend = Mend::write(batch, "remove the member");
+        let found = format!("the tweet {member}, which does not belong here");
+        (!is_right).then(|| Fault { key: key.clone(), found, expected: "shown tweets".to_owned(), mend })
+    });
+}
+
+fn own(subject: &Subject, claims: &mut Claims) {
+    tweet_that_is_shown(subject, claims, subject.id());
+}
+
+fn everyone(subject: &Subject, claims: &mut Claims) {
+    tweet_that_is_shown(subject, claims, None);
+}
+
+fn home<'a>(
+    site: &'a Site,
+    now: Moment,
+    subject: &'a Subject,
+) -> BoxFuture<'a, Result<Option<Fault>, Error>> {
+    Box::pin(async move {
+        let (Some(_), Some(id)) = (subject.hash(), subject.id::<UserId>()) else { return Ok(None) };
+        let differs = TimelineCheck::begin(site, now, false).await?.home_differs(id).await?;
+        Ok(differs.then(|| Fault {
+            key: keys::home_timeline(id),
+            found: "tweets that do not belong there, or not all that do".to_owned(),
+            expected: "the newest tweets of the user and of those whom the user follows".to_owned(),
+            mend: Mend::Home(id),
+        }))
+    })
+}
+
+/// Makes a home timeline what it should be.
+pub(super) async fn mend(site: &Site, now: Moment, user: UserId) -> Result<bool, Error> {
+    TimelineCheck::begin(site, now, true).await?.repair_home(user).await
+}
+
+fn following(subject: &Subject, claims: &mut Claims) {
+    let (Some(user), Some((_, since))) = (subject.id::<UserId>(), subject.member()) else { return };
+    let Some(author) = subject.member_id::<UserId>() else {
+        return claims.malformed(&subject.key, "a member that is no id", "ids of users");
+    };
+    let (key, list) = (subject.key.clone(), keys::followers(author));
+    claims.add(vec![score(&list, user)], move |answers| {
+        let mut batch = Batch::new();
+        batch.sorted_member_present(&key, author.to_string());
+        batch.sorted_member_absent(&list, user.to_string());
+        batch.sorted_add(&list, user.to_string(), since);
+        batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), 1.0);
+        score_in(answers, 0).is_none().then(|| Fault {
+            key: list.clone(),
+            found: format!("no member {user}"),
+            expected: format!("the member {user}, who follows this user"),
+            mend: Mend::write(batch, "add the member with its score"),
+        })
+    });
+}
+
+fn follower(subject: &Subject, claims: &mut Claims) {
+    let (Some(author), Some(_)) = (subject.id::<UserId>(), subject.member()) else { return };
+    let Some(user) = subject.member_id::<UserId>() else {
+        return claims.malformed(&subject.key, "a member that is no id", "ids of users");
+    };
+    let (key, list) = (subject.key.clone(), keys::followings(user));
+    claims.add(vec![score(&list, author)], move |answers| {
+        let mut batch = Batch::new();
+        batch.sorted_member_absent(&list, author.to_string());
+        batch.sorted_member_present(&key, user.to_string());
+        batch.sorted_remove(&key, user.to_string());
+        batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), -1.0);
+        score_in(answers, 0).is_none().then(|| Fault {
+            key: key.clone(),
+            found: format!("the member {user}, who does not follow this user"),
+            expected: "people who follow the user".to_owned(),
+            mend: Mend::write(batch, "remove the member"),
+        })
+    });
+}
+
+/// Claims that the list of users by their followers has the right number for one of them.
+fn number_of_followers(claims: &mut Claims, user: UserId) {
+    let reads = vec![Read::SortedCount(keys::followers(user)), score(keys::MOST_FOLLOWED, user)];
+    claims.add(reads, move |answers| {
+        let count = super::claims::count_in(answers, 0);
+        #[allow(clippy::cast_precision_loss)]
+        let expected = count as f64;
+        score_fault(keys::MOST_FOLLOWED, &user.to_string(), score_in(answers, 1), expected)
+    });
+}
+
+fn followers(subject: &Subject, claims: &mut Claims) {
+    if let (Item::Whole, Some(user)) = (&subject.item, subject.id()) {
+        number_of_followers(claims, user);
+    }
+}
+
+fn by_followers(subject: &Subject, claims: &mut Claims) {
+    if let Some(user) = subject.member_id() {
+        number_of_followers(claims, user);
+    }
+}
+
+fn user_exists(subject: &Subject, claims: &mut Claims) {
+    let Some((member, _)) = subject.member() else { return };
+    let (key, member) = (subject.key.clone(), member.to_owned());
+    let is_set = matches!(subject.item, Item::Member(_));
+    let reads = member.parse::<UserId>().ok().map(|id| fields(keys::user(id), ["id", DEACTIVATED]));
+    claims.add(reads.into_iter().collect(), move |answers| {
+        let is_right = field_in(answers, 0, 0).is_some();
+        let mut batch = Batch::new();
+        if is_set {
+            batch.remove_member(&key, &member);
+        } else {
+            batch.sorted_remove(&key, &member);
+        }
+        (!is_right).then(|| Fault {
+            key: key.clone(),
+            found: format!("the user {member}, who does not exist"),
+            expected: "users who exist".to_owned(),
+            mend: Mend::write(batch, "remove the member"),
+        })
+    });
+}

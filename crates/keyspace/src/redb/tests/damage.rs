@@ -1,0 +1,180 @@
+//! Damaged rows and pages: what is in them cannot be read, and everything else works.
+
+use super::power::{STORE, opener};
+use super::rig::Rig;
+use super::*;
+use redb::ReadableDatabase;
+use std::ffi::OsStr;
+use std::ops::Range;
+use tidings_disk::Folder;
+use tidings_disk::simulated::{Dice, Faults, SimulatedDisk};
+
+/// So many that the page of an early key is not in the cache once all have been read.
+const KEYS: usize = 2000;
+
+fn clock() -> Arc<AtomicU64> {
+    Arc::new(AtomicU64::new(1_600_000_000_000))
+}
+
+fn key(number: usize) -> String {
+    format!("key{number:04}")
+}
+
+/// A closed store with keys on many pages, and where the page of a key is in its file.
+fn closed() -> (SimulatedDisk, Range<u64>) {
+    let disk = SimulatedDisk::default();
+    let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
+    let mut batch = Batch::new();
+    for number in 0..KEYS {
+        batch.set(key(number), format!("value {number} {}", "v".repeat(500)));
+    }
+    rig.commit([batch]).remove(0).unwrap();
+    rig.writer.close();
+    drop(rig.redb);
+    let content = disk.content();
+    let bytes = content.bytes(OsStr::new(STORE)).unwrap();
+    let needle = format!("value 200 {}", "v".repeat(500));
+    let found: Vec<_> = bytes
+        .chunks(4096)
+        .enumerate()
+        .filter(|(_, page)| page.windows(needle.len()).any(|window| window == needle.as_bytes()))
+        .map(|(page, _)| u64::try_from(page).unwrap() * 4096)
+        .collect();
+    let start = *found.last().unwrap();
+    (SimulatedDisk::of(content.after_cut(&mut Dice::new(1))), start..start + 4096)
+}
+
+/// Whether a batch is refused because of the key that is damaged.
+fn names_damage(outcome: &Result<Committed, CommitError>) -> bool {
+    matches!(outcome, Err(CommitError::Keyspace(KeyspaceError::Damaged(damaged))) if *damaged == key(200))
+}
+
+/// Reads a key that is damaged together with one that is not, and writes both.
+fn assert_only_the_page_is_lost(rig: &mut Rig, what: &str) {
+    let mut query = Query::new();
+    query.string(key(5));
+    query.string(key(200));
+    query.string(key(1990));
+    for _ in 0..3 {
+        let answers = rig.redb.query(&query).unwrap();
+        assert!(answers[0].is_ok() && answers[2].is_ok(), "{what}: {answers:?}");
+        assert!(
+            matches!(&answers[1], Err(KeyspaceError::Damaged(damaged)) if *damaged == key(200)),
+            "{what}: {:?}",
+            answers[1]
+        );
+    }
+    let group = [setting(&key(5), "new"), setting(&key(200), "new"), setting("other", "new")];
+    let outcomes = rig.commit(group);
+    assert!(outcomes[0].is_ok() && outcomes[2].is_ok(), "{what}: {outcomes:?}");
+    assert!(names_damage(&outcomes[1]), "{what}: {:?}", outcomes[1]);
+    rig.writer.tidy();
+    assert_eq!(rig.redb.health(), StoreHealth::Works, "{what}");
+    assert_eq!(string(&rig.redb, &key(5)).unwrap().as_deref(), Some("new"), "{what}");
+    assert_eq!(string(&rig.redb, "other").unwrap().as_deref(), Some("new"), "{what}");
+}
+
+#[test]
+fn a_page_that_makes_no_sense_costs_only_its_keys() {
+    let (disk, page) = closed();
+    let mut dice = Dice::new(7);
+    for kind in 0..8 {
+        let disk = SimulatedDisk::of(disk.content());
+        let bytes: Vec<u8> = match kind {
+            0 => vec![0; 4096],
+            1 => vec![u8::MAX; 4096],
+            2 => b"text that was never a page".iter().copied().cycle().take(4096).collect(),
+            _ => std::iter::repeat_with(|| u8::try_from(dice.below(256)).unwrap()).take(4096).collect(),
+        };
+        // A debug build of redb reads all pages when it opens a file.
+        let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
+        disk.open(OsStr::new(STORE)).unwrap().write_at(page.start, &bytes).unwrap();
+        assert_only_the_page_is_lost(&mut rig, &format!("kind {kind}"));
+    }
+}
+
+#[test]
+fn a_page_that_cannot_be_read_costs_only_its_keys() {
+    let (disk, page) = closed();
+    let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
+    disk.set_faults(Faults { unreadable: Some((STORE.into(), page)), ..Faults::default() });
+    assert_only_the_page_is_lost(&mut rig, "an unreadable page");
+}
+
+/// Changes rows of the table of keys behind the engine's back.
+fn damage_rows(disk: &SimulatedDisk, rows: &[(&str, &[u8])]) {
+    let opened = opener(disk)().unwrap();
+    let table = redb::TableDefinition::<&[u8], &[u8]>::new("keys");
+    let transaction = opened.database.begin_write().unwrap();
+    for (key, row) in rows {
+        transaction.open_table(table).unwrap().insert(key.as_bytes(), *row).unwrap();
+    }
+    transaction.commit().unwrap();
+    assert!(opened.database.begin_read().is_ok());
+}
+
+#[test]
+fn a_row_that_makes_no_sense_costs_only_its_key() {
+    let (disk, _) = closed();
+    for row in [&b""[..], b"s", b"?0000000000000001", &[b's'; 16], b"s\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\xff"]
+    {
+        damage_rows(&disk, &[(&key(200), row)]);
+        let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
+        let mut query = Query::new();
+        query.string(key(200));
+        query.string(key(201));
+        let answers = rig.redb.query(&query).unwrap();
+        assert!(
+            matches!(&answers[0], Err(KeyspaceError::Damaged(damaged)) if *damaged == key(200)),
+            "{answers:?}"
+        );
+        assert!(answers[1].is_ok(), "{answers:?}");
+        let outcomes = rig.commit([increment("counter"), increment(&key(200)), increment("counter")]);
+        assert!(outcomes[0].is_ok() && names_damage(&outcomes[1]) && outcomes[2].is_ok(), "{outcomes:?}");
+        drop(rig);
+    }
+}
+
+#[test]
+fn a_damaged_row_does_not_keep_other_expired_keys() {
+    let (disk, clock) = (SimulatedDisk::default(), clock());
+    let mut rig = Rig::open(opener(&disk), &clock).unwrap();
+    let mut batch = Batch::new();
+    for key in ["a", "b", "c"] {
+        batch.set_expiring(key, "text", Duration::from_millis(5));
+    }
+    rig.commit([batch]).remove(0).unwrap();
+    rig.writer.close();
+    drop(rig.redb);
+    damage_rows(&disk, &[("a", b"?")]);
+    clock.fetch_add(10, Ordering::SeqCst);
+    let mut rig = Rig::open(opener(&disk), &clock).unwrap();
+    assert!(!rig.writer.tidy());
+    // What is left is the row that cannot be read.
+    assert_eq!(rows(&rig.redb), 1);
+    let flushes = disk.flushes();
+    rig.writer.tidy();
+    assert_eq!(disk.flushes(), flushes, "it is tried again and again");
+}
+
+#[test]
+fn the_names_of_keys_go_on_after_damage_which_is_named() {
+    let (disk, page) = closed();
+    let rig = Rig::open(opener(&disk), &clock()).unwrap();
+    disk.set_faults(Faults { unreadable: Some((STORE.into(), page)), ..Faults::default() });
+    let (mut keys, mut damages, mut cursor) = (Vec::new(), Vec::new(), None);
+    loop {
+        let page = rig.redb.scan_keys(cursor, 100).unwrap();
+        keys.extend(page.keys);
+        damages.extend(page.damaged);
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    let [(before, after)] = &damages[..] else { panic!("{damages:?}") };
+    assert!(*before < key(200) && key(200) < *after, "{damages:?}");
+    let readable = |key: &String| key <= before || key >= after;
+    assert_eq!(keys, (0..KEYS).map(key).filter(readable).collect::<Vec<_>>());
+    assert!(keys.len() > KEYS - 20, "{damages:?}");
+}

@@ -1,0 +1,188 @@
+//! The server's side: it answers what commands ask for.
+
+use super::socket::ControlSocket;
+use super::wire::{self, Greeting, Request, Welcome, WireError};
+use crate::batch::Batch;
+use crate::limits::{MAX_REMOTE_CONNECTIONS, MAX_REMOTE_SCAN, STALLED_AFTER};
+use crate::query::{Query, Read, ReadOutcomes};
+use crate::{KeyspaceError, ScanPage, Store};
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::net::UnixStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+/// How long to wait after a failure to accept a connection, such as too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Answers the questions of [`Store::ask_server`], which are the program's own.
+pub type AnswerQuestion = Arc<dyn Fn(String) -> BoxFuture<'static, String> + Send + Sync>;
+
+/// What a server offers to commands.
+#[derive(Clone)]
+pub struct Served {
+    /// The store.
+    pub store: Store,
+    /// What the store is called, so that a command can tell whether it is the one it wants.
+    pub name: String,
+    /// Answers questions to the program.
+    pub answer: AnswerQuestion,
+}
+
+/// Answers commands until the future is dropped, which closes their connections. What a command
+/// has begun and not finished is as if its process had been killed: each batch is applied whole
+/// or not at all.
+///
+/// At most 16 connections are served at once. Reads run on threads for blocking work.
+pub async fn serve(served: &Served, socket: &ControlSocket) {
+    // The rounds of commands are not those of the server's own work.
+    let served = Served { store: served.store.counted_apart(), ..served.clone() };
+    let places = Arc::new(Semaphore::new(MAX_REMOTE_CONNECTIONS));
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = socket.listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    let place = places.clone().try_acquire_owned().ok();
+                    connections.spawn(serve_connection(served.clone(), stream, place));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "cannot accept the connection of a command");
+                    sleep(ACCEPT_PAUSE).await;
+                }
+            },
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+async fn serve_connection(served: Served, mut stream: UnixStream, place: Option<OwnedSemaphorePermit>) {
+    let welcomed = timeout(STALLED_AFTER, welcome(&served, &mut stream, place.is_none())).await;
+    let outcome = match welcomed.unwrap_or(Err(WireError::Stalled)) {
+        Ok(true) => answer_all(&served, stream).await,
+        other => other.map(drop),
+    };
+    if let Err(error) = outcome {
+        tracing::debug!(%error, "the connection of a command has ended");
+    }
+}
+
+/// Greets. Returns whether requests may follow.
+async fn welcome(served: &Served, stream: &mut UnixStream, is_full: bool) -> Result<bool, WireError> {
+    let own = Greeting::own();
+    let welcome = Welcome { store: served.name.clone(), is_full };
+    wire::send(stream, &(&own, welcome)).await?;
+    let bytes = wire::receive_bytes(stream).await?.ok_or(WireError::Closed)?;
+    let (greeting, _) = postcard::take_from_bytes::<Greeting>(&bytes)?;
+    Ok(!is_full && greeting == own)
+}
+
+/// Answers requests until the command closes the connection.
+async fn answer_all(served: &Served, mut stream: UnixStream) -> Result<(), WireError> {
+    while let Some(bytes) = wire::receive_bytes(&mut stream).await? {
+        match postcard::from_bytes(&bytes)? {
+            Request::Query(reads) => {
+                wire::send_answer(&mut stream, &query(&served.store, reads.into_owned()).await).await?;
+            }
+            Request::Commit(checks, writes) => {
+                let mut batch = Batch::new();
+                checks.into_owned().into_iter().for_each(|check| _ = batch.check(check));
+                writes.into_owned().into_iter().for_each(|write| batch.write(write));
+                wire::send_answer(&mut stream, &Ok(served.store.commit(batch).await)).await?;
+            }
+            Request::CountKeys => {
+                let store = served.store.clone();
+                let counted = blocking(async move { store.count_keys().await }).await;
+                wire::send_answer(&mut stream, &counted).await?;
+            }
+            Request::Health => wire::send_answer(&mut stream, &Ok(served.store.health().await)).await?,
+            Request::Scan { cursor, limit } => {
+                let limit = usize::try_from(limit).unwrap_or(usize::MAX).min(MAX_REMOTE_SCAN);
+                wire::send_answer(&mut stream, &scan(&served.store, cursor, limit).await).await?;
+            }
+            Request::ScanKeys { cursor, limit } => {
+                let limit = usize::try_from(limit).unwrap_or(usize::MAX).min(MAX_REMOTE_SCAN);
+                let store = served.store.clone();
+                let page = blocking(async move { store.scan_keys(cursor, limit).await }).await;
+                wire::send_answer(&mut stream, &page).await?;
+            }
+            Request::Restore(entries) => {
+                let restored = served.store.restore(entries.into_owned()).await;
+                wire::send_answer(&mut stream, &restored).await?;
+            }
+            Request::Ask(question) => {
+                let answer = (served.answer)(question.into_owned()).await;
+                wire::send_answer(&mut stream, &Ok(answer)).await?;
+            }
+            Request::Snapshot => send_snapshot(&served.store, &mut stream).await?,
+            Request::Subscribe(channel) => return forward(&served.store, stream, &channel).await,
+        }
+    }
+    Ok(())
+}
+
+async fn query(store: &Store, reads: Vec<Read>) -> Result<ReadOutcomes, KeyspaceError> {
+    let mut query = Query::new();
+    reads.into_iter().for_each(|read| query.read(read));
+    // What a command reads must not hold up requests of the site.
+    query.expect_large();
+    store.outcomes_of(&query).await
+}
+
+/// Reads a page of keys that fits into an answer, if any does.
+async fn scan(store: &Store, cursor: Option<String>, limit: usize) -> Result<ScanPage, KeyspaceError> {
+    let mut limit = limit;
+    loop {
+        let (page_store, page_cursor) = (store.clone(), cursor.clone());
+        let page = blocking(async move { page_store.scan(page_cursor, limit).await }).await?;
+        let is_too_long = matches!(wire::framed(&Ok::<_, KeyspaceError>(&page)), Err(WireError::TooLong(_)));
+        if !is_too_long || limit <= 1 {
+            return Ok(page);
+        }
+        limit /= 2;
+    }
+}
+
+/// Sends all keys as of now, until the last page or an error.
+async fn send_snapshot(store: &Store, stream: &mut UnixStream) -> Result<(), WireError> {
+    let mut snapshot = match store.snapshot().await {
+        Ok(snapshot) => snapshot,
+        Err(error) => return wire::send_answer(stream, &Err::<(), _>(error)).await,
+    };
+    wire::send_answer(stream, &Ok((snapshot.taken_at_ms(), snapshot.keys()))).await?;
+    loop {
+        let page = snapshot.next_page().await;
+        let is_too_long = matches!(wire::framed(&page), Err(WireError::TooLong(_)));
+        let is_over = is_too_long || !matches!(page, Ok(Some(_)));
+        wire::send_answer(stream, &page).await?;
+        if is_over {
+            return Ok(());
+        }
+    }
+}
+
+/// Runs work that may block its thread.
+async fn blocking<T: Send + 'static>(
+    work: impl Future<Output = Result<T, KeyspaceError>> + Send + 'static,
+) -> Result<T, KeyspaceError> {
+    let runtime = tokio::runtime::Handle::current();
+    let running = tokio::task::spawn_blocking(move || runtime.block_on(work));
+    running.await.map_err(|error| KeyspaceError::Unavailable(error.to_string()))?
+}
+
+/// Forwards the messages of a channel until either side ends.
+async fn forward(store: &Store, mut stream: UnixStream, channel: &str) -> Result<(), WireError> {
+    let mut subscription = store.subscribe(channel);
+    loop {
+        // The command sends nothing more, so anything to read is the end.
+        let notice = tokio::select! {
+            notice = subscription.next() => notice,
+            _ = stream.read_u8() => None,
+        };
+        let Some(notice) = notice else { return Ok(()) };
+        wire::send(&mut stream, &notice).await?;
+    }
+}

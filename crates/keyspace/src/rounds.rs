@@ -1,0 +1,47 @@
+//! The rounds that one piece of work takes, for lines about slow requests.
+
+use std::cell::Cell;
+use std::future::Future;
+use tokio::task_local;
+
+task_local! {
+    static ROUNDS: Cell<u64>;
+}
+
+/// Runs a future and counts the rounds (queries and commits) that it makes on any store. Those
+/// of tasks that it spawns are not counted.
+pub async fn count_rounds<T>(work: impl Future<Output = T>) -> (T, u64) {
+    ROUNDS.scope(Cell::new(0), async move { (work.await, ROUNDS.with(Cell::get)) }).await
+}
+
+/// Counts a round of the calling task.
+pub(crate) fn note_round() {
+    // Nobody counts those of other tasks.
+    ROUNDS.try_with(|rounds| rounds.set(rounds.get() + 1)).ok();
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::count_rounds;
+    use crate::{Batch, Query, Store};
+
+    #[tokio::test]
+    async fn the_rounds_of_a_piece_of_work_are_counted() {
+        let store = Store::in_memory().await.unwrap();
+        let work = async |queries: u64| {
+            for _ in 0..queries {
+                let mut query = Query::new();
+                query.string("a");
+                store.query(query).await.unwrap();
+            }
+            // An empty query takes none.
+            store.query(Query::new()).await.unwrap();
+            let mut batch = Batch::new();
+            batch.set("a", "1");
+            store.commit(batch).await.unwrap();
+        };
+        let both = tokio::join!(count_rounds(work(3)), count_rounds(work(5)));
+        assert_eq!(both, (((), 4), ((), 6)));
+    }
+}

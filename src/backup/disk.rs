@@ -1,0 +1,169 @@
+//! Brings a backup under its name only when it is whole and on disk.
+//!
+//! It is written to `FILE.partial`, flushed, renamed, and then the folder is flushed. So
+//! whatever happens at any moment, a power cut too, there is either no file of the name
+//! or a whole one.
+
+use anyhow::{Context, bail};
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// What a backup needs of a file system. The tests have one that loses power.
+pub trait Disk {
+    /// An open file.
+    type File: Write + Send + 'static;
+
+    /// Whether there is anything under a path.
+    fn exists(&self, path: &Path) -> bool;
+
+    /// Opens a new file for this process alone; what an earlier process has left there is gone.
+    ///
+    /// # Errors
+    /// When that is not possible, or another process is writing the file.
+    fn create(&self, path: &Path) -> io::Result<Self::File>;
+
+    /// Flushes a file.
+    ///
+    /// # Errors
+    /// When what was written may not be on disk.
+    fn sync(&self, file: &Self::File) -> io::Result<()>;
+
+    /// Renames a file.
+    ///
+    /// # Errors
+    /// When the system refuses it.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Flushes a folder, so that its names last.
+    ///
+    /// # Errors
+    /// When they may not be on disk.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+
+    /// Removes a file.
+    fn remove(&self, path: &Path);
+}
+
+/// The file system of this machine.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemDisk;
+
+impl Disk for SystemDisk {
+    type File = File;
+
+    fn exists(&self, path: &Path) -> bool {
+        path.symlink_metadata().is_ok()
+    }
+
+    fn create(&self, path: &Path) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        // A backup has everything, secrets too.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(io::Error::other("another backup is writing it")),
+            // Not every file system has locks.
+            Err(TryLockError::Error(error)) => tracing::debug!(%error, "a partial backup is not locked"),
+        }
+        if !is_still_at(&file, path) {
+            return Err(io::Error::other("another backup has just finished it"));
+        }
+        if file.metadata()?.len() > 0 {
+            file.set_len(0)?;
+        }
+        Ok(file)
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        file.sync_all()
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        File::open(folder)?.sync_all()
+    }
+
+    fn remove(&self, path: &Path) {
+        if let Err(error) = std::fs::remove_file(path) {
+            tracing::warn!(%error, path = %path.display(), "cannot remove a file");
+        }
+    }
+}
+
+/// Whether an open file still has this path: another process may have renamed it between
+/// opening and locking.
+#[cfg(unix)]
+fn is_still_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), path.metadata()) {
+        (Ok(file), Ok(path)) => place(file) == place(path),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_still_at(_: &File, _: &Path) -> bool {
+    true
+}
+
+/// Writes a file whole or not at all, and never over another one. After an error there is no
+/// partial file.
+///
+/// # Errors
+/// When there is a file of this name, or as `write` and the disk say.
+pub fn write_whole<D: Disk, T>(
+    disk: &D,
+    path: &Path,
+    write: impl FnOnce(D::File) -> anyhow::Result<(D::File, T)>,
+) -> anyhow::Result<T> {
+    demand_absent(disk, path)?;
+    let partial = partial_of(path);
+    let file = disk.create(&partial).with_context(|| format!("cannot create {}", partial.display()))?;
+    let written = write(file)
+        .and_then(|(file, outcome)| {
+            disk.sync(&file).with_context(|| format!("cannot flush {}", partial.display()))?;
+            demand_absent(disk, path)?;
+            // The file is open, and so locked, until it has its name.
+            disk.rename(&partial, path)
+                .with_context(|| format!("cannot rename {} to {}", partial.display(), path.display()))?;
+            drop(file);
+            Ok(outcome)
+        })
+        .inspect_err(|_| disk.remove(&partial))?;
+    let folder = folder_of(path);
+    disk.sync_folder(&folder).with_context(|| format!("cannot flush the folder {}", folder.display()))?;
+    Ok(written)
+}
+
+fn demand_absent<D: Disk>(disk: &D, path: &Path) -> anyhow::Result<()> {
+    if disk.exists(path) {
+        bail!("{} exists already; choose another name, or remove it first", path.display());
+    }
+    Ok(())
+}
+
+/// The name of a file while it is written.
+#[must_use]
+pub fn partial_of(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".partial");
+    name.into()
+}
+
+/// The folder of a file.
+#[must_use]
+pub fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}

@@ -1,0 +1,330 @@
+//! Reads a backup as a stream of bytes, and trusts none of them.
+
+use super::format::{
+    BLOCK_BYTES, BLOCK_HEAD_BYTES, BLOCK_MAGIC, END_BYTES, END_MAGIC, FORMAT_VERSION, HEADER_BYTES,
+    HEADER_MAGIC, Header, Kind, MAX_COMPRESSED_BYTES, MAX_ENTRY_BYTES, MAX_TEXT_BYTES, Record, SIGNATURE,
+    Summary,
+};
+use sha2::{Digest, Sha256};
+use std::io::{self, Read};
+use tidings_domain::values::words::grouped;
+use tidings_keyspace::Value;
+use zstd::bulk::Decompressor;
+
+/// The lengths that a header may have, in this format or in a later one.
+const HEADER_LENGTHS: std::ops::RangeInclusive<usize> = HEADER_BYTES..=4096;
+
+/// The memory reserved for the entries of a collection before they are read.
+const MAX_RESERVED_ENTRIES: usize = 1024;
+
+/// Why a backup is refused. The message says where in the file.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// It does not begin as backups do.
+    #[error("it is not a backup of tidings: at byte 0, it does not begin as one")]
+    Foreign,
+    /// A newer program has written it.
+    #[error(
+        "it has format {0} and this version knows only format {FORMAT_VERSION}; use a newer version of tidings"
+    )]
+    Format(u32),
+    /// It ends too early.
+    #[error("it is cut off at byte {}: {missing} is missing", grouped(*.at))]
+    Truncated {
+        /// The length of the file.
+        at: u64,
+        /// What should follow.
+        missing: &'static str,
+    },
+    /// It is not what was written.
+    #[error("it is damaged at byte {}: {what}", grouped(*.at))]
+    Damaged {
+        /// Where the frame begins that is damaged.
+        at: u64,
+        /// What is wrong.
+        what: String,
+    },
+    /// The system could not read it.
+    #[error("it cannot be read at byte {}: {error}", grouped(*.at))]
+    Unreadable {
+        /// How far it was read.
+        at: u64,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// A backup that is being read.
+pub struct BackupReader<R> {
+    input: R,
+    header: Header,
+    /// How many bytes were read.
+    position: u64,
+    hasher: Sha256,
+    decompressor: Decompressor<'static>,
+    /// The records of the current block, and how much of them was taken.
+    block: Vec<u8>,
+    taken: usize,
+    /// Where the current block begins in the file.
+    block_at: u64,
+    keys: u64,
+    summary: Option<Summary>,
+}
+
+impl<R: Read> BackupReader<R> {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// See [`BackupError`].
+    pub fn open(input: R) -> Result<Self, BackupError> {
+        let decompressor = Decompressor::new().map_err(|error| BackupError::Unreadable { at: 0, error })?;
+        let mut reader = Self {
+            input,
+            header: Header { layout: 0, taken_at_ms: 0 },
+            position: 0,
+            hasher: Sha256::new(),
+            decompressor,
+            block: Vec::new(),
+            taken: 0,
+            block_at: 0,
+            keys: 0,
+            summary: None,
+        };
+        reader.header = reader.read_header()?;
+        Ok(reader)
+    }
+
+    /// What the file says about itself.
+    #[must_use]
+    pub const fn header(&self) -> Header {
+        self.header
+    }
+
+    /// How many bytes were read, for a progress bar.
+    #[must_use]
+    pub const fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The next record; `None` after the last, when the count and the checksum are right.
+    ///
+    /// # Errors
+    /// See [`BackupError`]. Nothing can be read after an error.
+    pub fn next_record(&mut self) -> Result<Option<Record>, BackupError> {
+        if !self.fill()? {
+            return Ok(None);
+        }
+        let mut left = MAX_ENTRY_BYTES;
+        let [byte] = self.bytes()?;
+        let kind = Kind::of(byte).ok_or_else(|| self.damaged(format!("there is no type {byte}")))?;
+        let expires_at_ms = u64::from_le_bytes(self.bytes()?);
+        let key = self.text(&mut left)?;
+        let value = match kind {
+            Kind::String => Value::String(self.text(&mut left)?),
+            Kind::Hash => {
+                Value::Hash(self.collection(|reader| Ok((reader.text(&mut left)?, reader.text(&mut left)?)))?)
+            }
+            Kind::Set => Value::Set(self.collection(|reader| reader.text(&mut left))?),
+            Kind::SortedSet => Value::SortedSet(self.collection(|reader| {
+                let member = reader.text(&mut left)?;
+                Ok((member, reader.score()?))
+            })?),
+        };
+        self.keys += 1;
+        Ok(Some(Record { expires_at_ms, key, value }))
+    }
+
+    /// What the whole file has, after its last record.
+    #[must_use]
+    pub const fn summary(&self) -> Option<Summary> {
+        self.summary
+    }
+
+    fn collection<T>(
+        &mut self,
+        mut entry: impl FnMut(&mut Self) -> Result<T, BackupError>,
+    ) -> Result<Vec<T>, BackupError> {
+        let count = self.number()?;
+        if count == 0 {
+            return Err(self.damaged("a collection is empty".to_owned()));
+        }
+        let mut entries = Vec::with_capacity(count.min(MAX_RESERVED_ENTRIES));
+        for _ in 0..count {
+            entries.push(entry(self)?);
+        }
+        Ok(entries)
+    }
+
+    fn number(&mut self) -> Result<usize, BackupError> {
+        let number = u32::from_le_bytes(self.bytes()?);
+        usize::try_from(number).map_err(|_| self.damaged(format!("the length {number} is too great")))
+    }
+
+    fn score(&mut self) -> Result<f64, BackupError> {
+        let score = f64::from_le_bytes(self.bytes()?);
+        if score.is_nan() { Err(self.damaged("a score is no number".to_owned())) } else { Ok(score) }
+    }
+
+    /// A text; `left` is how many bytes the key may still have. Memory is reserved as the bytes
+    /// come.
+    fn text(&mut self, left: &mut usize) -> Result<String, BackupError> {
+        let length = self.number()?;
+        if length > MAX_TEXT_BYTES || length > *left {
+            return Err(self.damaged(format!("a text of {length} bytes is too long")));
+        }
+        *left -= length;
+        let mut text = Vec::with_capacity(length.min(BLOCK_BYTES));
+        while text.len() < length {
+            if !self.fill()? {
+                return Err(self.damaged("the last record is not whole".to_owned()));
+            }
+            let rest = self.block.get(self.taken..).unwrap_or_default();
+            let part = rest.get(..length - text.len()).unwrap_or(rest);
+            text.extend_from_slice(part);
+            self.taken += part.len();
+        }
+        String::from_utf8(text).map_err(|_| self.damaged("a text is not UTF-8".to_owned()))
+    }
+
+    /// The next bytes of the records.
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], BackupError> {
+        let mut bytes = [0; N];
+        for byte in &mut bytes {
+            if !self.fill()? {
+                return Err(self.damaged("the last record is not whole".to_owned()));
+            }
+            *byte = self.block.get(self.taken).copied().unwrap_or_default();
+            self.taken += 1;
+        }
+        Ok(bytes)
+    }
+
+    /// Reads the next block if the current one is used up. Returns false at the end.
+    fn fill(&mut self) -> Result<bool, BackupError> {
+        while self.taken == self.block.len() {
+            if self.summary.is_some() || !self.read_block()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Reads a block, or the end. Returns false at the end.
+    fn read_block(&mut self) -> Result<bool, BackupError> {
+        let at = self.position;
+        let before = self.hasher.clone();
+        let damaged = |what: &str| BackupError::Damaged { at, what: what.to_owned() };
+        let magic: [u8; 4] = self.read("the next block")?;
+        let length = u32::from_le_bytes(self.read("the next block")?);
+        let is_length = |bytes: usize| usize::try_from(length) == Ok(bytes);
+        if magic == END_MAGIC && is_length(END_BYTES) {
+            self.read_end(at, before)?;
+            return Ok(false);
+        }
+        if magic != BLOCK_MAGIC || !is_length(BLOCK_HEAD_BYTES) {
+            return Err(damaged("no block begins here"));
+        }
+        let length = u32::from_le_bytes(self.read("the next block")?);
+        let checksum = u32::from_le_bytes(self.read("the next block")?);
+        let length = usize::try_from(length).ok().filter(|length| *length <= MAX_COMPRESSED_BYTES);
+        let mut frame = vec![0; length.ok_or_else(|| damaged("the length of a block is wrong"))?];
+        self.read_exact(&mut frame, "the rest of a block")?;
+        if crc32fast::hash(&frame) != checksum {
+            return Err(damaged("the checksum of a block is wrong"));
+        }
+        let block = self.decompressor.decompress(&frame, BLOCK_BYTES);
+        self.block = block.map_err(|error| damaged(&format!("a block cannot be decompressed: {error}")))?;
+        self.taken = 0;
+        self.block_at = at;
+        Ok(true)
+    }
+
+    /// Reads the end, which begins `at` this byte, after bytes with this checksum.
+    fn read_end(&mut self, at: u64, before: Sha256) -> Result<(), BackupError> {
+        let keys = u64::from_le_bytes(self.read("the end")?);
+        let checksum: [u8; 32] = self.read("the end")?;
+        let damaged = |what: String| BackupError::Damaged { at, what };
+        if checksum != <[u8; 32]>::from(before.finalize()) {
+            return Err(damaged("the checksum of the whole file is wrong".to_owned()));
+        }
+        if keys != self.keys {
+            let (said, found) = (grouped(keys), grouped(self.keys));
+            return Err(damaged(format!("the file says that it has {said} keys, but there are {found}")));
+        }
+        let bytes = self.position;
+        match self.input.read(&mut [0]) {
+            Ok(0) => {}
+            Ok(_) => {
+                return Err(BackupError::Damaged { at: bytes, what: "something follows the end".to_owned() });
+            }
+            Err(error) => return Err(BackupError::Unreadable { at: bytes, error }),
+        }
+        self.summary = Some(Summary { header: self.header, keys, bytes, checksum });
+        Ok(())
+    }
+
+    fn read_header(&mut self) -> Result<Header, BackupError> {
+        let foreign = |error| match error {
+            BackupError::Truncated { .. } => BackupError::Foreign,
+            error => error,
+        };
+        let magic: [u8; 4] = self.read("the header").map_err(foreign)?;
+        let length = u32::from_le_bytes(self.read("the header").map_err(foreign)?);
+        let signature: [u8; SIGNATURE.len()] = self.read("the header").map_err(foreign)?;
+        if magic != HEADER_MAGIC || signature != SIGNATURE {
+            return Err(BackupError::Foreign);
+        }
+        let damaged = |what: &str| BackupError::Damaged { at: 0, what: what.to_owned() };
+        let length = usize::try_from(length).ok().filter(|length| HEADER_LENGTHS.contains(length));
+        let length = length.ok_or_else(|| damaged("the length of the header is wrong"))?;
+        let mut content = vec![0; length - SIGNATURE.len()];
+        self.read_exact(&mut content, "the rest of the header")?;
+        let Some((content, checksum)) = content.split_last_chunk::<4>() else {
+            return Err(damaged("the header is too short"));
+        };
+        if crc32fast::hash(&[&signature[..], content].concat()) != u32::from_le_bytes(*checksum) {
+            return Err(damaged("the checksum of the header is wrong"));
+        }
+        // Every format has its version here.
+        let format = number_at(content, 0).map_or(0, u32::from_le_bytes);
+        if format != FORMAT_VERSION {
+            return Err(BackupError::Format(format));
+        }
+        let (Some(layout), Some(taken_at_ms)) = (number_at(content, 4), number_at(content, 8)) else {
+            return Err(damaged("the header is too short"));
+        };
+        Ok(Header { layout: u32::from_le_bytes(layout), taken_at_ms: u64::from_le_bytes(taken_at_ms) })
+    }
+
+    fn read<const N: usize>(&mut self, missing: &'static str) -> Result<[u8; N], BackupError> {
+        let mut bytes = [0; N];
+        self.read_exact(&mut bytes, missing)?;
+        Ok(bytes)
+    }
+
+    fn read_exact(&mut self, bytes: &mut [u8], missing: &'static str) -> Result<(), BackupError> {
+        let mut length = 0;
+        while length < bytes.len() {
+            match self.input.read(&mut bytes[length..]) {
+                Ok(0) => return Err(BackupError::Truncated { at: self.position, missing }),
+                Ok(more) => {
+                    length += more;
+                    self.position += more as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(BackupError::Unreadable { at: self.position, error }),
+            }
+        }
+        self.hasher.update(bytes);
+        Ok(())
+    }
+
+    fn damaged(&self, what: String) -> BackupError {
+        BackupError::Damaged { at: self.block_at, what }
+    }
+}
+
+/// The bytes of a number that starts at an offset.
+fn number_at<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
+    bytes.get(offset..)?.first_chunk::<N>().copied()
+}

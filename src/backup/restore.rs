@@ -1,0 +1,143 @@
+//! Restores a backup into an empty store.
+//!
+//! The file is read twice: first to see that it is whole, then to write its keys. Before the
+//! first key, the store gets a mark with the checksum of the file, which is removed after the
+//! last. A store with the mark is not served. After an interruption, the same file is
+//! restored anew: each of its keys replaces what the first attempt has left of it.
+
+use super::format::{Header, Record, Summary};
+use super::reader::{BackupError, BackupReader};
+use anyhow::{Context, bail};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use tidings_domain::migrations::{self, StoreState};
+use tidings_keyspace::{Entry, Store};
+use tokio::sync::mpsc;
+
+/// The bytes that are read from the file at a time.
+const READ_BUFFER_BYTES: usize = 1 << 20;
+
+/// About the bytes of keys that are written at a time.
+const GROUP_BYTES: usize = 8 << 20;
+
+/// The groups that wait to be written.
+const MAX_WAITING_GROUPS: usize = 1;
+
+/// Reads a whole file and checks everything that is in it.
+///
+/// # Errors
+/// See [`BackupError`].
+pub fn verify(path: &Path, mut progress: impl FnMut(u64)) -> Result<Summary, BackupError> {
+    let mut reader = open(path)?;
+    while reader.next_record()?.is_some() {
+        progress(reader.position());
+    }
+    // The last record is followed by the end, which gives the summary.
+    reader.summary().ok_or(BackupError::Truncated { at: reader.position(), missing: "the end" })
+}
+
+/// Refuses a backup that this program cannot serve.
+///
+/// # Errors
+/// When its layout is newer.
+pub fn demand_known_layout(header: Header) -> anyhow::Result<()> {
+    let (found, known) = (u64::from(header.layout), migrations::LAYOUT_VERSION);
+    if found > known {
+        bail!(
+            "it has layout {found} and this version knows only layout {known}; \
+             restore it with the version that made it, or a newer one"
+        );
+    }
+    Ok(())
+}
+
+/// Marks an empty store, or one that a restore of the same file has left unfinished.
+///
+/// # Errors
+/// When the store has other keys.
+pub async fn begin(store: &Store, summary: &Summary) -> anyhow::Result<()> {
+    let mark = hex::encode(summary.checksum);
+    let StoreState { keys, unfinished_restore, .. } = migrations::state_of(store).await?;
+    match unfinished_restore {
+        Some(unfinished) if unfinished == mark => {
+            tracing::info!("an earlier restore of this file was interrupted; it starts over");
+            return Ok(());
+        }
+        Some(_) => bail!(
+            "a restore of another file into this store was interrupted; \
+             restore that file again, or choose an empty store"
+        ),
+        None if keys > 0 => bail!(
+            "the store is not empty ({}); choose an empty one",
+            tidings_domain::values::words::counted(keys, "key", "keys")
+        ),
+        None => {}
+    }
+    Ok(migrations::begin_restore(store, &mark).await?)
+}
+
+/// Writes the keys of a verified file to a store, then removes the mark.
+///
+/// # Errors
+/// When the file has changed since it was verified, or the store fails. Then the mark stays.
+pub async fn write_keys(
+    store: &Store,
+    path: &Path,
+    summary: Summary,
+    now_ms: u64,
+    mut progress: impl FnMut(u64),
+) -> anyhow::Result<()> {
+    let (sender, mut groups) = mpsc::channel::<Group>(MAX_WAITING_GROUPS);
+    let path = path.to_owned();
+    let reading = tokio::task::spawn_blocking(move || read_groups(&path, now_ms, &sender));
+    let mut written = Ok(());
+    while let Some(Group { entries, position }) = groups.recv().await {
+        written = store.restore(entries).await.context("cannot write to the store");
+        if written.is_err() {
+            break;
+        }
+        progress(position);
+    }
+    // Ends the reader if a write has failed.
+    drop(groups);
+    written?;
+    let read = reading.await.context("the reader has failed")??;
+    if read.checksum != summary.checksum {
+        bail!("the file has changed while it was restored");
+    }
+    Ok(migrations::end_restore(store).await?)
+}
+
+/// Entries that are written together.
+struct Group {
+    entries: Vec<Entry>,
+    /// How far the file was read.
+    position: u64,
+}
+
+fn read_groups(path: &Path, now_ms: u64, groups: &mpsc::Sender<Group>) -> Result<Summary, BackupError> {
+    let mut reader = open(path)?;
+    let (mut entries, mut bytes) = (Vec::new(), 0);
+    while let Some(record) = reader.next_record()? {
+        if let Some(entry) = Record::entry(record, now_ms) {
+            bytes += entry.bytes();
+            entries.push(entry);
+        }
+        if bytes >= GROUP_BYTES {
+            let group = Group { entries: std::mem::take(&mut entries), position: reader.position() };
+            bytes = 0;
+            if groups.blocking_send(group).is_err() {
+                break;
+            }
+        }
+    }
+    // This fails only if a write has failed, which is told instead.
+    let _ = groups.blocking_send(Group { entries, position: reader.position() });
+    reader.summary().ok_or(BackupError::Truncated { at: reader.position(), missing: "the end" })
+}
+
+fn open(path: &Path) -> Result<BackupReader<BufReader<File>>, BackupError> {
+    let file = File::open(path).map_err(|error| BackupError::Unreadable { at: 0, error })?;
+    BackupReader::open(BufReader::with_capacity(READ_BUFFER_BYTES, file))
+}

@@ -1,0 +1,266 @@
+//! Takes backups while the site is served, and removes old ones.
+//!
+//! The files are the whole memory of it: the time of the last backup is in the name of the
+//! newest, so restarts change nothing. Only files with names of this form are ever removed.
+
+use super::disk::{Disk, SystemDisk};
+use super::take;
+use crate::config;
+use anyhow::Context;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tidings_domain::site::Site;
+use tidings_domain::values::clock::Timestamp;
+use tidings_keyspace::EngineClock;
+
+/// How long to wait after a failure, unless backups are made more often.
+const RETRY_AFTER: Duration = Duration::from_secs(600);
+
+/// How long to wait at most before looking at the clock again, because it may be set.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// The form of the time in a name.
+const NAME_TIME: &str = "%Y%m%dT%H%M%SZ";
+
+/// When to take backups, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Schedule {
+    /// Where the files are.
+    pub folder: PathBuf,
+    /// How often.
+    pub every: Duration,
+    /// How many are kept.
+    pub keep: usize,
+}
+
+impl Schedule {
+    /// The schedule of the settings, if they ask for backups.
+    #[must_use]
+    pub fn of(settings: &config::Backup) -> Option<Self> {
+        (!settings.folder.is_empty()).then(|| Self {
+            folder: PathBuf::from(&settings.folder),
+            every: settings.every.0,
+            keep: usize::try_from(settings.keep).unwrap_or(usize::MAX),
+        })
+    }
+
+    /// How long to wait before the next backup, by the time of the newest. A newest one that
+    /// is in the future, because the clock was set back, counts as one of now.
+    fn wait(&self, newest: Option<Timestamp>, now_ms: u64) -> Duration {
+        newest.map_or(Duration::ZERO, |newest| {
+            let due = Duration::from_secs(newest.0).saturating_add(self.every);
+            due.saturating_sub(Duration::from_millis(now_ms)).min(self.every)
+        })
+    }
+
+    /// Takes a backup now, then removes the oldest beyond those that are kept.
+    async fn take(&self, site: &Site, now_ms: u64) -> anyhow::Result<()> {
+        make_folder(&self.folder)?;
+        for name in abandoned(&self.folder)? {
+            SystemDisk.remove(&self.folder.join(name));
+        }
+        let path = self.folder.join(format!("{}.backup", stem(now_ms)));
+        let summary = take::to_file(&site.store, SystemDisk, path.clone(), Box::new(|_, _| {})).await?;
+        tracing::info!(
+            path = %path.display(),
+            keys = summary.keys,
+            bytes = summary.bytes,
+            "made a backup"
+        );
+        for old in beyond(names(&self.folder)?, self.keep) {
+            SystemDisk.remove(&self.folder.join(&old));
+            tracing::info!(name = old, "removed an old backup");
+        }
+        Ok(())
+    }
+}
+
+/// Takes backups until it is dropped.
+pub async fn run(site: Arc<Site>, schedule: Schedule, clock: EngineClock) {
+    site.backup.switch_on(newest(&schedule.folder));
+    loop {
+        let now_ms = clock.now_ms();
+        let wait = schedule.wait(newest(&schedule.folder), now_ms);
+        if !wait.is_zero() {
+            tokio::time::sleep(wait.min(LOOK_EVERY)).await;
+            continue;
+        }
+        let now = Timestamp(now_ms / 1000);
+        match schedule.take(&site, now_ms).await {
+            Ok(()) => site.backup.succeeded(now),
+            Err(error) => {
+                let why = format!("{error:#}");
+                tracing::error!(error = why, folder = %schedule.folder.display(), "the backup failed");
+                site.backup.failed(now, why);
+                tokio::time::sleep(schedule.every.min(RETRY_AFTER)).await;
+            }
+        }
+    }
+}
+
+/// The name of a backup of this time, without its extension.
+#[must_use]
+pub fn stem(now_ms: u64) -> String {
+    let time =
+        i64::try_from(now_ms / 1000).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    format!("tidings-{}", time.unwrap_or_default().strftime(NAME_TIME))
+}
+
+/// The time in the name of a backup; `None` if the name has another form.
+fn time_of(name: &str) -> Option<Timestamp> {
+    let text = name.strip_prefix("tidings-")?.strip_suffix(".backup")?;
+    let time = jiff::civil::DateTime::strptime(NAME_TIME, text).ok()?;
+    let seconds = time.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_second();
+    let time = Timestamp(u64::try_from(seconds).ok()?);
+    // There is more than one way to write a time, and only one that is ours.
+    (format!("{}.backup", stem(time.0.checked_mul(1000)?)) == name).then_some(time)
+}
+
+/// The time of the newest backup in a folder; `None` if there is none, or no such folder.
+fn newest(folder: &Path) -> Option<Timestamp> {
+    names(folder).ok()?.iter().filter_map(|name| time_of(name)).max()
+}
+
+/// The names of all backups in a folder, the oldest first.
+fn names(folder: &Path) -> anyhow::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let name = entry.with_context(|| format!("cannot read {}", folder.display()))?.file_name();
+        names.extend(name.to_str().filter(|name| time_of(name).is_some()).map(str::to_owned));
+    }
+    // The time in a name has the same length in each, the year first.
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Those of the names, the oldest first, that are too many.
+fn beyond(mut names: Vec<String>, keep: usize) -> Vec<String> {
+    names.truncate(names.len().saturating_sub(keep));
+    names
+}
+
+/// Files of backups that a process did not finish.
+fn abandoned(folder: &Path) -> anyhow::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let name = entry.with_context(|| format!("cannot read {}", folder.display()))?.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let is_ours = name.strip_suffix(".partial").is_some_and(|whole| time_of(whole).is_some());
+        // One that another server is writing is locked.
+        let is_free = || std::fs::File::open(folder.join(name)).is_ok_and(|file| file.try_lock().is_ok());
+        if is_ours && is_free() {
+            found.push(name.to_owned());
+        }
+    }
+    Ok(found)
+}
+
+/// Makes the folder if it is not there. The folder that it is in must be there.
+pub(crate) fn make_folder(folder: &Path) -> anyhow::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).with_context(|| format!("cannot create the folder {}", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::disk::partial_of;
+    use super::*;
+    use tidings_domain::passwords::PasswordWorker;
+    use tidings_domain::values::rules::Rules;
+    use tidings_keyspace::{Batch, Store};
+
+    /// 2026-11-22 18:00:00 UTC.
+    const NOW: u64 = 1_795_370_400_000;
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    async fn site() -> Site {
+        let store = Store::in_memory().await.unwrap();
+        let mut batch = Batch::new();
+        batch.set("users.count", "1");
+        store.commit(batch).await.unwrap();
+        Site::new(store, Rules::default(), PasswordWorker::default())
+    }
+
+    fn schedule(folder: &Path) -> Schedule {
+        Schedule { folder: folder.to_owned(), every: HOUR, keep: 3 }
+    }
+
+    #[test]
+    fn names_tell_the_time() {
+        assert_eq!(stem(NOW), "tidings-20261122T180000Z");
+        assert_eq!(time_of("tidings-20261122T180000Z.backup"), Some(Timestamp(NOW / 1000)));
+        for other in [
+            "tidings-20261122T180000Z.backup.partial",
+            "tidings-20261122T180000Z-before-layout-2.backup",
+            "tidings-20261122T18000Z.backup",
+            "tidings-20261322T180000Z.backup",
+            "tidings-2026-11-22.backup",
+            "tidings-.backup",
+            "tidings-+2026112T180000Z.backup",
+            "mine.backup",
+        ] {
+            assert_eq!(time_of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_next_backup_is_due_by_the_name_of_the_newest() {
+        let schedule = schedule(Path::new("."));
+        let minutes = |count: u64| Duration::from_secs(count * 60);
+        assert_eq!(schedule.wait(None, NOW), Duration::ZERO);
+        for (ago, wait) in [(0, 60), (1, 59), (59, 1), (60, 0), (61, 0), (1_000, 0)] {
+            let newest = Timestamp(NOW / 1000 - ago * 60);
+            assert_eq!(schedule.wait(Some(newest), NOW), minutes(wait), "{ago}");
+        }
+        // The clock was set back by a day.
+        assert_eq!(schedule.wait(Some(Timestamp(NOW / 1000 + 86_400)), NOW), HOUR);
+    }
+
+    #[tokio::test]
+    async fn only_our_own_oldest_backups_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let schedule = schedule(&folder.path().join("backups"));
+        let site = site().await;
+        make_folder(&schedule.folder).unwrap();
+        let others =
+            ["tidings-2020.backup", "mine.backup", "tidings-20200101T000000Z-before-layout-1.backup"];
+        for other in others {
+            std::fs::write(schedule.folder.join(other), "mine").unwrap();
+        }
+        let partial = partial_of(&schedule.folder.join(format!("{}.backup", stem(NOW))));
+        std::fs::write(&partial, "left by a process that was killed").unwrap();
+        for hour in 0..5 {
+            schedule.take(&site, NOW + hour * 3_600_000).await.unwrap();
+        }
+        let expected: Vec<String> =
+            (2..5).map(|hour| format!("{}.backup", stem(NOW + hour * 3_600_000))).collect();
+        assert_eq!(names(&schedule.folder).unwrap(), expected);
+        assert_eq!(newest(&schedule.folder), Some(Timestamp(NOW / 1000 + 4 * 3_600)));
+        for other in others {
+            assert!(schedule.folder.join(other).exists(), "{other}");
+        }
+        assert!(!partial.exists());
+    }
+
+    #[tokio::test]
+    async fn a_failure_removes_nothing_and_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let schedule = schedule(&folder.path().join("missing").join("backups"));
+        let error = schedule.take(&site().await, NOW).await.unwrap_err();
+        assert!(format!("{error:#}").contains("cannot create the folder"), "{error:#}");
+        // The name is taken: the store cannot be written over another backup.
+        let schedule = Schedule { keep: 1, ..self::schedule(folder.path()) };
+        let site = site().await;
+        schedule.take(&site, NOW).await.unwrap();
+        let error = schedule.take(&site, NOW).await.unwrap_err();
+        assert!(format!("{error:#}").contains("exists already"), "{error:#}");
+        assert_eq!(names(&schedule.folder).unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,115 @@
+//! Takes a backup of a store.
+
+use super::disk::{self, Disk};
+use super::format::{Header, Record, Summary};
+use super::writer::BackupWriter;
+use anyhow::{Context, anyhow, bail};
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use tidings_domain::migrations;
+use tidings_keyspace::{Snapshot, Store, give_way};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+/// The bytes that are passed to the file at a time.
+const WRITE_BUFFER_BYTES: usize = 1 << 20;
+
+/// Told how many keys were written and about how many there are.
+pub type Progress = Box<dyn Fn(u64, u64) + Send>;
+
+/// Writes a backup of a store to a new file, which appears under its name when it is whole.
+/// The store may be in use. Dropping the future ends the backup soon, without a file.
+///
+/// # Errors
+/// When the file exists or cannot be written, or the store cannot be read.
+pub async fn to_file<D: Disk + Send + 'static>(
+    store: &Store,
+    disk: D,
+    path: PathBuf,
+    progress: Progress,
+) -> anyhow::Result<Summary> {
+    let folder = disk::folder_of(&path);
+    if disk.exists(&path) {
+        bail!("{} exists already; choose another name, or remove it first", path.display());
+    }
+    let (snapshot, header) = begin(store, &folder).await?;
+    on_own_thread(move |is_wanted, runtime| {
+        disk::write_whole(&disk, &path, |file| {
+            let out = BufWriter::with_capacity(WRITE_BUFFER_BYTES, file);
+            let source = Source { snapshot, header, runtime, is_wanted, progress };
+            let (out, summary) =
+                source.write_to(out).with_context(|| format!("cannot write {}", path.display()))?;
+            let file = out.into_inner().map_err(std::io::IntoInnerError::into_error);
+            Ok((file.with_context(|| format!("cannot write {}", path.display()))?, summary))
+        })
+    })
+    .await
+}
+
+/// Writes a backup of a store to standard output.
+///
+/// # Errors
+/// When it cannot be written, or the store cannot be read.
+pub async fn to_stdout(store: &Store, progress: Progress) -> anyhow::Result<Summary> {
+    let (snapshot, header) = begin(store, &std::env::temp_dir()).await?;
+    on_own_thread(move |is_wanted, runtime| {
+        let out = BufWriter::with_capacity(WRITE_BUFFER_BYTES, std::io::stdout());
+        let source = Source { snapshot, header, runtime, is_wanted, progress };
+        let (_, summary) = source.write_to(out).context("cannot write to standard output")?;
+        Ok(summary)
+    })
+    .await
+}
+
+async fn begin(store: &Store, folder: &std::path::Path) -> anyhow::Result<(Snapshot, Header)> {
+    let state = migrations::state_of(store).await?;
+    let snapshot = store.snapshot_by_way_of(folder).await.context("cannot read the store")?;
+    let layout = u32::try_from(state.layout).context("the layout of the store has no such version")?;
+    let header = Header { layout, taken_at_ms: snapshot.taken_at_ms() };
+    Ok((snapshot, header))
+}
+
+/// Runs blocking work on a thread that gives way to others. It is told whether its outcome is
+/// still wanted.
+async fn on_own_thread<T: Send + 'static>(
+    work: impl FnOnce(&dyn Fn() -> bool, Handle) -> anyhow::Result<T> + Send + 'static,
+) -> anyhow::Result<T> {
+    let (reply, outcome) = oneshot::channel();
+    let runtime = Handle::current();
+    let run = move || {
+        give_way();
+        let result = work(&|| !reply.is_closed(), runtime);
+        // This fails if nobody waits any more.
+        let _ = reply.send(result);
+    };
+    std::thread::Builder::new().name("backup".to_owned()).spawn(run).context("cannot start a thread")?;
+    outcome.await.map_err(|_| anyhow!("the thread of the backup has failed"))?
+}
+
+/// What is written, and how.
+struct Source<'a> {
+    snapshot: Snapshot,
+    header: Header,
+    runtime: Handle,
+    is_wanted: &'a dyn Fn() -> bool,
+    progress: Progress,
+}
+
+impl Source<'_> {
+    fn write_to<W: Write>(self, out: W) -> anyhow::Result<(W, Summary)> {
+        let Self { mut snapshot, header, runtime, is_wanted, progress } = self;
+        let mut writer = BackupWriter::create(out, header)?;
+        let (mut written, total) = (0, snapshot.keys());
+        while let Some(page) = runtime.block_on(snapshot.next_page()).context("cannot read the store")? {
+            if !is_wanted() {
+                bail!("the backup was interrupted");
+            }
+            for entry in page {
+                writer.add(&Record::of(entry, header.taken_at_ms))?;
+                written += 1;
+            }
+            progress(written, total);
+        }
+        Ok(writer.finish()?)
+    }
+}

@@ -1,0 +1,17 @@
+//! `tidings create`: the store of a new site.
+
+use super::open_store;
+use crate::config::Config;
+use std::io::Write;
+use tidings_keyspace::without_password;
+
+/// Creates the store that the settings name, if there is none.
+///
+/// # Errors
+/// A message for the operator.
+pub async fn run(mut config: Config) -> anyhow::Result<()> {
+    config.server.create = true;
+    open_store(&config).await?.close().await;
+    writeln!(std::io::stdout(), "the store is {}", without_password(config.server.store.as_str())).ok();
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! `tidings moderate`: what `POST /api/moderate` does, for an operator at a terminal.
+
+use super::{WrongUse, patiently, reach_existing_store};
+use crate::config::Config;
+use crate::mail::Mailer;
+use anyhow::{Context, bail};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use std::sync::Arc;
+use tidings_domain::accounts::users::{self, User};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::moderation::{self, ModerationRequest};
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_domain::values::ids::ModerationId;
+use tidings_domain::values::moderation::Action;
+use tidings_domain::{Error, Refusal, keys};
+use tidings_keyspace::{EngineClock, Query};
+use tidings_web::error::RequestError;
+use tidings_web::form::Fields;
+use tidings_web::forms::moderation::{ModerationForm, UndoForm};
+use tidings_web::mail::SendMail;
+use tidings_web::{App, AppParts, mail_decision};
+use url::form_urlencoded::Serializer;
+
+/// The action that undoes another one. It takes the number of a line of the log, and no kind.
+const UNDO: &str = "undo";
+
+/// Moderate a story, a comment, a tweet, a person, or what waits in the queue.
+///
+/// `tidings moderate ACTION KIND ID --as NAME --reason TEXT` does what a moderator does on the
+/// site, and `tidings moderate undo ID --as NAME --reason TEXT` undoes it. Prints the number of
+/// the line in the moderation log. docs/api.md says what each action takes (POST /api/moderate).
+#[derive(Debug, Args)]
+#[command(allow_missing_positional = true)]
+pub struct ModerateCommand {
+    /// What to do.
+    #[arg(value_parser = actions())]
+    action: String,
+    /// To what: story, comment, tweet, user, application or appeal; nothing for undo.
+    kind: Option<String>,
+    /// Which one: a number; 7-3 for comment 3 of story 7; a username for a person; for undo the
+    /// line of the log.
+    id: String,
+    /// The moderator or administrator who acts.
+    #[arg(long = "as", value_name = "NAME")]
+    moderator: String,
+    /// Why. Everybody can read it in the log, except for a note. keep and approve need none.
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// How long silence, hold, ban and discount last; for ever without it.
+    #[arg(long, value_name = "N")]
+    hours: Option<String>,
+    /// For remove_all, the posts of how many days.
+    #[arg(long, value_name = "N")]
+    days: Option<String>,
+    /// For merge, the other story.
+    #[arg(long, value_name = "ID")]
+    into: Option<String>,
+    /// For edit, the new title.
+    #[arg(long)]
+    title: Option<String>,
+    /// For edit, the new topics.
+    #[arg(long)]
+    topics: Option<String>,
+    /// For edit, the new URL.
+    #[arg(long)]
+    url: Option<String>,
+    /// Have the log name "a moderator" to all but administrators.
+    #[arg(long)]
+    anonymous: bool,
+}
+
+fn actions() -> PossibleValuesParser {
+    let has_own_call =
+        |action: &Action| matches!(action, Action::Rule | Action::Unrule | Action::Unnote | Action::Reopen);
+    let actions = Action::ALL.iter().filter(|action| !has_own_call(action)).map(|action| action.name());
+    actions.chain([UNDO]).collect::<Vec<_>>().into()
+}
+
+/// What the command line asks for.
+enum Asked {
+    Deed(Box<ModerationRequest>),
+    Undo(UndoForm),
+}
+
+impl ModerateCommand {
+    /// Acts, and prints the number of the line in the log.
+    ///
+    /// # Errors
+    /// [`WrongUse`], or why the action is refused.
+    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+        let asked = self.asked().map_err(|error| WrongUse(error.message()))?;
+        let store = reach_existing_store(config.server.store.as_str(), config).await?;
+        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
+            .reached_at(config.site.url.as_str());
+        let done = self.act(Arc::new(site), &asked, config).await;
+        store.close().await;
+        println!("line {} of the moderation log", done?);
+        Ok(())
+    }
+
+    /// The fields, read as those of the call of the same name.
+    fn asked(&self) -> Result<Asked, RequestError> {
+        let is_undo = self.action == UNDO;
+        let id = if is_undo { "moderation_id" } else { "id" };
+        let given = [
+            ("action", Some(&self.action)),
+            ("kind", self.kind.as_ref()),
+            (id, Some(&self.id)),
+            ("reason", self.reason.as_ref()),
+            ("hours", self.hours.as_ref()),
+            ("days", self.days.as_ref()),
+            ("into", self.into.as_ref()),
+            ("title", self.title.as_ref()),
+            ("topics", self.topics.as_ref()),
+            ("url", self.url.as_ref()),
+        ];
+        let mut form = Serializer::new(String::new());
+        for (name, value) in given {
+            value.map(|value| form.append_pair(name, value));
+        }
+        if self.anonymous {
+            form.append_pair("anonymous", "1");
+        }
+        let fields = Fields::parse(form.finish().as_bytes()).map_err(RequestError::Malformed)?;
+        match (is_undo, &self.kind) {
+            (true, Some(_)) => {
+                let expected = "undo takes nothing but the number of a line of the log";
+                return Err(RequestError::Field { name: "kind", expected });
+            }
+            (true, None) => return fields.read().map(Asked::Undo),
+            (false, _) => {}
+        }
+        let request = ModerationRequest::try_from(fields.read::<ModerationForm>()?)?;
+        Ok(Asked::Deed(request.into()))
+    }
+
+    async fn act(&self, site: Arc<Site>, asked: &Asked, config: &Config) -> anyhow::Result<ModerationId> {
+        let mailer = Mailer::from_config(&config.mail)?;
+        let app = App::from(AppParts {
+            site,
+            settings: config.web_settings().into(),
+            mailer: mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>),
+            clock: EngineClock::System,
+            live: Arc::default(),
+            traffic: Arc::default(),
+            health: Arc::default(),
+        });
+        let moderator = find(&app, &self.moderator).await?;
+        let (site, now) = (&app.site, app.moment());
+        match asked {
+            Asked::Deed(request) => {
+                let id = patiently(async || Ok(moderation::moderate(site, now, &moderator, request).await?))
+                    .await?;
+                mail_decision(&app, request).await;
+                Ok(id)
+            }
+            Asked::Undo(form) => {
+                let how = (form.moderation_id, &form.reason, form.anonymous);
+                patiently(async || Ok(moderation::undo(site, now, &moderator, how).await?)).await
+            }
+        }
+    }
+}
+
+/// The account that acts.
+async fn find(app: &App, name: &str) -> anyhow::Result<User> {
+    let mut visit = Visit::new(Arc::clone(&app.site), app.now(), None);
+    let id = users::id_of(&mut visit, name).await.with_context(|| format!("cannot find {name:?}"))?;
+    let mut query = Query::new();
+    let hash = query.hash(keys::user(id));
+    let hash = app.site.store.query(query).await.map_err(Error::from)?.take(hash);
+    match User::from_hash(&hash) {
+        Some(user) => Ok(user),
+        None => bail!("cannot find {name:?}: {}", Refusal::NoSuchUser),
+    }
+}

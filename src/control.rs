@@ -1,0 +1,183 @@
+//! How commands talk to a running server: it listens on a Unix socket, through which they use its
+//! store and ask how it is.
+//!
+//! The socket of an embedded store lies beside the file, so a command finds the server by the
+//! store. On Redis, commands open the store themselves unless `server.control` names a socket.
+
+pub mod status;
+
+use crate::config::Config;
+use anyhow::{Context, bail};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tidings_domain::supervision::{Policy, supervise};
+use tidings_keyspace::{
+    AnswerQuestion, ControlSocket, OpenError, Served, Store, StoreOptions, serve, without_password,
+};
+use tidings_web::App;
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+/// The question for the state of the server; see [`status::Status`].
+pub const STATUS: &str = "status";
+
+/// How long a command waits for a store that another process has open and does not serve.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+/// Where the server of a store listens, or would listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ControlPath {
+    path: PathBuf,
+    /// Whether an operator chose it. It may be the wrong one then.
+    is_chosen: bool,
+}
+
+impl ControlPath {
+    /// Where commands reach the server of a store; `None` if no server of it listens for them.
+    fn of(config: &Config, store: &str) -> Option<Self> {
+        let chosen = &config.server.control;
+        if store == config.server.store.as_str() && !chosen.is_empty() {
+            return Some(Self { path: PathBuf::from(chosen), is_chosen: true });
+        }
+        match store.split_once(':') {
+            Some(("redb", path)) if path != ":memory:" => {
+                Some(Self { path: PathBuf::from(format!("{path}-control")), is_chosen: false })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The socket of this server for commands, if it has one. Commands that connect wait until they
+/// are answered.
+pub struct Control(Option<ControlSocket>);
+
+impl Control {
+    /// Listens for commands, if servers of this store do. If it cannot listen where the operator
+    /// wants, that is an error; otherwise the site works without.
+    ///
+    /// # Errors
+    /// When it cannot listen on the path in `server.control`.
+    pub fn listen(config: &Config) -> anyhow::Result<Self> {
+        let Some(ControlPath { path, is_chosen }) = ControlPath::of(config, config.server.store.as_str())
+        else {
+            return Ok(Self(None));
+        };
+        match ControlSocket::bind(&path) {
+            Ok(socket) => {
+                tracing::info!(path = %path.display(), "listening for commands");
+                Ok(Self(Some(socket)))
+            }
+            Err(error) if is_chosen => Err(error).context("the setting server.control is wrong"),
+            Err(error) => {
+                tracing::warn!(
+                    %error,
+                    "commands such as `tidings user` cannot use this store while it is served; name \
+                     another path in server.control"
+                );
+                Ok(Self(None))
+            }
+        }
+    }
+
+    /// Answers commands until it is stopped.
+    pub fn answer(self, config: &Config, app: &App) -> Commands {
+        let store = config.server.store.as_str();
+        Commands(self.0.map(|socket| {
+            let (name, answer) = (name_of(store), answers(app, store));
+            let served = Served { store: app.site.store.clone(), name, answer };
+            tokio::spawn(
+                async move { supervise("commands", Policy::Forever, || serve(&served, &socket)).await },
+            )
+        }))
+    }
+}
+
+/// The task that answers commands.
+pub struct Commands(Option<JoinHandle<()>>);
+
+impl Commands {
+    /// Stops answering and removes the socket. Commands that run are told that the server has
+    /// stopped.
+    pub async fn stop(self) {
+        if let Some(task) = self.0 {
+            task.abort();
+            // It ends because it was told to.
+            task.await.ok();
+        }
+    }
+}
+
+/// What this program answers to questions on the socket.
+fn answers(app: &App, store: &str) -> AnswerQuestion {
+    let (app, store) = (app.clone(), without_password(store));
+    Arc::new(move |question| {
+        let (app, store) = (app.clone(), store.clone());
+        Box::pin(async move {
+            if question != STATUS {
+                return String::new();
+            }
+            let status = status::of_server(&app, store).await;
+            serde_json::to_string(&status).unwrap_or_default()
+        })
+    })
+}
+
+/// Opens a store: through the server that has it open, or if there is none with `open`.
+///
+/// # Errors
+/// When neither works. The message says what to do.
+pub async fn reach(
+    config: &Config,
+    url: &str,
+    options: &StoreOptions,
+    open: impl AsyncFn() -> anyhow::Result<Store>,
+) -> anyhow::Result<Store> {
+    let Some(control) = ControlPath::of(config, url) else { return open().await };
+    let began = Instant::now();
+    loop {
+        if let Some(store) = served(&control, url, options).await? {
+            return Ok(store);
+        }
+        let error = match open().await {
+            Ok(store) => return Ok(store),
+            Err(error) => error,
+        };
+        if !matches!(error.downcast_ref(), Some(OpenError::Locked { .. })) {
+            return Err(error);
+        }
+        if began.elapsed() >= LOCK_PATIENCE {
+            let nobody = format!("no running server listens for commands on {}", control.path.display());
+            return Err(error.context(nobody));
+        }
+        // A server that is starting or stopping has the file open and does not listen.
+        sleep(LOCK_PAUSE).await;
+    }
+}
+
+/// The store of the server that listens on a socket, if one does.
+async fn served(control: &ControlPath, url: &str, options: &StoreOptions) -> anyhow::Result<Option<Store>> {
+    let Some(store) = Store::of_server(&control.path, options).await? else { return Ok(None) };
+    let wanted = name_of(url);
+    match store.served_as() {
+        Some(name) if control.is_chosen && name != wanted => bail!(
+            "the server that listens on {} serves {name}, not {wanted}; correct server.control or the store",
+            control.path.display()
+        ),
+        _ => Ok(Some(store)),
+    }
+}
+
+/// The name of a store, the same for all who name it differently. Without a password.
+fn name_of(url: &str) -> String {
+    match url.split_once(':') {
+        Some(("redb", path)) => format!("redb:{}", absolute(Path::new(path)).display()),
+        _ => without_password(url),
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
+}

@@ -1,0 +1,203 @@
+//! `GET /metrics`: what the server counts, for Prometheus.
+//!
+//! The crates of the project count and time by the facade `metrics`. Here is what collects
+//! that, the list of everything there is, and the figures that are read when somebody asks.
+
+mod endpoint;
+
+pub use endpoint::MetricsEndpoint;
+
+use metrics::Unit;
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use metrics_process::Collector;
+use std::time::{Duration, Instant};
+use tidings_domain::{counts, jobs};
+use tidings_web::App;
+use tokio::sync::Mutex;
+
+/// The bounds of the histograms, in seconds.
+const BOUNDS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+/// How long what was read about the jobs counts as known.
+const JOBS_LAST: Duration = Duration::from_secs(10);
+
+/// What a metric is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It only grows.
+    Counter,
+    /// It goes up and down.
+    Gauge,
+    /// How many values lie within which bounds.
+    Histogram,
+}
+
+/// A metric that the server has.
+#[derive(Debug, Clone, Copy)]
+pub struct Metric {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// The names of its labels.
+    pub labels: &'static [&'static str],
+    /// What it says.
+    pub meaning: &'static str,
+}
+
+const fn metric(
+    name: &'static str,
+    kind: Kind,
+    labels: &'static [&'static str],
+    meaning: &'static str,
+) -> Metric {
+    Metric { name, kind, labels, meaning }
+}
+
+/// All metrics, besides `process_*`.
+pub const METRICS: [Metric; 19] = [
+    metric(
+        "tidings_http_requests_total",
+        Kind::Counter,
+        &["route", "method", "status"],
+        "Requests that were answered.",
+    ),
+    metric(
+        "tidings_http_request_duration_seconds",
+        Kind::Histogram,
+        &["route"],
+        "From the head of a request to its answer, before it is sent.",
+    ),
+    metric("tidings_http_connections", Kind::Gauge, &[], "Open connections."),
+    metric(
+        "tidings_store_reads_total",
+        Kind::Counter,
+        &[],
+        "Queries to the store, each with any number of reads.",
+    ),
+    metric("tidings_store_commits_total", Kind::Counter, &["result"], "Batches of writes."),
+    metric(
+        "tidings_store_commit_duration_seconds",
+        Kind::Histogram,
+        &[],
+        "How long a batch took until it was on disk, or refused.",
+    ),
+    metric(
+        "tidings_store_writer_queue",
+        Kind::Gauge,
+        &[],
+        "Batches that wait for the writer of the embedded store, or are being written.",
+    ),
+    metric("tidings_journal_bytes", Kind::Gauge, &[], "Records in the journal that the store file lacks."),
+    metric("tidings_cache_hits_total", Kind::Counter, &["cache"], "Look-ups that found a valid entry."),
+    metric("tidings_cache_misses_total", Kind::Counter, &["cache"], "Look-ups that did not."),
+    metric("tidings_cache_bytes", Kind::Gauge, &["cache"], "The approximate size of a cache."),
+    metric("tidings_jobs_waiting", Kind::Gauge, &[], "Background jobs in the queue, of all servers."),
+    metric("tidings_jobs_oldest_seconds", Kind::Gauge, &[], "The age of the oldest of them; 0 without any."),
+    metric("tidings_deliveries_total", Kind::Counter, &[], "Tweets that were added to home timelines."),
+    metric(
+        "tidings_rate_limited_total",
+        Kind::Counter,
+        &["action"],
+        "Requests that were refused because of a rate.",
+    ),
+    metric("tidings_logins_total", Kind::Counter, &["result"], "Logins."),
+    metric("tidings_panics_total", Kind::Counter, &[], "Panics of any thread or task."),
+    metric(
+        "tidings_backup_last_success_timestamp_seconds",
+        Kind::Gauge,
+        &[],
+        "When the last good backup ended, in Unix time; 0 if none is known.",
+    ),
+    metric("tidings_actions_total", Kind::Counter, &["action"], "What people have done."),
+];
+
+/// Collects what is counted from now on. Handles that were made before collect nothing, so this
+/// comes before the store is opened.
+///
+/// # Errors
+/// When something else collects already.
+fn record() -> anyhow::Result<PrometheusHandle> {
+    let builder = METRICS
+        .iter()
+        .filter(|metric| metric.kind == Kind::Histogram)
+        .try_fold(PrometheusBuilder::new(), |builder, metric| {
+            builder.set_buckets_for_metric(Matcher::Full(metric.name.to_owned()), &BOUNDS)
+        })?;
+    let recorder = builder.build_recorder();
+    let handle = recorder.handle();
+    metrics::set_global_recorder(recorder).map_err(|_| anyhow::anyhow!("metrics are collected already"))?;
+    describe();
+    counts::begin();
+    // So that they are there, at zero, from the start.
+    metrics::counter!("tidings_panics_total").increment(0);
+    for gauge in ["tidings_journal_bytes", "tidings_backup_last_success_timestamp_seconds"] {
+        metrics::gauge!(gauge).set(0.0);
+    }
+    Ok(handle)
+}
+
+fn describe() {
+    Collector::default().describe();
+    for metric in &METRICS {
+        let unit = match metric.name {
+            name if name.ends_with("_seconds") => Unit::Seconds,
+            name if name.ends_with("_bytes") => Unit::Bytes,
+            _ => Unit::Count,
+        };
+        match metric.kind {
+            Kind::Counter => metrics::describe_counter!(metric.name, unit, metric.meaning),
+            Kind::Gauge => metrics::describe_gauge!(metric.name, unit, metric.meaning),
+            Kind::Histogram => metrics::describe_histogram!(metric.name, unit, metric.meaning),
+        }
+    }
+}
+
+/// Reads what is not counted as it happens.
+struct Figures {
+    app: App,
+    process: Collector,
+    /// When the jobs were last looked at.
+    jobs: Mutex<Option<Instant>>,
+}
+
+impl Figures {
+    fn new(app: App) -> Self {
+        Self { app, process: Collector::default(), jobs: Mutex::default() }
+    }
+
+    /// Reads the figures. Rounds: 1 every ten seconds.
+    async fn read(&self) {
+        self.process.collect();
+        for cache in self.app.site.caches.status() {
+            metrics::counter!("tidings_cache_hits_total", "cache" => cache.name).absolute(cache.hits);
+            metrics::counter!("tidings_cache_misses_total", "cache" => cache.name).absolute(cache.misses);
+            set("tidings_cache_bytes", Some(cache.name), cache.bytes);
+        }
+        let queued = u64::try_from(self.app.site.store.queued_batches()).unwrap_or(u64::MAX);
+        set("tidings_store_writer_queue", None, queued);
+        self.read_jobs().await;
+    }
+
+    async fn read_jobs(&self) {
+        let mut looked = self.jobs.lock().await;
+        if looked.is_some_and(|then| then.elapsed() < JOBS_LAST) {
+            return;
+        }
+        *looked = Some(Instant::now());
+        // While the store is away, the last figures stay.
+        if let Ok(jobs) = jobs::status(&self.app.site).await {
+            set("tidings_jobs_waiting", None, jobs.waiting);
+            let age = jobs.oldest.map_or(0, |oldest| self.app.moment().0.saturating_sub(oldest.0) / 1_000);
+            set("tidings_jobs_oldest_seconds", None, age);
+        }
+    }
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn set(name: &'static str, cache: Option<&'static str>, value: u64) {
+    let gauge = match cache {
+        Some(cache) => metrics::gauge!(name, "cache" => cache),
+        None => metrics::gauge!(name),
+    };
+    gauge.set(value as f64);
+}

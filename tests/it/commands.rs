@@ -1,0 +1,489 @@
+//! Commands of the program beside a running server, as an operator runs them: the same words and
+//! the same outcome with and without the server, on every engine.
+
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::client::{Client, PASSWORD, ok};
+use crate::program::Program;
+use crate::redis_server::RedisServer;
+use crate::server::http_client;
+
+/// How long to wait for something that must happen.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A store, and a folder for what a test needs besides.
+struct Place {
+    url: String,
+    folder: tempfile::TempDir,
+    _redis: Option<RedisServer>,
+}
+
+impl Place {
+    fn embedded() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("redb:{}", folder.path().join("site.redb").display());
+        Self { url, folder, _redis: None }
+    }
+
+    fn redis() -> Self {
+        let redis = RedisServer::start();
+        Self { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: Some(redis) }
+    }
+
+    fn each() -> [Self; 2] {
+        [Self::embedded(), Self::redis()]
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Where the server of an embedded store listens for commands.
+    fn socket(&self) -> PathBuf {
+        self.folder.path().join("site.redb-control")
+    }
+
+    /// Runs a command on the store.
+    fn run(&self, arguments: &[&str]) -> Ran {
+        self.run_with(arguments, "", &[])
+    }
+
+    fn run_with(&self, arguments: &[&str], input: &str, settings: &[(&str, &str)]) -> Ran {
+        let mut process = self.command(arguments).envs(settings.iter().copied()).spawn().unwrap();
+        // A command that reads nothing may have ended.
+        process.stdin.take().unwrap().write_all(input.as_bytes()).ok();
+        process.wait_with_output().unwrap().into()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+        command.args(arguments).args(["--store", &self.url]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+}
+
+/// What a command has said, and how it has ended.
+#[derive(Debug, Clone, PartialEq)]
+struct Ran {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+impl Ran {
+    #[track_caller]
+    fn good(self) -> String {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self.out
+    }
+
+    /// The message of a command that has failed with an exit status.
+    #[track_caller]
+    fn failed(self, code: i32) -> String {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        self.err
+    }
+}
+
+/// The program on a store, on which one address can sign up often.
+fn start(place: &Place) -> Program {
+    Program::start_with(&place.url, &[("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0")])
+}
+
+fn visitor(program: &Program) -> Client {
+    Client::new(http_client(), program.address)
+}
+
+/// Stories as a file to import, numbered from one.
+fn stories(numbers: std::ops::RangeInclusive<u64>) -> String {
+    let mut text = "id,title,url,num_points,author,created_at\n".to_owned();
+    for number in numbers {
+        text += &format!(
+            "{number},Story {number},https://example.com/{number},2,jo,{}\n",
+            1_470_000_000 + number
+        );
+    }
+    text
+}
+
+/// Some of every command. Returns what they say.
+fn every_command(place: &Place) -> Vec<Ran> {
+    let file = place.file("stories.csv", &stories(1..=3));
+    let file = file.to_str().unwrap();
+    let sites = place.file("sites.csv", "host,votes\nexample.com,5\n");
+    let as_bob = ["--as", "bob", "--reason", "off topic"];
+    let mut said = vec![place.run_with(&["user", "add", "bob"], "swordfish 12\n", &[])];
+    for arguments in [
+        &["user", "add", "BOB"][..],
+        &["user", "promote", "bob"],
+        &["user", "promote", "nobody"],
+        &["user", "moderator", "alice"],
+        &["user", "harden"],
+        &["user", "remove-two-factor", "alice"],
+        &["import", "links", file],
+        &["import", "links", file],
+        &["import", "sites", sites.to_str().unwrap(), "--day", "2026-01-01"],
+        &["check", "articles"],
+        &["check", "timelines"],
+        &["check", "timelines", "--repair"],
+        &["check", "votes", "--json"],
+        &[&["moderate", "remove", "story", "2"], &as_bob[..]].concat(),
+        &[&["moderate", "remove", "story", "2"], &as_bob[..]].concat(),
+        &[&["moderate", "undo", "1"], &as_bob[..]].concat(),
+        &[&["moderate", "undo", "99"], &as_bob[..]].concat(),
+        &[
+            "moderate",
+            "silence",
+            "user",
+            "jo",
+            "--hours",
+            "2",
+            "--as",
+            "bob",
+            "--reason",
+            "noise",
+            "--anonymous",
+        ],
+        &["moderate", "edit", "story", "3", "--title", "Renamed", "--as", "alice", "--reason", "clearer"],
+        &["moderate", "merge", "story", "3", "--into", "1", "--as", "alice", "--reason", "the same"],
+        &["moderate", "remove_all", "user", "alice", "--days", "3", "--as", "bob", "--reason", "spam"],
+        &["moderate", "lock", "story", "1", "--as", "jo", "--reason", "not a moderator"],
+        &["moderate", "lock", "story", "1", "--as", "nobody", "--reason", "not there"],
+    ] {
+        said.push(place.run_with(arguments, "another password\n", &[]));
+    }
+    said
+}
+
+#[tokio::test]
+async fn every_command_says_the_same_with_and_without_a_running_server() {
+    let mut expected: Option<Vec<Ran>> = None;
+    for running in [true, false] {
+        for place in Place::each() {
+            let mut program = start(&place);
+            visitor(&program).register("alice").await;
+            if !running {
+                program.kill();
+            }
+            println!("on {} with a server: {running}", place.url);
+            // Lines of the log are not the same: they have times.
+            let said: Vec<Ran> = every_command(&place)
+                .into_iter()
+                .map(|ran| Ran { err: last_line(&ran.err), ..ran })
+                .collect();
+            let expected = expected.get_or_insert_with(|| said.clone());
+            for (said, expected) in said.iter().zip(expected) {
+                assert_eq!(said, expected);
+            }
+        }
+    }
+    let expected = expected.unwrap();
+    let good = expected.iter().filter(|ran| ran.code == Some(0)).count();
+    assert_eq!(good, 18, "{expected:#?}");
+    for words in [
+        "created the account bob (user 2)",
+        "bob is now an administrator",
+        "alice is now a moderator",
+        "imported 3 stories with 6 votes; 0 already existed; 0 rows were refused",
+        "imported 0 stories with 0 votes; 3 already existed; 0 rows were refused",
+        "articles: 3 checked, 0 differ, 0 repaired",
+        "line 1 of the moderation log",
+        "line 6 of the moderation log",
+    ] {
+        assert!(expected.iter().any(|ran| ran.out.contains(words)), "{words} in {expected:#?}");
+    }
+}
+
+/// What the program says when it fails; lines of the log have other beginnings.
+fn last_line(text: &str) -> String {
+    text.lines().rfind(|line| line.starts_with("tidings: ")).unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn what_a_command_changes_is_seen_at_once() {
+    for place in Place::each() {
+        let program = start(&place);
+        let alice = visitor(&program).register("alice").await;
+        let bob = visitor(&program).register("bob").await;
+        bob.submit_text("A story", "with a text").await;
+        assert!(alice.is_logged_in().await && bob.is_logged_in().await);
+        assert_eq!(bob.get("/admin").await.status, 403);
+        place.run(&["user", "promote", "bob"]).good();
+        assert_eq!(bob.get("/admin").await.status, 200);
+
+        place.run(&["moderate", "silence", "user", "bob", "--as", "alice", "--reason", "noise"]).good();
+        assert_eq!(bob.try_comment(1, None, "Hello").await["status"], "err");
+        place.run(&["moderate", "undo", "1", "--as", "alice", "--reason", "quiet now"]).good();
+        bob.comment(1, "Hello").await;
+        let log = ok(alice.api_get("/api/moderations").await);
+        assert_eq!(
+            (&log["entries"][1]["moderator"], &log["entries"][1]["reason"]),
+            (&"alice".into(), &"noise".into())
+        );
+
+        place.run_with(&["user", "password", "bob"], "swordfish 12\n", &[]).good();
+        assert!(!bob.is_logged_in().await);
+        assert_eq!(bob.try_log_in("bob", PASSWORD).await["status"], "err");
+        bob.log_in("bob", "swordfish 12").await;
+
+        // The page is cached, for everybody.
+        let page = async || String::from_utf8(visitor(&program).get("/latest").await.body).unwrap();
+        assert!(page().await.contains("A story"));
+        let file = place.file("stories.csv", &stories(1..=3));
+        place.run(&["import", "links", file.to_str().unwrap()]).good();
+        assert_eq!(alice.list("latest").await.len(), 4);
+        place.run(&["moderate", "remove", "story", "1", "--as", "alice", "--reason", "spam"]).good();
+        assert!(!page().await.contains("A story"));
+    }
+}
+
+#[tokio::test]
+async fn jobs_that_a_command_leaves_are_done_by_the_server() {
+    for place in Place::each() {
+        let program = start(&place);
+        visitor(&program).register("alice").await;
+        let bob = visitor(&program).register("bob").await;
+        for number in 0..3 {
+            bob.submit_text(&format!("Story {number}"), "text").await;
+        }
+        let removal =
+            ["moderate", "remove_all", "user", "bob", "--days", "1", "--as", "alice", "--reason", "spam"];
+        place.run(&removal).good();
+        let deadline = Instant::now() + TIMEOUT;
+        while !visitor(&program).list("latest").await.is_empty() {
+            assert!(Instant::now() < deadline);
+        }
+    }
+}
+
+#[tokio::test]
+async fn two_commands_and_the_site_work_at_once() {
+    for place in Place::each() {
+        let program = start(&place);
+        let alice = visitor(&program).register("alice").await;
+        let files = [("one.csv", 1..=400), ("two.csv", 401..=800)];
+        let files = files.map(|(name, numbers)| place.file(name, &stories(numbers)));
+        let imports: Vec<_> = files
+            .iter()
+            .map(|file| place.command(&["import", "links", file.to_str().unwrap()]).spawn().unwrap())
+            .collect();
+        for number in 0..10 {
+            alice.submit_text(&format!("Mine {number}"), "text").await;
+        }
+        for import in imports {
+            Ran::from(import.wait_with_output().unwrap()).good();
+        }
+        let articles = place.run(&["check", "articles"]).good();
+        assert!(articles.contains("articles: 810 checked, 0 differ, 0 repaired"), "{articles}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_whose_server_is_killed_says_so_and_can_be_run_again() {
+    let place = Place::embedded();
+    let mut program = start(&place);
+    let file = place.file("stories.csv", &stories(1..=6_000));
+    let import = ["import", "links", file.to_str().unwrap()];
+    let running = place.command(&import).spawn().unwrap();
+    let deadline = Instant::now() + TIMEOUT;
+    while visitor(&program).list("latest").await.is_empty() {
+        assert!(Instant::now() < deadline);
+    }
+    program.kill();
+    let message = Ran::from(running.wait_with_output().unwrap()).failed(1);
+    assert!(message.contains("running server"), "{message}");
+    // The socket of the killed server is in nobody's way.
+    assert!(place.socket().exists());
+    let again = place.run(&import).good();
+    assert!(again.starts_with("imported ") && !again.contains(" 0 already existed"), "{again}");
+    assert!(place.run(&["check", "articles"]).good().contains("articles: 6,000 checked, 0 differ"));
+    let program = start(&place);
+    place.run(&["user", "add", "alice"]).good();
+    assert_eq!(visitor(&program).list("latest").await.len(), 32);
+}
+
+#[tokio::test]
+async fn only_the_owner_may_use_the_socket_and_it_goes_with_the_server() {
+    let place = Place::embedded();
+    let program = start(&place);
+    assert_eq!(place.socket().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    place.run(&["user", "add", "alice"]).good();
+    program.stop();
+    assert!(!place.socket().exists());
+    place.run(&["user", "promote", "alice"]).good();
+}
+
+#[tokio::test]
+async fn a_store_that_is_open_elsewhere_is_refused_by_commands_that_need_all_of_it() {
+    let place = Place::embedded();
+    let _program = start(&place);
+    let other = Place::embedded();
+    drop(start(&other));
+    let copied = Command::new(env!("CARGO_BIN_EXE_tidings")).args(["copy", &other.url, &place.url]).output();
+    let refused = Ran::from(copied.unwrap()).failed(1);
+    assert!(refused.contains("another process has it open"), "{refused}");
+    // A server that does not listen, or not there.
+    std::fs::remove_file(place.socket()).unwrap();
+    let refused = place.run(&["user", "promote", "alice"]).failed(1);
+    assert!(refused.contains("no running server listens for commands on"), "{refused}");
+    assert!(refused.contains("another process has it open"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_running_store_is_copied() {
+    let place = Place::embedded();
+    let program = start(&place);
+    visitor(&program).register("alice").await;
+    let copy = Place::embedded();
+    let copied = Command::new(env!("CARGO_BIN_EXE_tidings")).args(["copy", &place.url, &copy.url]).output();
+    assert!(Ran::from(copied.unwrap()).good().starts_with("copied "));
+    place.run(&["user", "promote", "alice"]).good();
+    copy.run(&["user", "promote", "alice"]).good();
+}
+
+#[tokio::test]
+async fn a_running_store_is_backed_up_whole() {
+    for place in Place::each() {
+        let program = start(&place);
+        visitor(&program).register("alice").await;
+        let file = place.file("stories.csv", &stories(1..=1_500));
+        place.run(&["import", "links", file.to_str().unwrap()]).good();
+        let backup = place.folder.path().join("site.backup");
+        let backup = backup.to_str().unwrap();
+        let said = place.run(&["backup", backup]).good();
+        assert!(said.starts_with("backed up "), "{said}");
+        let refused = place.run(&["restore", backup]).failed(1);
+        assert!(
+            refused.contains("not empty") || refused.contains("another process has it open"),
+            "{refused}"
+        );
+        let restored = Place::embedded();
+        restored.run(&["restore", backup]).good();
+        assert!(restored.run(&["check", "articles"]).good().contains("articles: 1,500 checked, 0 differ"));
+        restored.run(&["user", "promote", "alice"]).good();
+    }
+}
+
+const STATUS_KEYS: [&str; 9] = [
+    "version",
+    "store",
+    "uptime_seconds",
+    "requests_per_second",
+    "p99_ms",
+    "memory_bytes",
+    "jobs_waiting",
+    "read_only",
+    "last_backup",
+];
+
+#[track_caller]
+fn status_of(ran: &Ran) -> Value {
+    let status: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+    let keys: Vec<&String> = status.as_object().unwrap().keys().collect();
+    assert_eq!(keys, STATUS_KEYS);
+    assert_eq!(status["version"], env!("CARGO_PKG_VERSION"));
+    status
+}
+
+#[tokio::test]
+async fn the_status_tells_how_a_running_and_a_stopped_site_are() {
+    for place in Place::each() {
+        let socket = place.folder.path().join("chosen");
+        let control = [("TIDINGS_SERVER__CONTROL", socket.to_str().unwrap())];
+        let program = Program::start_with(&place.url, &control);
+        visitor(&program).register("alice").await;
+        let status = |settings| place.run_with(&["status", "--json"], "", settings);
+        let running = status(&control);
+        assert_eq!(running.code, Some(0), "{running:?}");
+        let running = status_of(&running);
+        assert!(running["uptime_seconds"].is_u64(), "{running}");
+        assert!(running["memory_bytes"].as_u64().unwrap() > 1_000_000, "{running}");
+        assert_eq!((&running["read_only"], &running["store"]), (&false.into(), &place.url.as_str().into()));
+        assert!(running["jobs_waiting"].is_u64(), "{running}");
+        let screen = place.run_with(&["status"], "", &control).good();
+        assert!(screen.contains(": running for ") && screen.contains("(read and write)"), "{screen}");
+
+        // Another store that is said to be the server's.
+        let other = Place::redis();
+        let wrong = other.run_with(&["status"], "", &control).failed(1);
+        assert!(wrong.contains(" serves ") && wrong.contains("correct server.control"), "{wrong}");
+
+        program.stop();
+        let stopped = status(&control);
+        assert_eq!(stopped.code, Some(0), "{stopped:?}");
+        let stopped = status_of(&stopped);
+        assert!(stopped["uptime_seconds"].is_null() && stopped["memory_bytes"].is_null(), "{stopped}");
+        assert!(stopped["jobs_waiting"].is_u64() && stopped["read_only"] == false, "{stopped}");
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_reached_has_a_status_too() {
+    let mut redis = RedisServer::start();
+    let place = Place { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: None };
+    redis.stop();
+    let ran = place.run(&["status", "--json"]);
+    let status = status_of(&ran);
+    assert!(status["jobs_waiting"].is_null() && status["read_only"].is_null(), "{status}");
+    assert!(ran.failed(1).contains("tidings: "));
+    let ran = place.run(&["status"]);
+    assert!(ran.out.contains("(UNAVAILABLE)"), "{ran:?}");
+    assert_eq!(ran.code, Some(1));
+}
+
+#[test]
+fn wrong_use_has_the_exit_status_2() {
+    let place = Place::redis();
+    let reason = ["--as", "alice", "--reason", "why"];
+    for arguments in [
+        &["nonsense"][..],
+        &["status", "--nonsense"],
+        &["user", "add"],
+        &["moderate", "remove", "story", "1", "--reason", "why"],
+        &["moderate", "remove", "story", "1", "--as", "alice"],
+        &[&["moderate", "remove", "1"], &reason[..]].concat(),
+        &[&["moderate", "undo", "story", "1"], &reason[..]].concat(),
+        &[&["moderate", "destroy", "story", "1"], &reason[..]].concat(),
+        &[&["moderate", "remove", "planet", "1"], &reason[..]].concat(),
+        &[&["moderate", "remove", "story", "one"], &reason[..]].concat(),
+        &[&["moderate", "silence", "user", "bob", "--hours", "long"], &reason[..]].concat(),
+        &[&["moderate", "merge", "story", "1"], &reason[..]].concat(),
+        &[&["moderate", "rule", "rule", "1"], &reason[..]].concat(),
+    ] {
+        assert!(!place.run(arguments).failed(2).is_empty(), "{arguments:?}");
+    }
+    let wrong = place.run_with(&["status"], "", &[("TIDINGS_SERVER__NONSENSE", "1")]).failed(2);
+    assert!(wrong.contains("unknown setting"), "{wrong}");
+}
+
+#[test]
+fn a_socket_that_cannot_be_had_stops_the_start_only_if_it_was_chosen() {
+    let place = Place::embedded();
+    let taken = place.file("taken", "a file");
+    let control = [("TIDINGS_SERVER__CONTROL", taken.to_str().unwrap())];
+    drop(start(&place));
+    let refused = place.run_with(&["serve", "--listen", "127.0.0.1:0"], "", &control).failed(1);
+    assert!(refused.contains("server.control") && refused.contains("is not a socket"), "{refused}");
+    assert_eq!(std::fs::read_to_string(&taken).unwrap(), "a file");
+    // Beside the store the site works without.
+    std::fs::remove_file(place.socket()).unwrap();
+    std::fs::write(place.socket(), "a file").unwrap();
+    drop(start(&place));
+    assert!(Path::new(&place.socket()).exists());
+}

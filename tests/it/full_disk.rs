@@ -1,0 +1,231 @@
+//! A store whose disk is full, through the running program: what a reader sees, what a writer gets,
+//! what the log says, and that nothing acknowledged is lost, not even if the program is killed
+//! meanwhile.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::client::{Client, HttpResponse, PASSWORD};
+use crate::program::{Program, wait_until};
+use crate::server::http_client;
+
+/// How long the site may take to be written again once there is room.
+const BACK_WITHIN: Duration = Duration::from_secs(10);
+
+/// A file system of its own, which is unmounted when this is dropped.
+pub struct SmallDisk(TempDir);
+
+impl SmallDisk {
+    /// `None` where this user may not mount.
+    pub fn mount() -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=24m", "tidings-test"])
+            .arg(folder.path())
+            .output();
+        mounted.is_ok_and(|mounted| mounted.status.success()).then_some(Self(folder))
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn filler(&self) -> PathBuf {
+        self.0.path().join("filler")
+    }
+
+    /// Fills the disk to the last byte.
+    pub fn fill(&self) {
+        let mut file = File::options().append(true).create(true).open(self.filler()).unwrap();
+        for size in [1 << 20, 4096, 1] {
+            while file.write_all(&vec![0; size]).is_ok() {}
+        }
+    }
+
+    /// Gives the room back.
+    pub fn free(&self) {
+        std::fs::remove_file(self.filler()).unwrap();
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        Command::new("umount").arg("--lazy").arg(self.0.path()).status().ok();
+    }
+}
+
+/// The body of an answer.
+pub fn text_of(response: &HttpResponse) -> String {
+    String::from_utf8_lossy(&response.body).into_owned()
+}
+
+/// The store in a folder.
+pub fn url_of(folder: &Path) -> String {
+    format!("redb:{}", folder.join("site.redb").display())
+}
+
+/// A client of a program.
+pub fn visitor(program: &Program) -> Client {
+    Client::new(http_client(), program.address)
+}
+
+/// Posts stories until one is refused. Returns the titles of the others, and the refusal.
+async fn post_until_refused(client: &Client, round: usize) -> (Vec<String>, Value) {
+    let mut posted = Vec::new();
+    for number in 0..2_000 {
+        let title = format!("Story {round}-{number}");
+        let fields = [("news_id", "-1"), ("title", &*title), ("text", &"long ".repeat(800))];
+        let answer = client.post("/api/submit", &fields).await.json();
+        if answer["status"] != "ok" {
+            return (posted, answer);
+        }
+        posted.push(title);
+    }
+    panic!("the disk is never full");
+}
+
+/// Reads as a visitor and as a member while nothing can be written.
+async fn assert_reading_works(program: &Program, member: &Client, title: &str) {
+    for client in [&visitor(program), member] {
+        for path in ["/", "/latest", "/news/1", "/user/alice", "/rss", "/api/getnews/latest/0/10"] {
+            let page = client.get(path).await;
+            assert_eq!(page.status, 200, "{path}: {}", text_of(&page));
+        }
+        let latest = client.get("/latest").await;
+        assert!(text_of(&latest).contains(title), "{title} is missing");
+    }
+}
+
+/// What a form and the API say to somebody who writes.
+async fn assert_writing_says_why(member: &Client, refusal: &Value, cause: &str) {
+    let error = refusal["error"].as_str().unwrap();
+    assert!(error.contains("read only") && error.contains(cause), "{error}");
+    let fields = [("news_id", "-1"), ("title", "What I typed"), ("text", "and more of it")];
+    let answer = member.post("/api/submit", &fields).await;
+    assert_eq!(answer.status, 503);
+    let fields = [("news_id", "-1"), ("title", "What I typed"), ("url", ""), ("text", "and more of it")];
+    let form = member.post("/submit", &fields).await;
+    assert_eq!(form.status, 503, "{}", text_of(&form));
+    for text in ["What I typed", "and more of it", "read only", cause] {
+        assert!(text_of(&form).contains(text), "{text:?} is missing: {}", text_of(&form));
+    }
+    // Nobody is told that the password is wrong.
+    let login = member.post("/api/login", &[("username", "alice"), ("password", PASSWORD)]).await;
+    assert!(login.status == 200 || login.status == 503, "{}", text_of(&login));
+}
+
+/// Waits until `/health/ready` says what it must: it may be a second old.
+pub async fn wait_for_health(program: &Program, status: u16, word: &str) {
+    let deadline = Instant::now() + BACK_WITHIN;
+    loop {
+        let health = visitor(program).get("/health/ready").await;
+        if health.status == status && health.json()["status"] == word {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{}", text_of(&health));
+    }
+}
+
+/// Waits until the site can be written again.
+async fn wait_for_writing(program: &Program, member: &Client) {
+    let freed = Instant::now();
+    program.wait_for_log("the store can be written again");
+    assert!(freed.elapsed() < BACK_WITHIN, "{:?}", freed.elapsed());
+    crate::client::ok(member.submit("It works again", "", "text").await);
+    wait_for_health(program, 200, "ok").await;
+}
+
+/// All stories of a site.
+pub async fn titles(program: &Program) -> Vec<String> {
+    let mut titles = Vec::new();
+    loop {
+        let page = visitor(program).api_get(&format!("/api/getnews/latest/{}/30", titles.len())).await;
+        let news = page["news"].as_array().unwrap();
+        if news.is_empty() {
+            return titles;
+        }
+        titles.extend(news.iter().map(|story| story["title"].as_str().unwrap().to_owned()));
+    }
+}
+
+/// Asserts that everything that was acknowledged is there.
+pub fn assert_has_all(found: &[String], posted: &[String]) {
+    let missing: Vec<_> = posted.iter().filter(|title| !found.contains(title)).collect();
+    assert!(missing.is_empty(), "acknowledged and lost: {missing:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_a_full_disk_reading_goes_on_and_writing_comes_back_with_room() {
+    let Some(disk) = SmallDisk::mount() else {
+        eprintln!("skipped: this user may not mount a file system");
+        return;
+    };
+    let mut program = Program::start(&url_of(disk.0.path()));
+    let alice = visitor(&program).register("alice").await;
+    let mut posted = vec!["The first".to_owned()];
+    alice.submit_text("The first", "text").await;
+    for round in 0..2 {
+        disk.fill();
+        let (more, refusal) = post_until_refused(&alice.at(program.address), round).await;
+        posted.extend(more);
+        let member = alice.at(program.address);
+        program.wait_for_log("the store is read only");
+        assert!(program.log().contains("the disk is full"), "{}", program.log());
+        assert_reading_works(&program, &member, posted.last().unwrap()).await;
+        assert_writing_says_why(&member, &refusal, "the disk is full").await;
+        wait_for_health(&program, 503, "read_only").await;
+        if round == 1 {
+            // Killed while the disk is full, it reads again on the full disk.
+            program.kill();
+            program = Program::start(&url_of(disk.0.path()));
+            assert_reading_works(&program, &member.at(program.address), posted.last().unwrap()).await;
+            assert_has_all(&titles(&program).await, &posted);
+        }
+        disk.free();
+        if round == 1 {
+            // The program may have found enough room for what it needs at the start.
+            wait_until("writing", || {
+                let log = program.log();
+                (log.contains("written again") || !log.contains("is read only")).then_some(())
+            });
+        } else {
+            wait_for_writing(&program, &member).await;
+        }
+    }
+    crate::client::ok(alice.at(program.address).submit("The last", "", "text").await);
+    posted.push("The last".to_owned());
+    assert_has_all(&titles(&program).await, &posted);
+    program.kill();
+    let program = Program::start(&url_of(disk.0.path()));
+    assert_has_all(&titles(&program).await, &posted);
+}
+
+/// The same with a limit on the size of files, which needs no rights.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_may_not_grow_is_a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Program::start(&url_of(folder.path()));
+    let alice = visitor(&program).register("alice").await;
+    alice.submit_text("The first", "text").await;
+    let length = std::fs::metadata(folder.path().join("site.redb")).unwrap().len();
+    let limit = |bytes| {
+        let process = i32::try_from(program.id()).unwrap();
+        let limits = Some((bytes, u64::MAX));
+        rlimit::prlimit(process, rlimit::Resource::FSIZE, limits, None).unwrap();
+    };
+    limit(length);
+    let (mut posted, refusal) = post_until_refused(&alice, 0).await;
+    posted.push("The first".to_owned());
+    assert_reading_works(&program, &alice, posted.first().unwrap()).await;
+    assert_writing_says_why(&alice, &refusal, "the store file may not grow any further").await;
+    wait_for_health(&program, 503, "read_only").await;
+    limit(u64::MAX);
+    wait_for_writing(&program, &alice).await;
+    assert_has_all(&titles(&program).await, &posted);
+}

@@ -1,0 +1,51 @@
+//! SIGHUP: the settings are read again.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::client::{Client, PASSWORD, ok, refused};
+use crate::pages::page;
+use crate::program::Program;
+
+/// A program whose settings are in a file.
+fn start(file: &Path) -> Program {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+    command.args(["serve", "--listen", "127.0.0.1:0", "--store", "redb::memory:", "--config"]).arg(file);
+    command.stdin(Stdio::null());
+    Program::start_command(command)
+}
+
+async fn sign_up(client: &Client, name: &str) -> serde_json::Value {
+    client.api_post("/api/create_account", &[("username", name), ("password", PASSWORD)]).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn limits_change_while_the_site_runs_and_what_needs_a_restart_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tidings.toml");
+    std::fs::write(&file, "").unwrap();
+    let program = start(&file);
+    let visitor = Client::new(reqwest::Client::new(), program.address);
+    ok(sign_up(&visitor, "alice").await);
+    let message = refused(sign_up(&visitor, "bob").await);
+    assert!(message.contains("recently"), "{message}");
+
+    let settings =
+        "[limits]\naccount_creation_seconds = 0\n[site]\nname = \"Gazette\"\n[mail]\npassword = \"secret\"\n";
+    std::fs::write(&file, settings).unwrap();
+    program.signal("-HUP");
+    let line = program.wait_for_log("read the settings again");
+    assert!(line.contains("limits.account_creation_seconds"), "{line}");
+    let line = program.wait_for_log("need a restart");
+    assert!(line.contains("mail.password, site.name"), "{line}");
+    assert!(!program.log().contains("secret"));
+    ok(sign_up(&visitor, "bob").await);
+    assert!(page(&visitor, "/").await.text().contains("Tidings"));
+
+    // A wrong file changes nothing.
+    std::fs::write(&file, "[limits]\naccount_creation_seconds = \"never\"\n").unwrap();
+    program.signal("-HUP");
+    let line = program.wait_for_log("the settings are wrong");
+    assert!(line.contains("limits.account_creation_seconds"), "{line}");
+    ok(sign_up(&visitor, "carol").await);
+}

@@ -1,0 +1,127 @@
+//! `GET /health/live` and `GET /health/ready`.
+
+use std::time::Instant;
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::{TIMEOUT, Watched};
+use crate::client::{Client, HttpResponse};
+use crate::redis_commands::RedisCommands;
+use crate::redis_server::RedisServer;
+use crate::server::{Engine, Server, each_engine};
+
+const LIVE: &str = "/health/live";
+const READY: &str = "/health/ready";
+
+/// Waits until the site says that this is its state, and returns what it says.
+async fn wait_for_status(client: &Client, status: &str) -> Value {
+    let deadline = Instant::now() + TIMEOUT;
+    loop {
+        let answer = client.get(READY).await;
+        let said = answer.json();
+        assert_eq!(answer.status == StatusCode::OK, said["status"] == "ok", "{said}");
+        if said["status"] == status {
+            return said;
+        }
+        assert!(Instant::now() < deadline, "{said}");
+        tokio::task::yield_now().await;
+    }
+}
+
+fn is_not_stored(answer: &HttpResponse) -> bool {
+    answer.headers["cache-control"] == "no-store"
+}
+
+#[tokio::test]
+async fn a_site_that_works_is_live_and_ready() {
+    each_engine(&[], async |server| {
+        let visitor = server.visitor();
+        let live = visitor.get(LIVE).await;
+        assert_eq!((live.status, live.json()), (StatusCode::OK, json!({"status": "ok"})));
+        let ready = visitor.get(READY).await;
+        let expected = json!({"status": "ok", "store": "ok", "writer": "ok", "disk": "ok"});
+        assert_eq!((ready.status, ready.json()), (StatusCode::OK, expected));
+        assert!(is_not_stored(&live) && is_not_stored(&ready));
+        let head = visitor.request(Method::HEAD, READY).send().await.unwrap();
+        assert_eq!(head.status(), StatusCode::OK);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn monitors_know_the_server_by_any_name_and_are_not_counted() {
+    let settings = [("rates.read_per_address", "2/1h")];
+    let server = Server::start(Engine::Memory, &settings).await;
+    let visitor = server.visitor();
+    for _ in 0..5 {
+        for path in [LIVE, READY] {
+            let answer = visitor.clone().with_header("host", "monitor.example").get(path).await;
+            assert_eq!(answer.status, StatusCode::OK, "{path}");
+        }
+    }
+    // No token was taken, and other addresses still need a name of the site.
+    assert_eq!(visitor.get("/login").await.status, StatusCode::OK);
+    let other = visitor.clone().with_header("host", "monitor.example").get("/login").await;
+    assert_eq!(other.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn asking_writes_nothing_and_makes_no_round() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let rounds = server.store().rounds();
+    for _ in 0..20 {
+        server.visitor().get(READY).await;
+    }
+    assert_eq!(server.store().rounds(), rounds);
+}
+
+#[tokio::test]
+async fn a_server_that_stops_is_live_but_not_ready() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    server.app.health.stop();
+    let ready = server.visitor().get(READY).await;
+    assert_eq!(
+        (ready.status, &ready.json()["status"]),
+        (StatusCode::SERVICE_UNAVAILABLE, &"stopping".into())
+    );
+    assert_eq!(server.visitor().get(LIVE).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_lost_store_is_told_and_that_it_is_back() {
+    let mut redis = RedisServer::start();
+    let watched = Watched::start(&redis.url(), &[]);
+    let client = watched.client();
+    wait_for_status(&client, "ok").await;
+    redis.stop();
+    let said = wait_for_status(&client, "unavailable").await;
+    assert_ne!(said["store"], "ok");
+    assert_eq!((&said["writer"], &said["disk"]), (&"ok".into(), &"ok".into()));
+    assert_eq!(client.get(LIVE).await.status, StatusCode::OK);
+    let lost = watched.line("health: the store is unavailable").await;
+    assert!(lost.contains("ERROR") && lost.contains("cause="), "{lost}");
+    assert!(watched.lines_with("the store is back").is_empty());
+    redis.start_again();
+    wait_for_status(&client, "ok").await;
+    let back = watched.line("the store is back").await;
+    assert!(back.contains("INFO") && back.contains("seconds="), "{back}");
+}
+
+#[tokio::test]
+async fn a_store_that_can_only_be_read_is_told_with_the_cause() {
+    let redis = RedisServer::start();
+    let watched = Watched::start(&redis.url(), &[]);
+    let client = watched.client();
+    wait_for_status(&client, "ok").await;
+    let mut commands = RedisCommands::connect(&redis).await;
+    commands.write(&["REPLICAOF", "127.0.0.1", "1"]).await;
+    let said = wait_for_status(&client, "read_only").await;
+    assert!(said["store"].as_str().unwrap().contains("replica"), "{said}");
+    watched.line("health: the store is read only").await;
+    // Readers notice nothing.
+    assert_eq!(client.get("/").await.status, StatusCode::OK);
+    commands.write(&["REPLICAOF", "NO", "ONE"]).await;
+    wait_for_status(&client, "ok").await;
+    watched.line("the store is back").await;
+}

@@ -1,0 +1,202 @@
+//! One stored value that cannot be read, because it has another type, is that item's 503 and a
+//! line in the log. Lists, feeds and calls that have the item among others do without it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tidings_keyspace::{Entry, Value};
+
+use crate::client::{Client, ok};
+use crate::community::{Community, PAGES};
+use crate::server::{Server, each_engine};
+
+/// Lists, feeds and calls beside the pages of the community.
+const LISTS: [&str; 12] = [
+    "/rss",
+    "/best/atom",
+    "/moderations/atom",
+    "/sitemap.xml",
+    "/api/getnews/top/0/30",
+    "/api/getnews/latest/0/30",
+    "/api/articles/score/1",
+    "/api/articles/time/1",
+    "/api/timeline/home",
+    "/api/timeline/everyone",
+    "/api/inbox",
+    "/api/moderations",
+];
+
+/// The lists with many items, which must never fail because of one of them.
+const NEVER_FAIL: [&str; 18] = [
+    "/",
+    "/latest/0",
+    "/top/0",
+    "/best",
+    "/best/new",
+    "/topic/links",
+    "/past/2027-01",
+    "/rss",
+    "/best/atom",
+    "/sitemap.xml",
+    "/everyone",
+    "/api/getnews/top/0/30",
+    "/api/getnews/latest/0/30",
+    "/api/articles/score/1",
+    "/api/articles/time/1",
+    "/api/timeline/everyone",
+    "/moderations",
+    "/people/tree",
+];
+
+/// The keys of items, and a page and a call about the item that answer 503.
+const ITEMS: [(&str, &str); 7] = [
+    ("news:1", "/news/1"),
+    ("news:2", "/news/2"),
+    ("thread:comment:1", "/news/1"),
+    ("thread:comment:1", "/api/getcomments/1"),
+    ("tweet:1", "/tweet/1"),
+    ("user:2", "/user/bob"),
+    ("user:2:user_timeline", "/@bob"),
+];
+
+/// The keys whose loss takes a list with it: they are the list.
+const LIST_KEYS: [&str; 13] = [
+    "built:",
+    "news.top",
+    "news.cron",
+    "time:",
+    "score:",
+    "topics",
+    "group:",
+    "global_timeline",
+    "moderation:log",
+    "invites:roots",
+    "past:",
+    "score:links",
+    "time:links",
+];
+
+/// A value of another type.
+fn other_type(value: &Value) -> Value {
+    match value {
+        Value::Set(_) => Value::String("of another type".to_owned()),
+        _ => Value::Set(vec!["of another type".to_owned()]),
+    }
+}
+
+/// What is left of a key without the parts that vary, as in `user:*:inbox`.
+fn family(key: &str) -> String {
+    let is_variable = |part: &str| {
+        part.bytes().any(|byte| byte.is_ascii_digit())
+            || ["alice", "bob", "links", "examples"].contains(&part)
+    };
+    key.split(':').map(|part| if is_variable(part) { "*" } else { part }).collect::<Vec<_>>().join(":")
+}
+
+async fn replace(server: &Server, key: &str, value: Value) {
+    let entry = Entry { key: key.to_owned(), value, time_to_live: None };
+    server.store().restore(vec![entry]).await.unwrap();
+}
+
+/// A community with something of everything that lists show.
+async fn community(server: Server) -> Community {
+    let community = Community::on(server).await;
+    let Community { alice, bob, server } = &community;
+    bob.tweet("Hello @alice").await;
+    alice.follow("bob").await;
+    ok(bob.vote(1, "up").await);
+    for fields in [
+        [("action", "lock"), ("kind", "story"), ("id", "2"), ("reason", "r")],
+        [("action", "note"), ("kind", "user"), ("id", "bob"), ("reason", "r")],
+    ] {
+        ok(alice.api_post("/api/moderate", &fields).await);
+    }
+    server.advance(1);
+    community
+}
+
+async fn statuses(client: &Client) -> BTreeMap<&'static str, u16> {
+    let mut statuses = BTreeMap::new();
+    for path in PAGES.iter().map(|(path, _)| *path).chain(LISTS) {
+        statuses.insert(path, client.get(path).await.status.as_u16());
+    }
+    statuses
+}
+
+#[tokio::test]
+async fn a_value_of_another_type_is_one_items_503_and_no_lists_failure() {
+    each_engine(&[], async |server| {
+        let Community { server, alice, .. } = community(server).await;
+        let visitor = server.visitor();
+        let (as_alice, as_visitor) = (statuses(&alice).await, statuses(&visitor).await);
+        let (mut seen, mut wrong) = (BTreeSet::new(), Vec::new());
+        for (key, value) in server.dump().await {
+            // One key of each family, and those of the items that lists show.
+            let is_item = ITEMS.iter().any(|(item, _)| *item == key);
+            if !seen.insert(family(&key)) && !is_item {
+                continue;
+            }
+            replace(&server, &key, other_type(&value)).await;
+            for (client, before) in [(&alice, &as_alice), (&visitor, &as_visitor)] {
+                for (path, status) in statuses(client).await {
+                    let told = format!("{path} for {:?} while {key} cannot be read", client.username);
+                    if status == 500 {
+                        wrong.push(format!("500: {told}"));
+                    }
+                    let may_fail = LIST_KEYS.iter().any(|list| key.starts_with(list));
+                    let must_work = before[path] == 200 && NEVER_FAIL.contains(&path) && !may_fail;
+                    if must_work && status != 200 {
+                        wrong.push(format!("{status}: {told}"));
+                    }
+                }
+            }
+            for (_, path) in ITEMS.iter().filter(|(item, _)| *item == key) {
+                let answer = visitor.get(path).await;
+                let text = String::from_utf8_lossy(&answer.body);
+                if answer.status != 503 || !text.contains("cannot be read") {
+                    wrong.push(format!("{}: {path} while {key} cannot be read: {text:.300}", answer.status));
+                }
+            }
+            replace(&server, &key, value).await;
+            assert_eq!(visitor.get("/").await.status, 200);
+        }
+        assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+        assert_eq!((statuses(&alice).await, statuses(&visitor).await), (as_alice, as_visitor));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_write_to_what_cannot_be_read_is_refused_and_changes_nothing() {
+    each_engine(&[], async |server| {
+        let Community { server, alice, bob } = community(server).await;
+        for key in ["news:2", "news.up:2", "thread:comment:2", "user.saved:2", "user.comments:2"] {
+            // Nobody has commented on this story, or saved it.
+            let value = server.dump().await.remove(key).unwrap_or_else(|| Value::Hash(Vec::new()));
+            replace(&server, key, other_type(&value)).await;
+            for path in ["/api/votenews", "/api/postcomment"] {
+                let fields = [
+                    ("news_id", "2"),
+                    ("vote_type", "up"),
+                    ("comment_id", "-1"),
+                    ("parent_id", "-1"),
+                    ("comment", "words"),
+                ];
+                let client = if path == "/api/votenews" { &alice } else { &bob };
+                let before = server.dump().await;
+                let answer = client.post(path, &fields).await;
+                assert!(answer.status != 500, "{path} while {key} cannot be read: {answer:?}");
+                let json = answer.json();
+                assert!(
+                    answer.status == 503 || json["status"] != "ok" || server.dump().await != before,
+                    "{json}"
+                );
+                if answer.status == 503 {
+                    assert!(json["error"].as_str().unwrap().contains("cannot be read"), "{json}");
+                    assert_eq!(server.dump().await, before, "{path} while {key} cannot be read");
+                }
+            }
+            replace(&server, key, value).await;
+        }
+    })
+    .await;
+}
