@@ -314,7 +314,7 @@ async fn only_so_many_votes_are_recorded_and_not_for_longer_than_they_can_be_tak
     let last = alice.submit_text("Another", "text").await;
     ok(bob.vote(last, "up").await);
     let stored = records(&server, &bob).await;
-    assert_eq!(stored.len(), MAX_RECENT_VOTES);
+    assert_eq!(stored.len(), MAX_RECENT_VOTES as usize);
     assert!(!stored.contains_key("5") && stored.contains_key("6"));
     assert_eq!(refused(bob.vote(5, "none").await), TOO_LATE);
     ok(bob.vote(6, "none").await);

@@ -2,7 +2,7 @@
 //! back for a while; then everything that it did is undone.
 
 use crate::accounts::actor::Actor;
-use crate::accounts::recent_votes::{RecentVotesRead, StoredVotes, VoteRecord, VotedOn};
+use crate::accounts::recent_votes::{RecentVote, RecentVoteRead, VoteRecord, VotedOn};
 use crate::accounts::users::{self, User};
 use crate::action::Decision;
 use crate::articles::article::{ArticleVote, ArticleVoteRead};
@@ -73,7 +73,7 @@ pub async fn vote_news(
         write_karma(&mut batch, &news, voter, [-record.cost, record.transfer]);
         saved.iter().for_each(|saved| saved.write_saved(&mut batch, now));
         article.iter().for_each(|article| article.write(&mut batch));
-        write_record(site, &mut batch, &recent, VotedOn::News(id), &record);
+        recent.add(site, &mut batch, &record).await?;
         Ok(Decision::commit(batch, counters))
     });
     let voted = voted.await?;
@@ -110,13 +110,11 @@ pub async fn take_back_news_vote(
         let saved = saved.take(&mut answers);
         let is_first = |time: f64| voter == news.user_id && is_same_time(time, news.ctime);
         let (direction, time) = my_vote.ok_or(Refusal::NoVoteToTakeBack)?;
-        let on = VotedOn::News(id);
-        let vote = recent.find(on).filter(|vote| is_same_time(time, Timestamp(vote.record.time)));
-        let vote = vote.ok_or_else(|| why_final(site, is_first(time)))?;
+        let record = recent.record().filter(|record| is_same_time(time, Timestamp(record.time)));
+        let record = record.ok_or_else(|| why_final(site, is_first(time)))?;
         let mut batch = taken_back_batch(&news, voter, direction);
         standing.check(&mut batch);
-        recent.remove(&mut batch, on, &vote);
-        let record = vote.record;
+        recent.remove(&mut batch);
         let counters = write_counters(&mut batch, site, now, &news, (direction, -1));
         write_karma(&mut batch, &news, voter, [record.cost, -record.transfer]);
         if direction == Direction::Up {
@@ -158,7 +156,7 @@ fn is_same_time(score: f64, time: Timestamp) -> bool {
 struct StateRead {
     news: Handle<Hash>,
     my_vote: VoteRead,
-    recent: RecentVotesRead,
+    recent: RecentVoteRead,
     standing: VoterStandingRead,
 }
 
@@ -167,7 +165,7 @@ struct State {
     news: News,
     /// The vote on the item, and when it was cast.
     my_vote: Option<(Direction, f64)>,
-    recent: StoredVotes,
+    recent: RecentVote,
     standing: VoterStanding,
 }
 
@@ -175,7 +173,7 @@ impl StateRead {
     fn ask(query: &mut Query, id: NewsId, voter: UserId) -> Self {
         let news = query.hash(keys::news(id));
         let my_vote = VoteRead::ask(query, id, voter);
-        let recent = RecentVotesRead::ask(query, voter);
+        let recent = RecentVoteRead::ask(query, voter, VotedOn::News(id));
         Self { news, my_vote, recent, standing: VoterStandingRead::ask(query, id, voter) }
     }
 
@@ -274,13 +272,6 @@ fn write_karma(batch: &mut Batch, news: &News, voter: UserId, [of_voter, of_auth
     }
 }
 
-/// Records what a vote did, where votes can be taken back.
-fn write_record(site: &Site, batch: &mut Batch, recent: &StoredVotes, on: VotedOn, record: &VoteRecord) {
-    if site.rules.karma.take_back_seconds > 0 {
-        recent.add(batch, on, record);
-    }
-}
-
 /// A pending read of when the voter saved an item.
 struct SavedRead {
     id: NewsId,
@@ -352,7 +343,7 @@ pub async fn vote_comment(
         standing.refuse_second_vote_on(address.comment)?;
         let mut batch = comment::replacement(address, &stored.json, &stored.comment);
         standing.check(&mut batch);
-        write_record(site, &mut batch, &recent, VotedOn::Comment(address), &VoteRecord::free(now));
+        recent.add(site, &mut batch, &VoteRecord::free(now)).await?;
         Ok(Decision::commit(batch, ()))
     })
     .await?;
@@ -377,12 +368,11 @@ pub async fn take_back_comment_vote(
     site.act(&comment_home(address), || async {
         let (mut stored, recent, standing) = read_comment(site, now, address, voter).await?;
         stored.comment.vote_of(voter).ok_or(Refusal::NoVoteToTakeBack)?;
-        let on = VotedOn::Comment(address);
-        let vote = recent.find(on).ok_or_else(|| why_final(site, voter == stored.comment.user_id))?;
+        recent.record().ok_or_else(|| why_final(site, voter == stored.comment.user_id))?;
         stored.comment.take_back_vote(voter);
         let mut batch = comment::replacement(address, &stored.json, &stored.comment);
         standing.check(&mut batch);
-        recent.remove(&mut batch, on, &vote);
+        recent.remove(&mut batch);
         Ok(Decision::commit(batch, ()))
     })
     .await
@@ -392,16 +382,16 @@ fn comment_home(address: CommentAddress) -> String {
     format!("{}/{}", keys::thread(address.news), address.comment)
 }
 
-/// Reads a comment that can be voted on, and the recent votes of the voter. Rounds: 1.
+/// Reads a comment that can be voted on, and the recent vote of the voter on it. Rounds: 1.
 async fn read_comment(
     site: &Site,
     now: Timestamp,
     address: CommentAddress,
     voter: UserId,
-) -> Result<(Stored, StoredVotes, VoterStanding), Error> {
+) -> Result<(Stored, RecentVote, VoterStanding), Error> {
     let mut query = Query::new();
     let stored = StoredRead::ask(&mut query, address);
-    let recent = RecentVotesRead::ask(&mut query, voter);
+    let recent = RecentVoteRead::ask(&mut query, voter, VotedOn::Comment(address));
     let standing = VoterStandingRead::ask(&mut query, address.news, voter);
     let mut answers = site.store.query(query).await?;
     let stored = stored.take(&mut answers)?;

@@ -78,6 +78,8 @@ pub enum Read {
     Hash(String),
     /// The values of these fields of a hash, in this order.
     HashFields(String, Vec<String>),
+    /// The number of fields of a hash.
+    FieldCount(String),
     /// The members of a set, in no particular order.
     Members(String),
     /// The number of members of a set.
@@ -123,6 +125,7 @@ impl Read {
             | Self::Expiry(key)
             | Self::Hash(key)
             | Self::HashFields(key, _)
+            | Self::FieldCount(key)
             | Self::Members(key)
             | Self::MemberCount(key)
             | Self::HasMember(key, _)
@@ -141,7 +144,7 @@ impl Read {
             Self::Hash(_) => Answer::Hash(Hash::default()),
             Self::HashFields(_, fields) => Answer::Texts(vec![None; fields.len()]),
             Self::Members(_) => Answer::Members(Vec::new()),
-            Self::MemberCount(_) | Self::SortedCount(_) => Answer::Count(0),
+            Self::FieldCount(_) | Self::MemberCount(_) | Self::SortedCount(_) => Answer::Count(0),
             Self::HasMember(..) => Answer::Bool(false),
             Self::Scores(_, members) => Answer::Scores(vec![None; members.len()]),
             Self::SortedRange { .. } | Self::SortedByScore { .. } => Answer::Scored(Vec::new()),
@@ -166,7 +169,7 @@ pub enum Answer {
     Texts(Vec<Option<String>>),
     /// To `Members`.
     Members(Vec<String>),
-    /// To `MemberCount` and `SortedCount`.
+    /// To `FieldCount`, `MemberCount` and `SortedCount`.
     Count(u64),
     /// To `HasMember`.
     Bool(bool),
@@ -344,6 +347,11 @@ impl Query {
         fields: impl IntoIterator<Item = F>,
     ) -> Handle<Vec<Option<String>>> {
         self.push(Read::HashFields(key.into(), fields.into_iter().map(Into::into).collect()))
+    }
+
+    /// The number of fields of a hash (HLEN).
+    pub fn field_count(&mut self, key: impl Into<String>) -> Handle<u64> {
+        self.push(Read::FieldCount(key.into()))
     }
 
     /// All members of a set, in no particular order (SMEMBERS). Takes time in proportion to

@@ -4,22 +4,30 @@
 //! undoes exactly that: the karma that it cost then, not what it would cost now. A record is
 //! written in the batch of its vote and removed in the batch that takes the vote back. The
 //! hash expires when the latest vote can no longer be taken back.
+//!
+//! A vote reads its own record and the number of records, not all of them: people who vote a lot
+//! would make each vote slower. The records that are too old are removed once in
+//! [`PRUNE_EVERY`] votes.
 
+use crate::error::Error;
 use crate::fields;
 use crate::keys;
+use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, NewsId, NotAnId, UserId};
 use crate::values::limits::MAX_RECENT_VOTES;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
 
-/// The approximate bytes of one entry of [`RecentVotes`].
-const ENTRY_BYTES: usize = 48;
+/// The approximate bytes of one record in [`RecentVotes`].
+const RECORD_BYTES: usize = 100;
+
+/// How many records are added until those that are too old are removed.
+pub(crate) const PRUNE_EVERY: u64 = 64;
 
 /// What a vote is on. Written as the field of its record: `<news id>`, or
 /// `<news id>-<comment id>`.
@@ -48,30 +56,45 @@ impl FromStr for VotedOn {
     }
 }
 
-/// When a user cast their recent votes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RecentVotes(Arc<HashMap<VotedOn, Timestamp>>);
+/// The recent votes of a user, as pages need them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecentVotes {
+    user: UserId,
+    /// Fields and records as stored, in the order of the fields. A page needs few of them.
+    records: Arc<[(String, String)]>,
+}
 
 impl RecentVotes {
+    /// No votes.
+    pub(crate) fn none(user: UserId) -> Self {
+        Self::from_hash(user, Hash::default())
+    }
+
     /// Reads the hash of a user.
-    pub(crate) fn from_hash(user: UserId, hash: &Hash) -> Self {
-        let entry = |(field, json): &(String, String)| {
-            let VoteTime { time } = read_json(user, field, json)?;
-            Some((field.parse().ok()?, Timestamp(time)))
-        };
-        Self(Arc::new(hash.0.iter().filter_map(entry).collect()))
+    pub(crate) fn from_hash(user: UserId, hash: Hash) -> Self {
+        let mut records = hash.0;
+        records.sort_unstable();
+        Self { user, records: records.into() }
     }
 
     /// Whether the user may take a vote back now, where votes can be taken back for
     /// `window_seconds`.
     #[must_use]
     pub fn may_take_back(&self, on: VotedOn, now: Timestamp, window_seconds: u64) -> bool {
-        self.0.get(&on).is_some_and(|time| is_recent(*time, now, window_seconds))
+        if self.records.is_empty() {
+            return false;
+        }
+        let field = on.to_string();
+        let place = self.records.binary_search_by(|(other, _)| other.as_str().cmp(&field));
+        place.is_ok_and(|place| {
+            let vote = read_json::<VoteTime>(self.user, &field, &self.records[place].1);
+            vote.is_some_and(|vote| is_recent(Timestamp(vote.time), now, window_seconds))
+        })
     }
 
     /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
-        self.0.len() * ENTRY_BYTES
+        self.records.len() * RECORD_BYTES
     }
 }
 
@@ -145,82 +168,100 @@ fn read_json<'a, T: Deserialize<'a>>(user: UserId, field: &str, json: &'a str) -
     read
 }
 
-/// A pending read of the recent votes of a user, for an action.
-pub(crate) struct RecentVotesRead {
+/// A pending read of the recent vote of a user on one thing, for an action.
+pub(crate) struct RecentVoteRead {
     user: UserId,
-    hash: Handle<Hash>,
+    on: VotedOn,
+    json: Handle<Vec<Option<String>>>,
+    count: Handle<u64>,
 }
 
-impl RecentVotesRead {
-    pub(crate) fn ask(query: &mut Query, user: UserId) -> Self {
-        Self { user, hash: query.hash(keys::user_recent_votes(user)) }
+impl RecentVoteRead {
+    pub(crate) fn ask(query: &mut Query, user: UserId, on: VotedOn) -> Self {
+        let key = keys::user_recent_votes(user);
+        let json = query.hash_fields(&key, [on.to_string()]);
+        Self { user, on, json, count: query.field_count(key) }
     }
 
-    pub(crate) fn take(self, answers: &mut Answers, now: Timestamp, window_seconds: u64) -> StoredVotes {
-        StoredVotes { user: self.user, hash: answers.take(self.hash), now, window_seconds }
+    pub(crate) fn take(self, answers: &mut Answers, now: Timestamp, window_seconds: u64) -> RecentVote {
+        let json = fields::only(answers.take(self.json));
+        let count = answers.take(self.count);
+        RecentVote { user: self.user, on: self.on, json, count, now, window_seconds }
     }
 }
 
-/// The recent votes of a user as stored.
-pub(crate) struct StoredVotes {
+/// The recent vote of a user on one thing, if there is one.
+pub(crate) struct RecentVote {
     user: UserId,
-    hash: Hash,
+    on: VotedOn,
+    /// Its record as stored.
+    json: Option<String>,
+    /// How many records the user has.
+    count: u64,
     now: Timestamp,
     window_seconds: u64,
 }
 
-/// A recent vote with its record as stored.
-pub(crate) struct StoredVote<'a> {
-    pub(crate) record: VoteRecord,
-    json: &'a str,
-}
-
-impl StoredVotes {
-    /// The record of a vote that can be taken back.
-    pub(crate) fn find(&self, on: VotedOn) -> Option<StoredVote<'_>> {
-        let field = on.to_string();
-        let json = self.hash.get(&field)?;
-        let record: VoteRecord = read_json(self.user, &field, json)?;
-        is_recent(Timestamp(record.time), self.now, self.window_seconds)
-            .then_some(StoredVote { record, json })
+impl RecentVote {
+    /// The record of the vote if it can be taken back.
+    pub(crate) fn record(&self) -> Option<VoteRecord> {
+        let record: VoteRecord = read_json(self.user, &self.on.to_string(), self.json.as_deref()?)?;
+        is_recent(Timestamp(record.time), self.now, self.window_seconds).then_some(record)
     }
 
-    /// Adds the record of a vote to its batch. Removes those that are too old, and the
-    /// oldest if there are more than [`MAX_RECENT_VOTES`].
-    pub(crate) fn add(&self, batch: &mut Batch, on: VotedOn, record: &VoteRecord) {
+    /// Adds the record of a vote to its batch, where votes can be taken back. Rounds: none, and 1
+    /// where old records are removed.
+    pub(crate) async fn add(&self, site: &Site, batch: &mut Batch, record: &VoteRecord) -> Result<(), Error> {
+        if self.window_seconds == 0 {
+            return Ok(());
+        }
         // Numbers and plain names always become JSON.
         let Ok(json) = serde_json::to_string(record) else {
-            return;
+            return Ok(());
         };
         let key = keys::user_recent_votes(self.user);
-        for field in self.superfluous() {
-            batch.delete_field(&key, field);
+        if self.needs_pruning() {
+            let mut query = Query::new();
+            let all = query.hash(&key);
+            let all = site.store.query(query).await?.take(all);
+            for field in superfluous(&all, self.now, self.window_seconds) {
+                batch.delete_field(&key, field);
+            }
         }
-        batch.set_field(&key, on.to_string(), json);
+        batch.set_field(&key, self.on.to_string(), json);
         // It lives to the end of the last second in which the vote can be taken back.
         batch.expire(key, Duration::from_secs(self.window_seconds.saturating_add(1)));
+        Ok(())
     }
 
-    /// The fields to remove before another one is added.
-    fn superfluous(&self) -> impl Iterator<Item = &str> {
-        let time = |json: &str| serde_json::from_str::<VoteTime>(json).map_or(0, |vote| vote.time);
-        let mut votes: Vec<(u64, &str)> =
-            self.hash.0.iter().map(|(field, json)| (time(json), field.as_str())).collect();
-        votes.sort_unstable();
-        let surplus = (votes.len() + 1).saturating_sub(MAX_RECENT_VOTES);
-        let superfluous = votes.into_iter().enumerate().filter(move |(index, (time, _))| {
-            *index < surplus || !is_recent(Timestamp(*time), self.now, self.window_seconds)
-        });
-        superfluous.map(|(_, (_, field))| field)
+    fn needs_pruning(&self) -> bool {
+        self.count >= MAX_RECENT_VOTES || self.count % PRUNE_EVERY == PRUNE_EVERY - 1
     }
 
-    /// Removes the record of a vote in the batch that takes it back. The batch is rejected if
-    /// the vote has been taken back meanwhile.
-    pub(crate) fn remove(&self, batch: &mut Batch, on: VotedOn, vote: &StoredVote<'_>) {
-        let (key, field) = (keys::user_recent_votes(self.user), on.to_string());
-        batch.field_equals(&key, &field, vote.json);
+    /// Removes the record in the batch that takes the vote back. The batch is rejected if the vote
+    /// has been taken back meanwhile.
+    pub(crate) fn remove(&self, batch: &mut Batch) {
+        let (key, field) = (keys::user_recent_votes(self.user), self.on.to_string());
+        if let Some(json) = &self.json {
+            batch.field_equals(&key, &field, json);
+        }
         batch.delete_field(key, field);
     }
+}
+
+/// The records to remove before another one is added: those that are too old, and, if there are
+/// too many, the oldest ones, so that there is room for some time.
+fn superfluous(all: &Hash, now: Timestamp, window_seconds: u64) -> impl Iterator<Item = &str> {
+    let time = |json: &str| serde_json::from_str::<VoteTime>(json).map_or(0, |vote| vote.time);
+    let mut votes: Vec<(u64, &str)> =
+        all.0.iter().map(|(field, json)| (time(json), field.as_str())).collect();
+    votes.sort_unstable();
+    let count = votes.len() as u64;
+    let surplus = if count >= MAX_RECENT_VOTES { count - (MAX_RECENT_VOTES - PRUNE_EVERY) } else { 0 };
+    let superfluous = votes.into_iter().zip(0_u64..).filter(move |((time, _), place)| {
+        *place < surplus || !is_recent(Timestamp(*time), now, window_seconds)
+    });
+    superfluous.map(|((_, field), _)| field)
 }
 
 /// Adds to the batch of an explicit save that the story stays saved when the vote on it is
@@ -237,16 +278,30 @@ pub(crate) fn note_saved(batch: &mut Batch, user: UserId, id: NewsId, json: &str
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::passwords::PasswordWorker;
     use crate::values::ids::CommentId;
+    use crate::values::rules::Rules;
+    use tidings_keyspace::Store;
 
     const ALICE: UserId = UserId(1);
     const WINDOW: u64 = 600;
 
-    fn stored(fields: &[(&str, &str)], now: u64) -> StoredVotes {
-        let fields = fields.iter().map(|(field, json)| ((*field).to_owned(), (*json).to_owned()));
-        StoredVotes { user: ALICE, hash: Hash(fields.collect()), now: Timestamp(now), window_seconds: WINDOW }
+    fn hash(fields: &[(&str, &str)]) -> Hash {
+        Hash(fields.iter().map(|(field, json)| ((*field).to_owned(), (*json).to_owned())).collect())
+    }
+
+    fn vote(json: &str, now: u64) -> RecentVote {
+        RecentVote {
+            user: ALICE,
+            on: VotedOn::News(NewsId(5)),
+            json: Some(json.to_owned()),
+            count: 1,
+            now: Timestamp(now),
+            window_seconds: WINDOW,
+        }
     }
 
     #[test]
@@ -271,33 +326,56 @@ mod tests {
         ];
         for (record, json) in texts {
             assert_eq!(serde_json::to_string(&record).ok().as_deref(), Some(json));
-            let found = stored(&[("5", json)], 1_000);
-            let found = found.find(VotedOn::News(NewsId(5))).map(|vote| vote.record);
-            assert_eq!(found, Some(record));
+            assert_eq!(vote(json, 1_000).record(), Some(record));
         }
     }
 
     #[test]
     fn a_vote_can_be_taken_back_to_the_last_second_of_the_window() {
         let on = VotedOn::News(NewsId(5));
+        let json = r#"{"time":1000}"#;
         for (now, expected) in [(1_000, true), (1_600, true), (1_601, false), (999, true)] {
-            let votes = stored(&[("5", r#"{"time":1000}"#)], now);
-            assert_eq!(votes.find(on).is_some(), expected, "{now}");
-            let votes = RecentVotes::from_hash(ALICE, &votes.hash);
+            assert_eq!(vote(json, now).record().is_some(), expected, "{now}");
+            let votes = RecentVotes::from_hash(ALICE, hash(&[("7", "x"), ("5", json), ("1", json)]));
             assert_eq!(votes.may_take_back(on, Timestamp(now), WINDOW), expected, "{now}");
             assert!(!votes.may_take_back(on, Timestamp(now), 0));
+            assert!(!votes.may_take_back(VotedOn::News(NewsId(6)), Timestamp(now), WINDOW));
+            assert!(!votes.may_take_back(VotedOn::News(NewsId(7)), Timestamp(now), WINDOW));
         }
     }
 
     #[test]
     fn old_unreadable_and_too_many_records_are_removed() {
-        let votes = stored(&[("1", r#"{"time":399}"#), ("2", "x"), ("3", r#"{"time":400}"#)], 1_000);
-        assert_eq!(votes.superfluous().collect::<Vec<_>>(), ["2", "1"]);
-        let json = |time: u64| format!(r#"{{"time":{time}}}"#);
-        let many: Vec<_> =
-            (1..=MAX_RECENT_VOTES as u64).map(|id| (id.to_string(), json(2_000 - id))).collect();
-        let many: Vec<_> = many.iter().map(|(field, json)| (field.as_str(), json.as_str())).collect();
-        let votes = stored(&many, 1_400);
-        assert_eq!(votes.superfluous().collect::<Vec<_>>(), [MAX_RECENT_VOTES.to_string()]);
+        let votes = hash(&[("1", r#"{"time":399}"#), ("2", "x"), ("3", r#"{"time":400}"#)]);
+        let fields: Vec<_> = superfluous(&votes, Timestamp(1_000), WINDOW).collect();
+        assert_eq!(fields, ["2", "1"]);
+        let many = (1..=MAX_RECENT_VOTES).map(|id| (id.to_string(), format!(r#"{{"time":{}}}"#, 2_000 - id)));
+        let mut many = Hash(many.collect());
+        let fields: Vec<_> = superfluous(&many, Timestamp(1_400), WINDOW).collect();
+        assert_eq!(fields.len() as u64, PRUNE_EVERY);
+        assert_eq!(fields[0], MAX_RECENT_VOTES.to_string(), "the oldest first");
+        many.0.pop();
+        assert_eq!(superfluous(&many, Timestamp(1_400), WINDOW).count(), 0);
+    }
+
+    #[tokio::test]
+    async fn records_never_exceed_the_maximum_and_few_votes_read_all_of_them() {
+        let store = Store::in_memory().await.unwrap();
+        let site = Site::new(store.clone(), Rules::default(), PasswordWorker::default());
+        let votes = MAX_RECENT_VOTES + 2 * PRUNE_EVERY;
+        let (mut most, before) = (0, store.rounds());
+        for id in 1..=votes {
+            let mut query = Query::new();
+            let read = RecentVoteRead::ask(&mut query, ALICE, VotedOn::News(NewsId(id)));
+            let recent = read.take(&mut store.query(query).await.unwrap(), Timestamp(1_000), WINDOW);
+            most = most.max(recent.count);
+            let mut batch = Batch::new();
+            recent.add(&site, &mut batch, &VoteRecord::free(Timestamp(1_000))).await.unwrap();
+            store.commit(batch).await.unwrap();
+        }
+        assert_eq!(most, MAX_RECENT_VOTES);
+        // A read and a commit for each vote.
+        let all_were_read = store.rounds() - before - 2 * votes;
+        assert!(all_were_read <= votes / PRUNE_EVERY + 3, "{all_were_read}");
     }
 }

@@ -274,7 +274,7 @@ impl User {
             invited_by: fields.read(INVITED_BY),
             unconfirmed: fields.text(UNCONFIRMED).is_some(),
             voter: fields.read("voter"),
-            recent_votes: RecentVotes::default(),
+            recent_votes: RecentVotes::none(id),
             second_factors: SecondFactors::read(fields.text(TWO_FACTOR)),
             role_suspended: false,
             earlier_session: EarlierSession::of(fields.text("auth")),

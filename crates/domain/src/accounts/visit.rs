@@ -294,7 +294,7 @@ impl Visit {
                 let votes = answers.take_tracked(votes).collect_into(&mut reads);
                 let user = answers.take_tracked(hash).collect_into(&mut reads);
                 let user = User::from_hash(&user).map(|mut user| {
-                    user.recent_votes = RecentVotes::from_hash(user.id, &votes);
+                    user.recent_votes = RecentVotes::from_hash(user.id, votes);
                     Arc::new(user.into_viewer(&self.site.rules))
                 });
                 match Tracked::new(user, reads).transpose() {

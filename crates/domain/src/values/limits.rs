@@ -9,7 +9,7 @@ use crate::values::rates::Rate;
 // What people may do.
 
 /// The most recent votes of a user that can be taken back.
-pub const MAX_RECENT_VOTES: usize = 1_200;
+pub const MAX_RECENT_VOTES: u64 = 1_200;
 
 // What people may send.
 

@@ -59,6 +59,7 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
                 });
                 Answer::Texts(values.collect::<Result<_, StorageError>>()?)
             }
+            Read::FieldCount(_) => Answer::Count(count(typed(ValueType::Hash)?)),
             Read::Members(_) => match typed(ValueType::Set)? {
                 Some(_) => Answer::Members(self.set_members(key)?),
                 None => Answer::Members(Vec::new()),

@@ -21,6 +21,7 @@ pub(super) fn command_of(read: &Read) -> Cmd {
         // Redis refuses to read no fields, but the type must be checked all the same.
         Read::HashFields(_, fields) if fields.is_empty() => simple("HLEN"),
         Read::HashFields(_, fields) => with(simple("HMGET"), fields),
+        Read::FieldCount(_) => simple("HLEN"),
         Read::Members(_) => simple("SMEMBERS"),
         Read::MemberCount(_) => simple("SCARD"),
         Read::HasMember(_, member) => with(simple("SISMEMBER"), std::slice::from_ref(member)),
@@ -79,7 +80,7 @@ pub(super) fn answer_of(read: &Read, value: Value) -> Result<Answer, KeyspaceErr
             .and_then(|items| items.into_iter().map(optional_text).collect::<Option<_>>())
             .map(Answer::Texts),
         Read::Members(_) => texts(value).map(Answer::Members),
-        Read::MemberCount(_) | Read::SortedCount(_) => {
+        Read::FieldCount(_) | Read::MemberCount(_) | Read::SortedCount(_) => {
             integer(&value).and_then(|count| u64::try_from(count).ok()).map(Answer::Count)
         }
         Read::HasMember(..) => integer(&value).map(|found| Answer::Bool(found == 1)),

@@ -65,6 +65,7 @@ pub(super) async fn an_expired_key_is_absent_to_every_read_and_check(subject: Su
     query.hash("hash");
     query.hash("wide");
     query.hash_fields("wide", ["field"]);
+    query.field_count("wide");
     query.members("set");
     query.has_member("set", "member");
     query.member_count("set");
@@ -78,6 +79,7 @@ pub(super) async fn an_expired_key_is_absent_to_every_read_and_check(subject: Su
         Answer::Hash(Hash::default()),
         Answer::Hash(Hash::default()),
         Answer::Texts(vec![None]),
+        Answer::Count(0),
         Answer::Members(vec![]),
         Answer::Bool(false),
         Answer::Count(0),

@@ -28,6 +28,7 @@ fn read() -> impl Strategy<Value = Read> {
         key().prop_map(Read::Expiry),
         key().prop_map(Read::Hash),
         (key(), names()).prop_map(|(key, names)| Read::HashFields(key, names)),
+        key().prop_map(Read::FieldCount),
         key().prop_map(Read::Members),
         key().prop_map(Read::MemberCount),
         (key(), name()).prop_map(|(key, name)| Read::HasMember(key, name)),

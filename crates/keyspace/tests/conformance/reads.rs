@@ -11,6 +11,7 @@ fn one_of_each(query: &mut Query, key: &str) {
     query.hash(key);
     query.hash_fields(key, ["field", "other"]);
     query.hash_fields(key, [""; 0]);
+    query.field_count(key);
     query.members(key);
     query.member_count(key);
     query.has_member(key, "member");
@@ -32,6 +33,7 @@ pub(super) async fn absent_keys_read_as_empty(subject: Subject) {
         Answer::Hash(Hash::default()),
         Answer::Texts(vec![None, None]),
         Answer::Texts(vec![]),
+        Answer::Count(0),
         Answer::Members(vec![]),
         Answer::Count(0),
         Answer::Bool(false),
@@ -65,6 +67,7 @@ pub(super) async fn hashes_read_back(subject: Subject) {
     assert_eq!(hash.get("c"), None);
     hash.0.sort();
     assert_eq!(hash.0, pairs(&[("", "empty field"), ("a", "1"), ("b", "")]));
+    assert_eq!(subject.ask(|query| query.field_count("hash")).await, 3);
 }
 
 pub(super) async fn fields_are_answered_in_the_order_asked(subject: Subject) {
@@ -109,6 +112,7 @@ pub(super) async fn every_read_refuses_other_types(subject: Subject) {
     let takes = [
         "string hash set sorted",
         "string",
+        "hash",
         "hash",
         "hash",
         "hash",
