@@ -56,7 +56,7 @@ mod tests {
         assert!(!names_generate("tidings.1") && !generate.folder.join("tidings-generate.1").exists());
         assert!(read("tidings-user-promote.1").contains("administrator"));
         for shell in ["tidings.bash", "_tidings", "tidings.fish"] {
-            assert!(read(shell).contains("promote") && read(shell).contains("--listen"), "{shell}");
+            assert!(read(shell).contains("promote") && read(shell).contains("listen"), "{shell}");
             assert!(!names_generate(shell), "{shell}");
         }
     }

@@ -108,7 +108,7 @@ async fn a_lost_store_is_told_and_that_it_is_back() {
     assert_ne!(said["store"], "ok");
     assert_eq!((&said["writer"], &said["disk"]), (&"ok".into(), &"ok".into()));
     assert_eq!(client.get(LIVE).await.status, StatusCode::OK);
-    assert!(watched.line("the store cannot be reached").await.contains("cause="));
+    assert!(watched.line("health: the store cannot be reached").await.contains("cause="));
     assert!(watched.lines_with("the store is back").is_empty());
     redis.start_again();
     wait_for_status(&client, "ok").await;
