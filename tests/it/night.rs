@@ -145,6 +145,9 @@ async fn read_only_file() {
     assert_readers_see(&program, "Before").await;
     drop(immutable);
     program.wait_for_log("the store can be written again");
+    for change in ["the store is read only;", "the store can be written again"] {
+        assert_eq!(program.log().matches(change).count(), 1, "{}", program.log());
+    }
     wait_for_health(&program, 200, "ok").await;
     post(&alice, &mut posted, "After").await;
     assert_has_all(&titles(&program).await, &posted);
