@@ -1,10 +1,19 @@
 //! The commands of `tidings`, one file for each.
 
+/// Prints a line on standard output, as `println!` does, but without a panic if that fails. It is no
+/// error that nobody reads it any more, as in `tidings config | head`.
+macro_rules! say {
+    ($($text:tt)*) => {
+        $crate::cli::print(&format!("{}\n", format_args!($($text)*)))?
+    };
+}
+
 pub mod backup;
 pub mod check;
 pub mod config;
 pub mod copy;
 pub mod create;
+pub mod end;
 pub mod generate;
 pub mod import;
 pub mod moderate;
@@ -13,14 +22,16 @@ pub mod serve;
 pub mod status;
 pub mod user;
 
-use crate::config::{CommandLineSettings, Config, ConfigError, environment};
+use crate::config::{CommandLineSettings, Config, LogFormat, environment};
 use crate::control;
+use crate::logging;
 use anyhow::{Context, bail};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tidings_domain::supervision::panics;
 use tidings_domain::{Error, migrations};
 use tidings_keyspace::{OpenError, Store, StoreOptions};
 
@@ -38,6 +49,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 pub struct Cli {
     #[command(flatten)]
     options: Options,
+    #[command(flatten)]
+    serving: ServeOptions,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -48,23 +61,43 @@ struct Options {
     /// Read the settings from this TOML file.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
-    /// Listen on this address and port [default: 127.0.0.1:8080].
-    #[arg(long, value_name = "ADDR", global = true)]
-    listen: Option<String>,
     /// Use this store: redb:PATH, redis://HOST or rediss://HOST [default: redb:tidings.redb].
     #[arg(long, value_name = "URL", global = true)]
     store: Option<String>,
+}
+
+/// The options of commands that may create the store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
+pub struct CreateOption {
     /// Create the file of a new store at the path that --store or a setting names.
-    #[arg(long, global = true)]
+    #[arg(long)]
     create: bool,
+}
+
+/// The options of `tidings serve`, which is also the command if none is named.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+struct ServeOptions {
+    /// Listen on this address and port [default: 127.0.0.1:8080].
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    #[command(flatten)]
+    create: CreateOption,
+}
+
+impl ServeOptions {
+    /// Options after the command, and those before it.
+    fn or(self, before: Self) -> Self {
+        let create = CreateOption { create: self.create.create || before.create.create };
+        Self { listen: self.listen.or(before.listen), create }
+    }
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve the site.
-    Serve,
+    Serve(ServeOptions),
     /// Print every setting with its meaning, its value and where the value comes from.
-    Config,
+    Config(ServeOptions),
     /// Create the store, if there is none, for a new site.
     Create,
     /// Import stories or votes on sites.
@@ -73,7 +106,7 @@ enum Command {
     Copy(copy::CopyCommand),
     Backup(backup::BackupCommand),
     Restore(restore::RestoreCommand),
-    /// Check derived data against its source, and repair it; look for vote rings.
+    /// Check that what is stored fits together, and repair it; look for vote rings.
     #[command(subcommand)]
     Check(check::CheckCommand),
     #[command(subcommand)]
@@ -90,21 +123,45 @@ enum ImportCommand {
     Sites(import::ImportSites),
 }
 
+impl Command {
+    /// The options that it takes besides those of every command, as far as it has them.
+    fn settings(&self) -> CommandLineSettings {
+        let (listen, create) = match self {
+            Self::Serve(options) | Self::Config(options) => (options.listen.clone(), options.create),
+            Self::Import(ImportCommand::Links(links)) => (None, links.create),
+            Self::Import(ImportCommand::Sites(sites)) => (None, sites.create),
+            Self::User(user) => (None, user.create()),
+            _ => (None, CreateOption::default()),
+        };
+        CommandLineSettings { listen, store: None, create: create.create }
+    }
+}
+
 impl Cli {
     /// Loads the settings and runs the command.
     ///
     /// # Errors
     /// A message for the operator.
     pub async fn run(self) -> anyhow::Result<()> {
-        let Options { config: file, listen, store, create } = self.options;
-        let settings = CommandLineSettings { listen, store, create };
-        let config = Config::load(file.as_deref(), environment(), &settings)?;
-        crate::logging::start(config.log.format);
-        match self.command.unwrap_or(Command::Serve) {
-            Command::Serve => {
+        let Self { options: Options { config: file, store }, serving, command } = self;
+        let command = match command {
+            None => Command::Serve(serving),
+            Some(Command::Serve(options)) => Command::Serve(options.or(serving)),
+            Some(Command::Config(options)) => Command::Config(options.or(serving)),
+            Some(command) if serving == ServeOptions::default() => command,
+            Some(_) => {
+                let words =
+                    "--listen and --create belong after a command that takes them, or to tidings serve";
+                return Err(WrongUse(words.to_owned()).into());
+            }
+        };
+        let settings = CommandLineSettings { store, ..command.settings() };
+        let config = Self::start(file.as_deref(), &settings, matches!(command, Command::Serve(_)))?;
+        match command {
+            Command::Serve(_) => {
                 serve::run(config, || Config::load(file.as_deref(), environment(), &settings)).await
             }
-            Command::Config => print_settings(&config),
+            Command::Config(_) => print_settings(&config),
             Command::Create => create::run(config).await,
             Command::Import(ImportCommand::Links(links)) => links.run(&config).await,
             Command::Import(ImportCommand::Sites(sites)) => sites.run(&config).await,
@@ -118,26 +175,42 @@ impl Cli {
             Command::Generate(generate) => generate.run(Cli::command()),
         }
     }
+
+    /// Loads the settings, and logs from then on. What a command says is for the person who has
+    /// typed it, so only the log of the server has the format of the settings.
+    fn start(file: Option<&Path>, settings: &CommandLineSettings, serves: bool) -> anyhow::Result<Config> {
+        let loaded = Config::load(file, environment(), settings);
+        if !serves {
+            logging::start(LogFormat::Text)?;
+        } else if let Ok(config) = &loaded {
+            logging::start(config.log.format)?;
+        } else if let Some(format) = Config::log_format(file, environment()) {
+            logging::set_format(format);
+        }
+        panics::watch();
+        Ok(loaded?)
+    }
+}
+
+/// Prints text on standard output; see `say!`.
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        printed => printed.context("cannot write to standard output"),
+    }
 }
 
 fn print_settings(config: &Config) -> anyhow::Result<()> {
-    match config::run(config, &mut io::stdout().lock()) {
-        // The reader has stopped reading, as in `tidings config | head`.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        printed => printed.context("cannot print the settings"),
-    }
+    let mut text = Vec::new();
+    config::run(config, &mut text)?;
+    print(&String::from_utf8(text)?)
 }
 
 /// The command asks for something that cannot be, as clap finds out for most of it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct WrongUse(String);
-
-/// The exit status for an error: 2 if the command or the settings are wrong, otherwise 1.
-#[must_use]
-pub fn exit_status(error: &anyhow::Error) -> u8 {
-    if error.is::<WrongUse>() || error.is::<ConfigError>() { 2 } else { 1 }
-}
 
 /// The configured store: that of the running server, or if none runs the store itself as
 /// [`open_store`] opens it.

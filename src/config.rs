@@ -26,7 +26,7 @@ use self::values::{FromText, ValueKind};
 /// The prefix of the environment variables that are settings.
 const VARIABLE_PREFIX: &str = "TIDINGS_";
 /// Sets what is logged, before any setting is read; see `docs/operating.md`.
-const LOG_VARIABLE: &str = "TIDINGS_LOG";
+pub const LOG_VARIABLE: &str = "TIDINGS_LOG";
 
 /// The effective settings. `Debug` shows no secrets.
 #[derive(Clone, PartialEq)]
@@ -153,6 +153,14 @@ pub enum ConfigError {
         /// What the setting can be.
         expected: String,
     },
+    /// The value has the right form, and cannot be used.
+    #[error("the setting {name} cannot be used: {reason}")]
+    Unusable {
+        /// The setting.
+        name: &'static str,
+        /// Why, and what to do.
+        reason: String,
+    },
 }
 
 impl Config {
@@ -177,6 +185,26 @@ impl Config {
             return Err(layers.contradiction("accounts.confirm_email", "false without mail.relay"));
         }
         Ok(config)
+    }
+
+    /// How lines of the log must look, as far as the settings tell it although [`Config::load`]
+    /// finds one of them wrong.
+    #[must_use]
+    pub fn log_format(
+        file: Option<&Path>,
+        environment: impl Iterator<Item = (String, String)>,
+    ) -> Option<LogFormat> {
+        const NAME: &str = "log.format";
+        let in_file = || {
+            let text = std::fs::read_to_string(file?).ok()?;
+            let root: toml::Table = toml::from_str(&text).ok()?;
+            let (section, name) = NAME.split_once('.')?;
+            Some(root.get(section)?.get(name)?.as_str()?.to_owned())
+        };
+        let variable = variable_of(NAME);
+        let in_environment = environment.into_iter().find(|(name, _)| *name == variable);
+        let text = in_environment.map(|(_, value)| value).or_else(in_file)?;
+        LogFormat::from_text(&text, &ValueKind::LogFormat)
     }
 
     /// Whether the file of the embedded store may be created: a file at the default path always,

@@ -6,8 +6,7 @@
 
 pub mod status;
 
-use crate::config::Config;
-use anyhow::{Context, bail};
+use crate::config::{Config, ConfigError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -70,7 +69,10 @@ impl Control {
                 tracing::info!(path = %path.display(), "listening for commands");
                 Ok(Self(Some(socket)))
             }
-            Err(error) if is_chosen => Err(error).context("the setting server.control is wrong"),
+            Err(error) if is_chosen => {
+                let reason = error.to_string();
+                Err(ConfigError::Unusable { name: "server.control", reason }.into())
+            }
             Err(error) => {
                 tracing::warn!(
                     %error,
@@ -162,10 +164,13 @@ async fn served(control: &ControlPath, url: &str, options: &StoreOptions) -> any
     let Some(store) = Store::of_server(&control.path, options).await? else { return Ok(None) };
     let wanted = name_of(url);
     match store.served_as() {
-        Some(name) if control.is_chosen && name != wanted => bail!(
-            "the server that listens on {} serves {name}, not {wanted}; correct server.control or the store",
-            control.path.display()
-        ),
+        Some(name) if control.is_chosen && name != wanted => {
+            let reason = format!(
+                "the server that listens on {} serves {name}, not {wanted}; correct server.control or the store",
+                control.path.display()
+            );
+            Err(ConfigError::Unusable { name: "server.control", reason }.into())
+        }
         _ => Ok(Some(store)),
     }
 }

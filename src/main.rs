@@ -3,20 +3,14 @@
 use clap::Parser;
 use mimalloc::MiMalloc;
 use std::process::ExitCode;
-use tidings::cli::Cli;
+use tidings::cli::{Cli, end};
 
 /// Faster than the system's, and gives memory back: see `docs/decisions/0017-allocator.md`.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match cli.run().await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("tidings: {error:#}");
-            tidings::cli::exit_status(&error).into()
-        }
-    }
+fn main() -> ExitCode {
+    let status = end::run(Cli::parse().run());
+    // Each of them is below 256.
+    ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX))
 }

@@ -62,7 +62,7 @@ impl BackupCommand {
         if to_stdout {
             eprintln!("{line}")
         } else {
-            println!("{line}: {}", self.file.display())
+            say!("{line}: {}", self.file.display())
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! `tidings copy FROM TO`: copies a store, key by key, to a store of any engine.
 
-use super::{progress_bar, reach_existing_store, store_options};
+use super::{WrongUse, progress_bar, reach_existing_store, store_options};
 use crate::config::Config;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -33,7 +33,8 @@ impl CopyCommand {
     /// When a store cannot be opened, the target is not empty, or the counts differ.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         if self.from == self.to {
-            bail!("the two stores are the same: {}", without_password(&self.from));
+            let words = format!("the two stores are the same: {}", without_password(&self.from));
+            return Err(WrongUse(words).into());
         }
         let from = reach_existing_store(&self.from, config).await?;
         let to = Store::open(&self.to, &store_options(config)).await?;
@@ -50,7 +51,7 @@ impl CopyCommand {
         to.close().await;
         from.close().await;
         copied.compare(present, found)?;
-        println!(
+        say!(
             "copied {}, {} of which expire; the target has {}",
             counted(copied.keys, "key", "keys"),
             grouped(copied.expiring),

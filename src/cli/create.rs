@@ -2,7 +2,6 @@
 
 use super::open_store;
 use crate::config::Config;
-use std::io::Write;
 use tidings_keyspace::without_password;
 
 /// Creates the store that the settings name, if there is none.
@@ -12,6 +11,6 @@ use tidings_keyspace::without_password;
 pub async fn run(mut config: Config) -> anyhow::Result<()> {
     config.server.create = true;
     open_store(&config).await?.close().await;
-    writeln!(std::io::stdout(), "the store is {}", without_password(config.server.store.as_str())).ok();
+    say!("the store is {}", without_password(config.server.store.as_str()));
     Ok(())
 }

@@ -10,10 +10,10 @@ mod sites;
 
 pub use sites::ImportSites;
 
-use super::{patiently, progress_bar, reach_store};
+use super::{CreateOption, WrongUse, patiently, progress_bar, reach_store};
 use crate::config::Config;
 use accounts::ImportAccounts;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 use rows::StoryRow;
 use std::path::PathBuf;
@@ -51,6 +51,8 @@ pub struct ImportLinks {
     /// month/day/year, otherwise UTC].
     #[arg(long, value_name = "NAME")]
     time_zone: Option<String>,
+    #[command(flatten)]
+    pub(super) create: CreateOption,
 }
 
 impl ImportLinks {
@@ -61,7 +63,8 @@ impl ImportLinks {
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         let zone = match &self.time_zone {
             Some(name) => {
-                Some(jiff::tz::TimeZone::get(name).with_context(|| format!("no time zone {name:?}"))?)
+                let wrong = |_| WrongUse(format!("there is no time zone {name:?}"));
+                Some(jiff::tz::TimeZone::get(name).map_err(wrong)?)
             }
             None => None,
         };
@@ -74,7 +77,7 @@ impl ImportLinks {
             .reached_at(config.site.url.as_str());
         let imported = self.import(&site, read.rows).await;
         let Imported { new, known, votes } = imported?;
-        println!(
+        say!(
             "imported {} with {}; {} already existed; {} refused",
             counted(new, "story", "stories"),
             counted(votes, "vote", "votes"),
@@ -82,7 +85,7 @@ impl ImportLinks {
             counted(read.refused.len() as u64, "row was", "rows were")
         );
         if read.mended > 0 || read.renamed > 0 {
-            println!(
+            say!(
                 "repaired text that was encoded twice in {}; {} got another username, because theirs \
                  is not valid here",
                 counted(read.mended, "row", "rows"),
@@ -90,9 +93,7 @@ impl ImportLinks {
             );
         }
         if !has_administrator(&store).await? {
-            println!(
-                "there is no administrator yet: sign up on the site, then run `tidings user promote NAME`"
-            );
+            say!("there is no administrator yet: sign up on the site, then run `tidings user promote NAME`");
         }
         store.close().await;
         if new + known == 0 && !read.refused.is_empty() {

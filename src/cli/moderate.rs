@@ -96,7 +96,7 @@ impl ModerateCommand {
             .reached_at(config.site.url.as_str());
         let done = self.act(Arc::new(site), &asked, config).await;
         store.close().await;
-        println!("line {} of the moderation log", done?);
+        say!("line {} of the moderation log", done?);
         Ok(())
     }
 

@@ -69,7 +69,7 @@ impl RestoreCommand {
         let keys = store.count_keys().await;
         store.close().await;
         written?;
-        println!(
+        say!(
             "restored {} as of {}; the store has {}",
             counted(summary.keys, "key", "keys"),
             time_text(summary.header.taken_at_ms),

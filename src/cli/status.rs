@@ -1,6 +1,6 @@
 //! `tidings status`: how the site is, on one screen.
 
-use super::reach_existing_store;
+use super::{print, reach_existing_store};
 use crate::config::Config;
 use crate::control;
 use crate::control::status::{self, Status};
@@ -34,12 +34,15 @@ impl StatusCommand {
             Err(_) => Status::unreachable(shown_store(config)),
         };
         if self.json {
-            println!("{}", serde_json::to_string(&status)?);
+            say!("{}", serde_json::to_string(&status)?);
         } else {
-            print!("{}", status.screen(Timestamp::now(&EngineClock::System)));
+            print(&status.screen(Timestamp::now(&EngineClock::System)))?;
         }
         if !found?.is_good() {
-            bail!("the store is {}", if status.read_only.is_some() { "read only" } else { "unavailable" });
+            bail!(
+                "the store {}",
+                if status.read_only.is_some() { "is read only" } else { "cannot be reached" }
+            );
         }
         Ok(())
     }

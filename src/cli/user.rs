@@ -1,6 +1,6 @@
 //! `tidings user`: manages accounts.
 
-use super::{progress_bar, reach_existing_store, reach_store};
+use super::{CreateOption, WrongUse, progress_bar, reach_existing_store, reach_store};
 use crate::config::Config;
 use anyhow::Context;
 use clap::Subcommand;
@@ -32,6 +32,9 @@ pub enum UserCommand {
     Add {
         /// The username.
         name: String,
+        /// Whether the store may be created.
+        #[command(flatten)]
+        create: CreateOption,
     },
     /// Make a user an administrator, or no longer one.
     ///
@@ -76,6 +79,14 @@ pub enum UserCommand {
 }
 
 impl UserCommand {
+    /// Whether it may create the store.
+    pub(super) fn create(&self) -> CreateOption {
+        match self {
+            Self::Add { create, .. } => *create,
+            _ => CreateOption::default(),
+        }
+    }
+
     /// Runs the command.
     ///
     /// # Errors
@@ -97,11 +108,11 @@ impl UserCommand {
 
     async fn apply(self, site: &Arc<Site>) -> anyhow::Result<()> {
         match self {
-            Self::Add { name } => {
-                let username = Username::parse(&name)?;
+            Self::Add { name, .. } => {
+                let username = Username::parse(&name).map_err(|error| WrongUse(error.to_string()))?;
                 let password = new_password(&name)?;
                 let id = signup::add_account(site, now(), &username, Some(&password)).await?;
-                println!("created the account {name} (user {id})");
+                say!("created the account {name} (user {id})");
             }
             Self::Promote { name, end } => set_role(site, &name, GivenRole::Administrator, !end).await?,
             Self::Moderator { name, end } => set_role(site, &name, GivenRole::Moderator, !end).await?,
@@ -109,14 +120,14 @@ impl UserCommand {
             Self::RemoveTwoFactor { name } => {
                 let had_any = setup::remove_all(site, find(site, &name).await?).await?;
                 match had_any {
-                    true => println!("{name} has no second factor any more"),
-                    false => println!("{name} had no second factor"),
+                    true => say!("{name} has no second factor any more"),
+                    false => say!("{name} had no second factor"),
                 }
             }
             Self::Password { name } => {
                 let id = find(site, &name).await?;
                 account::set_password(site, now(), id, &new_password(&name)?).await?;
-                println!("{name} has a new password and is logged out everywhere");
+                say!("{name} has a new password and is logged out everywhere");
             }
         }
         Ok(())
@@ -132,10 +143,10 @@ async fn set_role(site: &Arc<Site>, name: &str, role: GivenRole, has: bool) -> a
         GivenRole::Moderator => "a moderator",
     };
     match (has, changed) {
-        (true, true) => println!("{name} is now {called}"),
-        (true, false) => println!("{name} is {called} already"),
-        (false, true) => println!("{name} is no longer {called}"),
-        (false, false) => println!("{name} is not {called}"),
+        (true, true) => say!("{name} is now {called}"),
+        (true, false) => say!("{name} is {called} already"),
+        (false, true) => say!("{name} is no longer {called}"),
+        (false, false) => say!("{name} is not {called}"),
     }
     Ok(())
 }
@@ -145,7 +156,7 @@ async fn harden_all(site: &Site) -> anyhow::Result<()> {
     let bar = progress_bar(harden::count_accounts(site).await?, "protecting passwords");
     let done = harden::harden(site, |done| bar.set_position(done.checked)).await?;
     bar.finish_and_clear();
-    println!(
+    say!(
         "{} checked; protected {}",
         counted(done.checked, "account", "accounts"),
         counted(done.wrapped, "weak password", "weak passwords")
@@ -173,7 +184,7 @@ fn new_password(name: &str) -> anyhow::Result<NewPassword> {
     };
     if typed.is_empty() {
         let generated: String = random_token()?.chars().take(20).collect();
-        println!("password: {generated}");
+        say!("password: {generated}");
         return Ok(NewPassword::parse(&generated)?);
     }
     Ok(NewPassword::parse(&typed)?)

@@ -66,7 +66,7 @@ impl Status {
             None => "no running server was found".to_owned(),
         };
         let condition = match (self.jobs_waiting, self.read_only) {
-            (None, _) | (_, None) => "UNAVAILABLE",
+            (None, _) | (_, None) => "CANNOT BE REACHED",
             (_, Some(true)) => "READ ONLY",
             (_, Some(false)) => "read and write",
         };
@@ -195,7 +195,7 @@ mod tests {
         let read_only = Status { read_only: Some(true), ..running() };
         assert!(!read_only.is_good() && read_only.screen(NOW).contains("(READ ONLY)"));
         let gone = Status { read_only: None, jobs_waiting: None, ..running() };
-        assert!(!gone.is_good() && gone.screen(NOW).contains("(UNAVAILABLE)"));
+        assert!(!gone.is_good() && gone.screen(NOW).contains("(CANNOT BE REACHED)"));
     }
 
     #[test]

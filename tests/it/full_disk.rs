@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::client::{Client, HttpResponse, PASSWORD};
-use crate::program::{Program, wait_until};
+use crate::program::Program;
 use crate::server::http_client;
 
 /// How long the site may take to be written again once there is room.
@@ -190,10 +190,7 @@ async fn on_a_full_disk_reading_goes_on_and_writing_comes_back_with_room() {
         disk.free();
         if round == 1 {
             // The program may have found enough room for what it needs at the start.
-            wait_until("writing", || {
-                let log = program.log();
-                (log.contains("written again") || !log.contains("is read only")).then_some(())
-            });
+            wait_for_health(&program, 200, "ok").await;
         } else {
             wait_for_writing(&program, &member).await;
         }

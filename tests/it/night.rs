@@ -99,7 +99,7 @@ async fn redis_gone_and_back() {
     let page = visitor(&program).get("/news/1").await;
     assert_eq!(page.status, 503, "{}", text_of(&page));
     assert!(text_of(&page).contains("cannot reach its database"), "{}", text_of(&page));
-    let lost = program.wait_for_log("health: the store is unavailable");
+    let lost = program.wait_for_log("health: the store cannot be reached");
     assert!(lost.contains("cause="), "{lost}");
     redis.start_again();
     wait_for_health(&program, 200, "ok").await;
@@ -138,13 +138,16 @@ async fn read_only_file() {
     }
     let cause = "the store file may not be written";
     assert_writer_is_told(&alice, cause).await;
-    let line = program.wait_for_log("the store is read only");
+    let line = program.wait_for_log("health: the store is read only");
     assert!(line.contains(cause), "{line}");
     wait_for_health(&program, 503, "read_only").await;
     assert_eq!(visitor(&program).get("/health/ready").await.json()["store"], cause);
     assert_readers_see(&program, "Before").await;
     drop(immutable);
     program.wait_for_log("the store can be written again");
+    for change in ["the store is read only;", "the store can be written again"] {
+        assert_eq!(program.log().matches(change).count(), 1, "{}", program.log());
+    }
     wait_for_health(&program, 200, "ok").await;
     post(&alice, &mut posted, "After").await;
     assert_has_all(&titles(&program).await, &posted);

@@ -133,6 +133,53 @@ fn the_program_may_open_as_many_files_as_the_system_allows() {
     assert_eq!(figures, [&*hard, &*hard]);
 }
 
+/// Runs a command that does not start to serve. Returns its exit status, and what it says.
+pub fn run_to_end(mut command: Command) -> (Option<i32>, String) {
+    let ended = command.output().unwrap();
+    assert!(ended.stdout.is_empty(), "{ended:?}");
+    (ended.status.code(), String::from_utf8(ended.stderr).unwrap())
+}
+
+/// `tidings serve` in memory on an address, or on the socket of another program.
+pub fn serve_on(address: &str, settings: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+    command.args(["serve", "--store", "redb::memory:", "--listen", address]);
+    command.env("TIDINGS_METRICS__LISTEN", "").envs(settings.iter().copied()).stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn an_address_that_cannot_be_had_is_wrong_use_with_the_cause_before_the_advice() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let (status, said) = run_to_end(serve_on(&address, &[]));
+    assert_eq!(status, Some(2), "{said}");
+    let last = said.lines().last().unwrap();
+    let expected = format!(
+        "tidings: cannot listen on {address}: Address already in use (os error 98); choose another address \
+         with --listen or in server.listen"
+    );
+    assert_eq!(last, expected);
+}
+
+#[test]
+fn a_wrong_setting_ends_the_program_with_2_and_a_store_that_refuses_with_1() {
+    let wrong = [("TIDINGS_SITE__URL", "nonsense"), ("TIDINGS_LOG", "verbose"), ("TIDINGS_MAIL__RELAY", "?")];
+    for setting in wrong {
+        let (status, said) = run_to_end(serve_command("redb::memory:", &[setting]));
+        assert_eq!(status, Some(2), "{setting:?}: {said}");
+    }
+    let (status, said) = run_to_end(serve_command("redb:/no/such/folder/site.redb", &[]));
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.lines().last().unwrap().starts_with("tidings: "), "{said}");
+}
+
+#[test]
+fn an_empty_log_filter_is_the_default() {
+    let program = Program::start_with("redb::memory:", &[("TIDINGS_LOG", "")]);
+    program.wait_for_log(" INFO tidings::cli::serve: serving");
+}
+
 /// Opens a store file that a program had open that was killed.
 pub async fn open_again(path: &Path) -> Store {
     let url = format!("redb:{}", path.display());

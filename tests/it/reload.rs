@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::pages::page;
-use crate::program::Program;
+use crate::program::{Program, wait_until};
 
 /// A program whose settings are in a file.
 fn start(file: &Path) -> Program {
@@ -42,10 +42,22 @@ async fn limits_change_while_the_site_runs_and_what_needs_a_restart_is_named() {
     ok(sign_up(&visitor, "bob").await);
     assert!(page(&visitor, "/").await.text().contains("Tidings"));
 
+    // What was taken over is not new again, and what needs a restart is named again.
+    program.signal("-HUP");
+    let restarts = || program.log().matches("need a restart").count();
+    wait_until("the second reload", || (restarts() == 2).then_some(()));
+    assert_eq!(program.log().matches("read the settings again").count(), 1, "{}", program.log());
+
     // A wrong file changes nothing.
     std::fs::write(&file, "[limits]\naccount_creation_seconds = \"never\"\n").unwrap();
     program.signal("-HUP");
     let line = program.wait_for_log("the settings are wrong");
     assert!(line.contains("limits.account_creation_seconds"), "{line}");
     ok(sign_up(&visitor, "carol").await);
+
+    // The file of the start.
+    std::fs::write(&file, "[limits]\naccount_creation_seconds = 0\n").unwrap();
+    program.signal("-HUP");
+    program.wait_for_log("read the settings again: nothing has changed");
+    assert!(!program.log().contains("changed=\"\""), "{}", program.log());
 }

@@ -4,6 +4,7 @@ mod exposition;
 mod health;
 mod log;
 mod metrics;
+mod strict_json;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -80,10 +80,10 @@ async fn wait_for(what: &str, is_so: impl Fn() -> bool) {
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Plant {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
-        if attributes.metadata().name() == "worker" {
+        if attributes.metadata().name() == "background" {
             let mut fields = Fields::default();
             attributes.record(&mut fields);
-            let name = fields.0.remove("name").unwrap();
+            let name = fields.0.remove("worker").unwrap();
             context.span(id).unwrap().extensions_mut().insert(WorkerName(name));
         }
     }

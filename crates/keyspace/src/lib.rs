@@ -50,7 +50,7 @@ use std::time::{Duration, Instant};
 pub enum KeyspaceError {
     /// The store cannot be reached, did not answer in time, or failed. The outcome of a
     /// batch is unknown: it may have been applied, or may still be.
-    #[error("the store is unavailable: {0}")]
+    #[error("the store cannot be reached: {0}")]
     Unavailable(String),
     /// The store can be read but not written, for this cause. Nothing was written. The store
     /// tells by itself when it can be written again; see [`Store::health`].
@@ -320,6 +320,14 @@ impl Store {
         let versions = Arc::new(Versions::default());
         let engine = Engine::Redis(redis::Redis::awaited(url, options, versions.clone(), reason)?);
         Ok(Self { engine, versions, rounds: Arc::default(), figures: Arc::default() })
+    }
+
+    /// Says why an awaited store still cannot be used. Does nothing to a store that was opened.
+    pub fn still_awaited(&self, reason: &str) {
+        match &self.engine {
+            Engine::Redb(_) | Engine::Remote(_) => {}
+            Engine::Redis(engine) => engine.set_absence(reason),
+        }
     }
 
     /// Lets an awaited store be used: [`Store::open`] has found that its server can be. Does

@@ -27,8 +27,8 @@ use redis::{
     Client, ConnectionAddr, ErrorKind, IntoConnectionInfo, Pipeline, ProtocolVersion, RedisError,
     TlsCertificates, Value, cmd,
 };
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The script that applies a batch.
@@ -54,7 +54,7 @@ struct RedisShared {
     /// Whether the server may be used.
     is_admitted: AtomicBool,
     /// Why not.
-    absence: String,
+    absence: Mutex<String>,
 }
 
 /// Why the server cannot be used.
@@ -117,9 +117,18 @@ impl Redis {
                 timeout: options.timeout,
                 commit_digest: redis::Script::new(COMMIT).get_hash().to_owned(),
                 is_admitted: AtomicBool::new(absence.is_none()),
-                absence: absence.unwrap_or_default(),
+                absence: Mutex::new(absence.unwrap_or_default()),
             }),
         })
+    }
+
+    /// Says why an awaited store still cannot be used.
+    pub(super) fn set_absence(&self, reason: &str) {
+        *self.shared.absence.lock().unwrap_or_else(PoisonError::into_inner) = reason.to_owned();
+    }
+
+    fn absence(&self) -> String {
+        self.shared.absence.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Lets an awaited store be used.
@@ -152,17 +161,19 @@ impl Redis {
 
     /// What the server can do at the moment, by its own account.
     pub(super) async fn health(&self) -> StoreHealth {
+        let state_of = |error| match error {
+            KeyspaceError::ReadOnly(cause) => StoreHealth::ReadOnly(cause),
+            KeyspaceError::Unavailable(cause) => StoreHealth::Unavailable(cause),
+            error => StoreHealth::Unavailable(error.to_string()),
+        };
         match self.one(cmd("INFO"), self.reading()).await {
-            Ok(Value::ServerError(error)) => match wire::server_error("", &error) {
-                KeyspaceError::ReadOnly(cause) => StoreHealth::ReadOnly(cause),
-                error => StoreHealth::Unavailable(error.to_string()),
-            },
+            Ok(Value::ServerError(error)) => state_of(wire::server_error("", &error)),
             Ok(value) => {
                 let info = wire::bytes(value).unwrap_or_default();
                 why_read_only(&String::from_utf8_lossy(&info))
                     .map_or(StoreHealth::Works, |cause| StoreHealth::ReadOnly(cause.to_owned()))
             }
-            Err(error) => StoreHealth::Unavailable(error.to_string()),
+            Err(error) => state_of(error),
         }
     }
 
@@ -372,12 +383,12 @@ impl Redis {
 
     async fn send(&self, pipeline: &Pipeline, options: RequestOptions) -> Result<Vec<Value>, KeyspaceError> {
         if !self.shared.is_admitted.load(Ordering::Acquire) {
-            return Err(KeyspaceError::Unavailable(self.shared.absence.clone()));
+            return Err(KeyspaceError::Unavailable(self.absence()));
         }
         self.shared.connection.send(pipeline, options).await.map_err(|failure| {
             KeyspaceError::Unavailable(match failure {
                 RedisRequestError::TimedOut => format!("Redis did not answer within {:?}", options.timeout),
-                RedisRequestError::Redis(error) => format!("Redis cannot be reached: {error}"),
+                RedisRequestError::Redis(error) => format!("the connection to Redis has failed: {error}"),
             })
         })
     }

@@ -122,7 +122,10 @@ impl Pauses {
 /// Runs a part of a worker. Returns `None` if it panics, so that the worker can go on with the
 /// next part. The panic is logged and counted.
 pub async fn catch<Output>(name: &'static str, work: impl Future<Output = Output>) -> Option<Output> {
-    AssertUnwindSafe(work.instrument(tracing::info_span!("worker", name))).catch_unwind().await.ok()
+    AssertUnwindSafe(work.instrument(tracing::info_span!("background", worker = name)))
+        .catch_unwind()
+        .await
+        .ok()
 }
 
 #[cfg(test)]

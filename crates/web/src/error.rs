@@ -18,7 +18,7 @@ use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::ModerationId;
-use tidings_keyspace::{KeyspaceError, report_unreadable};
+use tidings_keyspace::{KeyspaceError, StoreHealth, report_unreadable};
 
 /// Why a request failed.
 #[derive(Debug, Clone)]
@@ -293,28 +293,29 @@ impl RequestError {
         })
     }
 
-    /// Whether the store could not do what was asked for.
-    fn is_of_store(&self) -> bool {
-        let is_unavailable = |error: &Error| {
-            matches!(error, Error::Store(KeyspaceError::Unavailable(_) | KeyspaceError::ReadOnly(_)))
-        };
-        matches!(self, Self::Domain(error) if is_unavailable(error))
+    /// The state of the store, if that is why it could not do what was asked for.
+    fn store_state(&self) -> Option<StoreHealth> {
+        match self {
+            Self::Domain(error) => match &**error {
+                Error::Store(KeyspaceError::Unavailable(cause)) => {
+                    Some(StoreHealth::Unavailable(cause.clone()))
+                }
+                Error::Store(KeyspaceError::ReadOnly(cause)) => Some(StoreHealth::ReadOnly(cause.clone())),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Logs what an operator should know. Visitors' mistakes are not logged.
     fn log(&self, now: Timestamp, method: &Method, path: &str) {
         match self {
             Self::Domain(error) => match &**error {
-                Error::Store(KeyspaceError::Unavailable(reason)) => {
+                // That the store is lost, and when it is back, is logged by `health`.
+                Error::Store(KeyspaceError::Unavailable(_) | KeyspaceError::ReadOnly(_)) => {
                     static LAST: AtomicU64 = AtomicU64::new(0);
                     if is_first_this_second(&LAST, now) {
-                        tracing::warn!(%method, path, reason, "store unavailable");
-                    }
-                }
-                Error::Store(KeyspaceError::ReadOnly(reason)) => {
-                    static LAST: AtomicU64 = AtomicU64::new(0);
-                    if is_first_this_second(&LAST, now) {
-                        tracing::warn!(%method, path, reason, "the store is read only");
+                        tracing::warn!(%method, path, %error, "request failed");
                     }
                 }
                 Error::Busy => {

@@ -7,6 +7,7 @@
 use crate::App;
 use crate::limits::{
     HEALTH_LASTS, HEALTH_PATIENCE, HEALTH_WATCHED_EVERY, LEAST_DISK_BYTES, LEAST_DISK_MEBIBYTES,
+    LOSS_LOGGED_EVERY,
 };
 use axum::Json;
 use axum::extract::State;
@@ -15,9 +16,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 use tidings_keyspace::StoreHealth;
 use tokio::sync::Mutex;
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -31,8 +32,8 @@ const OK: Cow<'static, str> = Cow::Borrowed("ok");
 #[derive(Debug, Default)]
 pub struct Health {
     stopping: AtomicBool,
-    /// Whether a request has failed because of the store since [`watch`] last looked.
-    in_doubt: AtomicBool,
+    /// How the first request has failed that failed because of the store since [`watch`] last looked.
+    failure: std::sync::Mutex<Option<StoreHealth>>,
     seen: Mutex<Option<(Instant, Arc<Readiness>)>>,
 }
 
@@ -48,9 +49,14 @@ impl Health {
         self.stopping.load(Ordering::SeqCst)
     }
 
-    /// Notes that a request has failed because of the store.
-    pub(crate) fn note_failure(&self) {
-        self.in_doubt.store(true, Ordering::Relaxed);
+    /// Notes that a request has failed because the store is in this state.
+    pub(crate) fn note_failure(&self, state: StoreHealth) {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(state);
+    }
+
+    /// The first failure since the last call.
+    fn take_failure(&self) -> Option<StoreHealth> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
@@ -135,20 +141,21 @@ impl Readiness {
 /// The state of the site, at most a second old.
 pub async fn readiness(app: &App) -> Arc<Readiness> {
     let seen = app.health.seen.lock().await;
-    let readiness = look(app, seen).await;
+    let readiness = look(app, seen, HEALTH_LASTS).await;
     if !app.health.is_stopping() {
         return readiness;
     }
     Arc::new(Readiness { status: ReadyStatus::Stopping, ..(*readiness).clone() })
 }
 
-/// Looks at the store, unless somebody has within the last second. Others wait meanwhile.
+/// Looks at the store, unless somebody has lately. Others wait meanwhile.
 async fn look(
     app: &App,
     mut seen: tokio::sync::MutexGuard<'_, Option<(Instant, Arc<Readiness>)>>,
+    lasts: Duration,
 ) -> Arc<Readiness> {
     if let Some((then, readiness)) = &*seen
-        && then.elapsed() < HEALTH_LASTS
+        && then.elapsed() < lasts
     {
         return readiness.clone();
     }
@@ -171,40 +178,113 @@ async fn free_bytes(folder: PathBuf) -> Option<u64> {
     Some(figures.f_bavail.saturating_mul(figures.f_frsize))
 }
 
-/// Logs when the store is lost and when it is back, until the future is dropped.
+/// Logs when the store is lost and when it is back, until the future is dropped. Nothing else of
+/// the program does, so that the log has each of them once.
 pub async fn watch(app: &App) {
     let mut ticks = interval(HEALTH_WATCHED_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut before = Arc::new(Readiness::of(StoreHealth::Works, None));
-    let mut lost = None;
+    let mut told = Told::default();
     loop {
         ticks.tick().await;
         // What requests have met before this look may be over by now.
-        let in_doubt = app.health.in_doubt.swap(false, Ordering::Relaxed);
+        let failure = app.health.take_failure().map(|state| Readiness::of(state, None));
         let seen = app.health.seen.lock().await;
-        let now = look(app, seen).await;
-        if in_doubt && lost.is_none() {
-            lost = Some(Instant::now());
+        let seen = look(app, seen, Duration::ZERO).await;
+        // A loss that is known needs no request to tell of it.
+        let unknown = failure.filter(|_| told.loss.is_none());
+        for readiness in unknown.iter().chain([&*seen]) {
+            if let Some(news) = told.learn(readiness, Instant::now()) {
+                news.log();
+            }
         }
-        if now.status != before.status || (!now.is_ready() && now.cause() != before.cause()) {
-            log_loss(&now);
-        }
-        if !now.is_ready() {
-            lost.get_or_insert_with(Instant::now);
-        } else if let Some(lost) = lost.take() {
-            tracing::info!(seconds = lost.elapsed().as_secs(), "the store is back");
-        } else if now.disk != OK && before.disk == OK {
-            tracing::warn!(disk = &*now.disk, "the disk of the store is nearly full");
-        }
-        before = now;
     }
 }
 
-fn log_loss(now: &Readiness) {
-    match now.status {
-        ReadyStatus::Unavailable => tracing::error!(cause = now.cause(), "the store is unavailable"),
-        ReadyStatus::ReadOnly => tracing::error!(cause = now.cause(), "the store is read only"),
-        ReadyStatus::Ok | ReadyStatus::Stopping => {}
+/// What the log has said of the store.
+#[derive(Debug, Default)]
+struct Told {
+    loss: Option<Loss>,
+    disk_is_low: bool,
+}
+
+/// A store that cannot be reached or is read only.
+#[derive(Debug)]
+struct Loss {
+    status: ReadyStatus,
+    cause: String,
+    since: Instant,
+    /// When the log last said so.
+    logged: Instant,
+}
+
+/// What the log is to say.
+#[derive(Debug, PartialEq, Eq)]
+enum News<'a> {
+    Unavailable(&'a str),
+    ReadOnly(&'a str),
+    /// The same as a while ago, or for another reason.
+    StillUnavailable(&'a str),
+    StillReadOnly(&'a str),
+    /// After so many seconds.
+    Back(u64),
+    Writable(u64),
+    DiskIsLow(&'a str),
+}
+
+impl Told {
+    /// Takes in the state of the store at a time. Returns what is new.
+    fn learn<'a>(&mut self, readiness: &'a Readiness, now: Instant) -> Option<News<'a>> {
+        let (status, cause) = (readiness.status, readiness.cause());
+        if readiness.is_ready() {
+            let was_low = std::mem::replace(&mut self.disk_is_low, readiness.disk != OK);
+            return match self.loss.take() {
+                Some(loss) => Some(loss.end(now)),
+                None => (self.disk_is_low && !was_low).then_some(News::DiskIsLow(&readiness.disk)),
+            };
+        }
+        let is_read_only = status == ReadyStatus::ReadOnly;
+        let Some(loss) = self.loss.as_mut().filter(|loss| loss.status == status) else {
+            let cause = cause.to_owned();
+            self.loss = Some(Loss { status, cause, since: now, logged: now });
+            let cause = readiness.cause();
+            return Some(if is_read_only { News::ReadOnly(cause) } else { News::Unavailable(cause) });
+        };
+        // What a lost connection says changes all the time; the cause of a read-only store says what to do.
+        let has_new_cause = is_read_only && loss.cause != cause;
+        if now.saturating_duration_since(loss.logged) < LOSS_LOGGED_EVERY && !has_new_cause {
+            return None;
+        }
+        (loss.logged, loss.cause) = (now, cause.to_owned());
+        Some(if is_read_only { News::StillReadOnly(cause) } else { News::StillUnavailable(cause) })
+    }
+}
+
+impl Loss {
+    /// What its end is called.
+    fn end(&self, now: Instant) -> News<'static> {
+        let seconds = now.saturating_duration_since(self.since).as_secs();
+        if self.status == ReadyStatus::ReadOnly { News::Writable(seconds) } else { News::Back(seconds) }
+    }
+}
+
+impl News<'_> {
+    fn log(&self) {
+        match *self {
+            Self::Unavailable(cause) => {
+                tracing::error!(cause, "the store cannot be reached; the site answers 503 until it is back");
+            }
+            Self::ReadOnly(cause) => {
+                tracing::error!(
+                    cause,
+                    "the store is read only; writes get a 503 until it can be written again"
+                );
+            }
+            Self::StillUnavailable(cause) => tracing::warn!(cause, "the store still cannot be reached"),
+            Self::StillReadOnly(cause) => tracing::warn!(cause, "the store is still read only"),
+            Self::Back(seconds) => tracing::info!(seconds, "the store is back"),
+            Self::Writable(seconds) => tracing::info!(seconds, "the store can be written again"),
+            Self::DiskIsLow(disk) => tracing::warn!(disk, "the disk of the store is nearly full"),
+        }
     }
 }
 
@@ -277,5 +357,50 @@ mod tests {
             assert_eq!(texts(&readiness), expected);
             assert_ne!(readiness.cause(), "ok");
         }
+    }
+
+    /// What the log says of states, so many seconds after the start.
+    fn told(states: &[(u64, StoreHealth)]) -> Vec<String> {
+        let (mut told, start) = (Told::default(), Instant::now());
+        let mut news = Vec::new();
+        for (seconds, state) in states {
+            let readiness = Readiness::of(state.clone(), None);
+            let now = start + Duration::from_secs(*seconds);
+            news.extend(told.learn(&readiness, now).map(|new| format!("{seconds}: {new:?}")));
+        }
+        news
+    }
+
+    #[test]
+    fn the_log_says_each_change_once_and_a_long_loss_once_a_minute() {
+        let works = || StoreHealth::Works;
+        let away = |cause: &str| StoreHealth::Unavailable(cause.to_owned());
+        let read_only = |cause: &str| StoreHealth::ReadOnly(cause.to_owned());
+        assert!(told(&[(0, works()), (2, works())]).is_empty());
+        let lost = [(0, works()), (2, away("reset")), (4, away("refused")), (61, away("refused"))];
+        assert_eq!(told(&lost), [r#"2: Unavailable("reset")"#]);
+        let rest = [(62, away("refused")), (64, away("refused")), (66, works()), (68, works())];
+        assert_eq!(
+            told(&[&lost[..], &rest[..]].concat())[1..],
+            [r#"62: StillUnavailable("refused")"#, "66: Back(64)"]
+        );
+        let full = [(0, read_only("full")), (2, read_only("full")), (4, read_only("broken")), (6, works())];
+        let expected = [r#"0: ReadOnly("full")"#, r#"4: StillReadOnly("broken")"#, "6: Writable(6)"];
+        assert_eq!(told(&full), expected);
+        let both = [(0, away("refused")), (2, read_only("a replica")), (4, works())];
+        let expected = [r#"0: Unavailable("refused")"#, r#"2: ReadOnly("a replica")"#, "4: Writable(2)"];
+        assert_eq!(told(&both), expected);
+    }
+
+    #[test]
+    fn a_disk_that_fills_is_said_once() {
+        let (mut told, now) = (Told::default(), Instant::now());
+        let at = |free| Readiness::of(StoreHealth::Works, Some(free));
+        assert_eq!(told.learn(&at(LEAST_DISK_BYTES), now), None);
+        let low = at(1024 * 1024);
+        assert_eq!(told.learn(&low, now), Some(News::DiskIsLow("1 MiB are free, less than 64 MiB")));
+        assert_eq!(told.learn(&low, now), None);
+        assert_eq!(told.learn(&at(LEAST_DISK_BYTES), now), None);
+        assert!(told.learn(&low, now).is_some());
     }
 }

@@ -36,6 +36,8 @@ pub const PROXY_WARNING_EVERY: Duration = Duration::from_secs(3_600);
 pub const HEALTH_LASTS: Duration = Duration::from_secs(1);
 /// How often it is looked at for the log.
 pub const HEALTH_WATCHED_EVERY: Duration = Duration::from_secs(2);
+/// How often the log says that the store is still lost.
+pub const LOSS_LOGGED_EVERY: Duration = Duration::from_secs(60);
 /// How long it may take to find out. Longer than a store may take by default.
 pub const HEALTH_PATIENCE: Duration = Duration::from_secs(3);
 /// With less room on the disk of the store, `/health/ready` and the log say so.

@@ -34,11 +34,11 @@ impl CheckArticles {
         let found = self.check(&site).await;
         store.close().await;
         let [articles, orphans, topics] = found?;
-        println!("{}", summary("articles", articles));
+        say!("{}", summary("articles", articles));
         if orphans.different > 0 {
-            println!("{}", summary("articles without a story", orphans));
+            say!("{}", summary("articles without a story", orphans));
         }
-        println!("{}", summary("topics", topics));
+        say!("{}", summary("topics", topics));
         let all = articles.and(orphans).and(topics);
         let left = all.different - all.repaired;
         if left > 0 && !self.repair {

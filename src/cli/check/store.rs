@@ -1,6 +1,6 @@
 //! `tidings check store`: whether everything that is stored fits together.
 
-use crate::cli::{progress_bar, reach_existing_store};
+use crate::cli::{print, progress_bar, reach_existing_store};
 use crate::config::Config;
 use anyhow::bail;
 use clap::Args;
@@ -37,9 +37,9 @@ impl CheckStore {
         store.close().await;
         let report = report?;
         if self.json {
-            println!("{}", serde_json::to_string(&report)?);
+            say!("{}", serde_json::to_string(&report)?);
         } else {
-            print!("{}", text_of(&report));
+            print(&text_of(&report))?;
         }
         let left = report.left();
         if left > 0 && !self.repair {

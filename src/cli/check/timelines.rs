@@ -33,7 +33,7 @@ impl CheckTimelines {
         let found = self.check(&site).await;
         store.close().await;
         let CheckReport { checked, different, repaired } = found?;
-        println!(
+        say!(
             "timelines: {} entries checked, {} differ, {} repaired",
             grouped(checked),
             grouped(different),
@@ -74,9 +74,7 @@ impl CheckTimelines {
         found = found.and(check.check_everyone().await?);
         let delivered = check.deliver_pulled().await?;
         if delivered > 0 {
-            println!(
-                "delivering the tweets of {delivered} authors again who no longer have too many followers"
-            );
+            say!("delivering the tweets of {delivered} authors again who no longer have too many followers");
         }
         Ok(found)
     }

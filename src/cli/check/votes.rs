@@ -1,6 +1,6 @@
 //! `tidings check votes`: groups of accounts that vote for each other.
 
-use crate::cli::reach_existing_store;
+use crate::cli::{print, reach_existing_store};
 use crate::config::Config;
 use clap::Args;
 use std::fmt::Write;
@@ -34,9 +34,9 @@ impl CheckVotes {
         store.close().await;
         let report = report?;
         if self.json {
-            println!("{}", serde_json::to_string(&report)?);
+            say!("{}", serde_json::to_string(&report)?);
         } else {
-            print!("{}", table(&report));
+            print(&table(&report))?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! Each site is changed to what the list says in one atomic batch. So an import can
 //! be stopped at any time and run again, also with a newer list.
 
-use super::super::{patiently, progress_bar, reach_store};
+use super::super::{CreateOption, patiently, progress_bar, reach_store};
 use crate::config::Config;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -32,6 +32,8 @@ pub struct ImportSites {
     /// The day that the votes count for, such as 2026-11-21 [default: today].
     #[arg(long, value_name = "DATE")]
     day: Option<Day>,
+    #[command(flatten)]
+    pub(in crate::cli) create: CreateOption,
 }
 
 /// The content of a file.
@@ -60,7 +62,7 @@ impl ImportSites {
             None => now,
         };
         let (changed_sites, votes) = import(&site, now, time, &list.sites).await?;
-        println!(
+        say!(
             "changed {} on {}; {} up to date; {} refused",
             counted(votes, "vote", "votes"),
             counted(changed_sites, "site", "sites"),

@@ -1,6 +1,7 @@
 //! The socket that the site listens on: its own, or one that a service manager has opened.
 
-use anyhow::{Context, bail};
+use crate::cli::WrongUse;
+use anyhow::Context;
 use listenfd::ListenFd;
 use std::net::SocketAddr;
 use tidings_web::Listening;
@@ -19,14 +20,17 @@ pub struct Socket {
 pub async fn listen(address: SocketAddr) -> anyhow::Result<Socket> {
     let mut passed = ListenFd::from_env();
     if passed.len() > 1 {
-        bail!("the service manager passes {} sockets; pass one", passed.len());
+        let words = format!("the service manager passes {} sockets; pass one", passed.len());
+        return Err(WrongUse(words).into());
     }
     let inherited = passed
         .take_tcp_listener(0)
         .context("what the service manager passes is not a listening TCP socket")?;
     let Some(socket) = inherited else {
-        let listener = TcpListener::bind(address).await.with_context(|| {
-            format!("cannot listen on {address}: is another program using it? Choose another address with --listen ADDR")
+        let listener = TcpListener::bind(address).await.map_err(|error| {
+            WrongUse(format!(
+                "cannot listen on {address}: {error}; choose another address with --listen or in server.listen"
+            ))
         })?;
         let address = listener.local_addr()?;
         return Ok(Socket { listening: listener.into(), address });

@@ -71,7 +71,12 @@ impl<Load: Fn() -> Result<Config, ConfigError>> Reloading<'_, Load> {
                 ..new.web_settings()
             });
         }
-        tracing::info!(changed = taken.join(", "), "read the settings again");
+        match (taken.is_empty(), left.is_empty()) {
+            (false, _) => tracing::info!(changed = taken.join(", "), "read the settings again"),
+            (true, true) => tracing::info!("read the settings again: nothing has changed"),
+            // The next line says it.
+            (true, false) => {}
+        }
         if !left.is_empty() {
             tracing::warn!(settings = left.join(", "), "these settings have changed and need a restart");
         }

@@ -15,8 +15,6 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 /// The pauses between attempts to reach a server: each is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// How often it is logged that the server is still away.
-const LOG_INTERVAL: Duration = Duration::from_secs(60);
 /// How long the service manager is to wait after each attempt.
 const START_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -58,34 +56,26 @@ pub async fn open(config: &Config) -> anyhow::Result<Opened> {
     }
 }
 
-/// Waits until an awaited store can be used, and lets it be used.
+/// Waits until an awaited store can be used, and lets it be used. Its health says meanwhile why it
+/// cannot, and so does the log.
 ///
 /// # Errors
 /// When the server is there and refuses to be used: see [`open`].
 pub async fn wait_for(store: &Store, config: &Config) -> anyhow::Result<()> {
     let mut pause = FIRST_PAUSE;
-    let mut logged: Option<Instant> = None;
     loop {
         let error = match open_store(config).await {
             Ok(_) => break,
             Err(error) => error,
         };
-        let Some(OpenError::Absent { url, reason }) = error.downcast_ref::<OpenError>() else {
+        let Some(OpenError::Absent { reason, .. }) = error.downcast_ref::<OpenError>() else {
             return Err(error);
         };
-        if logged.is_none_or(|logged| logged.elapsed() >= LOG_INTERVAL) {
-            tracing::warn!(
-                store = url,
-                reason,
-                "the store is not there; the site answers 503 until it comes"
-            );
-            logged = Some(Instant::now());
-        }
+        store.still_awaited(reason);
         service_manager::tell_waiting(reason, START_PATIENCE);
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
     store.admit();
-    tracing::info!("the store is there");
     Ok(())
 }

@@ -6,7 +6,9 @@ use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
 use super::Watched;
+use super::strict_json::strict_json;
 use crate::client::{HttpResponse, PASSWORD, ok, refused};
+use crate::program::{run_to_end, serve_command, serve_on};
 use crate::redis_commands::RedisCommands;
 use crate::redis_server::RedisServer;
 use crate::server::{Engine, Server};
@@ -93,11 +95,7 @@ async fn what_staff_do_and_what_is_deleted_are_lines_of_json() {
     client.log_in("bob", PASSWORD).await;
     watched.line("deleted a story").await;
 
-    let lines: Vec<Value> = watched
-        .lines()
-        .iter()
-        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}")))
-        .collect();
+    let lines: Vec<Value> = watched.lines().iter().map(|line| strict_json(line)).collect();
     let audit: Vec<&Value> = lines.iter().filter(|line| line["target"] == "audit").collect();
     let said: Vec<(&str, &str)> = audit
         .iter()
@@ -117,6 +115,70 @@ async fn what_staff_do_and_what_is_deleted_are_lines_of_json() {
         assert_eq!(line["request_id"].as_str().unwrap().len(), 16, "{line}");
     }
     assert_eq!((&lines[0]["level"], lines[0]["timestamp"].is_string()), (&"INFO".into(), true));
+}
+
+#[tokio::test]
+async fn each_line_of_a_run_is_an_object_without_a_member_twice() {
+    let mut redis = RedisServer::start();
+    let mut watched = Watched::start(&redis.url(), &[JSON]);
+    let client = watched.client();
+    client.register("alice").await;
+    redis.stop();
+    assert_eq!(client.get("/news/1").await.status, StatusCode::SERVICE_UNAVAILABLE);
+    watched.line("the store cannot be reached; ").await;
+    redis.start_again();
+    watched.line("the store is back").await;
+    watched.0.signal("-HUP");
+    watched.line("nothing has changed").await;
+    watched.0.signal("-TERM");
+    assert!(watched.0.wait().success());
+    let lines: Vec<Value> = watched.lines().iter().map(|line| strict_json(line)).collect();
+    for line in &lines {
+        for member in ["timestamp", "level", "message", "target"] {
+            assert!(line[member].is_string(), "{member} of {line}");
+        }
+    }
+    let by_worker = |worker: &str| lines.iter().filter(|line| line["worker"] == worker).count();
+    assert_eq!(by_worker("health"), 2, "{lines:#?}");
+    assert_eq!(lines.last().unwrap()["message"], "stopped");
+}
+
+#[test]
+fn the_line_that_says_why_the_program_ends_is_an_object_too() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tidings.toml");
+    std::fs::write(&file, "[site]\nurl = \"nonsense\"\n[log]\nformat = \"json\"\n").unwrap();
+    let with_file = {
+        let mut command = serve_on("127.0.0.1:0", &[]);
+        command.arg("--config").arg(&file);
+        command
+    };
+    let memory = "redb::memory:";
+    for (command, status, words) in [
+        (serve_command("redb:/no/such/folder/site.redb", &[JSON]), 1, "its folder does not exist"),
+        (serve_on(&taken.local_addr().unwrap().to_string(), &[JSON]), 2, "cannot listen on"),
+        (serve_command(memory, &[JSON, ("TIDINGS_LOG", "verbose")]), 2, "TIDINGS_LOG has \"verbose\""),
+        (
+            serve_command(memory, &[JSON, ("TIDINGS_LOG", "off"), ("TIDINGS_SERVER__CONTROL", "/dev/null")]),
+            2,
+            "server.control",
+        ),
+        (serve_command(memory, &[JSON, ("TIDINGS_SITE__URL", "nonsense")]), 2, "site.url is"),
+        (with_file, 2, "site.url is"),
+    ] {
+        let (ended, said) = run_to_end(command);
+        assert_eq!(ended, Some(status), "{said}");
+        let lines: Vec<Value> = said.lines().map(strict_json).collect();
+        let last = lines.last().unwrap();
+        assert!(last["message"].as_str().unwrap().contains(words), "{last}");
+        assert_eq!((&last["level"], &last["target"]), (&"ERROR".into(), &"tidings".into()));
+        assert!(last["timestamp"].is_string(), "{last}");
+    }
+    // It is not known what is wanted.
+    let (ended, said) = run_to_end(serve_command(memory, &[("TIDINGS_LOG__FORMAT", "xml")]));
+    assert_eq!(ended, Some(2));
+    assert!(said.starts_with("tidings: log.format is "), "{said}");
 }
 
 #[tokio::test]

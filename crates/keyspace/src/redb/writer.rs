@@ -62,26 +62,14 @@ impl Health {
         self.set(StoreHealth::Unavailable("the writer has failed".to_owned()));
     }
 
-    /// Says that the store was closed. That is no trouble, so the log does not have it.
+    /// Says that the store was closed.
     fn close(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
-            StoreHealth::Unavailable("the store is closed".to_owned());
+        self.set(StoreHealth::Unavailable("the store is closed".to_owned()));
     }
 
-    /// Sets the health. Logs a change.
+    /// Sets the health. Whoever asks for it logs that it has changed.
     fn set(&self, health: StoreHealth) {
-        let before =
-            std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), health.clone());
-        if before == health {
-            return;
-        }
-        match health {
-            StoreHealth::Works => tracing::info!("the store can be written again"),
-            StoreHealth::ReadOnly(cause) => {
-                tracing::error!(cause, "the store is read only: reads go on, and writes are refused");
-            }
-            StoreHealth::Unavailable(cause) => tracing::warn!(cause, "the store is not available"),
-        }
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = health;
     }
 }
 

@@ -123,7 +123,7 @@ impl Redis {
                 timeout: *timeout,
                 commit_digest: commit_digest.clone(),
                 is_admitted: AtomicBool::new(self.shared.is_admitted.load(Ordering::Acquire)),
-                absence: self.shared.absence.clone(),
+                absence: Mutex::new(self.absence()),
             }),
         }
     }

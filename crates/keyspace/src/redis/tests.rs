@@ -60,6 +60,8 @@ async fn an_awaited_store_is_unavailable_until_it_is_admitted() {
     let read = get(&store, "key").await;
     assert!(matches!(&read, Err(KeyspaceError::Unavailable(reason)) if reason == "it is away"), "{read:?}");
     assert!(increment(&store, "key").await.is_err());
+    store.still_awaited("it loads its data");
+    assert_eq!(store.health().await, StoreHealth::Unavailable("it loads its data".to_owned()));
     store.admit();
     increment(&store, "key").await.unwrap();
     assert_eq!(get(&store, "key").await.unwrap().as_deref(), Some("1"));

@@ -129,8 +129,8 @@ impl Failed<'_> {
         }
         let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
         let request_id = internal.then(|| request_id::current().unwrap_or_default());
-        if failure.is_of_store() {
-            app.health.note_failure();
+        if let Some(state) = failure.store_state() {
+            app.health.note_failure(state);
         }
         failure.log(app.now(), method, loggable(address.path()));
         let mut message = failure.message();

@@ -118,7 +118,7 @@ fn store(facts: &Facts) -> Option<Notice> {
              on the disk, or see the log; the site goes on by itself."
         }),
         StoreHealth::Unavailable(cause) => urgent(html! {
-            "The store cannot be used: " (cause) ". See the log of the server."
+            "The store cannot be reached: " (cause) ". See the log of the server."
         }),
     }
 }

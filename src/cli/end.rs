@@ -1,0 +1,105 @@
+//! How the program ends: its last line, and its exit status.
+//!
+//! | status | |
+//! | --- | --- |
+//! | 0 | good, or told to stop |
+//! | 1 | something differs, was refused or has failed |
+//! | 2 | wrong use: the command line, a setting or a variable is wrong |
+//! | 70 | a mistake of the program: a panic, or a worker that the server cannot do without |
+
+use super::WrongUse;
+use crate::config::ConfigError;
+use crate::logging::{self, WrongFilter};
+use crate::mail::MailError;
+use anyhow::Context;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tidings_domain::supervision::FAILED;
+use tidings_keyspace::OpenError;
+use tokio::runtime::Runtime;
+
+const GOOD: i32 = 0;
+const REFUSED: i32 = 1;
+const WRONG_USE: i32 = 2;
+
+/// Does all that the program does, says why it has failed, and returns the exit status.
+pub fn run(work: impl Future<Output = anyhow::Result<()>>) -> i32 {
+    let runtime = match Runtime::new().context("cannot start the threads of the program") {
+        Ok(runtime) => runtime,
+        Err(error) => return say(&error),
+    };
+    match catch_unwind(AssertUnwindSafe(|| runtime.block_on(work))) {
+        Ok(Ok(())) => GOOD,
+        Ok(Err(error)) => say(&error),
+        Err(_) => {
+            // A thread may wait for what has panicked.
+            runtime.shutdown_background();
+            logging::say_last("a panic has ended the program: this is a mistake in it");
+            FAILED
+        }
+    }
+}
+
+/// Says why the program ends. Returns its exit status.
+fn say(error: &anyhow::Error) -> i32 {
+    logging::say_last(&message_of(error));
+    status_of(error)
+}
+
+/// An error with its causes, except for causes that it has told itself.
+fn message_of(error: &anyhow::Error) -> String {
+    let mut message = String::new();
+    for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
+        if message.is_empty() {
+            message = cause;
+        } else if !message.contains(&cause) {
+            message = format!("{message}: {cause}");
+        }
+    }
+    message
+}
+
+/// 2 if the command line, a setting or a variable is wrong, otherwise 1.
+fn status_of(error: &anyhow::Error) -> i32 {
+    let is_wrong_use = error.is::<WrongUse>()
+        || error.is::<ConfigError>()
+        || error.is::<WrongFilter>()
+        // The URL in the settings has the right form. This one is of the command line.
+        || matches!(error.downcast_ref(), Some(OpenError::Url(_)))
+        || matches!(error.downcast_ref(), Some(MailError::Relay { .. }));
+    if is_wrong_use { WRONG_USE } else { REFUSED }
+}
+
+#[cfg(test)]
+#[allow(clippy::panic, clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use anyhow::anyhow;
+
+    #[test]
+    fn the_status_says_whether_the_use_was_wrong_or_the_program_is() {
+        let wrong_setting = || ConfigError::Unusable { name: "server.listen", reason: "taken".to_owned() };
+        assert_eq!(run(async { Ok(()) }), 0);
+        assert_eq!(run(async { Err(anyhow!("refused")) }), 1);
+        assert_eq!(run(async { Err(WrongUse("no".to_owned()).into()) }), 2);
+        assert_eq!(run(async { Err(wrong_setting().into()) }), 2);
+        assert_eq!(run(async { Err(anyhow::Error::from(wrong_setting()).context("cannot start")) }), 2);
+        assert_eq!(run(async { Err(OpenError::Url("nonsense".to_owned()).into()) }), 2);
+        assert_eq!(run(async { panic!("planted") }), 70);
+    }
+
+    #[test]
+    fn no_cause_is_told_twice() {
+        let absent = || std::fs::read("/no/such").context("cannot read /no/such");
+        assert_eq!(
+            message_of(&absent().unwrap_err()),
+            "cannot read /no/such: No such file or directory (os error 2)"
+        );
+        let source = std::io::Error::from_raw_os_error(2);
+        let told = ConfigError::Unreadable { path: "/no/such".into(), source };
+        assert_eq!(
+            message_of(&told.into()),
+            "cannot read the configuration file /no/such: No such file or directory (os error 2)"
+        );
+    }
+}
