@@ -1,6 +1,9 @@
 //! Commands of the program beside a running server, as an operator runs them: the same words and
 //! the same outcome with and without the server, on every engine.
 
+mod audit;
+mod status;
+
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -380,7 +383,8 @@ async fn a_running_store_is_backed_up_whole() {
     }
 }
 
-const STATUS_KEYS: [&str; 9] = [
+/// The keys of the status; the first nine are promised.
+const STATUS_KEYS: [&str; 12] = [
     "version",
     "store",
     "uptime_seconds",
@@ -390,6 +394,9 @@ const STATUS_KEYS: [&str; 9] = [
     "jobs_waiting",
     "read_only",
     "last_backup",
+    "state",
+    "cause",
+    "failed_backup",
 ];
 
 #[track_caller]
@@ -443,7 +450,7 @@ fn a_store_that_cannot_be_reached_has_a_status_too() {
     assert!(status["jobs_waiting"].is_null() && status["read_only"].is_null(), "{status}");
     assert!(ran.failed(1).contains("tidings: "));
     let ran = place.run(&["status"]);
-    assert!(ran.out.contains("(UNAVAILABLE)"), "{ran:?}");
+    assert!(ran.out.contains("(UNAVAILABLE: "), "{ran:?}");
     assert_eq!(ran.code, Some(1));
 }
 
@@ -468,6 +475,28 @@ fn wrong_use_has_the_exit_status_2() {
     ] {
         assert!(!place.run(arguments).failed(2).is_empty(), "{arguments:?}");
     }
+    let edit = "edit needs --title, --topics or --url";
+    let long = "x".repeat(1_000);
+    for (arguments, message) in [
+        (&["remove", "planet", "1"][..], "KIND: it must be story, comment"),
+        (&["remove", "story", "one"], "ID: it must be a number"),
+        (&["remove", "1"], "KIND is missing"),
+        (&["silence", "user", "bob", "--hours", "long"], "--hours: it must be a whole number of hours"),
+        (&["remove_all", "user", "bob", "--days", "many"], "--days: it must be a whole number"),
+        (&["remove_all", "user", "bob"], "--days is missing"),
+        (&["merge", "story", "1"], "--into is missing"),
+        (&["merge", "story", "1", "--into", "x"], "--into: it must be the number"),
+        (&["edit", "story", "1"], edit),
+        (&["edit", "story", "1", "--title", &long], "--title: your title is too long"),
+        (&["edit", "story", "1", "--url", "nonsense"], "--url: "),
+        (&["undo", "story", "1"], "KIND: undo takes nothing"),
+        (&["undo", "x"], "ID: it must be the number of a line"),
+    ] {
+        let said = place.run(&[&["moderate"], arguments, &reason].concat()).failed(2);
+        assert!(said.contains(&format!("tidings: {message}")), "{message}: {said}");
+    }
+    let silent = place.run(&["moderate", "remove", "story", "1", "--as", "alice"]).failed(2);
+    assert!(silent.contains("tidings: --reason is missing"), "{silent}");
     let wrong = place.run_with(&["status"], "", &[("TIDINGS_SERVER__NONSENSE", "1")]).failed(2);
     assert!(wrong.contains("unknown setting"), "{wrong}");
 }
