@@ -23,8 +23,8 @@ async fn lines_of_commands(format: &str, is_served: bool) -> Vec<String> {
     let format = ("TIDINGS_LOG__FORMAT", format);
     let settings = [("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0"), format];
     let mut program = Program::start_with(&place.url, &settings);
-    let alice = visitor(&program).register("alice").await;
-    alice.submit_text("A story", "text").await;
+    visitor(&program).register("alice").await;
+    visitor(&program).register("jo").await.submit_text("A story", "text").await;
     if !is_served {
         program.kill();
     }
@@ -58,7 +58,7 @@ async fn lines_of_commands(format: &str, is_served: bool) -> Vec<String> {
 
 #[tokio::test]
 async fn each_command_is_one_line_where_the_store_is_open() {
-    let operator = r#"by="the command line" account="bob" user=2"#;
+    let operator = r#"by="the command line" account="bob" user=3"#;
     let text = [
         format!("INFO audit: created an account {operator} administrator=false"),
         format!(r#"INFO audit: changed a role {operator} role="administrator" has=true"#),
@@ -80,7 +80,7 @@ async fn each_command_is_one_object_where_the_log_is_json() {
     let line: serde_json::Value = serde_json::from_str(&served[1]).unwrap();
     let expected = serde_json::json!({
         "level": "INFO", "target": "audit", "message": "changed a role",
-        "by": "the command line", "account": "bob", "user": 2, "role": "administrator", "has": true,
+        "by": "the command line", "account": "bob", "user": 3, "role": "administrator", "has": true,
     });
     assert_eq!(line, expected);
 }
