@@ -198,6 +198,12 @@ async fn the_administration_page_is_accessible_with_its_charts_its_tables_and_wh
         .await;
     assert_eq!((tables, browser.count("details.figures[open] tbody tr").await > 24), (2, true));
     check_page(&browser, &axe, "the administration page with everything open").await;
+    // "53 seconds" is one line on a phone: its box is less than two lines high.
+    browser.emulate_phone().await;
+    browser.run("document.querySelectorAll('.facts dd').forEach((value) => { value.textContent = '53 seconds'; })").await;
+    let broken = "return [...document.querySelectorAll('.facts dd')].filter((value) =>
+        value.clientHeight >= 2 * parseFloat(getComputedStyle(value).lineHeight)).length";
+    assert_eq!(browser.run(broken).await, 0);
 }
 
 #[tokio::test]
