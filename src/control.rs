@@ -10,7 +10,9 @@ use crate::config::{Config, ConfigError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tidings_domain::audit::{CommandEntry, WRITTEN};
 use tidings_domain::supervision::{Policy, supervise};
+use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::{
     AnswerQuestion, ControlSocket, OpenError, Served, Store, StoreOptions, serve, without_password,
 };
@@ -20,6 +22,9 @@ use tokio::time::sleep;
 
 /// The question for the state of the server; see [`status::Status`].
 pub const STATUS: &str = "status";
+/// What tells the server that a command has made a good backup, before the moment of the backup in
+/// Unix seconds.
+const BACKED_UP: &str = "backed up ";
 
 /// How long a command waits for a store that another process has open and does not serve.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
@@ -117,14 +122,32 @@ fn answers(app: &App, store: &str) -> AnswerQuestion {
     let (app, store) = (app.clone(), without_password(store));
     Arc::new(move |question| {
         let (app, store) = (app.clone(), store.clone());
-        Box::pin(async move {
-            if question != STATUS {
-                return String::new();
-            }
-            let status = status::of_server(&app, store).await;
-            serde_json::to_string(&status).unwrap_or_default()
-        })
+        Box::pin(async move { answer(&app, store, &question).await })
     })
+}
+
+async fn answer(app: &App, store: String, question: &str) -> String {
+    if question == STATUS {
+        let status = status::of_server(app, store).await;
+        return serde_json::to_string(&status).unwrap_or_default();
+    }
+    if let Some(entry) = CommandEntry::of_question(question) {
+        entry.log();
+        return WRITTEN.to_owned();
+    }
+    if let Some(taken_at) = question.strip_prefix(BACKED_UP).and_then(|time| time.parse().ok()) {
+        tracing::info!(taken_at, "a command has made a backup");
+        // The clock may have been set back since.
+        app.site.backup.made_by_command(Timestamp(taken_at).min(app.now()));
+    }
+    String::new()
+}
+
+/// Tells the server that has the store, if one does, that a command has made a good backup.
+pub async fn tell_of_backup(store: &Store, taken_at: Timestamp) {
+    if let Err(error) = store.ask_server(&format!("{BACKED_UP}{taken_at}")).await {
+        tracing::warn!(%error, "the running server does not know of this backup");
+    }
 }
 
 /// Opens a store: through the server that has it open, or if there is none with `open`.

@@ -106,7 +106,7 @@ pub const METRICS: [Metric; 19] = [
         "tidings_backup_last_success_timestamp_seconds",
         Kind::Gauge,
         &[],
-        "When the last good backup ended, in Unix time; 0 if none is known.",
+        "The moment of the last good backup, in Unix time; 0 if none is known.",
     ),
     metric("tidings_actions_total", Kind::Counter, &["action"], "What people have done."),
 ];

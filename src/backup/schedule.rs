@@ -91,8 +91,9 @@ pub async fn run(site: Arc<Site>, schedule: Schedule, clock: EngineClock) {
             Ok(()) => site.backup.succeeded(now),
             Err(error) => {
                 let why = format!("{error:#}");
+                // Before the line: whoever reads that may ask for the state.
+                site.backup.failed(now, why.clone());
                 tracing::error!(error = why, folder = %schedule.folder.display(), "the backup failed");
-                site.backup.failed(now, why);
                 tokio::time::sleep(schedule.every.min(RETRY_AFTER)).await;
             }
         }

@@ -5,9 +5,11 @@ use crate::backup::disk::SystemDisk;
 use crate::backup::take::{self, Progress};
 use crate::backup::time_text;
 use crate::config::Config;
+use crate::control;
 use clap::Args;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
+use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::words::{counted, grouped};
 
 /// The file name that stands for standard output.
@@ -17,7 +19,8 @@ const STANDARD_OUTPUT: &str = "-";
 ///
 /// The file has all keys as of one moment; the site may be in use. It appears under its name
 /// when it is whole and on disk. `tidings restore` reads it, and docs/backup-format.md describes
-/// it. It contains everything that is secret, so keep it safe.
+/// it. It contains everything that is secret, so keep it safe: only its owner can read the file.
+/// After -, set umask 077 first, because the shell creates the file.
 #[derive(Debug, Args)]
 pub struct BackupCommand {
     /// The file to write, or - for standard output. It must not exist.
@@ -51,6 +54,10 @@ impl BackupCommand {
             take::to_file(&store, SystemDisk, self.file.clone(), progress).await
         };
         bar.finish_and_clear();
+        // Nobody here knows what becomes of what is passed on.
+        if let (Ok(summary), false) = (&taken, to_stdout) {
+            control::tell_of_backup(&store, Timestamp(summary.header.taken_at_ms / 1_000)).await;
+        }
         store.close().await;
         let summary = taken?;
         let line = format!(

@@ -16,7 +16,7 @@ use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::moderation::Action;
 use tidings_domain::{Error, Refusal, keys};
 use tidings_keyspace::{EngineClock, Query};
-use tidings_web::error::RequestError;
+use tidings_web::error::{RequestError, wrong_fields};
 use tidings_web::form::Fields;
 use tidings_web::forms::moderation::{ModerationForm, UndoForm};
 use tidings_web::mail::SendMail;
@@ -90,10 +90,11 @@ impl ModerateCommand {
     /// # Errors
     /// [`WrongUse`], or why the action is refused.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let asked = self.asked().map_err(|error| WrongUse(error.message()))?;
+        let asked = self.asked().map_err(|error| WrongUse(in_options(&error)))?;
         let store = reach_existing_store(config.server.store.as_str(), config).await?;
         let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
-            .reached_at(config.site.url.as_str());
+            .reached_at(config.site.url.as_str())
+            .for_command();
         let done = self.act(Arc::new(site), &asked, config).await;
         store.close().await;
         say!("line {} of the moderation log", done?);
@@ -161,6 +162,33 @@ impl ModerateCommand {
                 patiently(async || Ok(moderation::undo(site, now, &moderator, how).await?)).await
             }
         }
+    }
+}
+
+/// What is wrong with the fields, in the words of the command line.
+fn in_options(error: &RequestError) -> String {
+    match error {
+        RequestError::Field { name: "title", expected: RequestError::MISSING } => {
+            "edit needs --title, --topics or --url".to_owned()
+        }
+        RequestError::Field { name, expected: RequestError::MISSING } => {
+            format!("{} is missing", option_of(name))
+        }
+        RequestError::Field { name, expected } => format!("{}: {expected}", option_of(name)),
+        RequestError::Domain(wrong) => match wrong_fields(error).first() {
+            Some(field) => format!("{}: {wrong}", option_of(field)),
+            None => wrong.to_string(),
+        },
+        error => error.message(),
+    }
+}
+
+/// What the command line calls a field of the call.
+fn option_of(field: &str) -> String {
+    match field {
+        "action" | "kind" | "id" => field.to_uppercase(),
+        "moderation_id" => "ID".to_owned(),
+        other => format!("--{other}"),
     }
 }
 

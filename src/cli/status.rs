@@ -11,7 +11,7 @@ use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::{EngineClock, Store, without_password};
 
-/// Print how the site is: store, requests, memory, background jobs, last backup.
+/// Print how the site is: store, requests, memory, background jobs, backups.
 ///
 /// Asks the running server. Without one that listens for commands, prints what the store tells.
 /// The exit status is 0 if all is well, and 1 if the store cannot be reached or is read only.
@@ -31,7 +31,7 @@ impl StatusCommand {
         let found = find(config).await;
         let status = match &found {
             Ok(status) => status.clone(),
-            Err(_) => Status::unreachable(shown_store(config)),
+            Err(error) => Status::unreachable(shown_store(config), format!("{error:#}")),
         };
         if self.json {
             say!("{}", serde_json::to_string(&status)?);
@@ -39,10 +39,7 @@ impl StatusCommand {
             print(&status.screen(Timestamp::now(&EngineClock::System)))?;
         }
         if !found?.is_good() {
-            bail!(
-                "the store {}",
-                if status.read_only.is_some() { "is read only" } else { "cannot be reached" }
-            );
+            bail!("{}", status.complaint());
         }
         Ok(())
     }

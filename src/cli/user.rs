@@ -28,7 +28,7 @@ use tidings_keyspace::EngineClock;
 /// line is empty, a password is generated and printed.
 #[derive(Debug, Subcommand)]
 pub enum UserCommand {
-    /// Create an account.
+    /// Create an account. The first one of a site is the administrator's.
     Add {
         /// The username.
         name: String,
@@ -100,7 +100,8 @@ impl UserCommand {
             | Self::RemoveTwoFactor { .. }
             | Self::Harden => reach_existing_store(config.server.store.as_str(), config).await?,
         };
-        let site = Arc::new(Site::new(store.clone(), config.rules.clone(), PasswordWorker::default()));
+        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+        let site = Arc::new(site.for_command());
         let done = self.apply(&site).await;
         store.close().await;
         done
@@ -111,8 +112,11 @@ impl UserCommand {
             Self::Add { name, .. } => {
                 let username = Username::parse(&name).map_err(|error| WrongUse(error.to_string()))?;
                 let password = new_password(&name)?;
-                let id = signup::add_account(site, now(), &username, Some(&password)).await?;
-                say!("created the account {name} (user {id})");
+                let added = signup::add_account_with_password(site, now(), &username, &password).await?;
+                say!("created the account {name} (user {})", added.user_id);
+                if added.is_administrator {
+                    say!("{name} is the site's administrator, because this is the first account");
+                }
             }
             Self::Promote { name, end } => set_role(site, &name, GivenRole::Administrator, !end).await?,
             Self::Moderator { name, end } => set_role(site, &name, GivenRole::Moderator, !end).await?,

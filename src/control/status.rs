@@ -6,12 +6,12 @@ use tidings_domain::jobs;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day::{parse_moment, to_the_minute, written};
-use tidings_domain::values::words::{grouped, span, wait};
-use tidings_keyspace::StoreHealth;
+use tidings_domain::values::words::{age, grouped};
 use tidings_web::App;
+use tidings_web::health::{Readiness, ReadyStatus, readiness};
 
 /// How a site is. What is not known is `None`: without a running server that is reached, all that
-/// only a server knows.
+/// only a server knows. The keys up to `last_backup` are promised to programs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// The version of the program.
@@ -32,12 +32,37 @@ pub struct Status {
     pub read_only: Option<bool>,
     /// When the last good backup was made, as `2026-11-22T03:00:00Z`.
     pub last_backup: Option<String>,
+    /// Whether the site can be used, as `/health/ready` says it.
+    pub state: ReadyStatus,
+    /// Why not, or what soon will be wrong, in the words of `/health/ready`.
+    pub cause: Option<String>,
+    /// The last scheduled backup, if it has failed.
+    pub failed_backup: Option<FailedBackup>,
+}
+
+/// A scheduled backup that has failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedBackup {
+    /// When, as `2026-11-22T03:00:00Z`.
+    pub time: String,
+    /// Why.
+    pub cause: String,
 }
 
 impl Status {
-    /// The status of a store that cannot be reached.
+    /// The status of a store that cannot be reached, and why.
     #[must_use]
-    pub fn unreachable(store: String) -> Self {
+    pub fn unreachable(store: String, cause: String) -> Self {
+        let state = (ReadyStatus::Unavailable, Some(cause));
+        Self::of_store(store, None, state)
+    }
+
+    /// What is known without a server.
+    fn of_store(
+        store: String,
+        jobs_waiting: Option<u64>,
+        (state, cause): (ReadyStatus, Option<String>),
+    ) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             store,
@@ -45,83 +70,113 @@ impl Status {
             requests_per_second: None,
             p99_ms: None,
             memory_bytes: None,
-            jobs_waiting: None,
-            read_only: None,
+            jobs_waiting,
+            read_only: (state != ReadyStatus::Unavailable).then_some(state == ReadyStatus::ReadOnly),
             last_backup: None,
+            state,
+            cause,
+            failed_backup: None,
         }
     }
 
     /// Whether nothing needs a person at once.
     #[must_use]
     pub fn is_good(&self) -> bool {
-        self.jobs_waiting.is_some() && self.read_only == Some(false)
+        !matches!(self.state, ReadyStatus::Unavailable | ReadyStatus::ReadOnly)
+    }
+
+    /// Whether the store can be used, and if not, why: "READ ONLY: the disk is full".
+    #[must_use]
+    pub fn condition(&self) -> String {
+        let state = match self.state {
+            ReadyStatus::Ok => "read and write",
+            ReadyStatus::Stopping => "the server stops",
+            ReadyStatus::Unavailable => "CANNOT BE REACHED",
+            ReadyStatus::ReadOnly => "READ ONLY",
+        };
+        match &self.cause {
+            Some(cause) => format!("{state}: {cause}"),
+            None => state.to_owned(),
+        }
+    }
+
+    /// What is wrong with the store, as a sentence; call it if the status is not good.
+    #[must_use]
+    pub fn complaint(&self) -> String {
+        let state = if self.state == ReadyStatus::ReadOnly { "is read only" } else { "cannot be reached" };
+        match &self.cause {
+            Some(cause) => format!("the store {state}: {cause}"),
+            None => format!("the store {state}"),
+        }
     }
 
     /// The status on one screen, at this time.
     #[must_use]
     pub fn screen(&self, now: Timestamp) -> String {
         let running = match self.uptime_seconds {
-            Some(seconds) if seconds < 60 => format!("running for {}", span(seconds)),
-            Some(seconds) => format!("running for {}", wait(seconds)),
+            Some(seconds) => format!("running for {}", age(seconds)),
             None => "no running server was found".to_owned(),
-        };
-        let condition = match (self.jobs_waiting, self.read_only) {
-            (None, _) | (_, None) => "CANNOT BE REACHED",
-            (_, Some(true)) => "READ ONLY",
-            (_, Some(false)) => "read and write",
         };
         let requests = self.requests_per_second.map(|rate| match self.p99_ms {
             Some(p99) => format!("{rate:.1} per second, 99 of 100 within {p99:.1} ms"),
             None => format!("{rate:.1} per second"),
         });
-        let backup = self.last_backup.as_deref().map(|time| match parse_moment(time) {
-            Ok(made) => format!("{}, {} ago", to_the_minute(made), wait(now.0.saturating_sub(made.0))),
-            Err(_) => time.to_owned(),
-        });
+        let failed = self.failed_backup.as_ref();
+        let failed = failed.map(|failed| format!("FAILED {}: {}", with_age(&failed.time, now), failed.cause));
         let rows = [
-            ("Store", Some(format!("{} ({condition})", self.store))),
+            ("Store", Some(format!("{} ({})", self.store, self.condition()))),
             ("Requests", requests),
             ("Memory", self.memory_bytes.map(|bytes| format!("{} MiB", grouped(bytes >> 20)))),
             ("Jobs", self.jobs_waiting.map(|jobs| format!("{} waiting", grouped(jobs)))),
-            ("Last backup", backup),
+            ("Last backup", self.last_backup.as_deref().map(|time| with_age(time, now))),
         ];
         let mut screen = format!("Tidings {}: {running}\n", self.version);
-        for (name, value) in rows {
+        let rows = rows.map(|(name, value)| (name, value.unwrap_or_else(|| "unknown".to_owned())));
+        for (name, value) in rows.into_iter().chain(failed.map(|failed| ("Backups", failed))) {
             // Writing to a string cannot fail.
-            writeln!(screen, "  {name:<12} {}", value.as_deref().unwrap_or("unknown")).ok();
+            writeln!(screen, "  {name:<12} {value}").ok();
         }
         screen
+    }
+}
+
+/// A time of a status, for people: "2026-11-22 03:00 UTC, 5 hours ago".
+fn with_age(time: &str, now: Timestamp) -> String {
+    match parse_moment(time) {
+        Ok(then) => format!("{}, {} ago", to_the_minute(then), age(now.seconds_since(then))),
+        Err(_) => time.to_owned(),
     }
 }
 
 /// The status as a running server knows it.
 pub(super) async fn of_server(app: &App, store: String) -> Status {
     let p99 = app.traffic.p99();
+    let backup = app.site.backup.state();
+    let failed = backup.last_failure.map(|(at, cause)| FailedBackup { time: written(at), cause });
     Status {
         uptime_seconds: Some(app.traffic.uptime().as_secs()),
         requests_per_second: Some(rounded(app.traffic.requests_per_second())),
         p99_ms: (!p99.is_zero()).then(|| rounded(p99.as_secs_f64() * 1000.0)),
         memory_bytes: memory(),
-        last_backup: app.site.backup.state().last_success.map(written),
-        ..of_site(&app.site, store).await
+        last_backup: backup.last_success.map(written),
+        failed_backup: failed,
+        ..of(&app.site, store, &*readiness(app).await).await
     }
 }
 
 /// The status as far as the store tells it.
 pub async fn of_site(site: &Site, store: String) -> Status {
-    let jobs_waiting = match jobs::status(site).await {
-        Ok(jobs) => Some(jobs.waiting),
-        Err(error) => {
-            tracing::warn!(%error, "the background jobs cannot be counted");
-            None
-        }
-    };
-    let read_only = match site.store.health().await {
-        StoreHealth::Works => Some(false),
-        StoreHealth::ReadOnly(_) => Some(true),
-        StoreHealth::Unavailable(_) => None,
-    };
-    Status { jobs_waiting, read_only, ..Status::unreachable(store) }
+    of(site, store, &Readiness::of(site.store.health().await, None)).await
+}
+
+async fn of(site: &Site, store: String, readiness: &Readiness) -> Status {
+    let state = (readiness.status, readiness.cause().map(str::to_owned));
+    match jobs::status(site).await {
+        Ok(jobs) => Status::of_store(store, Some(jobs.waiting), state),
+        // What was found out about the store may be a second old.
+        Err(error) if readiness.is_ready() => Status::unreachable(store, error.to_string()),
+        Err(_) => Status::of_store(store, None, state),
+    }
 }
 
 /// A figure with three decimals.
@@ -140,6 +195,7 @@ fn memory() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tidings_keyspace::StoreHealth;
 
     const NOW: Timestamp = Timestamp(1_675_330_563);
 
@@ -154,6 +210,9 @@ mod tests {
             jobs_waiting: Some(1_234),
             read_only: Some(false),
             last_backup: Some("2023-02-02T04:36:03Z".to_owned()),
+            state: ReadyStatus::Ok,
+            cause: None,
+            failed_backup: None,
         }
     }
 
@@ -192,10 +251,38 @@ mod tests {
 
     #[test]
     fn a_store_that_cannot_be_written_or_read_is_not_good() {
-        let read_only = Status { read_only: Some(true), ..running() };
-        assert!(!read_only.is_good() && read_only.screen(NOW).contains("(READ ONLY)"));
-        let gone = Status { read_only: None, jobs_waiting: None, ..running() };
-        assert!(!gone.is_good() && gone.screen(NOW).contains("(CANNOT BE REACHED)"));
+        let full = StoreHealth::ReadOnly("the disk is full".to_owned());
+        let gone = StoreHealth::Unavailable("connection refused".to_owned());
+        for (health, condition, read_only) in [
+            (full, "(READ ONLY: the disk is full)", Some(true)),
+            (gone, "(CANNOT BE REACHED: connection refused)", None),
+        ] {
+            let readiness = Readiness::of(health, None);
+            let state = (readiness.status, readiness.cause().map(str::to_owned));
+            let status = Status::of_store("redb:tidings.redb".to_owned(), None, state);
+            assert!(!status.is_good() && status.screen(NOW).contains(condition), "{status:?}");
+            assert_eq!(status.read_only, read_only);
+        }
+    }
+
+    #[test]
+    fn little_room_is_said_while_all_is_well() {
+        let readiness = Readiness::of(StoreHealth::Works, Some(12 << 20));
+        let status = Status { cause: readiness.cause().map(str::to_owned), ..running() };
+        assert!(status.is_good());
+        let screen = status.screen(NOW);
+        assert!(screen.contains("(read and write: 12 MiB are free, less than 64 MiB)"), "{screen}");
+    }
+
+    #[test]
+    fn a_failed_backup_is_said_with_its_time_and_its_cause() {
+        let failed = FailedBackup {
+            time: "2023-02-02T09:35:02Z".to_owned(),
+            cause: "cannot create the folder".to_owned(),
+        };
+        let screen = Status { failed_backup: Some(failed), ..running() }.screen(NOW);
+        let line = "  Backups      FAILED 2023-02-02 09:35 UTC, 61 seconds ago: cannot create the folder\n";
+        assert!(screen.ends_with(line), "{screen}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Every page passes axe-core: wide and narrow, light and dark.
 
 use serde_json::Value;
+use tidings_domain::values::clock::Timestamp;
 
 use crate::axe::{RUN_AXE, axe_source, check_page};
 use crate::browser::Browser;
@@ -180,6 +181,29 @@ async fn threads_selections_and_the_help_are_accessible() {
     browser.press_key('?').await;
     browser.wait_for("dialog[open]").await;
     check_page(&browser, &axe, "the help").await;
+}
+
+#[tokio::test]
+async fn the_administration_page_is_accessible_with_its_charts_its_tables_and_what_is_urgent() {
+    let axe = axe_source();
+    let showcase = Showcase::start().await;
+    showcase.server.app.site.backup.failed(Timestamp(showcase.server.now()), "the disk is full".to_owned());
+    let browser = showcase.open(Viewer::Administrator).await;
+    browser.go("/admin").await;
+    assert!(browser.count(".attention .urgent").await > 0);
+    assert!(browser.count(".charts svg rect.one").await > 0);
+    let tables = browser.count("details.figures").await;
+    browser
+        .run("document.querySelectorAll('details.figures').forEach((table) => { table.open = true; })")
+        .await;
+    assert_eq!((tables, browser.count("details.figures[open] tbody tr").await > 24), (2, true));
+    check_page(&browser, &axe, "the administration page with everything open").await;
+    // "53 seconds" is one line on a phone: its box is less than two lines high.
+    browser.emulate_phone().await;
+    browser.run("document.querySelectorAll('.facts dd').forEach((value) => { value.textContent = '53 seconds'; })").await;
+    let broken = "return [...document.querySelectorAll('.facts dd')].filter((value) =>
+        value.clientHeight >= 2 * parseFloat(getComputedStyle(value).lineHeight)).length";
+    assert_eq!(browser.run(broken).await, 0);
 }
 
 #[tokio::test]

@@ -274,7 +274,7 @@ async fn prepare_ban(path: &Path) -> Client {
     let store = open_again(path).await;
     let site = Site::new(store.clone(), Rules::default(), PasswordWorker::default());
     let name = Username::parse("admin").unwrap();
-    let id = add_account(&site, Timestamp(1_800_000_000), &name, None).await.unwrap();
+    let id = add_account(&site, Timestamp(1_800_000_000), &name).await.unwrap();
     let mut batch = Batch::new();
     let token = "a".repeat(40);
     // A session of Lamer News does not expire by the clock of the servers to come.

@@ -139,7 +139,7 @@ async fn prepare(store: &keyspace::Store) {
     let now = Moment::now(&keyspace::EngineClock::System);
     let mut users = Vec::new();
     for name in ["alice", "mallory", "victim"] {
-        let id = add_account(&site, now.timestamp(), &Username::parse(name).unwrap(), None).await.unwrap();
+        let id = add_account(&site, now.timestamp(), &Username::parse(name).unwrap()).await.unwrap();
         let mut batch = keyspace::Batch::new();
         batch.set(format!("auth:{}", secret(id.0)), id.to_string());
         let secrets = [("auth", secret(id.0)), ("apisecret", secret(id.0))];

@@ -1,6 +1,7 @@
 //! What an answer costs: a small constant number of rounds to the store.
 
 use serde_json::json;
+use tidings_web::figures;
 
 use crate::client::{Client, ok};
 use crate::server::{Engine, Server, each_engine};
@@ -109,6 +110,26 @@ async fn timelines_of_1_and_of_120_tweets_take_the_same_few_rounds() {
         for (path, expected) in pages {
             assert_eq!(least_rounds(&server, reader, path).await, expected, "{path}");
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_administration_page_takes_the_same_few_rounds_however_much_there_is() {
+    each_engine(&[], async |server| {
+        let alice = server.register("alice").await;
+        let members = server.members(20).await;
+        alice.submit_text("The only one", "text").await;
+        assert_eq!(least_rounds(&server, &alice, "/admin").await, 9);
+        for number in 0..100 {
+            server.advance(1_200);
+            let member = &members[number % members.len()];
+            let news = member.submit_text(&format!("Number {number}"), "text").await;
+            member.tweet(&format!("Number {number}")).await;
+            alice.comment(news, "A comment").await;
+            figures::keep(&server.app).await;
+        }
+        assert_eq!(least_rounds(&server, &alice, "/admin").await, 9);
     })
     .await;
 }

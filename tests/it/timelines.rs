@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tidings_domain::accounts::signup::add_account;
+use tidings_domain::accounts::signup::{add_account, add_account_with_password};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::background;
@@ -116,12 +116,13 @@ impl World {
         let now = 1_800_000_000_000;
         let password = NewPassword::parse(PASSWORD).unwrap();
         let name = |user: u64| Username::parse(&name_of(user)).unwrap();
-        add_account(&sites[0], Moment(now).timestamp(), &name(1), Some(&password)).await.unwrap();
+        let start = Moment(now).timestamp();
+        add_account_with_password(&sites[0], start, &name(1), &password).await.unwrap();
         let mut query = Query::new();
         let hash = query.hash_fields("user:1", ["password"]);
         let hash = store.query(query).await.unwrap().take(hash)[0].clone().unwrap();
         for user in 2..=MODERATOR {
-            add_account(&sites[0], Moment(now).timestamp(), &name(user), None).await.unwrap();
+            add_account(&sites[0], start, &name(user)).await.unwrap();
         }
         let mut batch = Batch::new();
         batch.set_field(format!("user:{MODERATOR}"), "flags", "m");

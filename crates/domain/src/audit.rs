@@ -4,6 +4,11 @@
 //! addresses, never a secret, and never what somebody typed into a field for a name that is no
 //! account: people type passwords there.
 
+mod command;
+
+pub(crate) use command::write_account;
+pub use command::{AccountDeed, CommandEntry, Moderated, WRITTEN};
+
 use crate::values::limits::LOGIN_LINES_PER_MINUTE;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};

@@ -45,9 +45,9 @@ pub struct BackupReport(Mutex<BackupState>);
 pub struct BackupState {
     /// Whether the server makes backups.
     pub is_on: bool,
-    /// The moment of the last good one.
+    /// The moment of the last good one, also of one that a command has made.
     pub last_success: Option<Timestamp>,
-    /// When the last attempt failed and why, unless a later one succeeded.
+    /// When the last attempt of the server failed and why, unless a later one of it succeeded.
     pub last_failure: Option<(Timestamp, String)>,
 }
 
@@ -61,9 +61,17 @@ impl BackupReport {
     /// Notes that the server makes backups, and when the last one was made.
     pub fn switch_on(&self, last_success: Option<Timestamp>) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A command may have made one since the newest file.
+        let last_success = state.last_success.max(last_success);
         *state = BackupState { is_on: true, last_success, last_failure: None };
         drop(state);
         last_success.into_iter().for_each(count_success);
+    }
+
+    /// Notes a good backup of a command. Whether those of the server fail is another matter.
+    pub fn made_by_command(&self, at: Timestamp) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).last_success = Some(at);
+        count_success(at);
     }
 
     /// Notes a good backup.

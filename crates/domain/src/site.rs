@@ -47,6 +47,8 @@ pub struct Site {
     pub is_local: bool,
     /// Whether the site sends mail.
     pub sends_mail: bool,
+    /// Whether a command of the operator acts on it, and not the server.
+    pub(crate) is_for_command: bool,
     /// The caches.
     pub caches: Caches,
     /// Held while a list of topics is built, one at a time, so that other writes come in
@@ -102,6 +104,7 @@ impl Site {
             address: DEFAULT_ADDRESS.to_owned(),
             is_local: false,
             sends_mail: false,
+            is_for_command: false,
             caches: Caches::default(),
             building: Mutex::new(()),
             building_past: Mutex::new(()),
@@ -131,6 +134,13 @@ impl Site {
     #[must_use]
     pub const fn listening_on(mut self, address: IpAddr) -> Self {
         self.is_local = address.is_loopback();
+        self
+    }
+
+    /// The same site, on which a command of the operator acts.
+    #[must_use]
+    pub const fn for_command(mut self) -> Self {
+        self.is_for_command = true;
         self
     }
 

@@ -252,7 +252,7 @@ impl Server {
     /// A client of a new account without a password: costs no hashing.
     pub async fn member(&self, username: &str) -> Client {
         let name = Username::parse(username).unwrap();
-        let id = add_account(&self.app.site, self.app.now(), &name, None).await.unwrap();
+        let id = add_account(&self.app.site, self.app.now(), &name).await.unwrap();
         self.client_of(id.0).await
     }
 

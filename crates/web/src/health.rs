@@ -13,7 +13,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,7 +74,7 @@ pub struct Readiness {
 }
 
 /// Whether the site can be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadyStatus {
     /// It can.
@@ -95,8 +95,9 @@ pub struct Liveness {
 }
 
 impl Readiness {
-    /// What follows from the state of the store, and from the room on its disk.
-    fn of(store: StoreHealth, free_bytes: Option<u64>) -> Self {
+    /// What follows from the state of the store, and from the room on its disk if it is known.
+    #[must_use]
+    pub fn of(store: StoreHealth, free_bytes: Option<u64>) -> Self {
         let mut readiness = Self { status: ReadyStatus::Ok, store: OK, writer: OK, disk: OK };
         // The store still works, so this alone is a warning.
         if let Some(free) = free_bytes.filter(|free| *free < LEAST_DISK_BYTES) {
@@ -131,10 +132,11 @@ impl Readiness {
         self.status == ReadyStatus::Ok
     }
 
-    /// What is wrong, for the log.
-    fn cause(&self) -> &str {
+    /// What is wrong, or soon will be; `None` if nothing is.
+    #[must_use]
+    pub fn cause(&self) -> Option<&str> {
         let parts = [&self.store, &self.writer, &self.disk];
-        parts.into_iter().find(|part| **part != OK).map_or("", |part| part)
+        parts.into_iter().find(|part| **part != OK).map(|part| &**part)
     }
 }
 
@@ -355,7 +357,7 @@ mod tests {
         ] {
             let readiness = Readiness::of(store, Some(u64::MAX));
             assert_eq!(texts(&readiness), expected);
-            assert_ne!(readiness.cause(), "ok");
+            assert!(readiness.cause().is_some_and(|cause| expected.contains(cause)));
         }
     }
 

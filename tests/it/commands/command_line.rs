@@ -48,6 +48,34 @@ fn wrong_use_has_the_exit_status_2() {
 }
 
 #[test]
+fn what_is_wrong_with_a_moderation_names_the_option() {
+    let place = Place::redis();
+    let reason = ["--as", "alice", "--reason", "why"];
+    let edit = "edit needs --title, --topics or --url";
+    let long = "x".repeat(1_000);
+    for (arguments, message) in [
+        (&["remove", "planet", "1"][..], "KIND: it must be story, comment"),
+        (&["remove", "story", "one"], "ID: it must be a number"),
+        (&["remove", "1"], "KIND is missing"),
+        (&["silence", "user", "bob", "--hours", "long"], "--hours: it must be a whole number of hours"),
+        (&["remove_all", "user", "bob", "--days", "many"], "--days: it must be a whole number"),
+        (&["remove_all", "user", "bob"], "--days is missing"),
+        (&["merge", "story", "1"], "--into is missing"),
+        (&["merge", "story", "1", "--into", "x"], "--into: it must be the number"),
+        (&["edit", "story", "1"], edit),
+        (&["edit", "story", "1", "--title", &long], "--title: your title is too long"),
+        (&["edit", "story", "1", "--url", "nonsense"], "--url: "),
+        (&["undo", "story", "1"], "KIND: undo takes nothing"),
+        (&["undo", "x"], "ID: it must be the number of a line"),
+    ] {
+        let said = place.run(&[&["moderate"], arguments, &reason].concat()).failed(2);
+        assert!(said.contains(&format!("tidings: {message}")), "{message}: {said}");
+    }
+    let silent = place.run(&["moderate", "remove", "story", "1", "--as", "alice"]).failed(2);
+    assert!(silent.contains("tidings: --reason is missing"), "{silent}");
+}
+
+#[test]
 fn options_of_the_server_before_a_command_are_its_own_or_refused() {
     let program = env!("CARGO_BIN_EXE_tidings");
     let run = |arguments: &[&str]| Ran::from(Command::new(program).args(arguments).output().unwrap());

@@ -6,6 +6,7 @@ use crate::accounts::outbox;
 use crate::accounts::session_store::{Device, VisitSession};
 use crate::accounts::sessions::{self, Replacement, Session};
 use crate::accounts::users::{CREDENTIALS_VERSION, User};
+use crate::audit::{self, AccountDeed};
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::passwords::Source;
@@ -203,5 +204,6 @@ pub async fn set_password(
         Vec::new()
     })
     .await?;
+    audit::write_account(site, id, AccountDeed::SetPassword).await;
     Ok(())
 }

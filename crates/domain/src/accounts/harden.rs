@@ -4,6 +4,7 @@
 //! it wraps the digest that is stored in Argon2id ([`crate::passwords`]).
 
 use crate::action::Decision;
+use crate::audit::CommandEntry;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
@@ -51,6 +52,9 @@ pub async fn harden(site: &Site, report: impl Fn(Hardened)) -> Result<Hardened, 
         done.wrapped += harden_chunk(site, done.checked + 1, end).await?;
         done.checked = end;
         report(done);
+    }
+    if done.wrapped > 0 {
+        CommandEntry::HardenedPasswords { accounts: done.wrapped }.write(site).await;
     }
     Ok(done)
 }

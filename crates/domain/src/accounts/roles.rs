@@ -7,7 +7,7 @@
 use crate::accounts::first_administrator;
 use crate::accounts::users::{ADMINISTRATOR_FLAG, DEACTIVATED, MODERATOR_FLAG, Role, User};
 use crate::action::Decision;
-use crate::audit::AUDIT;
+use crate::audit::{self, AccountDeed};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -129,6 +129,15 @@ pub enum GivenRole {
 }
 
 impl GivenRole {
+    /// What the role is called.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Administrator => "administrator",
+            Self::Moderator => "moderator",
+        }
+    }
+
     const fn flag(self) -> char {
         match self {
             Self::Administrator => ADMINISTRATOR_FLAG,
@@ -174,7 +183,7 @@ pub async fn set_role(
     });
     let has_changed = changed.await?;
     if has_changed {
-        tracing::info!(target: AUDIT, by = "operator", user = %id, ?role, has, "changed a role");
+        audit::write_account(site, id, AccountDeed::ChangedRole { role: role.name().to_owned(), has }).await;
     }
     Ok(has_changed)
 }

@@ -15,6 +15,7 @@ use crate::accounts::sessions::Session;
 use crate::accounts::signup_limits::{SignupLimits, SignupLimitsRead};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
+use crate::audit::{self, AccountDeed};
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -57,6 +58,8 @@ pub struct SignedUp {
     pub session: Option<Session>,
     /// Whether it was one too many, so that sign-up is closed for an hour.
     pub has_paused: bool,
+    /// Whether it is the first administrator.
+    pub is_administrator: bool,
 }
 
 /// Creates an account and its session, or its application. The first account ever becomes the
@@ -87,23 +90,44 @@ pub async fn create_account(
     Ok(signed_up)
 }
 
-/// Creates an account for the operator: without any limit and without a session. Nobody can log in to an
-/// account without a password.
+/// Creates an account for the operator, who gives it a password: without any limit and without a
+/// session. The first account ever becomes the administrator.
 ///
 /// # Errors
 /// [`Refusal::UsernameTaken`], [`Refusal::UsernameConfusable`], or the store's.
-pub async fn add_account(
+pub async fn add_account_with_password(
+    site: &Site,
+    now: Timestamp,
+    username: &Username,
+    password: &NewPassword,
+) -> Result<SignedUp, Error> {
+    let added = insert_for_operator(site, now, username, Some(password)).await?;
+    let deed = AccountDeed::Created { is_administrator: added.is_administrator };
+    audit::write_account(site, added.user_id, deed).await;
+    Ok(added)
+}
+
+/// Creates an account that nobody can log in to: without any limit, without a session, and never the
+/// administrator's.
+///
+/// # Errors
+/// Those of [`add_account_with_password`].
+pub async fn add_account(site: &Site, now: Timestamp, username: &Username) -> Result<UserId, Error> {
+    Ok(insert_for_operator(site, now, username, None).await?.user_id)
+}
+
+async fn insert_for_operator(
     site: &Site,
     now: Timestamp,
     username: &Username,
     password: Option<&NewPassword>,
-) -> Result<UserId, Error> {
+) -> Result<SignedUp, Error> {
     names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
     let password = match password {
         Some(password) => Some(site.passwords.hash(password.clear_text().to_owned()).await?),
         None => None,
     };
-    Ok(insert_account(site, now, Applicant::Operator(username), password.as_deref()).await?.user_id)
+    insert_account(site, now, Applicant::Operator(username), password.as_deref()).await
 }
 
 /// Who wants an account.
@@ -247,7 +271,8 @@ impl<'a> Gate<'a> {
         if let Some(invitation) = &self.invitation {
             invitation.write_use(batch, now, id);
         }
-        if self.is_administrator && new.password_hash.is_some() {
+        let is_administrator = self.is_administrator && new.password_hash.is_some();
+        if is_administrator {
             if self.applicant.visitor().is_some_and(|(sign_up, _)| sign_up.token.is_some()) {
                 batch.key_absent(keys::FIRST_ADMINISTRATOR);
             }
@@ -257,7 +282,7 @@ impl<'a> Gate<'a> {
         let is_invited = self.invitation.is_some();
         let has_paused =
             self.limits.as_ref().is_some_and(|count| count.write(batch, now, limits, is_invited));
-        let mut signed_up = SignedUp { user_id: id, session: None, has_paused };
+        let mut signed_up = SignedUp { user_id: id, session: None, has_paused, is_administrator };
         if let Some(text) = self.application(site) {
             applications::write_application(batch, now, (id, self.applicant.username()), text);
         } else if let Some((_, device)) = self.applicant.visitor() {

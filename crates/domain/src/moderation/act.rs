@@ -9,7 +9,7 @@ use crate::accounts::roles::Holder;
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
-use crate::audit::AUDIT;
+use crate::audit::{CommandEntry, Moderated};
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -196,7 +196,14 @@ async fn act(
         begin(site);
     }
     site.actions.count(CountedAction::Moderation);
-    tracing::info!(target: AUDIT, line = %id, by = moderator.username, action = deed.action().name(), %thing, "moderated");
+    let moderated = Moderated {
+        by: moderator.username.clone(),
+        action: deed.action().to_string(),
+        thing: thing.to_string(),
+        line: id.0,
+        is_by_command: site.is_for_command,
+    };
+    CommandEntry::Moderated(moderated).write(site).await;
     Ok(id)
 }
 

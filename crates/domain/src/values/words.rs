@@ -48,6 +48,14 @@ pub fn every(seconds: u64) -> String {
     }
 }
 
+/// How old something is, or how long it has been going on: never more than it is, in the largest
+/// unit of which there are two: "61 seconds", "119 minutes", "2 hours".
+#[must_use]
+pub fn age(seconds: u64) -> String {
+    let unit = [DAY, HOUR, MINUTE].into_iter().find(|unit| seconds >= 2 * unit).unwrap_or(1);
+    span(seconds - seconds % unit)
+}
+
 /// How long to wait: never too short, and no more exact than people need it.
 #[must_use]
 pub fn wait(seconds: u64) -> String {
@@ -105,6 +113,26 @@ mod tests {
             (0, "0 seconds", "every 0 seconds"),
         ] {
             assert_eq!((span(seconds).as_str(), every(seconds).as_str()), (text, often));
+        }
+    }
+
+    #[test]
+    fn ages_are_rounded_down() {
+        for (seconds, text) in [
+            (0, "0 seconds"),
+            (7, "7 seconds"),
+            (60, "1 minute"),
+            (61, "61 seconds"),
+            (119, "119 seconds"),
+            (179, "2 minutes"),
+            (3_600, "1 hour"),
+            (3_661, "61 minutes"),
+            (7_199, "119 minutes"),
+            (7_205, "2 hours"),
+            (172_799, "47 hours"),
+            (259_199, "2 days"),
+        ] {
+            assert_eq!(age(seconds), text);
         }
     }
 

@@ -4,7 +4,7 @@
 mod attention;
 mod figures;
 
-use self::attention::{Facts, about, attention};
+use self::attention::{Facts, attention};
 use self::figures::{Row, charts};
 use super::layout::Frame;
 use super::parts::{age, author, counted, number, title_link};
@@ -26,6 +26,7 @@ use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::lists;
 use tidings_domain::news::ranks;
 use tidings_domain::statistics::{self, Chronicle, SiteCounts};
+use tidings_domain::values::words;
 
 /// The outcome of a recomputation.
 enum Recomputed {
@@ -122,7 +123,7 @@ impl AdminPage<'_> {
                 div { dt { "users" } dd { (number(self.counts.users)) } }
                 div { dt { "stories submitted" } dd { (number(self.counts.news)) } }
                 div { dt { "stories listed" } dd { (number(self.counts.listed)) } }
-                div { dt { "this server runs for" } dd { (about(server.uptime_seconds)) } }
+                div { dt { "this server runs for" } dd { (words::age(server.uptime_seconds)) } }
                 div { dt { "requests a second, in the last minute" } dd { (format!("{:.1}", server.requests_per_second)) } }
                 div { dt { "99 % of them answered within" } dd { (number(server.p99_milliseconds)) " ms" } }
                 div { dt { "jobs waiting" } dd { (number(jobs.waiting)) } }

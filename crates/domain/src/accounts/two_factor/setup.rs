@@ -9,6 +9,7 @@ use crate::accounts::two_factor::stored::{self, StoredFactors, StoredRead, check
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::User;
 use crate::action::Decision;
+use crate::audit::{self, AccountDeed};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -229,7 +230,7 @@ pub async fn renew_recovery_codes(
 /// When the store fails.
 pub async fn remove_all(site: &Site, user_id: UserId) -> Result<bool, Error> {
     let key = keys::user(user_id);
-    site.act(&key, || async {
+    let removed = site.act(&key, || async {
         let mut query = Query::new();
         let had = query.hash_fields(&key, [TWO_FACTOR]);
         let had = fields::only(site.store.query(query).await?.take(had));
@@ -237,6 +238,10 @@ pub async fn remove_all(site: &Site, user_id: UserId) -> Result<bool, Error> {
         batch.field_unchanged(&key, TWO_FACTOR, had.as_ref());
         stored::remove_all(&mut batch, user_id);
         Ok(Decision::commit(batch, had.is_some()))
-    })
-    .await
+    });
+    let had_any = removed.await?;
+    if had_any {
+        audit::write_account(site, user_id, AccountDeed::RemovedSecondFactors).await;
+    }
+    Ok(had_any)
 }

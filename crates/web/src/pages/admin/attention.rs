@@ -10,7 +10,7 @@ use tidings_domain::report::{BackupState, VoteRingReport};
 use tidings_domain::supervision::panics;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day;
-use tidings_domain::values::words::span;
+use tidings_domain::values::words::{age, wait};
 use tidings_keyspace::StoreHealth;
 
 /// Seconds after which a job that waits, or a mail that is due, should be done.
@@ -51,12 +51,6 @@ impl Facts {
             backup: app.site.backup.state(),
         }
     }
-}
-
-/// A time in the unit that fits: "2 hours".
-pub fn about(seconds: u64) -> String {
-    let unit = [86_400, 3_600, 60].into_iter().find(|unit| seconds >= 2 * unit).unwrap_or(1);
-    span(seconds - seconds % unit)
 }
 
 /// Something that needs a person.
@@ -168,12 +162,12 @@ fn failed(facts: &Facts) -> Option<Notice> {
 
 fn late_jobs(facts: &Facts) -> Option<Notice> {
     let oldest = facts.jobs.oldest?.timestamp();
-    let age = facts.now.seconds_since(oldest);
-    (age >= LATE_SECONDS).then(|| Notice {
+    let waited = facts.now.seconds_since(oldest);
+    (waited >= LATE_SECONDS).then(|| Notice {
         is_urgent: true,
         text: html! {
             (counted(facts.jobs.waiting, "background job waits", "background jobs wait")) ", the oldest for "
-            (about(age)) ". The log says why: look for “background job”."
+            (age(waited)) ". The log says why: look for “background job”."
         },
     })
 }
@@ -183,7 +177,7 @@ fn late_mails(facts: &Facts) -> Option<Notice> {
     (late >= LATE_SECONDS && facts.sends_mail).then(|| Notice {
         is_urgent: true,
         text: html! {
-            (counted(facts.waiting.mails, "mail waits", "mails wait")) " to be sent, the first for " (about(late))
+            (counted(facts.waiting.mails, "mail waits", "mails wait")) " to be sent, the first for " (age(late))
             ". Check " code { "mail.relay" } " and the log."
         },
     })
@@ -192,7 +186,7 @@ fn late_mails(facts: &Facts) -> Option<Notice> {
 fn closed_signup(facts: &Facts) -> Option<Notice> {
     let seconds = facts.waiting.signup_closed_seconds?;
     urgent(html! {
-        "So many accounts were created that sign-up is closed for " (about(seconds)) ". Look at "
+        "So many accounts were created that sign-up is closed for " (wait(seconds)) ". Look at "
         a href="/people" { "the newest people" } "; " code { "limits.signup_burst" } " is the limit."
     })
 }
@@ -260,19 +254,6 @@ mod tests {
         };
         change(&mut facts);
         attention(&facts).into_string()
-    }
-
-    #[test]
-    fn times_are_rounded() {
-        for (seconds, text) in [
-            (7, "7 seconds"),
-            (200, "3 minutes"),
-            (7_199, "119 minutes"),
-            (7_205, "2 hours"),
-            (200_000, "2 days"),
-        ] {
-            assert_eq!(about(seconds), text);
-        }
     }
 
     #[test]

@@ -1,0 +1,135 @@
+//! `tidings status` when something is wrong: what it says is what `/health/ready` says, and what
+//! became of the backups.
+
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::{Place, Ran, TIMEOUT, status_of, visitor};
+use crate::client::Client;
+use crate::program::Program;
+use crate::redis_server::RedisServer;
+use crate::server::http_client;
+
+/// Waits until the site is in a state. Returns what `/health/ready` says is wrong.
+async fn cause_in_state(program: &Program, state: &str) -> String {
+    let deadline = Instant::now() + TIMEOUT;
+    loop {
+        let said = visitor(program).get("/health/ready").await.json();
+        if said["status"] == state {
+            let parts = ["store", "writer", "disk"].map(|part| said[part].as_str().unwrap());
+            return parts.into_iter().find(|part| *part != "ok").unwrap().to_owned();
+        }
+        assert!(Instant::now() < deadline, "{said}");
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Asserts that the status tells a state and its cause, in text and in JSON.
+fn assert_told(status: impl Fn(&[&str]) -> Ran, state: &str, cause: &str) {
+    let json = status(&["status", "--json"]);
+    let told = status_of(&json);
+    assert_eq!((&told["state"], &told["cause"]), (&state.into(), &cause.into()), "{told}");
+    let shown = format!("{}: {cause}", state.to_uppercase().replace('_', " "));
+    assert!(json.failed(1).contains(&format!("the store is {shown}")));
+    let screen = status(&["status"]);
+    assert!(screen.out.contains(&format!("({shown})")), "{screen:?}");
+}
+
+#[tokio::test]
+async fn the_status_tells_why_the_site_is_read_only_or_unavailable() {
+    let mut redis = RedisServer::start();
+    let place = Place { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: None };
+    let socket = place.folder.path().join("chosen");
+    let control = [("TIDINGS_SERVER__CONTROL", socket.to_str().unwrap())];
+    let program = Program::start_with(&place.url, &control);
+    let through_the_server = |arguments: &[&str]| place.run_with(arguments, "", &control);
+    let told = status_of(&through_the_server(&["status", "--json"]));
+    assert_eq!((&told["state"], told["cause"].is_null()), (&"ok".into(), true), "{told}");
+
+    assert!(redis.send(b"REPLICAOF 127.0.0.1 1\r\n").starts_with("+OK"));
+    let cause = cause_in_state(&program, "read_only").await;
+    assert!(cause.contains("replica"), "{cause}");
+    assert_told(through_the_server, "read_only", &cause);
+    // A replica is refused when it is opened.
+    let alone = place.run(&["status"]);
+    assert!(alone.out.contains("(UNAVAILABLE: ") && alone.out.contains("replica"), "{alone:?}");
+
+    redis.stop();
+    let cause = cause_in_state(&program, "unavailable").await;
+    assert_told(through_the_server, "unavailable", &cause);
+}
+
+#[test]
+fn without_a_server_the_status_tells_why_the_store_cannot_be_opened() {
+    let mut redis = RedisServer::start();
+    let place = Place { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: None };
+    redis.stop();
+    let told = status_of(&place.run(&["status", "--json"]));
+    let cause = told["cause"].as_str().unwrap();
+    assert!(told["state"] == "unavailable" && cause.contains("Connection refused"), "{told}");
+    let screen = place.run(&["status"]).out;
+    assert!(screen.contains(&format!("(UNAVAILABLE: {cause})")), "{screen}");
+}
+
+#[tokio::test]
+async fn the_status_tells_that_scheduled_backups_fail() {
+    let place = Place::embedded();
+    let backups = place.folder.path().join("missing").join("backups");
+    let settings = [("TIDINGS_BACKUP__FOLDER", backups.to_str().unwrap()), ("TIDINGS_BACKUP__EVERY", "1d")];
+    let program = Program::start_with(&place.url, &settings);
+    program.wait_for_log("the backup failed");
+    let failed = |status: &Value| {
+        let cause = status["failed_backup"]["cause"].as_str().unwrap();
+        assert!(cause.contains("cannot create the folder"), "{status}");
+        assert!(status["failed_backup"]["time"].as_str().unwrap().ends_with('Z'), "{status}");
+    };
+    let json = place.run(&["status", "--json"]);
+    let status = status_of(&json);
+    failed(&status);
+    assert!(status["last_backup"].is_null() && json.code == Some(0), "{status}");
+    let screen = place.run(&["status"]).good();
+    let line = screen.lines().find(|line| line.trim_start().starts_with("Backups")).unwrap();
+    for part in ["FAILED 20", " ago: ", "cannot create the folder", "missing"] {
+        assert!(line.contains(part), "{part} in {screen}");
+    }
+    // A backup by hand is a good one, and mends nothing.
+    let file = place.folder.path().join("a.backup");
+    place.run(&["backup", file.to_str().unwrap()]).good();
+    let status = status_of(&place.run(&["status", "--json"]));
+    failed(&status);
+    assert!(status["last_backup"].is_string(), "{status}");
+}
+
+/// When the last good backup was made, by `/metrics`.
+async fn measured_backup(metrics: &Client) -> f64 {
+    let text = String::from_utf8(metrics.get("/metrics").await.body).unwrap();
+    let name = "tidings_backup_last_success_timestamp_seconds ";
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    line.unwrap_or_else(|| panic!("{text}")).parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_backup_of_a_command_counts_as_the_last_good_one() {
+    let place = Place::embedded();
+    let program = Program::start_with(&place.url, &[("TIDINGS_METRICS__LISTEN", "127.0.0.1:0")]);
+    let line = program.wait_for_log("metrics are at /metrics");
+    let (_, address) = line.rsplit_once("address=").unwrap();
+    let metrics = Client::new(http_client(), address.trim().parse().unwrap());
+    let last_backup = || status_of(&place.run(&["status", "--json"]))["last_backup"].clone();
+    assert!(last_backup().is_null());
+    assert_eq!(measured_backup(&metrics).await, 0.0);
+
+    // What becomes of it is not known.
+    assert_eq!(place.command(&["backup", "-"]).output().unwrap().status.code(), Some(0));
+    assert!(last_backup().is_null());
+
+    let file = place.folder.path().join("a.backup");
+    place.run(&["backup", file.to_str().unwrap()]).good();
+    let told = last_backup();
+    assert!(told.as_str().is_some_and(|time| time.ends_with('Z')), "{told}");
+    assert!(measured_backup(&metrics).await > 0.0);
+    // One that fails does not.
+    place.run(&["backup", file.to_str().unwrap()]).failed(1);
+    assert_eq!(last_backup(), told);
+}
