@@ -12,6 +12,12 @@ use crate::client::{Client, ok};
 use crate::program::{Program, open_again};
 use crate::server::http_client;
 
+/// All people of the test have one address.
+const SETTINGS: &[(&str, &str)] = &[
+    ("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0"),
+    ("TIDINGS_LIMITS__NEW_VOTERS_PER_DAY", "0"),
+    ("TIDINGS_LIMITS__SITE_VOTES_PER_NETWORK", "0"),
+];
 const PEOPLE: usize = 4;
 const STORIES: u64 = 12;
 
@@ -62,7 +68,7 @@ async fn use_the_site(person: Client, number: usize, is_over: Arc<AtomicBool>, d
         if turn % 4 == 0 {
             person.comment(story, "words").await;
             person.tweet(&format!("words for @{other}")).await;
-            person.follow(&other).await;
+            person.api_post("/api/follow", &[("username", &other)]).await;
         }
         assert_eq!(person.get("/").await.status, 200);
         done.fetch_add(1, Ordering::SeqCst);
@@ -95,7 +101,7 @@ async fn a_check_beside_a_server_under_load_finds_only_what_differs_and_the_site
         batch.sorted_add("user:1:hidden", "777", 5.0);
     })
     .await;
-    let program = Program::start(&format!("redb:{}", path.display()));
+    let program = Program::start_with(&format!("redb:{}", path.display()), SETTINGS);
     let (is_over, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let users: Vec<_> = people
         .into_iter()

@@ -9,7 +9,7 @@ use super::wrong::{Source, Wrong};
 use super::{Check, CheckRounds, RULES, Rule, articles, timelines};
 use crate::accounts::session_store;
 use crate::error::Error;
-use crate::keys::families::Holds;
+use crate::keys::families::{self, Family, Holds};
 use crate::site::{Applied, Site};
 use crate::values::clock::Moment;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -19,6 +19,8 @@ use tidings_keyspace::{Answer, Batch, Expiry, KeyspaceError, Order, Query, Read}
 
 /// Keys whose values are read together.
 const KEYS_AT_ONCE: usize = 250;
+/// A value that may be large counts as many: a thread has up to 2,000 comments.
+const LARGE_VALUE: usize = 25;
 /// Members of a large sorted set that are read together.
 const MEMBERS_AT_ONCE: u64 = 1_000;
 /// Reads of other keys that travel together.
@@ -90,8 +92,11 @@ impl<'a> Walk<'a> {
                 self.report.add_stranger(name);
             }
             let count = u64::try_from(page.keys.len()).unwrap_or(0);
-            for keys in page.keys.chunks(KEYS_AT_ONCE) {
-                self.check_keys(keys).await?;
+            let mut keys = page.keys.as_slice();
+            while !keys.is_empty() {
+                let (now, later) = keys.split_at(read_together(keys));
+                self.check_keys(now).await?;
+                keys = later;
             }
             self.settle_suspects().await?;
             self.report.keys += count;
@@ -419,6 +424,29 @@ fn claims_of(claim: fn(&Subject, &mut Claims), subject: &Subject) -> Vec<Claim> 
     claim(subject, &mut claims);
     claims.all
 }
+
+/// How many of these keys are read together.
+fn read_together(keys: &[String]) -> usize {
+    let weight = |key: &String| match Family::of(key) {
+        Some((family, _)) if LARGE.contains(&family) => LARGE_VALUE,
+        _ => 1,
+    };
+    let weights = keys.iter().scan(0, |sum, key| {
+        *sum += weight(key);
+        Some(*sum)
+    });
+    weights.take_while(|sum| *sum <= KEYS_AT_ONCE).count().max(1)
+}
+
+/// The families whose values are read whole and may be large. Sorted sets are read in parts.
+const LARGE: [&Family; 6] = [
+    &families::GROUP,
+    &families::IMPORT_LINKS,
+    &families::LINK_ORIGINS,
+    &families::LINK_VOTES,
+    &families::NEWS_DISCOUNTED,
+    &families::THREAD_COMMENT,
+];
 
 /// The read of a value; of a sorted set, the members from `offset` on.
 fn value_read(subject: &Subject, offset: u64) -> Read {
