@@ -149,19 +149,18 @@ mod tests {
         wrong.add("user:999", None, "news:2");
         wrong.add_damage("tweet:1", "tweet:9");
         let part = |key: &str, part: &str| Source::part(key, part);
-        let existence = |key: &str| Source::existence(key);
         for (source, cause) in [
             (part("news:2", "user_id"), Some("news:2")),
             (Source::all("news:2"), Some("news:2")),
             (part("news:2", "up"), None),
-            (existence("news:2"), None),
+            (Source::existence("news:2"), None),
             (Source::all("news:3"), None),
-            (existence("user:999"), Some("news:2")),
+            (Source::existence("user:999"), Some("news:2")),
             (part("user:999", "id"), Some("news:2")),
-            (existence("tweet:5"), Some("tweet:5")),
-            (existence("tweet:9"), None),
+            (Source::existence("tweet:5"), Some("tweet:5")),
+            (Source::existence("tweet:9"), None),
         ] {
-            assert_eq!(wrong.cause(&[source.clone()]), cause, "{source:?}");
+            assert_eq!(wrong.cause(std::slice::from_ref(&source)), cause, "{source:?}");
         }
         let known = wrong.count();
         wrong.add("news:2", Some("user_id"), "news:2");
