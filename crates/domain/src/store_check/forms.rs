@@ -57,7 +57,7 @@ forms! {
     USERNAMES_FOLDED = Form::Text(is_number), "a whole number";
     USER_BLOCKS = Form::Field(|user, time| is_user(user) && is_number(time)), "ids of users with times";
     USER_MUTES = Form::Field(|what, time| is_muted(what) && is_number(time)),
-        "user:, domain: or word:, with times";
+        "people, sites and words, each with a time";
     USER_RECENT_VOTES = Form::Field(|on, json| on.parse::<VotedOn>().is_ok() && is_json(json)),
         "votes as JSON";
     USER_TOPICS_FOLLOWED = Form::Member(is_topic), "topics";
