@@ -14,7 +14,7 @@ use clap::Subcommand;
 pub enum CheckCommand {
     /// Check everything that is stored: forms, lists, counters, and that no id leads nowhere.
     ///
-    /// Prints what differs and how it is mended. --repair mends lists, counters and indexes, and
+    /// Prints what differs and what mends it. --repair mends lists, counters and indexes, and
     /// deletes nothing that people have done. It includes the checks of articles and timelines.
     /// The site may keep running.
     Store(store::CheckStore),

@@ -3,66 +3,66 @@
 //!
 //! Each file below this one has a table of rules for some families of keys. A `Rule` says what
 //! must hold of a key, or of one member of a list, as `Claims`: reads of other keys, and what they
-//! must answer. So an engineer who adds a key adds a line to [`keys::families`](crate::keys::families) and a rule.
+//! must answer. So an engineer who adds a key adds a line to [`keys::families`](crate::keys::families)
+//! and a rule. Of every key the type and the expiry are checked; `WITHOUT_RULES` names the families
+//! of which nothing else is, and why, and a test finds those that are in neither.
 //!
-//! The check walks over the names of all keys, `KEYS_AT_ONCE` at a time, reads their values, large
-//! lists `MEMBERS_AT_ONCE` at a time, and asks for what the rules demand in rounds of
-//! `READS_AT_ONCE` reads. What differs is looked at again: the key and everything that it is
-//! compared with in one round, until it is the same twice. So a site in use has no passing
-//! differences. The memory that it needs is that of one such step, however large the store is,
-//! and of the differences that are kept for the report.
+//! A `Walk` goes over the names of all keys, some hundred at a time, reads their values, large
+//! lists a part at a time, and asks for what the rules demand in rounds of some thousand reads. What
+//! differs is looked at again: the key and everything that it is compared with in one round, until
+//! it is the same twice. So a site in use has no passing differences. The memory that it needs is
+//! that of one such step and of the largest single value, however large the store is, and of the
+//! differences that are kept for the report and of what is called wrong, which are bounded.
 //!
 //! A repair changes only what follows from something else: lists, counters and indexes. What
-//! people have done is never deleted; where it contradicts itself, the report says what a
-//! person can do.
+//! people have done is never deleted; where it contradicts itself, or a value is wrong from which
+//! nothing else follows, the report says what a person can do. Such a value is `Wrong`, and nothing
+//! that rests on it is mended. So the first walks only look, until no more is called wrong.
 
 mod accounts;
 mod articles;
+mod caps;
 mod claims;
 mod comments;
 mod counters;
+mod forms;
+mod imports;
 mod inbox;
 mod jobs;
 mod moderation;
+mod new_sites;
 mod news;
+mod of_users;
 mod report;
+mod second_factors;
 mod sites;
 mod subject;
 mod timelines;
+mod walk;
+mod withdrawn;
+mod wrong;
 
 use crate::articles::ids::raise_article_count;
 use crate::background;
 use crate::error::Error;
-use crate::keys::families::{Family, Holds};
-use crate::site::{Applied, Site};
+#[cfg(test)]
+use crate::keys::families;
+use crate::keys::families::Family;
+use crate::site::Site;
 use crate::timelines::check::TimelineCheck;
 use crate::values::clock::Moment;
-use claims::{Claim, Claims, Fault, Mend};
-use counters::Highest;
+use claims::{Claims, Found};
 use futures_util::future::BoxFuture;
-use futures_util::{StreamExt, TryStreamExt, stream};
-pub use report::{Difference, StoreReport};
-use std::collections::{HashMap, VecDeque};
-use std::time::Duration;
-use subject::{Item, Subject};
-use tidings_keyspace::{Answer, Expiry, KeyspaceError, Order, Query, Read};
+pub use report::{Difference, Outcome, StoreReport, Totals};
+use subject::Subject;
+use walk::Walk;
+use wrong::Wrong;
 
-/// Keys whose values are read together.
-const KEYS_AT_ONCE: usize = 250;
-/// Members of a large sorted set that are read together.
-const MEMBERS_AT_ONCE: u64 = 1_000;
-/// Reads of other keys that travel together.
-const READS_AT_ONCE: usize = 2_000;
-/// Checks in several rounds that run at the same time.
-const CHECKS_AT_ONCE: usize = 32;
-/// How often something that differs must be seen unchanged before it is reported.
-const AGREEING_LOOKS: usize = 2;
-/// How often something is looked at that changes all the time.
-const MOST_LOOKS: usize = 20;
-/// The pause between two looks, for what is written in several batches.
-const PAUSE: Duration = Duration::from_millis(20);
+/// How often the check walks over the store until no more is called wrong: what follows from
+/// something wrong may have been looked at before that.
+const MOST_LOOKING_WALKS: usize = 8;
 /// How often a repair walks over the store: what one repair mends may be what another needs.
-const MOST_REPAIRS: usize = 4;
+const MOST_MENDING_WALKS: usize = 5;
 
 /// Something that must hold of each key of a family, or of each member.
 struct Rule {
@@ -83,23 +83,38 @@ enum Check {
     Rounds(CheckRounds),
 }
 
-type CheckRounds = for<'a> fn(&'a Site, Moment, &'a Subject) -> BoxFuture<'a, Result<Option<Fault>, Error>>;
+type CheckRounds = for<'a> fn(&'a Site, Moment, &'a Subject) -> BoxFuture<'a, Result<Option<Found>, Error>>;
 
 /// The rules of all families.
-static RULES: [&[Rule]; 9] = [
+static RULES: [&[Rule]; 16] = [
     accounts::RULES,
     articles::RULES,
+    caps::RULES,
     comments::RULES,
+    forms::RULES,
+    imports::RULES,
     inbox::RULES,
     jobs::RULES,
     moderation::RULES,
+    new_sites::RULES,
     news::RULES,
+    of_users::RULES,
+    second_factors::RULES,
     sites::RULES,
     timelines::RULES,
+    withdrawn::RULES,
 ];
 
+/// What a check tells about how far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// It walks over all keys, for the first time or again; this is what for.
+    Walk(&'static str),
+    /// So many more keys are done.
+    Keys(u64),
+}
+
 /// Checks everything that is stored, and with `repair` mends what follows from something else.
-/// `progress` is told how many keys were checked.
 ///
 /// # Errors
 /// When the store fails.
@@ -107,23 +122,35 @@ pub async fn check(
     site: &Site,
     now: Moment,
     repair: bool,
-    mut progress: impl FnMut(u64) + Send,
+    mut progress: impl FnMut(Progress) + Send,
 ) -> Result<StoreReport, Error> {
     if repair {
         // What a job will still do is no difference.
         background::finish_waiting(site, now).await?;
     }
-    let mut report = Walk::new(site, now, repair).run(&mut progress).await?;
-    for _ in 1..MOST_REPAIRS {
-        let has_repaired = report.differences.iter().any(|difference| difference.repaired);
-        if !repair || !has_repaired {
+    let mut wrong = Wrong::default();
+    let mut report = StoreReport::default();
+    let mut purpose = "checking keys";
+    for _ in 0..MOST_LOOKING_WALKS {
+        let known = wrong.count();
+        progress(Progress::Walk(purpose));
+        report =
+            Walk::new(site, now, false, &mut wrong).run(&mut |keys| progress(Progress::Keys(keys))).await?;
+        if wrong.count() == known || report.totals.mendable == 0 {
             break;
         }
-        let later = Walk::new(site, now, repair).run(&mut |_| {}).await?;
-        let is_clean = !later.differences.iter().any(|difference| difference.repaired);
-        report.follow(later);
-        if is_clean {
-            break;
+        purpose = "looking for what follows";
+    }
+    if repair && report.totals.mendable > 0 {
+        for _ in 0..MOST_MENDING_WALKS {
+            progress(Progress::Walk("mending"));
+            let walk = Walk::new(site, now, true, &mut wrong);
+            let mended = walk.run(&mut |keys| progress(Progress::Keys(keys))).await?;
+            let is_done = mended.totals.mended == 0;
+            report = report.followed_by(mended);
+            if is_done {
+                break;
+            }
         }
     }
     if repair {
@@ -134,360 +161,67 @@ pub async fn check(
     Ok(report)
 }
 
-/// Claims about something that are not judged yet.
-type Pending = (Subject, &'static Rule, Vec<Claim>);
+/// Where the counters that draw ids are checked.
+#[cfg(test)]
+const COUNTERS: &str = "counters.rs compares it with the ids that a walk has seen";
+/// Why nothing more is checked of what expires by itself.
+#[cfg(test)]
+const EXPIRES: &str = "it expires by itself, and nothing follows from it";
+/// Why nothing more is checked of lists that are made anew.
+#[cfg(test)]
+const MADE_ANEW: &str = "it is made anew from other lists when it has expired";
 
-/// Checks of something in several rounds that did not run yet.
-type PendingRounds = (Subject, &'static Rule, CheckRounds);
+/// The families without a rule, of which only the type and the expiry are checked, and why.
+#[cfg(test)]
+static WITHOUT_RULES: &[(&Family, &str)] = &[
+    (&families::ARTICLE, COUNTERS),
+    (&families::MODERATION_COUNT, COUNTERS),
+    (&families::NEWS_COUNT, COUNTERS),
+    (&families::RULES_COUNT, COUNTERS),
+    (&families::TWEET_IDS, COUNTERS),
+    (&families::USERS_COUNT, COUNTERS),
+    (&families::LIMIT_ACCOUNT_NOTICES, EXPIRES),
+    (&families::LIMIT_CONFIRMATION_MAILS, EXPIRES),
+    (&families::LIMIT_CREATE_USER, EXPIRES),
+    (&families::LIMIT_FAILED_LOGIN_ADDRESS, EXPIRES),
+    (&families::LIMIT_FAILED_LOGIN_PAIR, EXPIRES),
+    (&families::LIMIT_FAILED_LOGIN_TOLD, EXPIRES),
+    (&families::LIMIT_FOLLOW_NOTICE, EXPIRES),
+    (&families::LIMIT_INVITATION_MAILS, EXPIRES),
+    (&families::LIMIT_MAILED_ENTRIES, EXPIRES),
+    (&families::LIMIT_NEW_VOTERS, EXPIRES),
+    (&families::LIMIT_SIGNUPS, EXPIRES),
+    (&families::LIMIT_SIGNUP_BURST, EXPIRES),
+    (&families::LIMIT_SIGNUP_PAUSED, EXPIRES),
+    (&families::LIMIT_SITE_VOTES, EXPIRES),
+    (&families::LIMIT_WRONG_CODES, EXPIRES),
+    (&families::MAIL_LEASE, EXPIRES),
+    (&families::RATE_ACCOUNT, EXPIRES),
+    (&families::RATE_ADDRESS, EXPIRES),
+    (&families::TIMELINE_LEASE, EXPIRES),
+    (&families::USER_NEW_TOTP, EXPIRES),
+    (&families::USER_SUBMITTED_RECENTLY, EXPIRES),
+    (&families::BUILT, MADE_ANEW),
+    (&families::PAST, MADE_ANEW),
+    (&families::SCORE_OF, MADE_ANEW),
+    (&families::TIME_OF, MADE_ANEW),
+    (&families::SITE_LOGO, "it is a file; that it is there is checked with site"),
+    (&families::RESTORE_UNFINISHED, "no command but a restore uses a store that has it"),
+];
 
-/// One walk over all keys.
-struct Walk<'a> {
-    site: &'a Site,
-    now: Moment,
-    repair: bool,
-    rules: HashMap<&'static str, Vec<&'static Rule>>,
-    report: StoreReport,
-    highest: Highest,
-    pending: Vec<Pending>,
-    pending_rounds: Vec<PendingRounds>,
-    /// The reads of both.
-    pending_reads: usize,
-    /// What seems to differ.
-    suspects: VecDeque<(Subject, &'static Rule)>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
 
-impl<'a> Walk<'a> {
-    fn new(site: &'a Site, now: Moment, repair: bool) -> Self {
-        let mut rules: HashMap<_, Vec<_>> = HashMap::new();
-        for rule in RULES.iter().copied().flatten() {
-            rules.entry(rule.of.name).or_default().push(rule);
-        }
-        Self {
-            site,
-            now,
-            repair,
-            rules,
-            report: StoreReport::default(),
-            highest: Highest::default(),
-            pending: Vec::new(),
-            pending_rounds: Vec::new(),
-            pending_reads: 0,
-            suspects: VecDeque::new(),
-        }
-    }
-
-    async fn run(mut self, progress: &mut (impl FnMut(u64) + Send)) -> Result<StoreReport, Error> {
-        let mut cursor = None;
-        loop {
-            let page = self.site.store.scan_keys(cursor, KEYS_AT_ONCE).await?;
-            if let Some((before, after)) = &page.damaged {
-                self.add_damage(before, after);
-            }
-            for name in &page.not_text {
-                self.report.add_stranger(name);
-            }
-            let count = u64::try_from(page.keys.len()).unwrap_or(0);
-            for keys in page.keys.chunks(KEYS_AT_ONCE) {
-                self.check_keys(keys).await?;
-            }
-            self.settle_suspects().await?;
-            self.report.keys += count;
-            progress(count);
-            cursor = page.next;
-            if cursor.is_none() {
-                break;
-            }
-        }
-        self.judge_pending().await?;
-        self.settle_suspects().await?;
-        for fault in std::mem::take(&mut self.highest).faults(self.site).await? {
-            let repaired = self.repair && self.mend(&fault).await?;
-            self.report.add(difference(fault, counters::SENTENCE, repaired));
-        }
-        Ok(self.report)
-    }
-
-    /// Reads the values of some keys and asks for what the rules demand.
-    async fn check_keys(&mut self, keys: &[String]) -> Result<(), Error> {
-        let mut query = Query::new();
-        query.expect_large();
-        let mut known = Vec::with_capacity(keys.len());
-        for key in keys {
-            let Some(subject) = Subject::of_key(key, self.now) else {
-                self.report.add_stranger(key);
-                continue;
-            };
-            query.read(value_read(&subject, 0));
-            query.read(Read::Expiry(key.clone()));
-            known.push(subject);
-        }
-        query.tolerate_all();
-        let mut outcomes = self.site.store.query(query).await?.into_outcomes().into_iter();
-        for subject in known {
-            let (value, expiry) = (outcomes.next(), outcomes.next());
-            let (Some(value), Some(expiry)) = (value, expiry) else { break };
-            match (value, expiry) {
-                (_, Ok(Answer::Expiry(Expiry::Absent))) => {}
-                (Err(error), _) | (_, Err(error)) => self.add_unreadable(&subject, &error),
-                (Ok(value), Ok(expiry)) => self.check_value(subject, value, &expiry).await?,
-            }
-        }
-        Ok(())
-    }
-
-    /// A part of the file, between two keys, in which nothing can be read.
-    fn add_damage(&mut self, before: &str, after: &str) {
-        let name = |key: &str, end: &str| if key.is_empty() { end.to_owned() } else { format!("{key:?}") };
-        let (before_name, after_name) = (name(before, "the beginning"), name(after, "the end"));
-        let fault = Fault {
-            key: before.to_owned(),
-            found: format!("damage between {before_name} and {after_name}"),
-            expected: "keys that can be read".to_owned(),
-            mend: Mend::Person("restore the store from a backup"),
-        };
-        self.report.add(difference(fault, "the file of the store can be read", false));
-    }
-
-    fn add_unreadable(&mut self, subject: &Subject, error: &KeyspaceError) {
-        let found = match error {
-            KeyspaceError::WrongType(_) => "a value of another type".to_owned(),
-            error => error.to_string(),
-        };
-        let expected = format!("a {}", subject.family.holds.name());
-        let advice = "look at the key; restore it from a backup, or delete it";
-        let fault = Fault { key: subject.key.clone(), found, expected, mend: Mend::Person(advice) };
-        self.report.add(difference(fault, "each key holds a value of its type", false));
-    }
-
-    async fn check_value(&mut self, subject: Subject, value: Answer, expiry: &Answer) -> Result<(), Error> {
-        self.highest.note(&subject, &value);
-        if let Some(fault) = expiry_fault(&subject, expiry) {
-            let repaired = self.repair && self.mend(&fault).await?;
-            self.report.add(difference(
-                fault,
-                "limits, sessions and links expire, and nothing else does",
-                repaired,
-            ));
-        }
-        self.add_item(subject.with(Item::Whole)).await?;
-        let mut value = value;
-        let mut offset = 0;
-        loop {
-            let items = subject::items_of(value);
-            let count = items.len();
-            for item in items {
-                self.add_item(subject.with(item)).await?;
-            }
-            let is_last = subject.family.holds != Holds::SortedSet || count < whole(MEMBERS_AT_ONCE);
-            if is_last {
-                return Ok(());
-            }
-            offset += MEMBERS_AT_ONCE;
-            let mut query = Query::new();
-            query.read(value_read(&subject, offset));
-            query.tolerate_all();
-            value = match self.site.store.query(query).await?.into_outcomes().pop() {
-                Some(Ok(value)) => value,
-                _ => return Ok(()),
-            };
+    #[test]
+    fn each_key_has_a_rule_or_a_reason_why_not() {
+        let ruled: BTreeSet<&str> = RULES.iter().copied().flatten().map(|rule| rule.of.name).collect();
+        let excused: BTreeSet<&str> = WITHOUT_RULES.iter().map(|(family, _)| family.name).collect();
+        assert_eq!(excused.len(), WITHOUT_RULES.len(), "a family is there twice");
+        for family in families::ALL {
+            let (is_ruled, is_excused) = (ruled.contains(family.name), excused.contains(family.name));
+            assert_eq!((is_ruled, is_excused), (!is_excused, !is_ruled), "{}", family.name);
         }
     }
-
-    /// Asks for what the rules demand of a key or a member.
-    async fn add_item(&mut self, subject: Subject) -> Result<(), Error> {
-        let Some(rules) = self.rules.get(subject.family.name).cloned() else {
-            return Ok(());
-        };
-        for rule in rules {
-            match rule.check {
-                Check::Claims(claim) => {
-                    let claims = claims_of(claim, &subject);
-                    if !claims.is_empty() {
-                        self.pending_reads += claims.iter().map(|claim| claim.reads.len()).sum::<usize>();
-                        self.pending.push((subject.clone(), rule, claims));
-                    }
-                }
-                Check::Rounds(check) => {
-                    self.pending_rounds.push((subject.clone(), rule, check));
-                    self.pending_reads += 1;
-                }
-            }
-        }
-        if self.pending_reads >= READS_AT_ONCE { self.judge_pending().await } else { Ok(()) }
-    }
-
-    /// Runs the pending checks that take several rounds, some at a time, and notes what seems to
-    /// differ.
-    async fn run_rounds(&mut self) -> Result<(), Error> {
-        let (site, now) = (self.site, self.now);
-        let checks = stream::iter(std::mem::take(&mut self.pending_rounds))
-            .map(|(subject, rule, check)| async move {
-                let differs = readable(check(site, now, &subject).await)?.flatten().is_some();
-                Ok::<_, Error>(differs.then_some((subject, rule)))
-            })
-            .buffer_unordered(CHECKS_AT_ONCE);
-        let found: Vec<_> = checks.try_collect().await?;
-        self.suspects.extend(found.into_iter().flatten());
-        Ok(())
-    }
-
-    /// Reads what the pending claims need, and notes what seems to differ.
-    async fn judge_pending(&mut self) -> Result<(), Error> {
-        self.run_rounds().await?;
-        let pending = std::mem::take(&mut self.pending);
-        self.pending_reads = 0;
-        let mut query = Query::new();
-        query.expect_large();
-        for read in pending.iter().flat_map(|(.., claims)| claims).flat_map(|claim| &claim.reads) {
-            query.read(read.clone());
-        }
-        query.tolerate_all();
-        let mut outcomes = self.site.store.query(query).await?.into_outcomes().into_iter();
-        for (subject, rule, claims) in pending {
-            let mut differs = false;
-            for claim in &claims {
-                differs |= !claim.judge_next(&mut outcomes).is_empty();
-            }
-            if differs {
-                self.suspects.push_back((subject, rule));
-            }
-        }
-        Ok(())
-    }
-
-    /// Looks again at what seems to differ, reports it, and repairs it.
-    async fn settle_suspects(&mut self) -> Result<(), Error> {
-        self.judge_pending().await?;
-        while let Some((subject, rule)) = self.suspects.pop_front() {
-            for fault in self.look(&subject, rule, AGREEING_LOOKS).await? {
-                let repaired = self.repair && self.mend(&fault).await?;
-                let repaired = repaired && {
-                    let left = self.look(&subject, rule, 1).await?;
-                    !left.iter().any(|other| other.key == fault.key && other.expected == fault.expected)
-                };
-                self.report.add(difference(fault, rule.sentence, repaired));
-            }
-        }
-        Ok(())
-    }
-
-    /// What differs of a key or a member, seen `agreeing` times without a change in between.
-    async fn look(
-        &mut self,
-        subject: &Subject,
-        rule: &'static Rule,
-        agreeing: usize,
-    ) -> Result<Vec<Fault>, Error> {
-        let mut subject = subject.clone();
-        let mut agreed = 0;
-        for _ in 0..MOST_LOOKS {
-            if agreed > 0 {
-                tokio::time::sleep(PAUSE).await;
-            }
-            let (item, faults) = match rule.check {
-                Check::Claims(claim) => self.look_once(&subject, claim).await?,
-                Check::Rounds(check) => {
-                    let fault = readable(check(self.site, self.now, &subject).await)?.flatten();
-                    (Some(subject.item.clone()), fault.into_iter().collect())
-                }
-            };
-            let Some(item) = item else { return Ok(Vec::new()) };
-            if item != subject.item {
-                subject.item = item;
-                agreed = 0;
-                continue;
-            }
-            agreed += 1;
-            if faults.is_empty() || agreed >= agreeing {
-                return Ok(faults);
-            }
-        }
-        self.report.unsettled += 1;
-        Ok(Vec::new())
-    }
-
-    /// The item as it is now, and what differs of it as it was, in one round.
-    async fn look_once(
-        &self,
-        subject: &Subject,
-        claim: fn(&Subject, &mut Claims),
-    ) -> Result<(Option<Item>, Vec<Fault>), Error> {
-        let claims = claims_of(claim, subject);
-        let mut query = Query::new();
-        query.read(subject.read());
-        for read in claims.iter().flat_map(|claim| &claim.reads) {
-            query.read(read.clone());
-        }
-        query.tolerate_all();
-        let mut outcomes = self.site.store.query(query).await?.into_outcomes().into_iter();
-        let item = outcomes.next().and_then(Result::ok).and_then(|answer| subject.item_in(answer));
-        Ok((item, claims.iter().flat_map(|claim| claim.judge_next(&mut outcomes)).collect()))
-    }
-
-    /// Repairs one fault; whether it could be.
-    async fn mend(&self, fault: &Fault) -> Result<bool, Error> {
-        let mended = match &fault.mend {
-            Mend::Write(batch, _) => {
-                self.site.apply((**batch).clone()).await.map(|applied| matches!(applied, Applied::Yes(_)))
-            }
-            Mend::Article(id) => articles::mend(self.site, self.now, *id).await,
-            Mend::Home(id) => timelines::mend(self.site, self.now, *id).await,
-            Mend::Person(_) => Ok(false),
-        };
-        Ok(readable(mended)?.unwrap_or(false))
-    }
-}
-
-/// `None` if a value could not be read: that is reported for its own key.
-fn readable<T>(outcome: Result<T, Error>) -> Result<Option<T>, Error> {
-    match outcome {
-        Ok(found) => Ok(Some(found)),
-        Err(Error::Store(error)) if error.unreadable_key().is_some() => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-fn whole(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-fn claims_of(claim: fn(&Subject, &mut Claims), subject: &Subject) -> Vec<Claim> {
-    let mut claims = Claims::default();
-    claim(subject, &mut claims);
-    claims.all
-}
-
-/// The read of a value; of a sorted set, the members from `offset` on.
-fn value_read(subject: &Subject, offset: u64) -> Read {
-    let key = subject.key.clone();
-    match subject.family.holds {
-        Holds::String => Read::String(key),
-        Holds::Hash => Read::Hash(key),
-        Holds::Set => Read::Members(key),
-        Holds::SortedSet => {
-            Read::SortedRange { key, order: Order::Ascending, offset, count: MEMBERS_AT_ONCE }
-        }
-    }
-}
-
-/// What is wrong with the expiry of a key.
-fn expiry_fault(subject: &Subject, expiry: &Answer) -> Option<Fault> {
-    let Answer::Expiry(expiry) = expiry else { return None };
-    let (found, expected, mend) = match (expiry, subject.family.seconds) {
-        (Expiry::Never, seconds) if seconds > 0 => {
-            let mut batch = tidings_keyspace::Batch::new();
-            batch.expire(&subject.key, Duration::from_secs(seconds));
-            ("no expiry", "an expiry", Mend::write(batch, "let it expire as usual"))
-        }
-        (Expiry::In(_), 0) => {
-            ("an expiry", "no expiry", Mend::Person("take the expiry away, with PERSIST on Redis"))
-        }
-        _ => return None,
-    };
-    Some(Fault { key: subject.key.clone(), found: found.to_owned(), expected: expected.to_owned(), mend })
-}
-
-fn difference(fault: Fault, rule: &'static str, repaired: bool) -> Difference {
-    let repair = fault.mend.in_words().to_owned();
-    Difference { key: fault.key, found: fault.found, expected: fault.expected, repair, rule, repaired }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use std::fmt::Write;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
-use tidings_domain::store_check::{self, Difference, StoreReport};
+use tidings_domain::store_check::{self, Difference, Progress, StoreReport, Totals};
 use tidings_domain::values::clock::Moment;
 use tidings_domain::values::text::printable;
 use tidings_domain::values::words::{counted, grouped};
@@ -16,7 +16,7 @@ use tidings_keyspace::EngineClock;
 /// The options of `tidings check store`.
 #[derive(Debug, Args)]
 pub struct CheckStore {
-    /// Repair lists, counters and indexes that differ from what they follow from.
+    /// Mend lists, counters and indexes that differ from what they follow from.
     #[arg(long)]
     repair: bool,
     /// Print JSON, for programs.
@@ -28,7 +28,7 @@ impl CheckStore {
     /// Checks the whole store and prints what differs.
     ///
     /// # Errors
-    /// When the store fails, or something differs and is not repaired.
+    /// When the store fails, or something differs and is not mended.
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
         let store = reach_existing_store(config.server.store.as_str(), config).await?;
         let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
@@ -41,20 +41,23 @@ impl CheckStore {
         } else {
             print(&text_of(&report))?;
         }
-        let left = report.left();
-        if left > 0 && !self.repair {
-            bail!("{} found; --repair mends what follows from something else", differences(left));
+        match failure(report.totals) {
+            Some(message) => bail!(message),
+            None => Ok(()),
         }
-        if left > 0 {
-            bail!("{} left that no command can mend", differences(left));
-        }
-        Ok(())
     }
 
     async fn check(&self, site: &Site) -> anyhow::Result<StoreReport> {
         let bar = progress_bar(site.store.count_keys().await?, "checking keys");
         let now = Moment::now(&EngineClock::System);
-        let report = store_check::check(site, now, self.repair, |keys| bar.inc(keys)).await?;
+        let show = |progress| match progress {
+            Progress::Walk(purpose) => {
+                bar.reset();
+                bar.set_message(purpose);
+            }
+            Progress::Keys(keys) => bar.inc(keys),
+        };
+        let report = store_check::check(site, now, self.repair, show).await?;
         bar.finish_and_clear();
         Ok(report)
     }
@@ -64,23 +67,58 @@ fn differences(count: u64) -> String {
     counted(count, "difference", "differences")
 }
 
+/// What is left to do; `None` if nothing is.
+fn failure(totals: Totals) -> Option<String> {
+    let parts: Vec<String> = [
+        (totals.mendable, "will be mended with --repair"),
+        (totals.changed, "changed meanwhile: run the command again"),
+        (totals.person, "for a person: see docs/operating.md, Checks"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{} {what}", grouped(count)))
+    .collect();
+    (totals.left() > 0).then(|| format!("{} left: {}", differences(totals.left()), parts.join(", ")))
+}
+
+/// The last line of the report: how many differences there are, and what becomes of them.
+fn totals_in_words(report: &StoreReport) -> String {
+    let totals = report.totals;
+    let mut text = format!("store: {} checked, ", counted(report.keys, "key", "keys"));
+    if totals.all() == 0 {
+        return text + "no differences\n";
+    }
+    let person = if totals.person == 1 { "needs a person" } else { "need a person" };
+    let parts = [
+        (totals.mendable > 0 || totals.mended == 0, totals.mendable, "will be mended with --repair"),
+        (totals.mended > 0, totals.mended, "mended"),
+        (totals.changed > 0, totals.changed, "changed meanwhile"),
+        (true, totals.person, person),
+    ];
+    let parts = parts.into_iter().filter(|(is_shown, ..)| *is_shown);
+    let parts: Vec<String> = parts.map(|(_, count, what)| format!("{} {what}", grouped(count))).collect();
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "{}, of which {}", differences(totals.all()), parts.join(", "));
+    text
+}
+
 /// The report for people.
 fn text_of(report: &StoreReport) -> String {
     let mut text = String::new();
-    for Difference { key, found, expected, repair, rule, repaired } in &report.differences {
-        let done = if *repaired { "repaired" } else { "repair" };
+    for difference in &report.differences {
+        let Difference { key, found, expected, rule, .. } = difference;
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "{}: {rule}\n  found:    {}\n  expected: {}\n  {done}: {}",
+            "{}: {rule}\n  found:    {}\n  expected: {}\n  {}",
             printable(key.clone()),
             printable(found.clone()),
             printable(expected.clone()),
-            printable(repair.clone()),
+            printable(difference.repair()),
         );
     }
-    if report.further > 0 {
-        let _ = writeln!(text, "{} more.", differences(report.further));
+    if report.further() > 0 {
+        let _ = writeln!(text, "{} more.", differences(report.further()));
     }
     if report.strangers > 0 {
         let named = report.named_strangers.iter().map(|key| printable(key.clone()));
@@ -98,45 +136,82 @@ fn text_of(report: &StoreReport) -> String {
             counted(report.unsettled, "thing", "things"),
         );
     }
-    let all = u64::try_from(report.differences.len()).unwrap_or(u64::MAX).saturating_add(report.further);
-    let _ = writeln!(
-        text,
-        "store: {} checked, {} differ, {} repaired",
-        counted(report.keys, "key", "keys"),
-        grouped(all),
-        grouped(report.repaired),
-    );
-    text
+    text + &totals_in_words(report)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tidings_domain::store_check::Outcome;
+
+    fn report(outcomes: &[Outcome]) -> StoreReport {
+        let mut report = StoreReport { keys: 1_200, ..StoreReport::default() };
+        for outcome in outcomes {
+            report.differences.push(Difference {
+                key: "news:1".to_owned(),
+                found: "up 2".to_owned(),
+                expected: "up 1\u{1b}[2J".to_owned(),
+                advice: "change the field up to 1".to_owned(),
+                rule: "the counters of a story are the numbers of its voters",
+                outcome: *outcome,
+            });
+            let totals = &mut report.totals;
+            *match outcome {
+                Outcome::Mendable => &mut totals.mendable,
+                Outcome::Mended => &mut totals.mended,
+                Outcome::Person => &mut totals.person,
+                Outcome::Changed => &mut totals.changed,
+            } += 1;
+        }
+        report
+    }
 
     #[test]
     fn the_report_says_what_differs_and_what_is_not_ours() {
-        let difference = Difference {
-            key: "news:1".to_owned(),
-            found: "up 2".to_owned(),
-            expected: "up 1\u{1b}[2J".to_owned(),
-            repair: "change the field up to 1".to_owned(),
-            rule: "the counters of a story are the numbers of its voters",
-            repaired: true,
-        };
-        let mut report = StoreReport { keys: 1_200, strangers: 2, repaired: 1, ..StoreReport::default() };
-        report.differences.push(difference);
+        let mut report = StoreReport { strangers: 2, ..report(&[Outcome::Mended]) };
         report.named_strangers.push("other".to_owned());
         let text = text_of(&report);
         for line in [
             "news:1: the counters of a story are the numbers of its voters",
             "  found:    up 2",
             "  expected: up 1[2J",
-            "  repaired: change the field up to 1",
+            "  mended: change the field up to 1",
             "Note: 2 keys are not of this site, such as other.",
-            "store: 1,200 keys checked, 1 differ, 1 repaired",
+            "store: 1,200 keys checked, 1 difference, of which 1 mended, 0 need a person",
         ] {
             assert!(text.lines().any(|shown| shown == line), "{line:?} in\n{text}");
         }
-        assert_eq!(report.left(), 0);
+        assert_eq!(failure(report.totals), None);
+    }
+
+    #[test]
+    fn the_totals_add_up_and_say_what_is_left() {
+        use Outcome::{Changed, Mendable, Mended, Person};
+        for (outcomes, total, left) in [
+            (&[][..], "no differences", None),
+            (
+                &[Mendable, Person, Mendable],
+                "3 differences, of which 2 will be mended with --repair, 1 needs a person",
+                Some(
+                    "3 differences left: 2 will be mended with --repair, 1 for a person: see docs/operating.md, Checks",
+                ),
+            ),
+            (
+                &[Person, Person],
+                "2 differences, of which 0 will be mended with --repair, 2 need a person",
+                Some("2 differences left: 2 for a person: see docs/operating.md, Checks"),
+            ),
+            (
+                &[Mended, Changed, Person],
+                "3 differences, of which 1 mended, 1 changed meanwhile, 1 needs a person",
+                Some(
+                    "2 differences left: 1 changed meanwhile: run the command again, 1 for a person: see docs/operating.md, Checks",
+                ),
+            ),
+        ] {
+            let report = report(outcomes);
+            assert_eq!(totals_in_words(&report), format!("store: 1,200 keys checked, {total}\n"));
+            assert_eq!(failure(report.totals).as_deref(), left);
+        }
     }
 }

@@ -53,7 +53,7 @@ async fn the_status_tells_why_the_site_is_read_only_or_unavailable() {
     assert_told(through_the_server, "read_only", &cause);
     // A replica is refused when it is opened.
     let alone = place.run(&["status"]);
-    assert!(alone.out.contains("(UNAVAILABLE: ") && alone.out.contains("replica"), "{alone:?}");
+    assert!(alone.out.contains("(CANNOT BE REACHED: ") && alone.out.contains("replica"), "{alone:?}");
 
     redis.stop();
     let cause = cause_in_state(&program, "unavailable").await;
@@ -69,7 +69,7 @@ fn without_a_server_the_status_tells_why_the_store_cannot_be_opened() {
     let cause = told["cause"].as_str().unwrap();
     assert!(told["state"] == "unavailable" && cause.contains("Connection refused"), "{told}");
     let screen = place.run(&["status"]).out;
-    assert!(screen.contains(&format!("(UNAVAILABLE: {cause})")), "{screen}");
+    assert!(screen.contains(&format!("(CANNOT BE REACHED: {cause})")), "{screen}");
 }
 
 #[tokio::test]

@@ -50,33 +50,25 @@ pub(super) static RULES: &[Rule] = &[
     Rule { of: &families::USER, sentence: DIGESTS, check: Check::Claims(digests) },
     Rule { of: &families::MAIL_DIGEST_DAILY, sentence: DIGESTS, check: Check::Claims(digest) },
     Rule { of: &families::MAIL_DIGEST_WEEKLY, sentence: DIGESTS, check: Check::Claims(digest) },
-    Rule { of: &families::USER_TWO_FACTOR, sentence: OF_USERS, check: Check::Claims(of_user) },
-    Rule { of: &families::USER_SESSIONS, sentence: OF_USERS, check: Check::Claims(of_user) },
-    Rule { of: &families::USER_INBOX, sentence: OF_USERS, check: Check::Claims(of_user) },
-    Rule { of: &families::USER_POSTED, sentence: OF_USERS, check: Check::Claims(of_user) },
-    Rule { of: &families::USER_SAVED, sentence: OF_USERS, check: Check::Claims(of_user) },
-    Rule { of: &families::USER_COMMENTS, sentence: OF_USERS, check: Check::Claims(of_user) },
-    Rule { of: &families::USER_FOLLOWINGS, sentence: OF_USERS, check: Check::Claims(of_user) },
 ];
 
 const INVITED: &str =
     "who was invited is in the list of who invited them, and the tree begins with those who were not";
 const DIGESTS: &str = "who gets a digest is in the list of those who get one";
-const OF_USERS: &str = "lists and second factors of a user belong to a user who exists";
 
 fn form(subject: &Subject, claims: &mut Claims) {
     let Some(hash) = subject.hash() else { return };
     let id = subject.part();
     if hash.get("id") != Some(id) {
         let found = format!("id {}", hash.get("id").unwrap_or("absent"));
-        claims.malformed(&subject.key, found, &format!("id {id}"));
+        claims.of("id").malformed(&subject.key, found, &format!("id {id}"));
     }
     if hash.get("username").is_none() && hash.get(DEACTIVATED).is_none() {
-        claims.malformed(&subject.key, "no field username", "a field username");
+        claims.of("username").malformed(&subject.key, "no field username", "a field username");
     }
     for field in ["ctime", "karma", "replies", DEACTIVATED] {
         if let Some(value) = hash.get(field).filter(|value| value.parse::<i64>().is_err()) {
-            claims.malformed(
+            claims.of(field).malformed(
                 &subject.key,
                 format!("{field} {value:?}"),
                 &format!("{field} as a whole number"),
@@ -207,25 +199,20 @@ fn refers_to_user(subject: &Subject, claims: &mut Claims) {
     }
 }
 
-fn of_user(subject: &Subject, claims: &mut Claims) {
-    if subject.item == Item::Whole
-        && let Some(id) = subject.id::<UserId>()
-    {
-        let mend = Mend::Person("restore the user from a backup, or delete the key");
-        claims.refers(&subject.key, format!("the user {id}"), keys::user(id), mend);
-    }
-}
-
 fn invited(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(id)) = (subject.hash(), subject.id::<UserId>()) else { return };
     let Some(by) = hash.get(INVITED_BY) else { return };
     let Ok(inviter) = by.parse::<UserId>() else {
-        return claims.malformed(&subject.key, format!("{INVITED_BY} {by:?}"), "the id of a user");
+        return claims.of(INVITED_BY).malformed(
+            &subject.key,
+            format!("{INVITED_BY} {by:?}"),
+            "the id of a user",
+        );
     };
     let time = hash.get("ctime").and_then(|time| time.parse().ok()).unwrap_or(0.0);
     let mut guard = Batch::new();
     guard.field_equals(&subject.key, INVITED_BY, by);
-    claims.listed(keys::invites_by(inviter), id, (None, time), &guard);
+    claims.of(INVITED_BY).listed(keys::invites_by(inviter), id, (None, time), &guard);
 }
 
 fn invites(subject: &Subject, claims: &mut Claims) {
@@ -323,7 +310,7 @@ fn digests(subject: &Subject, claims: &mut Claims) {
             let mut guard = Batch::new();
             guard.field_equals(&subject.key, "digest", digest);
             let now = subject.now.timestamp().as_score();
-            claims.listed(list.to_owned(), id, (None, now), &guard);
+            claims.of("digest").listed(list.to_owned(), id, (None, now), &guard);
         }
     }
 }

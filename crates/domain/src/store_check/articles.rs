@@ -1,7 +1,8 @@
 //! Rules of articles and topics.
 
-use super::claims::{Claims, Fault, Mend, count_in, hash_in, score, score_fault, score_in};
+use super::claims::{Claims, Fault, Found, Mend, count_in, hash_in, score, score_fault, score_in};
 use super::subject::{Item, Subject};
+use super::wrong::Source;
 use super::{Check, Rule};
 use crate::articles::article::Article;
 use crate::articles::repair;
@@ -20,6 +21,11 @@ pub(super) static RULES: &[Rule] = &[
         of: &families::NEWS,
         sentence: "a story that is shown has its article, with its title, link and votes, in its lists and topics",
         check: Check::Rounds(article),
+    },
+    Rule {
+        of: &families::ARTICLE_OF,
+        sentence: "an article has a story that is not deleted, or is a whole article of another program",
+        check: Check::Claims(of_story),
     },
     Rule { of: &families::TIME, sentence: LISTED, check: Check::Claims(listed) },
     Rule { of: &families::SCORE, sentence: LISTED, check: Check::Claims(listed) },
@@ -49,18 +55,17 @@ fn article<'a>(
     site: &'a Site,
     now: Moment,
     subject: &'a Subject,
-) -> BoxFuture<'a, Result<Option<Fault>, Error>> {
+) -> BoxFuture<'a, Result<Option<Found>, Error>> {
     Box::pin(async move {
         let (Some(hash), Some(id)) = (subject.hash(), subject.id::<NewsId>()) else { return Ok(None) };
         if News::from_hash(hash).is_none_or(|news| news.is_gone()) {
             return Ok(None);
         }
         let found = repair::difference(site, now.timestamp(), id).await?;
-        Ok(found.map(|(found, expected)| Fault {
-            key: keys::article(id),
-            found,
-            expected,
-            mend: Mend::Article(id),
+        let rests_on = [subject.key.clone(), keys::news_up(id), keys::article(id), keys::voted(id)];
+        Ok(found.map(|(found, expected)| {
+            let fault = Fault { key: keys::article(id), found, expected, mend: Mend::Article(id) };
+            Found::of(fault, rests_on.map(Source::all).into())
         }))
     })
 }
@@ -106,6 +111,30 @@ fn guard(batch: &mut Batch, id: NewsId, answers: &[tidings_keyspace::Answer]) {
             }
         }
     }
+}
+
+/// What an article should have is checked with its story.
+fn of_story(subject: &Subject, claims: &mut Claims) {
+    let (Some(hash), Some(id)) = (subject.hash(), subject.id::<NewsId>()) else { return };
+    let (key, is_article) = (subject.key.clone(), Article::from_hash(id, hash).is_some());
+    claims.add(vec![Read::Hash(keys::news(id))], move |answers| {
+        let story = hash_in(answers, 0);
+        let (found, mend) = match story.map(|hash| (hash, News::from_hash(hash))) {
+            None if !is_article => {
+                let advice = "delete the key, or complete the article with the program that posted it";
+                ("an article without a story that lacks fields".to_owned(), Mend::Person(advice))
+            }
+            Some((hash, Some(news))) if news.deleted => {
+                let mut batch = Batch::new();
+                batch.field_unchanged(keys::news(id), "del", hash.get("del"));
+                batch.delete(&key);
+                batch.delete(keys::voted(id));
+                (format!("an article of the story {id}, which is deleted"), Mend::write(batch, "delete it"))
+            }
+            _ => return None,
+        };
+        Some(Fault { key: key.clone(), found, expected: "an article of a story".to_owned(), mend })
+    });
 }
 
 fn listed(subject: &Subject, claims: &mut Claims) {

@@ -1,6 +1,8 @@
 //! Claims: what must be true of other keys because of something that is stored, and how it is
 //! mended if it is not.
 
+use super::subject::{Item, Subject};
+use super::wrong::{Part, Source};
 use crate::values::ids::{NewsId, UserId};
 use std::fmt::Display;
 use tidings_keyspace::{Answer, Batch, Expiry, Hash, KeyspaceError, Read};
@@ -14,6 +16,8 @@ pub(super) enum Mend {
     Article(NewsId),
     /// The home timeline of a user is made anew.
     Home(UserId),
+    /// The oldest sessions of a user, beyond those that are allowed, are ended.
+    Sessions(UserId),
     /// A person has to decide; what they can do.
     Person(&'static str),
 }
@@ -30,6 +34,7 @@ impl Mend {
             Self::Write(_, words) => words,
             Self::Article(_) => "make the article anew from the story",
             Self::Home(_) => "make the home timeline anew",
+            Self::Sessions(_) => "end the oldest sessions",
             Self::Person(advice) => advice,
         }
     }
@@ -44,12 +49,31 @@ pub(super) struct Fault {
     pub(super) mend: Mend,
 }
 
+/// A fault, and what the judgement rests on.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) fault: Fault,
+    /// The field or member of the key that is not as it should be; `None` is all of it.
+    pub(super) part: Option<String>,
+    /// Another key that is missing.
+    pub(super) missing: Option<String>,
+    pub(super) sources: Vec<Source>,
+}
+
 type Judge = Box<dyn Fn(&[Answer]) -> Vec<Fault> + Send + Sync>;
 
 /// Reads, and what is wrong by their answers.
 pub(super) struct Claim {
     pub(super) reads: Vec<Read>,
     judge: Judge,
+    /// What the claim takes from the subject.
+    own: Source,
+    /// A key and the field or member of it that the claim is about.
+    place: Option<(String, String)>,
+    /// The key that must be there.
+    target: Option<String>,
+    /// What the claim rests on besides, without reading it.
+    besides: Option<Source>,
 }
 
 impl Claim {
@@ -58,20 +82,63 @@ impl Claim {
     pub(super) fn judge_next(
         &self,
         outcomes: &mut impl Iterator<Item = Result<Answer, KeyspaceError>>,
-    ) -> Vec<Fault> {
+    ) -> Vec<Found> {
         let answers: Vec<_> = outcomes.take(self.reads.len()).collect();
         let answers: Result<Vec<Answer>, _> = answers.into_iter().collect();
-        answers.map(|answers| (self.judge)(&answers)).unwrap_or_default()
+        let faults = answers.map(|answers| (self.judge)(&answers)).unwrap_or_default();
+        faults.into_iter().map(|fault| self.found(fault)).collect()
+    }
+
+    fn found(&self, fault: Fault) -> Found {
+        let place = self.place.as_ref().filter(|(key, _)| *key == fault.key);
+        let part = place.map(|(_, part)| part.clone());
+        let sources = self.reads.iter().map(Source::of).chain([self.own.clone()]).chain(self.besides.clone());
+        let sources = sources.collect();
+        Found { fault, part, missing: self.target.clone(), sources }
     }
 }
 
 /// The claims of a rule about something.
-#[derive(Default)]
 pub(super) struct Claims {
     pub(super) all: Vec<Claim>,
+    key: String,
+    /// The part of the key that the rule looks at.
+    part: Part,
+    /// The field that the next claim is about, if it is not about the whole hash.
+    field: Option<String>,
 }
 
 impl Claims {
+    /// No claims yet, of a rule about a subject.
+    pub(super) fn about(subject: &Subject) -> Self {
+        let part = match &subject.item {
+            Item::Whole => Part::Existence,
+            Item::Text(_) | Item::Hash(_) => Part::All,
+            Item::Member(member) | Item::Scored(member, _) => Part::Some(vec![member.clone()]),
+        };
+        Self { all: Vec::new(), key: subject.key.clone(), part, field: None }
+    }
+
+    /// The next claim is about one field of the hash, and rests on nothing else of it.
+    pub(super) fn of(&mut self, field: impl Display) -> &mut Self {
+        self.field = Some(field.to_string());
+        self
+    }
+
+    /// The last claim also rests on something that it does not read.
+    pub(super) fn besides(&mut self, source: Source) {
+        if let Some(claim) = self.all.last_mut() {
+            claim.besides = Some(source);
+        }
+    }
+
+    /// The last claim is about a member or a field of another key.
+    pub(super) fn place_at(&mut self, key: String, part: impl ToString) {
+        if let Some(claim) = self.all.last_mut() {
+            claim.place = Some((key, part.to_string()));
+        }
+    }
+
     /// A claim: reads, and what is wrong by their answers.
     pub(super) fn add(
         &mut self,
@@ -87,7 +154,13 @@ impl Claims {
         reads: Vec<Read>,
         judge: impl Fn(&[Answer]) -> Vec<Fault> + Send + Sync + 'static,
     ) {
-        self.all.push(Claim { reads, judge: Box::new(judge) });
+        let part = self.field.take().map_or_else(|| self.part.clone(), |field| Part::Some(vec![field]));
+        let place = match &part {
+            Part::Some(parts) => parts.first().map(|part| (self.key.clone(), part.clone())),
+            Part::Existence | Part::All => None,
+        };
+        let own = Source { key: self.key.clone(), part };
+        self.all.push(Claim { reads, judge: Box::new(judge), own, place, target: None, besides: None });
     }
 
     /// Something is wrong whatever else is stored.
@@ -108,11 +181,15 @@ impl Claims {
     /// What `key` names must exist: `what`, at `target`.
     pub(super) fn refers(&mut self, key: &str, what: impl Display, target: String, mend: Mend) {
         let (key, found) = (key.to_owned(), format!("{what}, which does not exist"));
+        let missing = target.clone();
         self.add(vec![Read::Expiry(target.clone())], move |answers| {
             let is_absent = matches!(answers, [Answer::Expiry(Expiry::Absent)]);
             let expected = format!("a value at {target}");
             is_absent.then(|| Fault { key: key.clone(), found: found.clone(), expected, mend: mend.clone() })
         });
+        if let Some(claim) = self.all.last_mut() {
+            claim.target = Some(missing);
+        }
     }
 
     /// A sorted set must have a member, with this score if there is one. `guard` has the checks of
@@ -127,6 +204,7 @@ impl Claims {
         let member = member.to_string();
         let mut batch = guard.clone();
         batch.sorted_add(&list, &member, score.unwrap_or(otherwise));
+        let place = (list.clone(), member.clone());
         self.add(vec![Read::Scores(list.clone(), vec![member.clone()])], move |answers| {
             let stored = score_in(answers, 0);
             let is_right = stored.is_some_and(|stored| score.is_none_or(|score| is_same(stored, score)));
@@ -141,6 +219,7 @@ impl Claims {
             let mend = Mend::write(batch.clone(), "add the member with its score");
             (!is_right).then(|| Fault { key: list.clone(), found, expected, mend })
         });
+        self.place_at(place.0, place.1);
     }
 
     /// A sorted set must not have a member. `guard` has the checks of the batch that removes it.
@@ -148,19 +227,21 @@ impl Claims {
         let (member, why) = (member.to_string(), why.to_owned());
         let mut batch = guard.clone();
         batch.sorted_remove(&list, &member);
+        let place = (list.clone(), member.clone());
         self.add(vec![Read::Scores(list.clone(), vec![member.clone()])], move |answers| {
             score_in(answers, 0)?;
             let mend = Mend::write(batch.clone(), "remove the member");
             let (found, expected) = (format!("the member {member}"), format!("no such member: {why}"));
             Some(Fault { key: list.clone(), found, expected, mend })
         });
+        self.place_at(place.0, place.1);
     }
 
     /// The counter in a field of a hash must be what a read counts. `found` is the number in the
     /// field.
     pub(super) fn counts(&mut self, (key, field): (&str, &'static str), found: i64, read: Read) {
         let key = key.to_owned();
-        self.add(vec![read], move |answers| {
+        self.of(field).add(vec![read], move |answers| {
             let expected = count_in(answers, 0);
             counter_fault(&key, field, found, expected)
         });

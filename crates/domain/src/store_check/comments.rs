@@ -2,6 +2,7 @@
 
 use super::claims::{Claims, Fault, Mend, counter_fault, field_in, fields};
 use super::subject::Subject;
+use super::wrong::Source;
 use super::{Check, Rule};
 use crate::comments::comment::{Comment, NEXT_ID};
 use crate::keys::{self, families};
@@ -53,7 +54,7 @@ fn form(subject: &Subject, claims: &mut Claims) {
     let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
     let (comments, others) = comments_of(hash);
     for field in others {
-        claims.malformed(&subject.key, format!("the field {field:?}"), "a comment as JSON");
+        claims.of(field).malformed(&subject.key, format!("the field {field:?}"), "a comment as JSON");
     }
     let mend = Mend::Person("restore the story from a backup, or delete the thread");
     claims.refers(&subject.key, format!("comments on the story {news}"), keys::news(news), mend);
@@ -62,7 +63,7 @@ fn form(subject: &Subject, claims: &mut Claims) {
     for comment in &comments {
         let id = comment.id;
         if let Some(parent) = comment.parent_id.filter(|parent| !ids.contains(parent)) {
-            claims.malformed(
+            claims.of(id).malformed(
                 &subject.key,
                 format!("comment {id} replies to {parent}, which does not exist"),
                 "an existing comment, or -1",
@@ -70,7 +71,7 @@ fn form(subject: &Subject, claims: &mut Claims) {
         }
         let voters: HashSet<u64> = comment.up.iter().chain(&comment.down).copied().collect();
         if voters.len() < comment.up.len() + comment.down.len() {
-            claims.malformed(
+            claims.of(id).malformed(
                 &subject.key,
                 format!("comment {id} with two votes of a user"),
                 "one vote of each user",
@@ -79,7 +80,8 @@ fn form(subject: &Subject, claims: &mut Claims) {
         if authors.insert(comment.user_id) {
             let author = comment.user_id;
             let mend = Mend::Person("restore the user from a backup, or delete the comments");
-            claims.refers(&subject.key, format!("comments of the user {author}"), keys::user(author), mend);
+            let what = format!("comments of the user {author}");
+            claims.of(id).refers(&subject.key, what, keys::user(author), mend);
         }
     }
 }
@@ -116,7 +118,9 @@ fn listed(subject: &Subject, claims: &mut Claims) {
     for comment in comments_of(hash).0 {
         let address = CommentAddress { news, comment: comment.id };
         let time = comment.ctime.as_score();
-        claims.listed(keys::user_comments(comment.user_id), address, (Some(time), time), &Batch::new());
+        let list = keys::user_comments(comment.user_id);
+        claims.of(comment.id).listed(list, address, (Some(time), time), &Batch::new());
+        claims.besides(Source::existence(keys::user(comment.user_id)));
     }
 }
 

@@ -1,7 +1,8 @@
 //! Counters that draw ids: none may be below an id that is in use.
 
-use super::claims::{Fault, Mend, hash_in};
+use super::claims::{Fault, Found, Mend, hash_in};
 use super::subject::Subject;
+use super::wrong::Source;
 use crate::error::Error;
 use crate::keys::{self, families};
 use crate::site::Site;
@@ -11,9 +12,10 @@ use tidings_keyspace::{Answer, Batch, Query};
 /// What must hold of them.
 pub(super) const SENTENCE: &str = "a counter of ids is not below an id that is in use";
 
-/// The highest ids that a walk has seen, by the counters that draw them.
+/// The highest ids that a walk has seen, with the keys that have them, by the counters that draw
+/// them.
 #[derive(Default)]
-pub(super) struct Highest(BTreeMap<&'static str, u64>);
+pub(super) struct Highest(BTreeMap<&'static str, (u64, String)>);
 
 impl Highest {
     /// Notes the ids in a key.
@@ -35,14 +37,16 @@ impl Highest {
         };
         for counter in counters {
             let known = self.0.entry(counter).or_default();
-            *known = (*known).max(highest.unwrap_or(0));
+            if let Some(highest) = highest.filter(|highest| *highest > known.0) {
+                *known = (highest, subject.key.clone());
+            }
         }
     }
 
     /// The counters that are too low. They never fall, so they are read once, at the end. The
     /// counter of articles may be absent in a database of Lamer News, and is raised when a server
     /// starts.
-    pub(super) async fn faults(self, site: &Site) -> Result<Vec<Fault>, Error> {
+    pub(super) async fn faults(self, site: &Site) -> Result<Vec<Found>, Error> {
         let mut query = Query::new();
         let reads: Vec<_> = self
             .0
@@ -51,7 +55,7 @@ impl Highest {
             .collect();
         let mut answers = site.store.query(query).await?;
         let mut faults = Vec::new();
-        for (key, highest, read) in reads {
+        for (key, (highest, holder), read) in reads {
             let stored = answers.take(read);
             let found = stored.as_deref().map_or(Ok(0), str::parse::<i64>);
             let expected = i64::try_from(highest).unwrap_or(i64::MAX);
@@ -65,12 +69,13 @@ impl Highest {
                 }
                 Err(_) => Mend::Person("set the counter by hand to the highest id in use"),
             };
-            faults.push(Fault {
+            let fault = Fault {
                 key: key.to_owned(),
                 found: stored.unwrap_or_else(|| "nothing".to_owned()),
                 expected: format!("{expected} or more"),
                 mend,
-            });
+            };
+            faults.push(Found::of(fault, vec![Source::part(holder, "id")]));
         }
         Ok(faults)
     }

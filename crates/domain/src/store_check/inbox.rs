@@ -39,7 +39,7 @@ fn badge(subject: &Subject, claims: &mut Claims) {
     let found = number(hash, "replies").unwrap_or(0);
     let key = subject.key.clone();
     let reads = vec![Read::SortedCount(keys::user_unread(id)), Read::SortedCount(keys::user_inbox(id))];
-    claims.add(reads, move |answers| {
+    claims.of("replies").add(reads, move |answers| {
         let (unread, all) = (count_in(answers, 0), count_in(answers, 1));
         // Lamer News counts replies without an inbox.
         if unread == 0 && all == 0 {

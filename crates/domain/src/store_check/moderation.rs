@@ -1,7 +1,7 @@
 //! Rules of moderation: the log, the review queue, flags, appeals and what was withdrawn.
 
 use super::claims::{Claims, Fault, Mend, field_in, fields, hash_in, score, score_in, text_in};
-use super::subject::Subject;
+use super::subject::{Item, Subject};
 use super::{Check, Rule};
 use crate::keys::{self, families};
 use crate::review::Place;
@@ -40,6 +40,11 @@ pub(super) static RULES: &[Rule] = &[
         sentence: "what a user has flagged has the user's flag",
         check: Check::Claims(flagged),
     },
+    Rule {
+        of: &families::USER_FLAG_OUTCOMES,
+        sentence: "the outcome of a flag is that of a line of the log",
+        check: Check::Claims(outcome),
+    },
     Rule { of: &families::USER_NOTES, sentence: LINES, check: Check::Claims(notes) },
     Rule { of: &families::MODERATION_POSTS, sentence: LINES, check: Check::Claims(posts) },
     Rule {
@@ -67,11 +72,12 @@ fn line(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(id)) = (subject.hash(), subject.id::<ModerationId>()) else { return };
     for field in ["time", "moderator"] {
         if hash.get(field).is_none_or(|value| value.parse::<u64>().is_err()) {
-            claims.malformed(&subject.key, format!("no number in {field}"), &format!("a number in {field}"));
+            let (found, expected) = (format!("no number in {field}"), format!("a number in {field}"));
+            claims.of(field).malformed(&subject.key, found, &expected);
         }
     }
     if hash.get("action").is_none() {
-        claims.malformed(&subject.key, "no field action", "a field action");
+        claims.of("action").malformed(&subject.key, "no field action", "a field action");
     }
     let mut guard = Batch::new();
     guard.key_present(&subject.key);
@@ -171,7 +177,7 @@ fn application(subject: &Subject, claims: &mut Claims) {
     let since = hash.get("applied").and_then(|time| time.parse().ok()).unwrap_or(0);
     let place = place_now(subject, Place::ORDINARY, Timestamp(since));
     let thing = Thing::Application(name.into());
-    claims.listed(keys::REVIEW_QUEUE.to_owned(), thing.key(), (None, place), &guard);
+    claims.of("pending").listed(keys::REVIEW_QUEUE.to_owned(), thing.key(), (None, place), &guard);
 }
 
 fn appeal(subject: &Subject, claims: &mut Claims) {
@@ -248,6 +254,19 @@ fn flagged(subject: &Subject, claims: &mut Claims) {
     });
 }
 
+fn outcome(subject: &Subject, claims: &mut Claims) {
+    let Some((member, line)) = subject.member() else { return };
+    let thing = member.strip_prefix(['+', '-']).and_then(thing_of);
+    let line = format!("{line}").parse::<ModerationId>();
+    let (Some(thing), Ok(line)) = (thing, line) else {
+        let expected = "+ or - and a thing, with the number of a line";
+        return claims.malformed(&subject.key, format!("the member {member:?}"), expected);
+    };
+    let mend = Mend::Person("restore the line from a backup, or remove the member");
+    let what = format!("the outcome of a flag of {thing} by the line {line}");
+    claims.refers(&subject.key, what, keys::moderation(line), mend);
+}
+
 fn notes(subject: &Subject, claims: &mut Claims) {
     let Some(hash) = subject.hash() else { return };
     for (field, _) in &hash.0 {
@@ -261,7 +280,10 @@ fn notes(subject: &Subject, claims: &mut Claims) {
 }
 
 fn posts(subject: &Subject, claims: &mut Claims) {
-    if let (super::Item::Whole, Some(id)) = (&subject.item, subject.id::<ModerationId>()) {
+    if let Some((member, _)) = subject.member().filter(|(member, _)| thing_of(member).is_none()) {
+        claims.malformed(&subject.key, format!("the member {member:?}"), "posts");
+    }
+    if let (Item::Whole, Some(id)) = (&subject.item, subject.id::<ModerationId>()) {
         claims.refers(&subject.key, format!("the line {id}"), keys::moderation(id), GAP);
     }
 }

@@ -7,7 +7,6 @@ use crate::keys::{self, families};
 use crate::news::item::News;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
-use crate::values::limits::{MAX_HIDDEN, MAX_SAVED, MAX_SUBSCRIPTIONS};
 use tidings_keyspace::{Answer, Batch, Read};
 
 pub(super) static RULES: &[Rule] = &[
@@ -66,7 +65,7 @@ pub(super) static RULES: &[Rule] = &[
 ];
 
 const VOTED: &str = "a vote is on a story that exists, by a user who exists, in one direction";
-const STORIES: &str = "what a user has saved, hidden or subscribed to are stories, not more than allowed";
+const STORIES: &str = "what a user has saved, hidden or subscribed to are stories";
 
 /// The story that a hash is, and a batch that fails if it changes its state.
 fn story(subject: &Subject) -> Option<(News, Batch)> {
@@ -82,22 +81,26 @@ fn form(subject: &Subject, claims: &mut Claims) {
     let id = subject.part();
     if hash.get("id") != Some(id) {
         let found = format!("id {}", hash.get("id").unwrap_or("absent"));
-        claims.malformed(&subject.key, found, &format!("id {id}"));
+        claims.of("id").malformed(&subject.key, found, &format!("id {id}"));
     }
     for field in ["title", "url"] {
         if hash.get(field).is_none() {
-            claims.malformed(&subject.key, format!("no field {field}"), &format!("a field {field}"));
+            claims.of(field).malformed(
+                &subject.key,
+                format!("no field {field}"),
+                &format!("a field {field}"),
+            );
         }
     }
     for field in ["user_id", "ctime", "up", "down"] {
         if hash.get(field).is_none_or(|value| value.parse::<i64>().is_err()) {
             let found = format!("{field} {:?}", hash.get(field).unwrap_or_default());
-            claims.malformed(&subject.key, found, &format!("{field} as a whole number"));
+            claims.of(field).malformed(&subject.key, found, &format!("{field} as a whole number"));
         }
     }
     if let Some(author) = hash.get("user_id").and_then(|id| id.parse::<UserId>().ok()) {
         let mend = Mend::Person("restore the user from a backup, or delete the story");
-        claims.refers(&subject.key, format!("the author {author}"), keys::user(author), mend);
+        claims.of("user_id").refers(&subject.key, format!("the author {author}"), keys::user(author), mend);
     }
 }
 
@@ -241,36 +244,14 @@ fn discounted(subject: &Subject, claims: &mut Claims) {
 }
 
 fn chosen(subject: &Subject, claims: &mut Claims) {
-    let limit = if *subject.family == families::USER_SAVED {
-        // Votes up add to what is saved, beyond what one can save.
-        u64::MAX
-    } else if *subject.family == families::USER_HIDDEN {
-        MAX_HIDDEN
-    } else {
-        MAX_SUBSCRIPTIONS
-    };
-    debug_assert!(limit >= MAX_SUBSCRIPTIONS.min(MAX_SAVED), "the limits are those of the lists");
-    let key = subject.key.clone();
-    if subject.item == Item::Whole {
-        return claims.add(vec![Read::SortedCount(key.clone())], move |answers| {
-            let count = super::claims::count_in(answers, 0);
-            let mut batch = Batch::new();
-            batch.sorted_trim(&key, limit);
-            (u64::try_from(count).unwrap_or(0) > limit).then(|| Fault {
-                key: key.clone(),
-                found: format!("{count} members"),
-                expected: format!("at most {limit}"),
-                mend: Mend::write(batch, "remove the oldest members"),
-            })
-        });
-    }
     let Some((member, _)) = subject.member() else { return };
+    let key = &subject.key;
     match member.parse::<NewsId>() {
         Ok(id) => {
             let mend = Mend::Person("remove the member, if the story is not to be restored from a backup");
-            claims.refers(&key, format!("the story {id}"), keys::news(id), mend);
+            claims.refers(key, format!("the story {id}"), keys::news(id), mend);
         }
-        Err(_) => claims.malformed(&key, format!("the member {member:?}"), "ids of stories"),
+        Err(_) => claims.malformed(key, format!("the member {member:?}"), "ids of stories"),
     }
 }
 

@@ -1,14 +1,42 @@
 //! What a check of the store has found.
 
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+use std::collections::HashSet;
 
 /// Differences that the report has one by one; further ones are counted.
 const MAX_DIFFERENCES: usize = 10_000;
 /// Keys of other programs that the report names.
 const MAX_NAMED_STRANGERS: usize = 10;
 
+/// What becomes of a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// A repair would mend it.
+    Mendable,
+    /// The repair has mended it.
+    Mended,
+    /// A person has to do something; no repair touches it.
+    Person,
+    /// The repair has not mended it, because it was changed meanwhile.
+    Changed,
+}
+
+impl Outcome {
+    /// What the report says before it says how.
+    #[must_use]
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Mendable => "will be mended with --repair",
+            Self::Mended => "mended",
+            Self::Person => "needs a person",
+            Self::Changed => "changed meanwhile, run the command again",
+        }
+    }
+}
+
 /// Something that is not as it should be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// The key.
     pub key: String,
@@ -16,14 +44,72 @@ pub struct Difference {
     pub found: String,
     /// What should be.
     pub expected: String,
-    /// What a repair does, or what a person can do.
-    pub repair: String,
+    /// What mends it, or what a person can do.
+    pub advice: String,
     /// What must hold.
-    #[serde(skip)]
     pub rule: &'static str,
-    /// Whether it was repaired.
-    #[serde(skip)]
-    pub repaired: bool,
+    /// What becomes of it.
+    pub outcome: Outcome,
+}
+
+impl Difference {
+    /// What tells two differences apart.
+    fn identity(&self) -> (&str, &'static str, &str) {
+        (&self.key, self.rule, &self.found)
+    }
+
+    /// What becomes of it, and how.
+    #[must_use]
+    pub fn repair(&self) -> String {
+        format!("{}: {}", self.outcome.in_words(), self.advice)
+    }
+}
+
+impl Serialize for Difference {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Difference", 4)?;
+        object.serialize_field("key", &self.key)?;
+        object.serialize_field("found", &self.found)?;
+        object.serialize_field("expected", &self.expected)?;
+        object.serialize_field("repair", &self.repair())?;
+        object.end()
+    }
+}
+
+/// Numbers of differences, by what becomes of them.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Totals {
+    /// Those that a repair would mend.
+    pub mendable: u64,
+    /// Those that were mended.
+    pub mended: u64,
+    /// Those that need a person.
+    pub person: u64,
+    /// Those that were changed meanwhile.
+    pub changed: u64,
+}
+
+impl Totals {
+    /// All differences.
+    #[must_use]
+    pub const fn all(self) -> u64 {
+        self.mended + self.left()
+    }
+
+    /// Those that are there after the check.
+    #[must_use]
+    pub const fn left(self) -> u64 {
+        self.mendable + self.person + self.changed
+    }
+
+    const fn count(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Mendable => self.mendable += 1,
+            Outcome::Mended => self.mended += 1,
+            Outcome::Person => self.person += 1,
+            Outcome::Changed => self.changed += 1,
+        }
+    }
 }
 
 /// What a check has found.
@@ -31,12 +117,9 @@ pub struct Difference {
 pub struct StoreReport {
     /// What differs; the first of it, if it is very much.
     pub differences: Vec<Difference>,
-    /// Further differences.
+    /// The numbers of all differences.
     #[serde(skip)]
-    pub further: u64,
-    /// All differences that were repaired.
-    #[serde(skip)]
-    pub repaired: u64,
+    pub totals: Totals,
     /// Keys that were checked.
     #[serde(skip)]
     pub keys: u64,
@@ -54,9 +137,15 @@ pub struct StoreReport {
 impl StoreReport {
     /// The number of differences that are left.
     #[must_use]
-    pub fn left(&self) -> u64 {
-        let all = u64::try_from(self.differences.len()).unwrap_or(u64::MAX).saturating_add(self.further);
-        all.saturating_sub(self.repaired)
+    pub const fn left(&self) -> u64 {
+        self.totals.left()
+    }
+
+    /// The number of differences that are not in the list, because it is full.
+    #[must_use]
+    pub fn further(&self) -> u64 {
+        let listed = u64::try_from(self.differences.len()).unwrap_or(u64::MAX);
+        self.totals.all().saturating_sub(listed)
     }
 
     /// Adds a key that is none of ours.
@@ -69,22 +158,101 @@ impl StoreReport {
 
     /// Adds a difference.
     pub(super) fn add(&mut self, difference: Difference) {
-        self.repaired += u64::from(difference.repaired);
+        self.totals.count(difference.outcome);
         if self.differences.len() < MAX_DIFFERENCES {
             self.differences.push(difference);
-        } else {
-            self.further += 1;
         }
     }
 
-    /// Adds what a further walk has repaired, in the place of what was left before.
-    pub(super) fn follow(&mut self, later: Self) {
-        self.differences.retain(|difference| difference.repaired);
-        self.further = 0;
-        for difference in later.differences {
-            self.add(difference);
+    /// The report of what was found before, once a further walk has mended some of it. What that
+    /// walk has not found any more was mended too: with another difference, or in an earlier walk.
+    pub(super) fn followed_by(self, later: Self) -> Self {
+        let is_whole = self.further() == 0 && later.further() == 0;
+        let totals = Totals {
+            mended: self.totals.all().max(self.totals.mended + later.totals.all()) - later.left(),
+            ..later.totals
+        };
+        let known: HashSet<_> = later.differences.iter().map(Difference::identity).collect();
+        let is_gone = |difference: &Difference| {
+            let is_mended = match difference.outcome {
+                Outcome::Mended => true,
+                Outcome::Mendable | Outcome::Changed => is_whole,
+                Outcome::Person => false,
+            };
+            is_mended && !known.contains(&difference.identity())
+        };
+        let gone: Vec<Difference> = self
+            .differences
+            .into_iter()
+            .filter(is_gone)
+            .map(|difference| Difference { outcome: Outcome::Mended, ..difference })
+            .collect();
+        let mut report = Self { differences: Vec::new(), totals: Totals::default(), ..later };
+        gone.into_iter().chain(later.differences).for_each(|difference| report.add(difference));
+        if !is_whole {
+            report.totals = totals;
         }
-        self.further += later.further;
-        self.unsettled = later.unsettled;
+        report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(differences: &[(&str, Outcome)]) -> StoreReport {
+        let mut report = StoreReport::default();
+        for (key, outcome) in differences {
+            report.add(Difference {
+                key: (*key).to_owned(),
+                found: "1".to_owned(),
+                expected: "2".to_owned(),
+                advice: "write 2".to_owned(),
+                rule: "it is 2",
+                outcome: *outcome,
+            });
+        }
+        report
+    }
+
+    fn totals(mendable: u64, mended: u64, person: u64, changed: u64) -> Totals {
+        Totals { mendable, mended, person, changed }
+    }
+
+    #[test]
+    fn each_difference_is_counted_once_whatever_became_of_it() {
+        let looked = report(&[
+            ("a", Outcome::Mendable),
+            ("b", Outcome::Mendable),
+            ("c", Outcome::Person),
+            ("d", Outcome::Mendable),
+        ]);
+        assert_eq!(looked.totals, totals(3, 0, 1, 0));
+        let mending = report(&[("a", Outcome::Mended), ("c", Outcome::Person), ("d", Outcome::Changed)]);
+        let after = looked.followed_by(mending);
+        assert_eq!((after.totals, after.differences.len()), (totals(0, 2, 1, 1), 4));
+        let last = report(&[("c", Outcome::Person), ("e", Outcome::Mended)]);
+        let after = after.followed_by(last);
+        assert_eq!((after.totals, after.left()), (totals(0, 4, 1, 0), 1));
+        assert_eq!(after.totals.all(), after.totals.mended + after.left());
+    }
+
+    #[test]
+    fn differences_beyond_the_list_are_counted() {
+        let names: Vec<String> = (0..MAX_DIFFERENCES + 5).map(|number| number.to_string()).collect();
+        let all = |outcome| names.iter().map(|name| (name.as_str(), outcome)).collect::<Vec<_>>();
+        let looked = report(&all(Outcome::Mendable));
+        assert_eq!((looked.further(), looked.left()), (5, 10_005));
+        let after = looked.followed_by(report(&all(Outcome::Mended))).followed_by(StoreReport::default());
+        assert_eq!((after.totals, after.further()), (totals(0, 10_005, 0, 0), 5));
+    }
+
+    #[test]
+    fn programs_are_told_in_the_same_words_as_people() {
+        let json = serde_json::to_value(report(&[("a", Outcome::Person)])).unwrap_or_default();
+        let expected = serde_json::json!({"differences": [
+            {"key": "a", "found": "1", "expected": "2", "repair": "needs a person: write 2"},
+        ]});
+        assert_eq!(json, expected);
     }
 }

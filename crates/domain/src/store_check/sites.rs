@@ -2,10 +2,12 @@
 //! banned.
 
 use super::claims::{
-    Claims, Fault, Mend, counter_fault, field_in, fields, hash_in, number, score, score_fault, score_in,
+    Claims, Fault, Found, Mend, counter_fault, field_in, fields, hash_in, number, score, score_fault,
+    score_in,
 };
 use super::moderation::is_absent;
 use super::subject::{Item, Subject};
+use super::wrong::Source;
 use super::{Check, Rule};
 use crate::error::Error;
 use crate::keys::{self, families};
@@ -33,6 +35,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule { of: &families::LINK, sentence: VOTED, check: Check::Claims(link) },
     Rule { of: &families::LINK_ORIGINS, sentence: VOTED, check: Check::Claims(origins) },
+    Rule { of: &families::LINK_NETWORKS, sentence: VOTED, check: Check::Claims(networks) },
     Rule { of: &families::LINKS_SUM, sentence: VOTED, check: Check::Claims(board) },
     Rule { of: &families::LINKS_COUNT, sentence: VOTED, check: Check::Claims(board) },
     Rule { of: &families::PREFIX, sentence: VOTED, check: Check::Claims(prefix) },
@@ -216,15 +219,15 @@ fn voters(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Ok(host)) = (subject.hash(), Hostname::parse(subject.part())) else { return };
     let (votes, others) = votes_in(hash);
     for field in others {
-        claims.malformed(&subject.key, format!("the field {field:?}"), "votes by voters");
+        claims.of(field).malformed(&subject.key, format!("the field {field:?}"), "votes by voters");
     }
     for (voter, vote) in votes {
         let mend = Mend::Person("restore the voter from a backup, or delete its vote and run the repair");
-        claims.refers(&subject.key, format!("the voter {voter}"), keys::voter(voter), mend);
+        claims.of(voter).refers(&subject.key, format!("the voter {voter}"), keys::voter(voter), mend);
         let mut guard = Batch::new();
         guard.field_equals(&subject.key, voter.to_string(), vote.to_string());
         let time = vote.time.as_score();
-        claims.listed(keys::voter_votes(voter), &host, (Some(time), time), &guard);
+        claims.of(voter).listed(keys::voter_votes(voter), &host, (Some(time), time), &guard);
     }
 }
 
@@ -252,7 +255,7 @@ fn link(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Ok(host)) = (subject.hash(), Hostname::parse(subject.part())) else { return };
     for field in ["sum_of_votes", "count_of_votes"] {
         if hash.get(field).is_some_and(|value| value.parse::<i64>().is_err()) {
-            claims.malformed(&subject.key, format!("no number in {field}"), "whole numbers");
+            claims.of(field).malformed(&subject.key, format!("no number in {field}"), "whole numbers");
         }
     }
     let mut batch = Batch::new();
@@ -265,14 +268,14 @@ fn origins(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Ok(host)) = (subject.hash(), Hostname::parse(subject.part())) else { return };
     for (voter, origin) in &hash.0 {
         if network_of_origin(origin).is_none() {
-            claims.malformed(&subject.key, format!("the origin {origin:?}"), "networks");
+            claims.of(voter).malformed(&subject.key, format!("the origin {origin:?}"), "networks");
         }
         let (key, voter) = (subject.key.clone(), voter.clone());
         let votes = keys::link_votes(&host);
         let mut batch = Batch::new();
         batch.field_absent(&votes, &voter);
         batch.delete_field(&key, &voter);
-        claims.add(vec![Read::HashFields(votes, vec![voter.clone()])], move |answers| {
+        claims.of(&voter).add(vec![Read::HashFields(votes, vec![voter.clone()])], move |answers| {
             field_in(answers, 0, 0).is_none().then(|| Fault {
                 key: key.clone(),
                 found: format!("the voter {voter}, who has not voted on the site"),
@@ -281,6 +284,15 @@ fn origins(subject: &Subject, claims: &mut Claims) {
             })
         });
     }
+}
+
+/// How many votes of each network count is checked with the site's votes.
+fn networks(subject: &Subject, claims: &mut Claims) {
+    let (Item::Whole, Ok(host)) = (&subject.item, Hostname::parse(subject.part())) else { return };
+    let mut batch = Batch::new();
+    batch.delete(&subject.key);
+    let found = "networks of a site without votes".to_owned();
+    has_votes(claims, (&subject.key, found), &host, (batch, "delete the key"));
 }
 
 /// Claims that a member is a site with votes.
@@ -363,7 +375,7 @@ fn day_sum_of_voter<'a>(
     site: &'a Site,
     _: Moment,
     subject: &'a Subject,
-) -> BoxFuture<'a, Result<Option<Fault>, Error>> {
+) -> BoxFuture<'a, Result<Option<Found>, Error>> {
     Box::pin(async move {
         let (Some(voter), Some(day)) = (subject.member_id::<VoterId>(), day_of(subject)) else {
             return Ok(None);
@@ -378,10 +390,15 @@ fn day_sum_of_voter<'a>(
         let (Some(is_counted), Some(Answer::Scored(votes))) = (counts(&answers, 0), answers.get(1)) else {
             return Ok(None);
         };
+        let mut rests_on = vec![Source::of(&ban_read(voter)), Source::all(keys::voter_votes(voter))];
         let mut query = Query::new();
         let hosts = votes.iter().filter_map(|(host, _)| Hostname::parse(host).ok());
         let reads: Vec<_> = hosts
-            .map(|host| query.hash_fields(keys::link_votes(&host), [voter.to_string()]).or_absent(&mut query))
+            .map(|host| {
+                let votes = keys::link_votes(&host);
+                rests_on.push(Source::part(&votes, voter));
+                query.hash_fields(votes, [voter.to_string()]).or_absent(&mut query)
+            })
             .collect();
         let mut stored = site.store.query(query).await?;
         let mut sum = 0;
@@ -392,7 +409,8 @@ fn day_sum_of_voter<'a>(
             sum += vote.verdict.value();
         }
         let expected = if is_counted { sum } else { 0 };
-        Ok(score_fault(&list, &voter.to_string(), score_in(&answers, 2), as_score(expected)))
+        let fault = score_fault(&list, &voter.to_string(), score_in(&answers, 2), as_score(expected));
+        Ok(fault.map(|fault| Found { part: Some(voter.to_string()), ..Found::of(fault, rests_on) }))
     })
 }
 
@@ -429,10 +447,10 @@ fn voter(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(id)) = (subject.hash(), subject.id::<VoterId>()) else { return };
     let Some(user) = hash.get("user_id") else { return };
     let Ok(user) = user.parse::<UserId>() else {
-        return claims.malformed(&subject.key, format!("user_id {user:?}"), "the id of a user");
+        return claims.of("user_id").malformed(&subject.key, format!("user_id {user:?}"), "the id of a user");
     };
     let key = subject.key.clone();
-    claims.add(vec![fields(keys::user(user), ["voter"])], move |answers| {
+    claims.of("user_id").add(vec![fields(keys::user(user), ["voter"])], move |answers| {
         let found = field_in(answers, 0, 0);
         (found != Some(id.to_string().as_str())).then(|| Fault {
             key: key.clone(),

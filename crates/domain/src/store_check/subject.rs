@@ -3,6 +3,7 @@
 use crate::keys::families::Family;
 use crate::values::clock::Moment;
 use std::str::FromStr;
+use std::sync::Arc;
 use tidings_keyspace::{Answer, Expiry, Hash, Read};
 
 /// A part of a key that rules look at.
@@ -12,8 +13,8 @@ pub(super) enum Item {
     Whole,
     /// The text of a string.
     Text(String),
-    /// A whole hash.
-    Hash(Hash),
+    /// A whole hash, shared by the rules about it.
+    Hash(Arc<Hash>),
     /// A member of a set.
     Member(String),
     /// A member of a sorted set, with its score.
@@ -102,7 +103,9 @@ impl Subject {
         match (&self.item, answer) {
             (Item::Whole, Answer::Expiry(expiry)) => (expiry != Expiry::Absent).then_some(Item::Whole),
             (Item::Text(_), Answer::Text(text)) => text.map(Item::Text),
-            (Item::Hash(_), Answer::Hash(hash)) => (!hash.is_empty()).then(|| Item::Hash(sorted(hash))),
+            (Item::Hash(_), Answer::Hash(hash)) => {
+                (!hash.is_empty()).then(|| Item::Hash(Arc::new(sorted(hash))))
+            }
             (Item::Member(member), Answer::Bool(true)) => Some(Item::Member(member.clone())),
             (Item::Scored(member, _), Answer::Scores(scores)) => {
                 scores.first().copied().flatten().map(|score| Item::Scored(member.clone(), score))
@@ -117,7 +120,7 @@ pub(super) fn items_of(value: Answer) -> Vec<Item> {
     match value {
         Answer::Text(text) => text.map(Item::Text).into_iter().collect(),
         Answer::Hash(hash) if hash.is_empty() => Vec::new(),
-        Answer::Hash(hash) => vec![Item::Hash(sorted(hash))],
+        Answer::Hash(hash) => vec![Item::Hash(Arc::new(sorted(hash)))],
         Answer::Members(members) => members.into_iter().map(Item::Member).collect(),
         Answer::Scored(members) => {
             members.into_iter().map(|(member, score)| Item::Scored(member, score)).collect()

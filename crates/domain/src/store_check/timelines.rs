@@ -1,7 +1,8 @@
 //! Rules of tweets, timelines and follows.
 
-use super::claims::{Claims, Fault, Mend, field_in, fields, hash_in, score, score_fault, score_in};
+use super::claims::{Claims, Fault, Found, Mend, field_in, fields, hash_in, score, score_fault, score_in};
 use super::subject::{Item, Subject};
+use super::wrong::Source;
 use super::{Check, Rule};
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
@@ -13,7 +14,7 @@ use crate::values::clock::Moment;
 use crate::values::ids::{TweetId, UserId};
 use crate::values::withheld::WITHHELD;
 use futures_util::future::BoxFuture;
-use tidings_keyspace::{Batch, Read};
+use tidings_keyspace::{Batch, Order, Query, Read};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -68,10 +69,11 @@ fn tweet(subject: &Subject, claims: &mut Claims) {
         return claims.malformed(&subject.key, "a hash without text or user_id", "a tweet");
     };
     if hash.get("created_at").is_none_or(|time| time.parse::<f64>().is_err()) {
-        claims.malformed(&subject.key, "no time in created_at", "a time in created_at");
+        claims.of("created_at").malformed(&subject.key, "no time in created_at", "a time in created_at");
     }
     let mend = Mend::Person("restore the user from a backup, or delete the tweet");
-    claims.refers(&subject.key, format!("the author {}", tweet.user_id), keys::user(tweet.user_id), mend);
+    let author = tweet.user_id;
+    claims.of("user_id").refers(&subject.key, format!("the author {author}"), keys::user(author), mend);
     let mut guard = Batch::new();
     guard.key_present(&subject.key);
     guard.field_unchanged(&subject.key, WITHHELD, hash.get(WITHHELD));
@@ -123,17 +125,34 @@ fn home<'a>(
     site: &'a Site,
     now: Moment,
     subject: &'a Subject,
-) -> BoxFuture<'a, Result<Option<Fault>, Error>> {
+) -> BoxFuture<'a, Result<Option<Found>, Error>> {
     Box::pin(async move {
         let (Some(_), Some(id)) = (subject.hash(), subject.id::<UserId>()) else { return Ok(None) };
-        let differs = TimelineCheck::begin(site, now, false).await?.home_differs(id).await?;
-        Ok(differs.then(|| Fault {
+        if !TimelineCheck::begin(site, now, false).await?.home_differs(id).await? {
+            return Ok(None);
+        }
+        let fault = Fault {
             key: keys::home_timeline(id),
             found: "tweets that do not belong there, or not all that do".to_owned(),
             expected: "the newest tweets of the user and of those whom the user follows".to_owned(),
             mend: Mend::Home(id),
-        }))
+        };
+        Ok(Some(Found::of(fault, home_rests_on(site, id).await?)))
     })
+}
+
+/// What decides which tweets belong in a home timeline: whom the user follows, their timelines, and
+/// the tweets in it. Rounds: 1.
+async fn home_rests_on(site: &Site, user: UserId) -> Result<Vec<Source>, Error> {
+    let mut query = Query::new();
+    let [followed, tweets] = [keys::followings(user), keys::home_timeline(user)]
+        .map(|list| query.sorted_range(list, Order::Ascending, 0, u64::MAX));
+    let mut answers = site.store.query(query).await?;
+    let authors = answers.take(followed).into_iter().filter_map(|(id, _)| id.parse::<UserId>().ok());
+    let timelines = authors.chain([user]).map(keys::user_timeline);
+    let tweets = answers.take(tweets).into_iter().filter_map(|(id, _)| id.parse::<TweetId>().ok());
+    let keys = timelines.chain(tweets.map(keys::tweet)).chain([keys::followings(user)]);
+    Ok(keys.map(Source::all).collect())
 }
 
 /// Makes a home timeline what it should be.

@@ -231,11 +231,11 @@ impl Return {
 /// The people in whose mentions a tweet is, and its place there. Stored as `<user id> <time>`, a
 /// line for each.
 #[derive(Debug, Default, PartialEq)]
-struct Mentions(Vec<(UserId, f64)>);
+pub(crate) struct Mentions(Vec<(UserId, f64)>);
 
 /// A stored text that names no mentions.
 #[derive(Debug, PartialEq, Eq)]
-struct NotMentions;
+pub(crate) struct NotMentions;
 
 impl Mentions {
     /// Reads in whose mentions a tweet is. Rounds: 1, none without users.

@@ -73,6 +73,11 @@ pub(crate) struct StoredFactors {
 }
 
 impl StoredFactors {
+    /// The second factors that a hash has.
+    pub(crate) const fn of(user_id: UserId, stored: Hash) -> Self {
+        Self { user_id, stored }
+    }
+
     /// Reads them. Rounds: 1.
     pub(crate) async fn read(site: &Site, user_id: UserId) -> Result<Self, Error> {
         let mut query = Query::new();
@@ -238,6 +243,19 @@ impl Change {
         }
         self.batch
     }
+}
+
+/// The fields of a hash of second factors that cannot be read.
+pub(crate) fn malformed_fields(stored: &Hash) -> impl Iterator<Item = &str> {
+    let has_form = |field: &str, value: &str| match field {
+        TOTP => TotpSecret::parse(value).is_some(),
+        TOTP_STEP | VERSION => value.parse::<u64>().is_ok(),
+        field if field.starts_with(RECOVERY) => value.parse::<u64>().is_ok(),
+        field if field.starts_with(PASSKEY) => serde_json::from_str::<Passkey>(value).is_ok(),
+        _ => false,
+    };
+    let fields = stored.0.iter();
+    fields.filter(move |(field, value)| !has_form(field, value)).map(|(field, _)| field.as_str())
 }
 
 /// A passkey as it is stored.

@@ -1,0 +1,100 @@
+//! Rules of second factors: the hash of a user's second factors, and the field of the user that
+//! names their kinds. Nobody may get in with fewer factors because of a repair.
+
+use super::claims::{Claims, Fault, Mend, field_in, fields, hash_in};
+use super::subject::Subject;
+use super::{Check, Rule};
+use crate::accounts::two_factor::stored::{StoredFactors, malformed_fields};
+use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
+use crate::accounts::users::DEACTIVATED;
+use crate::keys::{self, families};
+use crate::values::ids::UserId;
+use crate::values::limits::{MAX_PASSKEYS, RECOVERY_CODES};
+use tidings_keyspace::{Batch, Hash, Read};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        of: &families::USER_TWO_FACTOR,
+        sentence: "second factors have their form, and are not more than allowed",
+        check: Check::Claims(form),
+    },
+    Rule { of: &families::USER_TWO_FACTOR, sentence: KINDS, check: Check::Claims(of_factors) },
+    Rule { of: &families::USER, sentence: KINDS, check: Check::Claims(of_user) },
+];
+
+const KINDS: &str = "a user's field two_factor names the second factors that the user has";
+
+const LOST: Mend = Mend::Person(
+    "restore the second factors from a backup, or type tidings user remove-two-factor with the user's name",
+);
+
+fn form(subject: &Subject, claims: &mut Claims) {
+    let (Some(user), Some(hash)) = (subject.id::<UserId>(), subject.hash()) else { return };
+    for field in malformed_fields(hash) {
+        // The value is a secret.
+        let name = field.split(':').next().unwrap_or_default();
+        let found = format!("a field {name} that cannot be read");
+        claims.of(field).malformed(&subject.key, found, "a second factor");
+    }
+    let stored = StoredFactors::of(user, hash.clone());
+    for (what, count, most) in [
+        ("passkeys", stored.passkey_count(), MAX_PASSKEYS),
+        ("recovery codes", stored.recovery_count(), RECOVERY_CODES),
+    ] {
+        if count > most {
+            claims.wrong(Fault {
+                key: subject.key.clone(),
+                found: format!("{count} {what}"),
+                expected: format!("at most {most}"),
+                mend: Mend::Person("ask the user to remove some, or restore the key from a backup"),
+            });
+        }
+    }
+}
+
+/// What is wrong of the field of a user, by the second factors.
+fn fault(user: UserId, named: Option<&str>, stored: &Hash) -> Option<Fault> {
+    let kinds = StoredFactors::of(user, stored.clone()).kinds();
+    let claimed = SecondFactors::read(named);
+    if claimed == kinds {
+        return None;
+    }
+    let key = keys::user(user);
+    let in_words =
+        |kinds: SecondFactors| if kinds.any() { kinds.to_string() } else { "no second factor".to_owned() };
+    let (found, expected) = (
+        format!("{TWO_FACTOR} names {}", in_words(claimed)),
+        format!("{TWO_FACTOR} names {}", in_words(kinds)),
+    );
+    let is_lost = (claimed.totp && !kinds.totp) || (claimed.passkeys && !kinds.passkeys);
+    if is_lost {
+        return Some(Fault { key, found, expected, mend: LOST });
+    }
+    let mut batch = Batch::new();
+    batch.field_unchanged(&key, TWO_FACTOR, named);
+    batch.field_absent(&key, DEACTIVATED);
+    batch.key_present(keys::user_two_factor(user));
+    batch.set_field(&key, TWO_FACTOR, kinds.to_string());
+    let mend = Mend::write(batch, format!("set the field {TWO_FACTOR} to {kinds}"));
+    Some(Fault { key, found, expected, mend })
+}
+
+fn of_factors(subject: &Subject, claims: &mut Claims) {
+    let (Some(user), Some(hash)) = (subject.id::<UserId>(), subject.hash()) else { return };
+    let stored = hash.clone();
+    claims.add(vec![fields(keys::user(user), ["id", TWO_FACTOR])], move |answers| {
+        field_in(answers, 0, 0)?;
+        fault(user, field_in(answers, 0, 1), &stored)
+    });
+    claims.place_at(keys::user(user), TWO_FACTOR);
+}
+
+/// Only a user without second factors: the others are found by those.
+fn of_user(subject: &Subject, claims: &mut Claims) {
+    let (Some(user), Some(hash)) = (subject.id::<UserId>(), subject.hash()) else { return };
+    let Some(named) = hash.get(TWO_FACTOR).map(str::to_owned) else { return };
+    claims.of(TWO_FACTOR).add(vec![Read::Hash(keys::user_two_factor(user))], move |answers| {
+        let is_absent = hash_in(answers, 0).is_none();
+        is_absent.then(|| fault(user, Some(&named), &Hash::default())).flatten()
+    });
+}

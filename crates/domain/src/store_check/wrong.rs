@@ -1,0 +1,180 @@
+//! What is called wrong: values that only a person can correct, and what was not mended because
+//! it follows from one. A repair keeps its hands off whatever rests on any of them.
+
+use std::collections::HashMap;
+use tidings_keyspace::Read;
+
+/// Wrong parts of keys that are remembered one by one. With more of them nothing is mended.
+const MAX_WRONG: usize = 100_000;
+
+/// How much of a key something rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    /// That the key is there, or is not.
+    Existence,
+    /// Some fields or members.
+    Some(Vec<String>),
+    /// The whole value.
+    All,
+}
+
+/// Something that a judgement rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Source {
+    pub(super) key: String,
+    pub(super) part: Part,
+}
+
+impl Source {
+    /// That a key is there, or is not.
+    pub(super) fn existence(key: impl Into<String>) -> Self {
+        Self { key: key.into(), part: Part::Existence }
+    }
+
+    /// All of a key.
+    pub(super) fn all(key: impl Into<String>) -> Self {
+        Self { key: key.into(), part: Part::All }
+    }
+
+    /// One field or member of a key.
+    pub(super) fn part(key: impl Into<String>, part: impl ToString) -> Self {
+        Self { key: key.into(), part: Part::Some(vec![part.to_string()]) }
+    }
+
+    /// What a read tells.
+    pub(super) fn of(read: &Read) -> Self {
+        let part = match read {
+            Read::Expiry(_) => Part::Existence,
+            Read::HashFields(_, parts) | Read::Scores(_, parts) => Part::Some(parts.clone()),
+            Read::HasMember(_, member) => Part::Some(vec![member.clone()]),
+            _ => Part::All,
+        };
+        Self { key: read.key().to_owned(), part }
+    }
+}
+
+/// What is wrong of one key, with the key that must be corrected first.
+#[derive(Debug, Default)]
+struct OfKey {
+    whole: Option<String>,
+    parts: HashMap<String, String>,
+}
+
+/// Everything that is called wrong.
+#[derive(Debug, Default)]
+pub(super) struct Wrong {
+    keys: HashMap<String, OfKey>,
+    count: usize,
+    /// Parts of the store between two keys that cannot be read, so that nobody knows which keys
+    /// are there.
+    damaged: Vec<(String, String)>,
+    /// What came first, if there is more than is remembered.
+    first_of_many: Option<String>,
+}
+
+impl Wrong {
+    /// Adds a key, or one part of it. `cause` is the key that must be corrected first.
+    pub(super) fn add(&mut self, key: &str, part: Option<&str>, cause: &str) {
+        if self.count >= MAX_WRONG {
+            self.first_of_many.get_or_insert_with(|| cause.to_owned());
+            return;
+        }
+        let of_key = self.keys.entry(key.to_owned()).or_default();
+        let is_new = match part {
+            None if of_key.whole.is_some() => false,
+            None => {
+                of_key.whole = Some(cause.to_owned());
+                true
+            }
+            Some(part) if of_key.parts.contains_key(part) => false,
+            Some(part) => {
+                of_key.parts.insert(part.to_owned(), cause.to_owned());
+                true
+            }
+        };
+        self.count += usize::from(is_new);
+    }
+
+    /// Adds a part of the store between two keys that cannot be read; without a first or a last
+    /// key, from the beginning or to the end.
+    pub(super) fn add_damage(&mut self, before: &str, after: &str) {
+        let range = (before.to_owned(), after.to_owned());
+        if !self.damaged.contains(&range) && self.damaged.len() < MAX_WRONG {
+            self.damaged.push(range);
+            self.count += 1;
+        }
+    }
+
+    /// How much is called wrong: it grows when something is added that was not known.
+    pub(super) const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The key that must be corrected before something is mended that rests on these sources.
+    pub(super) fn cause<'a>(&'a self, sources: &'a [Source]) -> Option<&'a str> {
+        if let Some(first) = &self.first_of_many {
+            return Some(first);
+        }
+        if self.count == 0 {
+            return None;
+        }
+        sources.iter().find_map(|source| self.cause_of(source))
+    }
+
+    fn cause_of<'a>(&'a self, source: &'a Source) -> Option<&'a str> {
+        let is_inside = |(before, after): &(String, String)| {
+            source.key > *before && (after.is_empty() || source.key < *after)
+        };
+        if self.damaged.iter().any(is_inside) {
+            return Some(&source.key);
+        }
+        let of_key = self.keys.get(&source.key)?;
+        let part = match &source.part {
+            Part::Existence => None,
+            Part::Some(parts) => parts.iter().find_map(|part| of_key.parts.get(part)),
+            Part::All => of_key.parts.values().min(),
+        };
+        of_key.whole.as_ref().or(part).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rests_on_a_wrong_part_has_a_cause_and_the_rest_has_none() {
+        let mut wrong = Wrong::default();
+        wrong.add("news:2", Some("user_id"), "news:2");
+        wrong.add("user:999", None, "news:2");
+        wrong.add_damage("tweet:1", "tweet:9");
+        let part = |key: &str, part: &str| Source::part(key, part);
+        for (source, cause) in [
+            (part("news:2", "user_id"), Some("news:2")),
+            (Source::all("news:2"), Some("news:2")),
+            (part("news:2", "up"), None),
+            (Source::existence("news:2"), None),
+            (Source::all("news:3"), None),
+            (Source::existence("user:999"), Some("news:2")),
+            (part("user:999", "id"), Some("news:2")),
+            (Source::existence("tweet:5"), Some("tweet:5")),
+            (Source::existence("tweet:9"), None),
+        ] {
+            assert_eq!(wrong.cause(std::slice::from_ref(&source)), cause, "{source:?}");
+        }
+        let known = wrong.count();
+        wrong.add("news:2", Some("user_id"), "news:2");
+        assert_eq!(wrong.count(), known);
+        wrong.add("news:2", Some("ctime"), "news:2");
+        assert!(wrong.count() > known);
+    }
+
+    #[test]
+    fn with_too_much_that_is_wrong_nothing_is_mended() {
+        let mut wrong = Wrong::default();
+        for number in 0..=MAX_WRONG {
+            wrong.add(&format!("news:{number}"), None, &format!("news:{number}"));
+        }
+        assert_eq!(wrong.cause(&[Source::all("other")]), Some("news:100000"));
+    }
+}
