@@ -11,6 +11,7 @@ use crate::control::Control;
 use crate::mail::Mailer;
 use crate::metrics::MetricsEndpoint;
 use crate::upgrade;
+use anyhow::bail;
 use reload::Reloading;
 use std::convert::Infallible;
 use std::future::Future;
@@ -36,6 +37,9 @@ use tokio::sync::watch;
 
 /// How long running requests may take to finish once the server is told to stop.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
+
+/// The name of what accepts connections, among the workers.
+const SERVER: &str = "server";
 
 /// The limit of open files on most systems, if it cannot be found out.
 const COMMON_OPEN_FILES: usize = 1_024;
@@ -92,7 +96,12 @@ pub async fn run(config: Config, load: impl Fn() -> Result<Config, ConfigError>)
         tokio::join!(reloading.run(hangups), supervise("watchdog", Policy::UntilDone, watchdog));
         std::future::pending().await
     };
-    let served = serve_until(app.clone(), socket.listening, stop, beside).await;
+    let serving = serve_until(app.clone(), socket.listening, stop, beside);
+    let Some(served) = supervision::catch(SERVER, serving).await else {
+        // Nobody would accept connections any more.
+        supervision::fail(SERVER);
+        bail!("the server has failed");
+    };
     commands.stop().await;
     store.close().await;
     tracing::info!("stopped");

@@ -7,8 +7,11 @@ use std::time::{Duration, Instant};
 use reqwest::StatusCode;
 use tidings_keyspace::{Store, StoreOptions};
 
-use crate::client::{Client, refused};
-use crate::full_disk::{titles, wait_for_health};
+use crate::client::refused;
+use crate::night::{
+    assert_nothing_is_lost, assert_readers_see, assert_writer_is_told, lasting_redis, post, visitor,
+    wait_for_health,
+};
 use crate::outage::wait_for;
 use crate::program::{Program, serve_command, wait_until};
 use crate::redis_server::RedisServer;
@@ -16,16 +19,17 @@ use crate::redis_server::RedisServer;
 /// A call that reads the store.
 const TOP: &str = "/api/getnews/top/0/30";
 
-fn client(program: &Program) -> Client {
-    Client::new(reqwest::Client::new(), program.address)
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_site_answers_503_and_takes_redis_when_it_comes() {
-    let mut redis = RedisServer::start();
+    let mut redis = lasting_redis();
+    let mut posted = Vec::new();
+    let before = Program::start(&redis.url());
+    let alice = visitor(&before).register("alice").await;
+    post(&alice, &mut posted, "Before").await;
+    before.stop();
     redis.stop();
     let mut program = Program::start(&redis.url());
-    let visitor = client(&program);
+    let (visitor, alice) = (visitor(&program), alice.at(program.address));
     for path in ["/", "/latest", "/news/1"] {
         let answer = visitor.get(path).await;
         assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{path}");
@@ -35,21 +39,17 @@ async fn the_site_answers_503_and_takes_redis_when_it_comes() {
     let answer = visitor.get(TOP).await;
     assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(refused(answer.json()).contains("cannot reach its database"));
-    // Any other text could be no session, and the store would not be asked.
-    let token = "0".repeat(40);
-    let writer = client(&program).with_secrets(Some(&token), Some("a secret"));
-    let answer = writer.post("/api/submit", &[("news_id", "-1"), ("title", "x"), ("text", "y")]).await;
-    assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_writer_is_told(&alice, "cannot reach its database").await;
     wait_for_health(&program, 503, "unavailable").await;
     let line = program.wait_for_log("health: the store cannot be reached");
     assert!(line.contains("Connection refused"), "{line}");
     redis.start_again();
     wait_for(&visitor, StatusCode::OK).await;
     program.wait_for_log("health: the store is back");
-    let alice = visitor.register("alice").await;
-    assert_eq!(alice.submit_text("One", "text").await, 1);
     wait_for_health(&program, 200, "ok").await;
-    assert_eq!(titles(&program).await, ["One"]);
+    assert_readers_see(&program, "Before").await;
+    post(&alice, &mut posted, "After").await;
+    assert_nothing_is_lost(&program, &redis.url(), &posted).await;
     // Each once.
     assert_eq!(program.log().matches("health: the store").count(), 2, "{}", program.log());
     program.signal("-TERM");

@@ -8,7 +8,7 @@ use tidings_domain::accounts::password_reset;
 
 use crate::client::{Client, Fields, PASSWORD};
 use crate::html::Page;
-use crate::server::{Engine, Server, Settings};
+use crate::server::{Engine, Server, Settings, each_engine};
 use crate::sites::{uuid, vote};
 
 const DAY: u64 = 86_400;
@@ -170,7 +170,10 @@ async fn no_limit_lasts_longer_than_its_length_when_the_clock_is_set_back() {
 
 #[tokio::test]
 async fn a_jump_of_the_clock_takes_nothing_down_and_nothing_is_in_the_future() {
-    let server = Server::start(Engine::Memory, &[]).await;
+    each_engine(&[], check_jumps).await;
+}
+
+async fn check_jumps(server: Server) {
     let (alice, bob) = (server.register("alice").await, server.register("bob").await);
     let before = alice.submit_text("Before", "text").await;
     let mut stories = vec![before];

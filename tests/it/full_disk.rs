@@ -6,17 +6,16 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::client::{Client, HttpResponse, PASSWORD};
-use crate::program::Program;
-use crate::server::http_client;
-
-/// How long the site may take to be written again once there is room.
-const BACK_WITHIN: Duration = Duration::from_secs(10);
+use crate::client::{Client, PASSWORD};
+use crate::night::{
+    BACK_WITHIN, assert_has_all, assert_nothing_is_lost, text_of, titles, url_of, visitor, wait_for_health,
+};
+use crate::program::{Program, wait_until};
 
 /// A file system of its own, which is unmounted when this is dropped.
 pub struct SmallDisk(TempDir);
@@ -60,23 +59,8 @@ impl Drop for SmallDisk {
     }
 }
 
-/// The body of an answer.
-pub fn text_of(response: &HttpResponse) -> String {
-    String::from_utf8_lossy(&response.body).into_owned()
-}
-
-/// The store in a folder.
-pub fn url_of(folder: &Path) -> String {
-    format!("redb:{}", folder.join("site.redb").display())
-}
-
-/// A client of a program.
-pub fn visitor(program: &Program) -> Client {
-    Client::new(http_client(), program.address)
-}
-
 /// Posts stories until one is refused. Returns the titles of the others, and the refusal.
-async fn post_until_refused(client: &Client, round: usize) -> (Vec<String>, Value) {
+pub async fn post_until_refused(client: &Client, round: usize) -> (Vec<String>, Value) {
     let mut posted = Vec::new();
     for number in 0..2_000 {
         let title = format!("Story {round}-{number}");
@@ -91,7 +75,7 @@ async fn post_until_refused(client: &Client, round: usize) -> (Vec<String>, Valu
 }
 
 /// Reads as a visitor and as a member while nothing can be written.
-async fn assert_reading_works(program: &Program, member: &Client, title: &str) {
+pub async fn assert_reading_works(program: &Program, member: &Client, title: &str) {
     for client in [&visitor(program), member] {
         for path in ["/", "/latest", "/news/1", "/user/alice", "/rss", "/api/getnews/latest/0/10"] {
             let page = client.get(path).await;
@@ -103,7 +87,7 @@ async fn assert_reading_works(program: &Program, member: &Client, title: &str) {
 }
 
 /// What a form and the API say to somebody who writes.
-async fn assert_writing_says_why(member: &Client, refusal: &Value, cause: &str) {
+pub async fn assert_writing_says_why(member: &Client, refusal: &Value, cause: &str) {
     let error = refusal["error"].as_str().unwrap();
     assert!(error.contains("read only") && error.contains(cause), "{error}");
     let fields = [("news_id", "-1"), ("title", "What I typed"), ("text", "and more of it")];
@@ -120,18 +104,6 @@ async fn assert_writing_says_why(member: &Client, refusal: &Value, cause: &str) 
     assert!(login.status == 200 || login.status == 503, "{}", text_of(&login));
 }
 
-/// Waits until `/health/ready` says what it must: it may be a second old.
-pub async fn wait_for_health(program: &Program, status: u16, word: &str) {
-    let deadline = Instant::now() + BACK_WITHIN;
-    loop {
-        let health = visitor(program).get("/health/ready").await;
-        if health.status == status && health.json()["status"] == word {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{}", text_of(&health));
-    }
-}
-
 /// Waits until the site can be written again.
 async fn wait_for_writing(program: &Program, member: &Client) {
     let freed = Instant::now();
@@ -139,25 +111,6 @@ async fn wait_for_writing(program: &Program, member: &Client) {
     assert!(freed.elapsed() < BACK_WITHIN, "{:?}", freed.elapsed());
     crate::client::ok(member.submit("It works again", "", "text").await);
     wait_for_health(program, 200, "ok").await;
-}
-
-/// All stories of a site.
-pub async fn titles(program: &Program) -> Vec<String> {
-    let mut titles = Vec::new();
-    loop {
-        let page = visitor(program).api_get(&format!("/api/getnews/latest/{}/30", titles.len())).await;
-        let news = page["news"].as_array().unwrap();
-        if news.is_empty() {
-            return titles;
-        }
-        titles.extend(news.iter().map(|story| story["title"].as_str().unwrap().to_owned()));
-    }
-}
-
-/// Asserts that everything that was acknowledged is there.
-pub fn assert_has_all(found: &[String], posted: &[String]) {
-    let missing: Vec<_> = posted.iter().filter(|title| !found.contains(title)).collect();
-    assert!(missing.is_empty(), "acknowledged and lost: {missing:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -200,7 +153,7 @@ async fn on_a_full_disk_reading_goes_on_and_writing_comes_back_with_room() {
     assert_has_all(&titles(&program).await, &posted);
     program.kill();
     let program = Program::start(&url_of(disk.0.path()));
-    assert_has_all(&titles(&program).await, &posted);
+    assert_nothing_is_lost(&program, &url_of(disk.0.path()), &posted).await;
 }
 
 /// The same with a limit on the size of files, which needs no rights.
@@ -224,5 +177,5 @@ async fn a_file_that_may_not_grow_is_a_full_disk() {
     wait_for_health(&program, 503, "read_only").await;
     limit(u64::MAX);
     wait_for_writing(&program, &alice).await;
-    assert_has_all(&titles(&program).await, &posted);
+    assert_nothing_is_lost(&program, &url_of(folder.path()), &posted).await;
 }

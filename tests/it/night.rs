@@ -1,49 +1,106 @@
-//! A night in ten incidents: what readers and writers see, what the log and `/health/ready` say,
-//! and that nothing acknowledged is lost. Where each incident is:
+//! A night in ten incidents, through the running program. Each test asserts what readers and writers
+//! see, what the log says, what `/health/ready` says, and that nothing acknowledged is lost; and after
+//! it `tidings check store` finds nothing.
 //!
-//! 1. disk full and free: `full_disk.rs`; on Redis, memory that is full: `outage.rs`
-//! 2. kill -9 on a large store: here; kills at any moment: `crash.rs`
-//! 3. Redis gone at start: `absent_store.rs`
-//! 4. Redis gone and back: here; under load: `outage.rs`
-//! 5. read-only file: here; on Redis, a replica: `outage.rs` and `seeing/health.rs`
-//! 6. damaged page: in the engine only, `redb/tests/damage.rs` of `crates/keyspace`, because a debug
-//!    build of redb reads all pages when it opens a file; over HTTP, values that cannot be read:
-//!    `unreadable.rs`
-//! 7. panic in the writer: in the engine only, `redb/tests.rs` of `crates/keyspace`
-//! 8. clock back by a day: in this process, `clock.rs`, because a program's clock cannot be set
-//! 9. too many files: `open_files.rs`
-//! 10. backup target full: here
+//! | incident | embedded store | Redis |
+//! | --- | --- | --- |
+//! | disk full and free | `full_disk.rs` | `night/redis_refuses.rs`, memory too |
+//! | kill -9 on a large store | here; at any moment: `crash.rs` | here |
+//! | Redis gone at start | | `absent_store.rs` |
+//! | Redis gone and back | | here; under load: `outage.rs` |
+//! | read-only file | here | `night/redis_refuses.rs`: a replica |
+//! | damaged page | `night/damaged_page.rs`; in the engine: its `redb/tests/damage.rs` | none: it has no pages |
+//! | panic in the writer | `night/planted_panic.rs` | there: what accepts connections |
+//! | clock back by a day | `night/clock_set_back.rs`; each limit: `clock.rs` | there too |
+//! | too many files | `open_files.rs` | there too |
+//! | backup target full | here | here |
+
+mod clock_set_back;
+mod damaged_page;
+mod planted_panic;
+mod redis_refuses;
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use tidings_keyspace::Batch;
+use tidings_keyspace::{Batch, Store, StoreOptions};
 
-use crate::client::{Client, ok, refused};
-use crate::full_disk::{SmallDisk, assert_has_all, text_of, titles, url_of, visitor, wait_for_health};
+use crate::client::{Client, HttpResponse, ok, refused};
+use crate::full_disk::SmallDisk;
 use crate::program::{Program, open_again, wait_until};
 use crate::redis_server::RedisServer;
+use crate::server::http_client;
+
+/// How long the site may take to work again once it can.
+pub const BACK_WITHIN: Duration = Duration::from_secs(10);
+
+/// The body of an answer.
+pub fn text_of(response: &HttpResponse) -> String {
+    String::from_utf8_lossy(&response.body).into_owned()
+}
+
+/// The store in a folder.
+pub fn url_of(folder: &Path) -> String {
+    format!("redb:{}", folder.join("site.redb").display())
+}
+
+/// A client of a program.
+pub fn visitor(program: &Program) -> Client {
+    Client::new(http_client(), program.address)
+}
+
+/// Waits until `/health/ready` says what it must: it may be a second old.
+pub async fn wait_for_health(program: &Program, status: u16, word: &str) {
+    let deadline = Instant::now() + BACK_WITHIN;
+    loop {
+        let health = visitor(program).get("/health/ready").await;
+        if health.status == status && health.json()["status"] == word {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{}", text_of(&health));
+    }
+}
+
+/// All stories of a site.
+pub async fn titles(program: &Program) -> Vec<String> {
+    let mut titles = Vec::new();
+    loop {
+        let page = visitor(program).api_get(&format!("/api/getnews/latest/{}/30", titles.len())).await;
+        let news = page["news"].as_array().unwrap();
+        if news.is_empty() {
+            return titles;
+        }
+        titles.extend(news.iter().map(|story| story["title"].as_str().unwrap().to_owned()));
+    }
+}
+
+/// Asserts that everything that was acknowledged is there.
+pub fn assert_has_all(found: &[String], posted: &[String]) {
+    let missing: Vec<_> = posted.iter().filter(|title| !found.contains(title)).collect();
+    assert!(missing.is_empty(), "acknowledged and lost: {missing:?}");
+}
 
 /// A Redis server that keeps everything that it has acknowledged.
-fn lasting_redis() -> RedisServer {
+pub fn lasting_redis() -> RedisServer {
     RedisServer::start_with(&["--appendonly", "yes", "--appendfsync", "always"])
 }
 
 /// Posts a story, which must be acknowledged, and notes its title.
-async fn post(member: &Client, posted: &mut Vec<String>, title: &str) {
+pub async fn post(member: &Client, posted: &mut Vec<String>, title: &str) {
     ok(member.submit(title, "", "text").await);
     posted.push(title.to_owned());
 }
 
 /// Asserts that readers notice nothing.
-async fn assert_readers_see(program: &Program, title: &str) {
+pub async fn assert_readers_see(program: &Program, title: &str) {
     let page = visitor(program).get("/latest").await;
     assert_eq!(page.status, 200, "{}", text_of(&page));
     assert!(text_of(&page).contains(title), "{}", text_of(&page));
 }
 
 /// Asserts that a writer gets a 503 with these words.
-async fn assert_writer_is_told(member: &Client, words: &str) {
+pub async fn assert_writer_is_told(member: &Client, words: &str) {
     let fields = [("news_id", "-1"), ("title", "Refused"), ("text", "text")];
     let answer = member.post("/api/submit", &fields).await;
     assert_eq!(answer.status, 503, "{}", text_of(&answer));
@@ -51,10 +108,23 @@ async fn assert_writer_is_told(member: &Client, words: &str) {
     assert!(said.contains(words), "{said}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kill_9_on_a_large_store() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open_again(&folder.path().join("site.redb")).await;
+/// Runs `tidings` to its end. Returns its exit status, and what it says.
+pub fn tidings(arguments: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+    let output = command.args(arguments).stdin(Stdio::null()).output().unwrap();
+    let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    (output.status.code(), text.concat())
+}
+
+/// Asserts that nothing that was acknowledged is lost, and that all that is stored fits together.
+pub async fn assert_nothing_is_lost(program: &Program, store: &str, posted: &[String]) {
+    assert_has_all(&titles(program).await, posted);
+    let (status, said) = tidings(&["check", "store", "--store", store]);
+    assert_eq!(status, Some(0), "{said}");
+}
+
+/// Makes a store of some 40 MB.
+async fn enlarge(store: &Store) {
     for chunk in 0..20 {
         let mut batch = Batch::new();
         for number in 0..1_000 {
@@ -63,26 +133,41 @@ async fn kill_9_on_a_large_store() {
         store.commit(batch).await.unwrap();
     }
     store.close().await;
-    drop(store);
-    let url = url_of(folder.path());
-    let mut program = Program::start(&url);
+}
+
+/// Kills the program several times while it is used. Returns all that it has logged.
+async fn check_kills(url: &str) -> String {
+    let mut program = Program::start(url);
     let alice = visitor(&program).register("alice").await;
-    let (mut posted, mut is_recovered) = (Vec::new(), false);
+    let (mut posted, mut log) = (Vec::new(), String::new());
     for round in 0..5 {
         let member = alice.at(program.address);
         for number in 0..5 {
             post(&member, &mut posted, &format!("Story {round}-{number}")).await;
         }
         program.kill();
+        log += &program.log();
         assert!(member.try_post("/api/submit", &[("news_id", "-1")]).await.is_none());
-        program = Program::start(&url);
+        program = Program::start(url);
         wait_for_health(&program, 200, "ok").await;
         assert_readers_see(&program, posted.last().unwrap()).await;
         assert_has_all(&titles(&program).await, &posted);
-        // Unless everything was flushed just before the kill.
-        is_recovered |= program.log().contains("its last writes are recovered from the journal");
     }
-    assert!(is_recovered, "{}", program.log());
+    assert_nothing_is_lost(&program, url, &posted).await;
+    log + &program.log()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kill_9_on_a_large_store() {
+    let folder = tempfile::tempdir().unwrap();
+    enlarge(&open_again(&folder.path().join("site.redb")).await).await;
+    let log = check_kills(&url_of(folder.path())).await;
+    // Not at each start: everything may have been flushed just before a kill.
+    assert!(log.contains("its last writes are recovered from the journal"), "{log}");
+    let redis = lasting_redis();
+    enlarge(&Store::open(&redis.url(), &StoreOptions::default()).await.unwrap()).await;
+    let log = check_kills(&redis.url()).await;
+    assert!(!log.contains("recovered") && !log.contains(" ERROR "), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -105,7 +190,7 @@ async fn redis_gone_and_back() {
     wait_for_health(&program, 200, "ok").await;
     program.wait_for_log("the store is back");
     post(&alice, &mut posted, "After").await;
-    assert_has_all(&titles(&program).await, &posted);
+    assert_nothing_is_lost(&program, &redis.url(), &posted).await;
 }
 
 /// Makes all files of a folder immutable, or ends that. `false` where that is not possible.
@@ -153,7 +238,7 @@ async fn read_only_file() {
     assert_has_all(&titles(&program).await, &posted);
     program.stop();
     let program = Program::start(&url_of(folder.path()));
-    assert_has_all(&titles(&program).await, &posted);
+    assert_nothing_is_lost(&program, &url_of(folder.path()), &posted).await;
 }
 
 /// The site goes on while backups fail, and the first one with room has everything.
@@ -177,7 +262,7 @@ async fn check_backup_target_full(url: &str) {
     // The first may have begun before the story was there.
     wait_until("two backups", || (program.log().matches("made a backup").count() > 1).then_some(()));
     wait_for_health(&program, 200, "ok").await;
-    assert_has_all(&titles(&program).await, &posted);
+    assert_nothing_is_lost(&program, url, &posted).await;
     program.stop();
     let backup = wait_until("a backup", || {
         let files = std::fs::read_dir(disk.path()).unwrap().map(|entry| entry.unwrap().path());
@@ -185,12 +270,9 @@ async fn check_backup_target_full(url: &str) {
     });
     let folder = tempfile::tempdir().unwrap();
     let copy = url_of(folder.path());
-    let restored = Command::new(env!("CARGO_BIN_EXE_tidings"))
-        .args(["restore", backup.to_str().unwrap(), "--store", &copy])
-        .output()
-        .unwrap();
-    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
-    assert_has_all(&titles(&Program::start(&copy)).await, &posted);
+    let (status, said) = tidings(&["restore", backup.to_str().unwrap(), "--store", &copy]);
+    assert_eq!(status, Some(0), "{said}");
+    assert_nothing_is_lost(&Program::start(&copy), &copy, &posted).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

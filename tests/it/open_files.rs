@@ -5,12 +5,17 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
+use reqwest::StatusCode;
+
+use crate::night::{assert_nothing_is_lost, lasting_redis, post, url_of, visitor, wait_for_health};
 use crate::program::Program;
 
 /// How long anything that must come may take. The machine may be busy.
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// How many connections wait for room.
 const WAITING: usize = 5;
+/// How much is written meanwhile: more than the embedded store writes to its file in one second.
+const WRITES: usize = 200;
 
 /// Sets how many files a process may open; returns the limit before.
 fn limit_files(program: &Program, soft: u64) {
@@ -27,12 +32,7 @@ fn open_files(program: &Program) -> u64 {
 }
 
 fn ask(stream: &mut TcpStream) {
-    ask_for(stream, "/api/getnews/top/0/1");
-}
-
-fn ask_for(stream: &mut TcpStream, path: &str) {
-    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    stream.write_all(request.as_bytes()).unwrap();
+    stream.write_all(b"GET /api/getnews/top/0/1 HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
 }
 
 /// Whether a response begins.
@@ -42,9 +42,12 @@ fn is_answered(stream: &mut TcpStream) -> bool {
     bytes[..read].starts_with(b"HTTP/1.1 200 OK")
 }
 
-#[test]
-fn established_readers_go_on_and_others_wait_until_there_is_room() {
-    let program = Program::start("redb::memory:");
+async fn check_too_many_files(store: &str) {
+    let program = Program::start(store);
+    // Its connection stays open.
+    let alice = visitor(&program).register("alice").await;
+    let mut posted = Vec::new();
+    post(&alice, &mut posted, "Before").await;
     let connect = || {
         let stream = TcpStream::connect(program.address).unwrap();
         stream.set_read_timeout(Some(TIMEOUT)).unwrap();
@@ -57,19 +60,31 @@ fn established_readers_go_on_and_others_wait_until_there_is_room() {
     let mut waiting: Vec<TcpStream> = (0..WAITING).map(|_| connect()).collect();
     waiting.iter_mut().for_each(ask);
     program.wait_for_log("cannot accept connections");
-    for _ in 0..100 {
+    for number in 0..WRITES {
         ask(&mut reader);
         assert!(is_answered(&mut reader));
+        post(&alice, &mut posted, &format!("Story {number}")).await;
     }
     // A monitor that is connected hears that the site works.
-    ask_for(&mut reader, "/health/ready");
-    assert!(is_answered(&mut reader));
+    let health = alice.get("/health/ready").await;
+    assert_eq!((health.status, &health.json()["status"]), (StatusCode::OK, &"ok".into()));
     limit_files(&program, 1_000);
     for stream in &mut waiting {
         assert!(is_answered(stream));
     }
-    ask_for(&mut reader, "/health/ready");
-    assert!(is_answered(&mut reader));
+    wait_for_health(&program, 200, "ok").await;
+    post(&alice, &mut posted, "After").await;
+    assert_nothing_is_lost(&program, store, &posted).await;
     // Many attempts, and one line.
-    assert_eq!(program.log().matches("cannot accept connections").count(), 1);
+    let log = program.log();
+    assert_eq!(log.matches("cannot accept connections").count(), 1, "{log}");
+    assert!(!log.contains(" ERROR ") && !log.contains("panic"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn established_readers_and_writers_go_on_and_others_wait_until_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    check_too_many_files(&url_of(folder.path())).await;
+    let redis = lasting_redis();
+    check_too_many_files(&redis.url()).await;
 }

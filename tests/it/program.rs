@@ -51,12 +51,14 @@ impl Program {
     pub fn start_command(mut command: Command) -> Self {
         let log = NamedTempFile::new().unwrap();
         let mut process = command.stdout(Stdio::piped()).stderr(log.reopen().unwrap()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address =
-            line.trim().strip_prefix("listening on http://").map(|address| address.parse().unwrap());
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
+        // A test that is the program has said something before.
+        let address = lines.filter_map(|line| {
+            let (_, address) = line.split_once("listening on http://")?;
+            Some(address.parse().unwrap())
+        });
         let log_text = || std::fs::read_to_string(log.path()).unwrap();
-        let address = address.unwrap_or_else(|| panic!("the program says {line:?}: {}", log_text()));
+        let address = { address }.next().unwrap_or_else(|| panic!("it does not listen: {}", log_text()));
         Self { process, address, log }
     }
 

@@ -4,6 +4,7 @@
 //! what subscribes to spans here panics when the worker is about to go on.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,11 +26,13 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Panics in workers, and counts how often each has gone on.
 #[derive(Clone, Default)]
-struct Plant(Arc<Mutex<Planted>>);
+pub struct Plant(Arc<Mutex<Planted>>);
 
 #[derive(Default)]
 struct Planted {
     armed: Option<&'static str>,
+    /// A worker that panics once a file is there.
+    armed_by: Option<(String, PathBuf)>,
     entered: HashMap<String, u64>,
     lines: String,
 }
@@ -48,7 +51,21 @@ impl Visit for Fields {
     }
 }
 
+impl Planted {
+    fn is_armed(&self, worker: &str) -> bool {
+        self.armed == Some(worker)
+            || self.armed_by.as_ref().is_some_and(|(armed, file)| armed == worker && file.exists())
+    }
+}
+
 impl Plant {
+    /// Panics in a worker once a file is there, which another process makes.
+    pub fn armed_by(worker: &str, file: &Path) -> Self {
+        let plant = Self::default();
+        plant.lock().armed_by = Some((worker.to_owned(), file.to_owned()));
+        plant
+    }
+
     fn lock(&self) -> MutexGuard<'_, Planted> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -95,9 +112,10 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Plant {
         };
         let mut planted = self.lock();
         *planted.entered.entry(name.clone()).or_default() += 1;
-        let is_planted = planted.armed == Some(&*name);
+        let is_planted = planted.is_armed(&name);
         if is_planted {
-            planted.armed = None;
+            // Once: a worker is entered again when it is dropped.
+            (planted.armed, planted.armed_by) = (None, None);
         }
         drop(planted);
         assert!(!is_planted, "planted");

@@ -40,8 +40,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use steady_clock::SteadyClock;
 use tables::Tables;
+use tidings_supervision::panics::catch_damage;
 use tokio::sync::{Semaphore, broadcast, oneshot};
-use writer::{Health, QueuedBatch, WriterThread};
+use writer::{Health, QueuedBatch, WRITER, WriterThread};
 
 /// The time of the last write, which is in the store file; 0 if it is not known.
 fn last_time(database: &ReopenableDatabase) -> Result<u64, redb::Error> {
@@ -106,7 +107,7 @@ impl Redb {
                 if catch_unwind(AssertUnwindSafe(|| writer.run(&receiver))).is_err() {
                     writer_health.fail();
                     // All that was acknowledged is in the journal, and a restart recovers it.
-                    tidings_supervision::fail("store writer");
+                    tidings_supervision::fail(WRITER);
                 }
             })
             .map_err(|error| format!("cannot start the writer thread: {error}"))?;
@@ -141,7 +142,7 @@ impl Redb {
         let now = self.shared.clock.now_ms();
         let answers = || reads.iter().map(|read| tables.answer(read, now)).collect();
         // redb panics if a page makes no sense. Then only the keys in it cannot be read.
-        Ok(catch_unwind(AssertUnwindSafe(answers)).unwrap_or_else(|_| {
+        Ok(catch_damage(answers).unwrap_or_else(|_| {
             reads.iter().map(|read| of_one_key(read.key(), || tables.answer(read, now))).collect()
         }))
     }
@@ -215,20 +216,20 @@ impl Redb {
         let mut page = KeyPage::default();
         let after = |key: Option<&str>| key.map_or(Bound::Unbounded, |key| Bound::Excluded(key.to_owned()));
         // redb panics at pages that make no sense.
-        let whole = catch_unwind(AssertUnwindSafe(|| page.read(&tables, after(cursor.as_deref()), limit)));
+        let whole = catch_damage(|| page.read(&tables, after(cursor.as_deref()), limit));
         if let Ok(Ok(())) = whole {
             return Ok(page);
         }
         let last = page.keys.last().cloned().or(cursor);
         let mut following = None;
-        let _ = catch_unwind(AssertUnwindSafe(|| {
+        let _ = catch_damage(|| {
             let start = after(last.as_deref());
             let start = start.as_ref().map(String::as_bytes);
             for row in tables.keys.range::<&[u8]>((start, Bound::Unbounded))?.rev() {
                 following = tables::text(row?.0.value()).ok().map(str::to_owned);
             }
             Ok::<_, KeyspaceError>(())
-        }));
+        });
         page.keys.extend(following.clone());
         page.next.clone_from(&following);
         page.damaged = Some((last.unwrap_or_default(), following.unwrap_or_default()));
@@ -242,7 +243,11 @@ impl Redb {
         let (mut pages, snapshot) = Snapshot::new(now, keys);
         let reader = move || {
             snapshot::give_way();
-            let outcome = tables.send_all(&mut pages, now);
+            // redb panics at pages that make no sense.
+            let outcome = catch_damage(|| tables.send_all(&mut pages, now)).unwrap_or_else(|what| {
+                tracing::debug!(what, "a snapshot meets what is damaged");
+                Err(KeyspaceError::Unavailable(DAMAGED_FILE.to_owned()))
+            });
             // Frees the pages that only the snapshot has kept.
             drop(tables);
             pages.finish_blocking(outcome);
@@ -344,12 +349,17 @@ impl Drop for RedbShared {
     }
 }
 
+/// Why a store cannot be read whole.
+const DAMAGED_FILE: &str = "a part of the store file is damaged; `tidings check store` says where";
+
 /// Reads one key. If redb panics because the key's page makes no sense, the key is damaged.
 fn of_one_key<T>(key: &str, read: impl FnOnce() -> Result<T, KeyspaceError>) -> Result<T, KeyspaceError> {
-    match catch_unwind(AssertUnwindSafe(read)) {
-        Ok(Err(KeyspaceError::Damaged(_))) | Err(_) => Err(KeyspaceError::Damaged(key.to_owned())),
-        Ok(outcome) => outcome,
-    }
+    let what = match catch_damage(read) {
+        Ok(Err(KeyspaceError::Damaged(what))) | Err(what) => what,
+        Ok(outcome) => return outcome,
+    };
+    tracing::debug!(key, what, "a value is damaged");
+    Err(KeyspaceError::Damaged(key.to_owned()))
 }
 
 fn unavailable(reason: &str) -> CommitError {

@@ -55,6 +55,8 @@ struct RedisShared {
     is_admitted: AtomicBool,
     /// Why not.
     absence: Mutex<String>,
+    /// Whether the last batch was refused because the server cannot save.
+    cannot_save: AtomicBool,
 }
 
 /// Why the server cannot be used.
@@ -118,6 +120,7 @@ impl Redis {
                 commit_digest: redis::Script::new(COMMIT).get_hash().to_owned(),
                 is_admitted: AtomicBool::new(absence.is_none()),
                 absence: Mutex::new(absence.unwrap_or_default()),
+                cannot_save: AtomicBool::new(false),
             }),
         })
     }
@@ -170,8 +173,11 @@ impl Redis {
             Ok(Value::ServerError(error)) => state_of(wire::server_error("", &error)),
             Ok(value) => {
                 let info = wire::bytes(value).unwrap_or_default();
-                why_read_only(&String::from_utf8_lossy(&info))
-                    .map_or(StoreHealth::Works, |cause| StoreHealth::ReadOnly(cause.to_owned()))
+                why_read_only(
+                    &String::from_utf8_lossy(&info),
+                    self.shared.cannot_save.load(Ordering::Relaxed),
+                )
+                .map_or(StoreHealth::Works, |cause| StoreHealth::ReadOnly(cause.to_owned()))
             }
             Err(error) => state_of(error),
         }
@@ -198,10 +204,17 @@ impl Redis {
             }
             value => value,
         };
-        if let Value::ServerError(error) = &value {
-            return Err(wire::server_error("", error).into());
+        let refusal = match &value {
+            Value::ServerError(error) => Some(wire::server_error("", error)),
+            _ => None,
+        };
+        let cannot_save =
+            matches!(&refusal, Some(KeyspaceError::ReadOnly(cause)) if cause == wire::CANNOT_SAVE);
+        self.shared.cannot_save.store(cannot_save, Ordering::Relaxed);
+        match refusal {
+            Some(error) => Err(error.into()),
+            None => wire::outcome_of(batch, value),
         }
-        wire::outcome_of(batch, value)
     }
 
     async fn call_script(&self, name: &str, script: &str, batch: &Batch) -> Result<Value, KeyspaceError> {
@@ -457,15 +470,21 @@ fn info_field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
     info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
 }
 
-/// Why a server takes no writes, by its answer to INFO.
-fn why_read_only(info: &str) -> Option<&'static str> {
+/// Why a server takes no writes, by its answer to INFO. `is_refused`: it has said last that it
+/// cannot save. INFO does not tell whether a snapshot that fails keeps it from writing.
+fn why_read_only(info: &str, is_refused: bool) -> Option<&'static str> {
     let number = |name| info_field(info, name).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
     let never_evicts = info_field(info, "maxmemory_policy") == Some("noeviction");
     if info_field(info, "role") == Some("slave") && info_field(info, "slave_read_only") != Some("0") {
         return Some(wire::IS_REPLICA);
     }
     let is_full = number("maxmemory") > 0 && number("used_memory") >= number("maxmemory");
-    (never_evicts && is_full).then_some(wire::OUT_OF_MEMORY)
+    if never_evicts && is_full {
+        return Some(wire::OUT_OF_MEMORY);
+    }
+    let fails = |name| info_field(info, name) == Some("err");
+    let log_fails = info_field(info, "aof_enabled") == Some("1") && fails("aof_last_write_status");
+    (log_fails || (is_refused && fails("rdb_last_bgsave_status"))).then_some(wire::CANNOT_SAVE)
 }
 
 /// Checks the answer of a server to INFO.

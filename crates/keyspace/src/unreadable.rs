@@ -28,5 +28,13 @@ pub fn report_unreadable(error: &KeyspaceError) {
     }
     reported.insert(key.to_owned(), now);
     drop(reported);
-    tracing::error!(key, %error, "this stored value cannot be read");
+    if matches!(error, KeyspaceError::Damaged(_)) {
+        tracing::error!(
+            key,
+            "the store is damaged: this value cannot be read; `tidings check store` says what else, \
+             and a backup may have it"
+        );
+    } else {
+        tracing::error!(key, %error, "this stored value cannot be read");
+    }
 }

@@ -34,11 +34,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tidings_supervision::panics::catch_damage;
 use tokio::sync::{OwnedSemaphorePermit, broadcast, oneshot};
 
 /// How often expired keys are removed, and the store file is flushed if anything was
 /// written.
 const TIDY_EVERY: Duration = Duration::from_secs(1);
+
+/// The name of the writer among the workers.
+pub(super) const WRITER: &str = "store writer";
 
 /// A batch in the writer's queue.
 pub(super) struct QueuedBatch {
@@ -132,9 +136,13 @@ impl WriterThread {
     /// Runs until the store is closed and every queued batch is answered.
     pub(super) fn run(mut self, queue: &Receiver<QueuedBatch>) {
         let mut next_tidying = Instant::now() + TIDY_EVERY;
+        // As of other workers; see `tidings_supervision::catch`.
+        let span = tracing::info_span!("worker", name = WRITER);
         loop {
             let patience = next_tidying.saturating_duration_since(Instant::now());
-            match queue.recv_timeout(patience) {
+            let received = queue.recv_timeout(patience);
+            let _working = span.enter();
+            match received {
                 Ok(first) => {
                     let group =
                         std::iter::once(first).chain(queue.try_iter()).take(MAX_GROUP_BATCHES).collect();
@@ -415,7 +423,7 @@ impl WriterThread {
 /// for it.
 fn checked(tables: &Tables<WriteTable<'_>>, batch: &Batch, now: u64) -> Result<Committed, CommitError> {
     // redb panics if a page makes no sense.
-    match catch_unwind(AssertUnwindSafe(|| preflight(tables, batch, now))) {
+    match catch_damage(|| preflight(tables, batch, now)) {
         Ok(Err(CommitError::Keyspace(KeyspaceError::Damaged(_)))) | Err(_) => {
             Err(KeyspaceError::Damaged(damaged_key(tables, batch, now)).into())
         }

@@ -124,6 +124,7 @@ impl Redis {
                 commit_digest: commit_digest.clone(),
                 is_admitted: AtomicBool::new(self.shared.is_admitted.load(Ordering::Acquire)),
                 absence: Mutex::new(self.absence()),
+                cannot_save: AtomicBool::new(false),
             }),
         }
     }

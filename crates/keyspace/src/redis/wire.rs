@@ -118,7 +118,7 @@ pub(super) fn server_error(key: &str, error: &redis::ServerError) -> KeyspaceErr
 /// Why a server takes no writes.
 pub(super) const IS_REPLICA: &str = "the Redis server is a read-only replica";
 pub(super) const OUT_OF_MEMORY: &str = "the Redis server has no memory left";
-const CANNOT_SAVE: &str = "the Redis server cannot save to its disk";
+pub(super) const CANNOT_SAVE: &str = "the Redis server cannot save to its disk";
 const TOO_FEW_REPLICAS: &str = "the Redis server has too few replicas";
 
 /// The error for an answer that does not fit the command.
