@@ -15,7 +15,7 @@ use crate::client::{Client, PASSWORD};
 use crate::night::{
     BACK_WITHIN, assert_has_all, assert_nothing_is_lost, text_of, titles, url_of, visitor, wait_for_health,
 };
-use crate::program::{Program, wait_until};
+use crate::program::Program;
 
 /// A file system of its own, which is unmounted when this is dropped.
 pub struct SmallDisk(TempDir);

@@ -236,7 +236,7 @@ enum News<'a> {
 impl Told {
     /// Takes in the state of the store at a time. Returns what is new.
     fn learn<'a>(&mut self, readiness: &'a Readiness, now: Instant) -> Option<News<'a>> {
-        let (status, cause) = (readiness.status, readiness.cause());
+        let (status, cause) = (readiness.status, readiness.cause().unwrap_or_default());
         if readiness.is_ready() {
             let was_low = std::mem::replace(&mut self.disk_is_low, readiness.disk != OK);
             return match self.loss.take() {
@@ -246,9 +246,7 @@ impl Told {
         }
         let is_read_only = status == ReadyStatus::ReadOnly;
         let Some(loss) = self.loss.as_mut().filter(|loss| loss.status == status) else {
-            let cause = cause.to_owned();
-            self.loss = Some(Loss { status, cause, since: now, logged: now });
-            let cause = readiness.cause();
+            self.loss = Some(Loss { status, cause: cause.to_owned(), since: now, logged: now });
             return Some(if is_read_only { News::ReadOnly(cause) } else { News::Unavailable(cause) });
         };
         // What a lost connection says changes all the time; the cause of a read-only store says what to do.
