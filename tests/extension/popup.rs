@@ -144,7 +144,7 @@ async fn the_limit_on_new_voters_is_explained() {
 async fn an_unreachable_server_is_reported() {
     let (server, extension) = popup(&[]).await;
     extension.browser.wait_for_text("#score", "Not enough votes yet").await;
-    drop(server);
+    server.stop().await;
     let says = "Can't reach the server. Check your connection and the server address in the options.";
     check_refusal(&extension, says).await;
     extension.open_popup_on("https://other.example/").await;

@@ -27,6 +27,7 @@ use tidings_web::settings::Settings as WebSettings;
 use tidings_web::{App, AppParts};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use crate::client::Client;
 use crate::redis_server::RedisServer;
@@ -94,7 +95,8 @@ pub struct Server {
     clock: Arc<AtomicU64>,
     pub address: SocketAddr,
     http: reqwest::Client,
-    _shutdown: oneshot::Sender<()>,
+    shutdown: oneshot::Sender<()>,
+    serving: JoinHandle<()>,
     _folder: Option<TempDir>,
 }
 
@@ -205,12 +207,19 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (shutdown, stopped) = oneshot::channel::<()>();
-        tokio::spawn(tidings_web::serve(app.clone(), listener, async {
+        let served = tidings_web::serve(app.clone(), listener, async {
             // The sender is dropped with the server; that is the signal.
             stopped.await.ok();
-        }));
+        });
+        let serving = tokio::spawn(served);
         let Kept { redis, folder } = kept;
-        Self { app, redis, clock, address, http: http_client(), _shutdown: shutdown, _folder: folder }
+        Self { app, redis, clock, address, http: http_client(), shutdown, serving, _folder: folder }
+    }
+
+    /// Stops the server. Nothing is answered when this returns.
+    pub async fn stop(self) {
+        drop(self.shutdown);
+        self.serving.await.unwrap();
     }
 
     /// The store below the site.

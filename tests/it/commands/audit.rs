@@ -56,10 +56,10 @@ async fn lines_of_commands(format: &str, is_served: bool) -> Vec<String> {
     lines
 }
 
-#[tokio::test]
-async fn each_command_is_one_line_where_the_store_is_open() {
+/// The lines of [`lines_of_commands`] as text.
+fn lines_as_text() -> [String; 6] {
     let operator = r#"by="the command line" account="bob" user=3"#;
-    let text = [
+    [
         format!("INFO audit: created an account {operator} administrator=false"),
         format!(r#"INFO audit: changed a role {operator} role="administrator" has=true"#),
         format!(r#"INFO audit: changed a role {operator} role="moderator" has=true"#),
@@ -67,16 +67,21 @@ async fn each_command_is_one_line_where_the_store_is_open() {
         format!("INFO audit: set a password {operator}"),
         r#"INFO audit: moderated by="alice" through="the command line" action="lock" thing="story:1" line=1"#
             .to_owned(),
-    ];
+    ]
+}
+
+#[tokio::test]
+async fn each_command_is_one_line_where_the_store_is_open() {
     for is_served in [true, false] {
-        assert_eq!(lines_of_commands("text", is_served).await, text, "with a server: {is_served}");
+        let lines = lines_of_commands("text", is_served).await;
+        assert_eq!(lines, lines_as_text(), "with a server: {is_served}");
     }
 }
 
 #[tokio::test]
-async fn each_command_is_one_object_where_the_log_is_json() {
+async fn a_server_that_logs_json_writes_objects_and_commands_always_write_text() {
+    assert_eq!(lines_of_commands("json", false).await, lines_as_text());
     let served = lines_of_commands("json", true).await;
-    assert_eq!(served, lines_of_commands("json", false).await);
     let line: serde_json::Value = serde_json::from_str(&served[1]).unwrap();
     let expected = serde_json::json!({
         "level": "INFO", "target": "audit", "message": "changed a role",

@@ -30,10 +30,14 @@ fn assert_told(status: impl Fn(&[&str]) -> Ran, state: &str, cause: &str) {
     let json = status(&["status", "--json"]);
     let told = status_of(&json);
     assert_eq!((&told["state"], &told["cause"]), (&state.into(), &cause.into()), "{told}");
-    let shown = format!("{}: {cause}", state.to_uppercase().replace('_', " "));
-    assert!(json.failed(1).contains(&format!("the store is {shown}")));
+    let (sentence, shown) = match state {
+        "read_only" => ("the store is read only", "READ ONLY"),
+        _ => ("the store cannot be reached", "CANNOT BE REACHED"),
+    };
+    let said = json.failed(1);
+    assert!(said.contains(&format!("{sentence}: {cause}")), "{said}");
     let screen = status(&["status"]);
-    assert!(screen.out.contains(&format!("({shown})")), "{screen:?}");
+    assert!(screen.out.contains(&format!("({shown}: {cause})")), "{screen:?}");
 }
 
 #[tokio::test]

@@ -25,7 +25,7 @@ async fn check_refusal(redis: &RedisServer, cause: &str, refuse: impl FnOnce(), 
     assert!(line.contains(cause), "{line}");
     allow();
     wait_for_health(&program, 200, "ok").await;
-    program.wait_for_log("the store is back");
+    program.wait_for_log("the store can be written again");
     post(&alice, &mut posted, "After").await;
     assert_nothing_is_lost(&program, &redis.url(), &posted).await;
     assert!(!program.log().contains("panic"), "{}", program.log());

@@ -137,7 +137,7 @@ impl WriterThread {
     pub(super) fn run(mut self, queue: &Receiver<QueuedBatch>) {
         let mut next_tidying = Instant::now() + TIDY_EVERY;
         // As of other workers; see `tidings_supervision::catch`.
-        let span = tracing::info_span!("worker", name = WRITER);
+        let span = tracing::info_span!("background", worker = WRITER);
         loop {
             let patience = next_tidying.saturating_duration_since(Instant::now());
             let received = queue.recv_timeout(patience);
