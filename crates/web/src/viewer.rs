@@ -22,6 +22,8 @@ impl FromRequestParts<App> for Visit {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
         let token = cookies::session_token(app, &parts.headers);
         let visit = Self::new(app.site.clone(), app.now(), token.as_deref());
+        let is_action = parts.method == Method::POST && parts.uri.path().starts_with("/api/");
+        let visit = if is_action { visit.only_acting() } else { visit };
         Ok(match parts.extensions.get::<Prolonged>() {
             Some(Prolonged(prolonged)) => visit.reporting_to(prolonged.clone()),
             None => visit,

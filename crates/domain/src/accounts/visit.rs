@@ -51,6 +51,8 @@ pub struct Visit {
     wants_reader: bool,
     /// What the viewer has chosen to see, once it is known.
     reader: Option<Shared<Reader>>,
+    /// Whether nobody is shown anything.
+    only_acts: bool,
 }
 
 enum Stage {
@@ -81,9 +83,18 @@ impl Visit {
             shows_hidden: false,
             wants_reader: false,
             reader: None,
+            only_acts: false,
         };
         visit.recall();
         visit
+    }
+
+    /// The same visit, for a call that changes something and shows nothing. It does not read the
+    /// viewer's recent votes, which each vote changes.
+    #[must_use]
+    pub const fn only_acting(mut self) -> Self {
+        self.only_acts = true;
+        self
     }
 
     /// The same visit. It sets `prolonged` if it prolongs the session.
@@ -280,6 +291,15 @@ impl Visit {
                 self.stage =
                     session.as_ref().map_or(Stage::Anonymous, |session| Stage::Known(session.user_id));
                 self.session = session;
+                answers
+            }
+            Stage::Known(id) if self.only_acts => {
+                let hash = query.hash(keys::user(*id)).or_absent(&mut query);
+                let mut answers = store.query(query).await?;
+                match User::from_hash(&answers.take(hash)) {
+                    Some(user) => self.meet(Arc::new(user.into_viewer(&self.site.rules))),
+                    None => self.stage = Stage::Anonymous,
+                }
                 answers
             }
             Stage::Known(id) => {
