@@ -34,6 +34,7 @@ use crate::limits::{MAX_QUEUED_BATCHES, MAX_QUEUED_MESSAGES, MAX_RESTORED_FIELDS
 use crate::read_set::Versions;
 use crate::snapshot::{self, Snapshot};
 use database::{Opener, ReopenableDatabase};
+use file_check::Unpinned;
 use redb::ReadableTableMetadata;
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -45,7 +46,7 @@ use steady_clock::SteadyClock;
 use tables::Tables;
 use tidings_supervision::panics::catch_damage;
 use tokio::sync::{Semaphore, broadcast, oneshot};
-use writer::{Health, QueuedBatch, Task, Unpinned, WRITER, WriterThread};
+use writer::{Health, QueuedBatch, Task, WRITER, WriterThread};
 
 /// The time of the last write, which is in the store file; 0 if it is not known.
 fn last_time(database: &ReopenableDatabase) -> Result<u64, redb::Error> {

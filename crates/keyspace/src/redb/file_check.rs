@@ -34,6 +34,15 @@ pub(super) struct PinnedFile {
     pub(super) transaction: redb::ReadTransaction,
 }
 
+/// Why the store file is not pinned.
+#[derive(Debug)]
+pub(super) enum Unpinned {
+    /// A store in memory has no file.
+    NoFile,
+    /// It is not possible now, for this reason.
+    NotNow(String),
+}
+
 /// Where the steps of a check are sent.
 pub(super) type Steps = Sender<std::result::Result<FileCheckStep, KeyspaceError>>;
 

@@ -18,7 +18,7 @@
 
 use super::apply::preflight;
 use super::database::{Files, ReopenableDatabase};
-use super::file_check::PinnedFile;
+use super::file_check::{PinnedFile, Unpinned};
 use super::journal::LoggedBatch;
 use super::of_one_key;
 use super::steady_clock::SteadyClock;
@@ -58,15 +58,6 @@ pub(super) enum Task {
     Commit(QueuedBatch),
     /// To pin the store file as of a checkpoint.
     Pin(oneshot::Sender<Result<PinnedFile, Unpinned>>),
-}
-
-/// Why the store file is not pinned.
-#[derive(Debug)]
-pub(super) enum Unpinned {
-    /// A store in memory has no file.
-    NoFile,
-    /// It is not possible now, for this reason.
-    NotNow(String),
 }
 
 /// What the store can do, as its writer last said.
