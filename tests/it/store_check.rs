@@ -16,6 +16,7 @@ use crate::server::{Engine, Server, each_engine};
 use crate::signups::sign_up;
 
 mod damages;
+mod file;
 mod running;
 mod wrong;
 

@@ -25,6 +25,7 @@ mod caps;
 mod claims;
 mod comments;
 mod counters;
+mod file;
 mod forms;
 mod imports;
 mod inbox;
@@ -110,6 +111,8 @@ static RULES: [&[Rule]; 16] = [
 pub enum Progress {
     /// It walks over all keys, for the first time or again; this is what for.
     Walk(&'static str),
+    /// So many bytes of so many are read of the file of the store.
+    File(u64, u64),
     /// So many more keys are done.
     Keys(u64),
 }
@@ -128,6 +131,7 @@ pub async fn check(
         // What a job will still do is no difference.
         background::finish_waiting(site, now).await?;
     }
+    let file = site.store.check_file(|read, all| progress(Progress::File(read, all))).await?;
     let mut wrong = Wrong::default();
     let mut report = StoreReport::default();
     let mut purpose = "checking keys";
@@ -153,6 +157,7 @@ pub async fn check(
             }
         }
     }
+    file::add_state(&mut report, file);
     if repair {
         // What else the checks of articles and timelines do.
         raise_article_count(site).await?;

@@ -9,6 +9,7 @@ mod batch;
 pub mod certificates;
 mod events;
 mod figures;
+mod file_check;
 mod health;
 pub mod limits;
 mod query;
@@ -27,6 +28,7 @@ mod strategies;
 
 pub use batch::{Batch, Bound, Check, CheckId, CommitError, Committed, Selection, Within, Write};
 pub use events::{Notice, Subscription};
+pub use file_check::FileState;
 pub use health::StoreHealth;
 pub use limits::COUNTER_LIMIT;
 pub use query::{Answer, Answers, Expiry, FromAnswer, Handle, Hash, Order, Query, Read, TrackedHandle};
@@ -37,6 +39,7 @@ pub use snapshot::{Snapshot, give_way};
 pub use unreadable::report_unreadable;
 
 use figures::Figures;
+use file_check::{FileCheck, FileCheckStep};
 use query::ReadOutcomes;
 use read_set::Versions;
 use serde::{Deserialize, Serialize};
@@ -528,6 +531,36 @@ impl Store {
             Engine::Redb(engine) => engine.snapshot(),
             Engine::Redis(engine) => engine.snapshot(folder).await,
             Engine::Remote(engine) => engine.snapshot().await,
+        }
+    }
+
+    /// Checks every checksum in the file of the embedded engine as of now, while reads and writes go
+    /// on. `progress` is told how many of how many bytes are read. The file is not changed.
+    ///
+    /// It reads the file about twice, on a thread that gives way to others, and takes at most about
+    /// 80 MiB of memory. Writes wait for one flush at its beginning. Meanwhile the file grows as it
+    /// does during a snapshot. Checks run one after the other.
+    ///
+    /// A store in memory and one on Redis have no file that this could check.
+    ///
+    /// # Errors
+    /// [`KeyspaceError::Unavailable`] if the store is closed or the connection to it is lost.
+    pub async fn check_file(&self, mut progress: impl FnMut(u64, u64)) -> Result<FileState, KeyspaceError> {
+        let mut check = self.begin_file_check().await?;
+        loop {
+            match check.next().await? {
+                FileCheckStep::Progress(read, all) => progress(read, all),
+                FileCheckStep::Over(state) => return Ok(state),
+            }
+        }
+    }
+
+    /// Begins what [`Store::check_file`] does.
+    async fn begin_file_check(&self) -> Result<FileCheck, KeyspaceError> {
+        match &self.engine {
+            Engine::Redb(engine) => engine.check_file().await,
+            Engine::Redis(_) => Ok(FileCheck::over(FileState::NoFile)),
+            Engine::Remote(engine) => engine.check_file().await,
         }
     }
 

@@ -10,6 +10,8 @@
 
 mod apply;
 mod database;
+mod file_check;
+mod file_view;
 mod journal;
 mod packed;
 mod read;
@@ -27,10 +29,12 @@ use super::batch::{Batch, CommitError, Committed, Write};
 use super::events::{Message, Subscription};
 use super::query::{Query, Read, ReadOutcomes};
 use super::{Entry, KeyPage, KeyspaceError, OpenError, ScanPage, StoreHealth, StoreOptions, Value};
+use crate::file_check::{FileCheck, FileState};
 use crate::limits::{MAX_QUEUED_BATCHES, MAX_QUEUED_MESSAGES, MAX_RESTORED_FIELDS, MAX_RESTORED_WRITES};
 use crate::read_set::Versions;
 use crate::snapshot::{self, Snapshot};
 use database::{Opener, ReopenableDatabase};
+use file_check::Unpinned;
 use redb::ReadableTableMetadata;
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,7 +46,7 @@ use steady_clock::SteadyClock;
 use tables::Tables;
 use tidings_supervision::panics::catch_damage;
 use tokio::sync::{Semaphore, broadcast, oneshot};
-use writer::{Health, QueuedBatch, WRITER, WriterThread};
+use writer::{Health, QueuedBatch, Task, WRITER, WriterThread};
 
 /// The time of the last write, which is in the store file; 0 if it is not known.
 fn last_time(database: &ReopenableDatabase) -> Result<u64, redb::Error> {
@@ -61,8 +65,10 @@ struct RedbShared {
     clock: Arc<SteadyClock>,
     timeout: Duration,
     places: Arc<Semaphore>,
+    /// Where checks of the file wait for their turn.
+    file_checks: Arc<Semaphore>,
     /// Where batches are sent to the writer; `None` once the store is closed, which stops it.
-    queue: Mutex<Option<Sender<QueuedBatch>>>,
+    queue: Mutex<Option<Sender<Task>>>,
     /// The messages of the batches. The writer holds the only strong sender.
     messages: broadcast::WeakSender<Message>,
     writer: Mutex<Option<JoinHandle<()>>>,
@@ -117,6 +123,7 @@ impl Redb {
                 clock,
                 timeout: options.timeout,
                 places: Arc::new(Semaphore::new(MAX_QUEUED_BATCHES)),
+                file_checks: Arc::new(Semaphore::new(1)),
                 queue: Mutex::new(Some(queue)),
                 messages: weak_messages,
                 writer: Mutex::new(Some(thread)),
@@ -168,7 +175,7 @@ impl Redb {
         let Some(queue) = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
             return Err(unavailable("the store is closed"));
         };
-        if queue.send(QueuedBatch { batch, reply, _place: place }).is_err() {
+        if queue.send(Task::Commit(QueuedBatch { batch, reply, _place: place })).is_err() {
             return Err(unavailable("the writer has stopped"));
         }
         // The writer stops when all senders are dropped, so a waiting caller must not
@@ -257,6 +264,31 @@ impl Redb {
             .spawn(reader)
             .map_err(|error| KeyspaceError::Unavailable(format!("cannot start a thread: {error}")))?;
         Ok(snapshot)
+    }
+
+    /// Checks the checksums of the file as of now, on a thread of its own. Only one check runs at a
+    /// time: a further one waits for its turn.
+    pub(super) async fn check_file(&self) -> Result<FileCheck, KeyspaceError> {
+        let closed = || KeyspaceError::Unavailable("the store is closed".to_owned());
+        let turn = self.shared.file_checks.clone().acquire_owned().await.map_err(|_| closed())?;
+        let (reply, pinned) = oneshot::channel();
+        let queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        queue.ok_or_else(closed)?.send(Task::Pin(reply)).map_err(|_| closed())?;
+        let pinned = match pinned.await.map_err(|_| closed())? {
+            Ok(pinned) => pinned,
+            Err(Unpinned::NoFile) => return Ok(FileCheck::over(FileState::NoFile)),
+            Err(Unpinned::NotNow(reason)) => return Ok(FileCheck::over(FileState::Unchecked(reason))),
+        };
+        let (steps, check) = FileCheck::new();
+        let checker = move || {
+            file_check::check(pinned, &steps);
+            drop(turn);
+        };
+        std::thread::Builder::new()
+            .name("keyspace-file-check".to_owned())
+            .spawn(checker)
+            .map_err(|error| KeyspaceError::Unavailable(format!("cannot start a thread: {error}")))?;
+        Ok(check)
     }
 
     /// Replaces whole keys, in batches of bounded size, without a time-out: a restore takes

@@ -48,11 +48,18 @@ impl CheckStore {
     }
 
     async fn check(&self, site: &Site) -> anyhow::Result<StoreReport> {
-        let bar = progress_bar(site.store.count_keys().await?, "checking keys");
+        let keys = site.store.count_keys().await?;
+        let bar = progress_bar(keys, "checking keys");
         let now = Moment::now(&EngineClock::System);
         let show = |progress| match progress {
+            Progress::File(read, all) => {
+                bar.set_message("checking the file");
+                bar.set_length(all);
+                bar.set_position(read);
+            }
             Progress::Walk(purpose) => {
                 bar.reset();
+                bar.set_length(keys);
                 bar.set_message(purpose);
             }
             Progress::Keys(keys) => bar.inc(keys),
@@ -128,6 +135,9 @@ fn text_of(report: &StoreReport) -> String {
             counted(report.strangers, "key is", "keys are"),
             named.collect::<Vec<_>>().join(", "),
         );
+    }
+    if let Some(reason) = &report.unchecked_file {
+        let _ = writeln!(text, "Note: the file of the store was not checked: {}.", printable(reason.clone()));
     }
     if report.unsettled > 0 {
         let _ = writeln!(

@@ -13,7 +13,7 @@ use crate::program::{Program, open_again};
 use crate::server::http_client;
 
 /// All people of the test have one address.
-const SETTINGS: &[(&str, &str)] = &[
+pub(super) const SETTINGS: &[(&str, &str)] = &[
     ("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0"),
     ("TIDINGS_LIMITS__NEW_VOTERS_PER_DAY", "0"),
     ("TIDINGS_LIMITS__SITE_VOTES_PER_NETWORK", "0"),
@@ -22,7 +22,7 @@ const PEOPLE: usize = 4;
 const STORIES: u64 = 12;
 
 /// A site on which everybody can vote as often as they like.
-async fn prepared(path: &Path) -> Vec<Client> {
+pub(super) async fn prepared(path: &Path) -> Vec<Client> {
     let url = format!("redb:{}", path.display());
     let settings =
         [("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0"), ("TIDINGS_LIMITS__SIGNUPS_PER_NETWORK", "0")];
@@ -53,7 +53,12 @@ async fn change(path: &Path, fill: impl FnOnce(&mut Batch)) {
 }
 
 /// Votes, takes votes back, comments and follows until it is told to stop.
-async fn use_the_site(person: Client, number: usize, is_over: Arc<AtomicBool>, done: Arc<AtomicU64>) {
+pub(super) async fn use_the_site(
+    person: Client,
+    number: usize,
+    is_over: Arc<AtomicBool>,
+    done: Arc<AtomicU64>,
+) {
     let other = format!("person-{}", (number + 1) % PEOPLE);
     for turn in number as u64.. {
         if is_over.load(Ordering::SeqCst) {
@@ -76,7 +81,7 @@ async fn use_the_site(person: Client, number: usize, is_over: Arc<AtomicBool>, d
 }
 
 /// `tidings check store` beside the running server.
-async fn check_store(path: &Path, options: &[&str]) -> Output {
+pub(super) async fn check_store(path: &Path, options: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
     command.args(["check", "store", "--store", &format!("redb:{}", path.display())]).args(options);
     command.stdin(Stdio::null());
@@ -84,7 +89,7 @@ async fn check_store(path: &Path, options: &[&str]) -> Output {
 }
 
 #[track_caller]
-fn demand_nothing_found(output: &Output) {
+pub(super) fn demand_nothing_found(output: &Output) {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     assert_eq!(report, json!({"differences": []}));
     assert_eq!(output.status.code(), Some(0), "{output:?}");

@@ -129,6 +129,9 @@ pub struct StoreReport {
     /// Some of them.
     #[serde(skip)]
     pub named_strangers: Vec<String>,
+    /// Why the file of the store was not checked, if it should have been.
+    #[serde(skip)]
+    pub unchecked_file: Option<String>,
     /// What changed so often that it could not be judged.
     #[serde(skip)]
     pub unsettled: u64,
@@ -162,6 +165,13 @@ impl StoreReport {
         if self.differences.len() < MAX_DIFFERENCES {
             self.differences.push(difference);
         }
+    }
+
+    /// Adds a difference before all others.
+    pub(super) fn add_first(&mut self, difference: Difference) {
+        self.totals.count(difference.outcome);
+        self.differences.truncate(MAX_DIFFERENCES - 1);
+        self.differences.insert(0, difference);
     }
 
     /// The report of what was found before, once a further walk has mended some of it. What that

@@ -15,13 +15,14 @@
 //! since the last flush, and may still show it to readers, so only a restart can tell what the file
 //! has.
 
+use super::file_view::{FileView, Preimages, as_offset};
 use redb::{BackendError, StorageBackend};
 use std::collections::VecDeque;
 use std::fmt::{self, Debug, Formatter};
 use std::io::{Error, ErrorKind, Result};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The open store file. Clones share it.
 #[derive(Clone)]
@@ -34,6 +35,8 @@ struct Shared {
     /// Whether the file lacks some of the operations.
     lags: AtomicBool,
     log: Mutex<Log>,
+    /// What the view keeps that was made last, while there is one.
+    viewed: Mutex<Weak<Preimages>>,
 }
 
 #[derive(Default)]
@@ -102,14 +105,39 @@ pub(super) fn is_refused(error: &Error) -> bool {
 impl StoreFile {
     /// The store file behind redb.
     pub(super) fn new(file: Box<dyn StorageBackend>) -> Self {
-        let log = Mutex::default();
-        Self(Arc::new(Shared { file, serves: AtomicBool::new(false), lags: AtomicBool::new(false), log }))
+        let (serves, lags) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self(Arc::new(Shared { file, serves, lags, log: Mutex::default(), viewed: Mutex::default() }))
     }
 
     /// Says that the store is open. From now on a page that cannot be read is a damaged page, and
     /// not the end of all reading.
     pub(super) fn serve(&self) {
         self.0.serves.store(true, Ordering::Release);
+    }
+
+    /// A view of the file as it is now. Nothing may be written until this returns. An earlier view
+    /// must be gone.
+    pub(super) fn view(&self) -> Result<FileView> {
+        let preimages = Arc::new(Preimages::new(self.0.file.len()?));
+        *self.viewed() = Arc::downgrade(&preimages);
+        Ok(FileView::new(self.clone(), preimages))
+    }
+
+    /// The file itself, without what it lags behind.
+    pub(super) fn raw(&self) -> &dyn StorageBackend {
+        &*self.0.file
+    }
+
+    fn viewed(&self) -> MutexGuard<'_, Weak<Preimages>> {
+        self.0.viewed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps for a view what is about to be changed.
+    fn keep_for_view(&self, start: u64, end: u64) {
+        let viewed = self.viewed().upgrade();
+        if let Some(preimages) = viewed {
+            preimages.keep(self.raw(), start..end);
+        }
     }
 
     /// Why the file lacks writes or flushes that redb believes in, if it does.
@@ -158,9 +186,13 @@ impl StoreFile {
         let file = &self.0.file;
         match operation {
             Operation::Write(offset, data) => {
+                self.keep_for_view(*offset, offset.saturating_add(as_offset(data.len())));
                 file.write(*offset, data).map_err(|error| Trouble::of_write(&error))
             }
-            Operation::SetLength(length) => file.set_len(*length).map_err(|error| Trouble::of_write(&error)),
+            Operation::SetLength(length) => {
+                self.keep_for_view(*length, u64::MAX);
+                file.set_len(*length).map_err(|error| Trouble::of_write(&error))
+            }
             Operation::Flush => file.sync_data().map_err(|error| Trouble::of_flush(&error)),
         }
     }
@@ -291,6 +323,9 @@ impl StorageBackend for StoreFile {
     }
 
     fn close(&self) -> Result<()> {
+        if let Some(preimages) = self.viewed().upgrade() {
+            preimages.lose("the store was closed meanwhile");
+        }
         self.0.file.close()
     }
 

@@ -6,6 +6,7 @@
 mod crash;
 mod damage;
 mod disk;
+mod file_check;
 mod journal;
 mod power;
 mod rig;

@@ -18,6 +18,7 @@
 
 use super::apply::preflight;
 use super::database::{Files, ReopenableDatabase};
+use super::file_check::{PinnedFile, Unpinned};
 use super::journal::LoggedBatch;
 use super::of_one_key;
 use super::steady_clock::SteadyClock;
@@ -50,6 +51,13 @@ pub(super) struct QueuedBatch {
     pub(super) reply: oneshot::Sender<Result<Committed, CommitError>>,
     /// The place in the bounded queue, freed with the answer.
     pub(super) _place: OwnedSemaphorePermit,
+}
+
+/// What the writer is asked for.
+pub(super) enum Task {
+    Commit(QueuedBatch),
+    /// To pin the store file as of a checkpoint.
+    Pin(oneshot::Sender<Result<PinnedFile, Unpinned>>),
 }
 
 /// What the store can do, as its writer last said.
@@ -134,7 +142,7 @@ impl WriterThread {
     }
 
     /// Runs until the store is closed and every queued batch is answered.
-    pub(super) fn run(mut self, queue: &Receiver<QueuedBatch>) {
+    pub(super) fn run(mut self, queue: &Receiver<Task>) {
         let mut next_tidying = Instant::now() + TIDY_EVERY;
         // As of other workers; see `tidings_supervision::catch`.
         let span = tracing::info_span!("background", worker = WRITER);
@@ -144,9 +152,8 @@ impl WriterThread {
             let _working = span.enter();
             match received {
                 Ok(first) => {
-                    let group =
-                        std::iter::once(first).chain(queue.try_iter()).take(MAX_GROUP_BATCHES).collect();
-                    self.commit_group(group);
+                    let tasks = std::iter::once(first).chain(queue.try_iter()).take(MAX_GROUP_BATCHES);
+                    self.perform(tasks);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -157,6 +164,49 @@ impl WriterThread {
             }
         }
         self.close();
+    }
+
+    /// Applies the batches among some tasks as one group, and then does the rest.
+    fn perform(&mut self, tasks: impl Iterator<Item = Task>) {
+        let (mut group, mut pins) = (Vec::new(), Vec::new());
+        for task in tasks {
+            match task {
+                Task::Commit(batch) => group.push(batch),
+                Task::Pin(reply) => pins.push(reply),
+            }
+        }
+        if !group.is_empty() {
+            self.commit_group(group);
+        }
+        for reply in pins {
+            // This fails if the check was dropped.
+            let _ = reply.send(self.pin_file());
+        }
+    }
+
+    /// Makes a checkpoint and pins the store file as it is then.
+    pub(super) fn pin_file(&mut self) -> Result<PinnedFile, Unpinned> {
+        if self.files.is_none() && !self.in_doubt {
+            return Err(Unpinned::NoFile);
+        }
+        if let Some(trouble) = self.trouble() {
+            return Err(Unpinned::NotNow(trouble.cause));
+        }
+        let flushed = catch_unwind(AssertUnwindSafe(|| self.checkpoint())).unwrap_or_else(|_| {
+            self.in_doubt = true;
+            Err(redb::Error::Corrupted("the writer has failed".to_owned()))
+        });
+        let pinned = flushed.and_then(|()| {
+            let Some(files) = self.files.as_ref().filter(|_| !self.in_doubt) else {
+                return Err(redb::Error::DatabaseClosed);
+            };
+            Ok(PinnedFile { transaction: self.database.begin_read()?, view: files.store.view()? })
+        });
+        pinned.map_err(|error| {
+            self.recover();
+            self.note_health();
+            Unpinned::NotNow(error.to_string())
+        })
     }
 
     /// Applies a group of batches and answers each of them.

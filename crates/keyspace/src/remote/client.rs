@@ -4,6 +4,7 @@ use super::socket::{is_nobody, is_too_long};
 use super::wire::{self, Greeting, Request, Welcome, WireError};
 use crate::batch::{Batch, CommitError, Committed};
 use crate::events::{Notice, Subscription};
+use crate::file_check::{FileCheck, FileCheckStep};
 use crate::limits::{MAX_QUEUED_MESSAGES, MAX_REMOTE_SCAN};
 use crate::query::{Query, ReadOutcomes};
 use crate::snapshot::Snapshot;
@@ -115,6 +116,25 @@ impl Remote {
             }
         });
         Ok(snapshot)
+    }
+
+    /// Checks the file of the server's store, on a connection of its own.
+    pub(crate) async fn check_file(&self) -> Result<FileCheck, KeyspaceError> {
+        let (mut stream, _) = connect(&self.shared.socket).await.map_err(ConnectError::into_error)?;
+        wire::send(&mut stream, &Request::CheckFile).await.map_err(|error| lost(&error))?;
+        let (steps, check) = FileCheck::new();
+        tokio::spawn(async move {
+            loop {
+                let step: Result<FileCheckStep, KeyspaceError> =
+                    wire::receive(&mut stream).await.unwrap_or_else(|error| Err(lost(&error)));
+                let is_over = !matches!(step, Ok(FileCheckStep::Progress(..)));
+                // This fails if the check was dropped.
+                if steps.send(step).await.is_err() || is_over {
+                    return;
+                }
+            }
+        });
+        Ok(check)
     }
 
     pub(crate) async fn restore(&self, entries: &[Entry]) -> Result<(), KeyspaceError> {

@@ -3,6 +3,7 @@
 use super::socket::ControlSocket;
 use super::wire::{self, Greeting, Request, Welcome, WireError};
 use crate::batch::Batch;
+use crate::file_check::FileCheckStep;
 use crate::limits::{MAX_REMOTE_CONNECTIONS, MAX_REMOTE_SCAN, STALLED_AFTER};
 use crate::query::{Query, Read, ReadOutcomes};
 use crate::{KeyspaceError, ScanPage, Store};
@@ -118,6 +119,7 @@ async fn answer_all(served: &Served, mut stream: UnixStream) -> Result<(), WireE
                 wire::send_answer(&mut stream, &Ok(answer)).await?;
             }
             Request::Snapshot => send_snapshot(&served.store, &mut stream).await?,
+            Request::CheckFile => send_file_check(&served.store, &mut stream).await?,
             Request::Subscribe(channel) => return forward(&served.store, stream, &channel).await,
         }
     }
@@ -159,6 +161,21 @@ async fn send_snapshot(store: &Store, stream: &mut UnixStream) -> Result<(), Wir
         let is_over = is_too_long || !matches!(page, Ok(Some(_)));
         wire::send_answer(stream, &page).await?;
         if is_over {
+            return Ok(());
+        }
+    }
+}
+
+/// Sends the steps of a check of the store file, until the last one or an error.
+async fn send_file_check(store: &Store, stream: &mut UnixStream) -> Result<(), WireError> {
+    let mut check = match store.begin_file_check().await {
+        Ok(check) => check,
+        Err(error) => return wire::send_answer(stream, &Err::<(), _>(error)).await,
+    };
+    loop {
+        let step = check.next().await;
+        wire::send_answer(stream, &step).await?;
+        if !matches!(step, Ok(FileCheckStep::Progress(..))) {
             return Ok(());
         }
     }

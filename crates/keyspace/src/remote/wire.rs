@@ -20,7 +20,7 @@ use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 /// The version of the messages. It changes with every change of a type that is part of one.
-const PROTOCOL: u32 = 3;
+const PROTOCOL: u32 = 4;
 
 /// The version of the program, which all crates of the program share.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -89,6 +89,9 @@ pub(super) enum Request<'a> {
     /// All keys as of one moment: `(u64, u64)`, the time and about how many keys; then one
     /// `Option<Vec<Entry>>` after the other, until `None` or an error.
     Snapshot,
+    /// A check of the checksums in the store file: one `FileCheckStep` after the other, until the
+    /// last one or an error.
+    CheckFile,
     /// A question to the program: `String`.
     Ask(Cow<'a, str>),
     /// Messages on a channel: a `Notice` after the other, until the connection ends.

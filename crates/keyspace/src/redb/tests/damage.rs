@@ -12,16 +12,16 @@ use tidings_disk::simulated::{Dice, Faults, SimulatedDisk};
 /// So many that the page of an early key is not in the cache once all have been read.
 const KEYS: usize = 2000;
 
-fn clock() -> Arc<AtomicU64> {
+pub(super) fn clock() -> Arc<AtomicU64> {
     Arc::new(AtomicU64::new(1_600_000_000_000))
 }
 
-fn key(number: usize) -> String {
+pub(super) fn key(number: usize) -> String {
     format!("key{number:04}")
 }
 
 /// A closed store with keys on many pages, and where the page of a key is in its file.
-fn closed() -> (SimulatedDisk, Range<u64>) {
+pub(super) fn closed() -> (SimulatedDisk, Range<u64>) {
     let disk = SimulatedDisk::default();
     let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
     let mut batch = Batch::new();

@@ -49,6 +49,7 @@ impl Rig {
             clock: clock.clone(),
             timeout: PATIENCE,
             places: Arc::new(Semaphore::new(MAX_QUEUED_BATCHES)),
+            file_checks: Arc::new(Semaphore::new(1)),
             queue: Mutex::new(None),
             messages: messages.downgrade(),
             writer: Mutex::new(None),

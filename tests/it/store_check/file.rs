@@ -1,0 +1,117 @@
+//! `tidings check store` and the checksums of the store file: a byte that is flipped inside a text
+//! is found, and a site in use has no false alarm.
+
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::Output;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use serde_json::Value;
+
+use super::running::{SETTINGS, check_store, demand_nothing_found, prepared, use_the_site};
+use crate::client::{Client, ok};
+use crate::program::Program;
+use crate::server::http_client;
+
+/// The size of the pages of the store file.
+const PAGE: usize = 4096;
+/// What the text of the story consists of. It fills a page of its own.
+const MARKER: &str = "marked-for-damage ";
+
+/// Changes one letter of the text, in each copy of its page.
+fn change_a_letter(store: &Path) {
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(store).unwrap();
+    let mut changed = 0;
+    for (number, page) in std::fs::read(store).unwrap().chunks(PAGE).enumerate() {
+        let Some(place) = page.windows(MARKER.len()).position(|window| window == MARKER.as_bytes()) else {
+            continue;
+        };
+        file.write_all_at(b"n", u64::try_from(number * PAGE + place).unwrap()).unwrap();
+        changed += 1;
+    }
+    assert!((1..10).contains(&changed), "{changed} pages");
+}
+
+/// A site with a story whose text is marked.
+async fn marked(path: &Path) {
+    let program = Program::start(&format!("redb:{}", path.display()));
+    let alice = Client::new(http_client(), program.address).register("alice").await;
+    ok(alice.submit("Marked", "", &MARKER.repeat(220)).await);
+    program.stop();
+}
+
+/// Demands that a check finds the damage of the file, and nothing else.
+#[track_caller]
+fn demand_damage(output: &Output) {
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let differences = report["differences"].as_array().unwrap();
+    assert_eq!(differences.len(), 1, "{report}");
+    let text = |field: &str| differences[0][field].as_str().unwrap();
+    assert_eq!(text("key"), "(store file)");
+    assert!(text("found").starts_with("a checksum does not match: "), "{report}");
+    assert_eq!(text("expected"), "what was written to the file");
+    let advice = "needs a person: restore a backup; see docs/operating.md, Checks";
+    assert_eq!(text("repair"), advice);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flipped_byte_in_a_text_of_a_closed_file_is_found_and_no_repair_hides_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("site.redb");
+    marked(&path).await;
+    demand_nothing_found(&check_store(&path, &["--json"]).await);
+    change_a_letter(&path);
+    for options in [&["--json"][..], &["--json", "--repair"], &["--json"]] {
+        demand_damage(&check_store(&path, options).await);
+    }
+    let said = String::from_utf8(check_store(&path, &[]).await.stdout).unwrap();
+    assert!(said.contains("(store file): every checksum in the file of the store matches"), "{said}");
+    assert!(
+        said.contains("1 difference, of which 0 will be mended with --repair, 1 needs a person"),
+        "{said}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_byte_that_is_flipped_while_the_server_runs_is_found_through_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("site.redb");
+    marked(&path).await;
+    let program = Program::start(&format!("redb:{}", path.display()));
+    demand_nothing_found(&check_store(&path, &["--json"]).await);
+    change_a_letter(&path);
+    demand_damage(&check_store(&path, &["--json"]).await);
+    program.stop();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_site_in_use_and_one_that_was_killed_have_no_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("site.redb");
+    let people = prepared(&path).await;
+    let mut program = Program::start_with(&format!("redb:{}", path.display()), SETTINGS);
+    let (is_over, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let users: Vec<_> = people
+        .into_iter()
+        .enumerate()
+        .map(|(number, person)| {
+            let person = person.at(program.address);
+            tokio::spawn(use_the_site(person, number, is_over.clone(), done.clone()))
+        })
+        .collect();
+    for _ in 0..3 {
+        let before = done.load(Ordering::SeqCst);
+        let output = check_store(&path, &["--json"]).await;
+        demand_nothing_found(&output);
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("not checked"), "{output:?}");
+        assert!(done.load(Ordering::SeqCst) > before, "the site was served during the check");
+    }
+    is_over.store(true, Ordering::SeqCst);
+    for user in users {
+        user.await.unwrap();
+    }
+    program.kill();
+    demand_nothing_found(&check_store(&path, &["--json"]).await);
+}
