@@ -242,7 +242,8 @@ async fn a_command_that_dies_or_talks_nonsense_disturbs_nobody() {
 async fn a_request_that_is_given_up_leaves_a_connection_that_works() {
     let rig = Rig::start().await;
     let store = rig.open().await;
-    for number in 0..50_u64 {
+    // The server may still be busy with all of those that were given up, each on its connection.
+    for number in 0..MAX_REMOTE_CONNECTIONS - 2 {
         let mut given_up = Box::pin(store.commit(setting("key", "value")));
         // One step or a few of it, then the caller goes away.
         for _ in 0..number % 4 {
