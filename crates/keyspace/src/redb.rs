@@ -247,7 +247,9 @@ impl Redb {
     pub(super) fn snapshot(&self) -> Result<Snapshot, KeyspaceError> {
         let keys = self.count_keys()?;
         let (tables, now) = (self.read()?, self.shared.clock.now_ms());
-        let (mut pages, snapshot) = Snapshot::new(now, keys);
+        let (pages, snapshot) = Snapshot::new(now, keys);
+        let places = self.shared.places.clone();
+        let mut pages = pages.resting_while(move || places.available_permits() < MAX_QUEUED_BATCHES);
         let reader = move || {
             snapshot::give_way();
             // redb panics at pages that make no sense.

@@ -2,6 +2,7 @@
 
 use crate::limits::{MAX_SNAPSHOT_PAGE_BYTES, MAX_SNAPSHOT_PAGE_ENTRIES, MAX_SNAPSHOT_PAGES};
 use crate::{Entry, KeyspaceError, Value};
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 /// A page of a snapshot, or `None` after the last one.
@@ -21,7 +22,7 @@ impl Snapshot {
     /// A snapshot whose pages are sent by a reader, which has its own thread.
     pub(crate) fn new(taken_at_ms: u64, keys: u64) -> (PageSender, Self) {
         let (pages, snapshot) = Self::received(taken_at_ms, keys);
-        (PageSender { pages, page: PageInProgress::default() }, snapshot)
+        (PageSender { pages, page: PageInProgress::default(), pace: None }, snapshot)
     }
 
     /// A snapshot whose pages are made elsewhere. The last one is followed by `None`.
@@ -67,6 +68,34 @@ impl Snapshot {
 pub(crate) struct PageSender {
     pages: mpsc::Sender<PageResult>,
     page: PageInProgress,
+    pace: Option<Pace>,
+}
+
+/// Lets the reader of a snapshot rest after each page while somebody writes, so that it takes
+/// little from writers: reading competes with them for the page cache and the processor.
+struct Pace {
+    is_written: Box<dyn Fn() -> bool + Send>,
+    /// When the work on the current page began.
+    began: Instant,
+}
+
+/// How many times as long as its work the reader of a snapshot rests.
+const RESTS: u32 = 4;
+
+impl Pace {
+    /// Rests after a page, if need be. The thread is the reader's own, so it may sleep.
+    #[allow(clippy::disallowed_methods)]
+    fn rest(&mut self) {
+        if (self.is_written)() {
+            std::thread::sleep(rest_after(self.began.elapsed()));
+        }
+        self.began = Instant::now();
+    }
+}
+
+/// How long the reader rests after this work. A page that took very long has waited itself.
+fn rest_after(work: Duration) -> Duration {
+    work.min(Duration::from_millis(250)) * RESTS
 }
 
 #[derive(Default)]
@@ -90,17 +119,27 @@ impl PageInProgress {
 pub(crate) struct SnapshotDropped;
 
 impl PageSender {
+    /// The same sender, whose reader rests after each page while somebody writes.
+    pub(crate) fn resting_while(mut self, is_written: impl Fn() -> bool + Send + 'static) -> Self {
+        self.pace = Some(Pace { is_written: Box::new(is_written), began: Instant::now() });
+        self
+    }
+
     /// Adds an entry, on a thread that may block.
     pub(crate) fn send_blocking(&mut self, entry: Entry) -> Result<(), SnapshotDropped> {
-        match self.page.add(entry) {
-            Some(page) => self.pages.blocking_send(Ok(Some(page))).map_err(|_| SnapshotDropped),
-            None => Ok(()),
+        let Some(page) = self.page.add(entry) else {
+            return Ok(());
+        };
+        self.pages.blocking_send(Ok(Some(page))).map_err(|_| SnapshotDropped)?;
+        if let Some(pace) = &mut self.pace {
+            pace.rest();
         }
+        Ok(())
     }
 
     /// Sends the last page and the end, or why there is none, on a thread that may block.
     pub(crate) fn finish_blocking(self, outcome: Result<(), KeyspaceError>) {
-        let Self { pages, page } = self;
+        let Self { pages, page, pace: _ } = self;
         let last = match outcome {
             Err(error) => Err(error),
             Ok(()) if page.entries.is_empty() => Ok(None),
@@ -144,3 +183,31 @@ pub fn give_way() {
 /// cache for long without running.
 #[cfg(target_os = "linux")]
 const BACKGROUND_NICENESS: i32 = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    #[test]
+    fn a_reader_rests_longer_than_it_has_worked_but_not_for_ever() {
+        assert_eq!(rest_after(Duration::from_millis(3)), Duration::from_millis(12));
+        assert_eq!(rest_after(Duration::from_secs(60)), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn whether_somebody_writes_is_asked_after_each_page() {
+        let asked = Arc::new(AtomicU64::new(0));
+        let count = asked.clone();
+        let (pages, snapshot) = Snapshot::new(0, 2);
+        let mut pages = pages.resting_while(move || count.fetch_add(1, Ordering::Relaxed) > 0);
+        for number in 0..MAX_SNAPSHOT_PAGES as u64 {
+            let value = Value::String("x".repeat(MAX_SNAPSHOT_PAGE_BYTES));
+            let sent = pages.send_blocking(Entry { key: number.to_string(), value, time_to_live: None });
+            assert!(sent.is_ok());
+            assert_eq!(asked.load(Ordering::Relaxed), number + 1);
+        }
+        drop(snapshot);
+    }
+}

@@ -7,7 +7,7 @@
 //!
 //! A vote reads its own record and the number of records, not all of them: people who vote a lot
 //! would make each vote slower. The records that are too old are removed once in
-//! [`PRUNE_EVERY`] votes.
+//! 64 votes.
 
 use crate::error::Error;
 use crate::fields;
@@ -27,7 +27,7 @@ use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
 const RECORD_BYTES: usize = 100;
 
 /// How many records are added until those that are too old are removed.
-pub(crate) const PRUNE_EVERY: u64 = 64;
+const PRUNE_EVERY: u64 = 64;
 
 /// What a vote is on. Written as the field of its record: `<news id>`, or
 /// `<news id>-<comment id>`.
