@@ -178,6 +178,7 @@ impl Server {
             timeout: Duration::from_secs(config.server.store_timeout_seconds),
             cache_bytes: 8 * 1024 * 1024,
             clock: engine_clock.clone(),
+            replicas: u32::try_from(config.server.store_replicas).unwrap(),
             ..StoreOptions::default()
         };
         let store = Store::open(url, &options).await.unwrap();
