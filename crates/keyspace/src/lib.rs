@@ -704,7 +704,10 @@ mod tests {
             ("rediss://user:secret@host:1/2", "rediss://user:***@host:1/2"),
             ("redis://user:se:c/r#e@t@host", "redis://user:***@host"),
             ("redis://user:secret@host:port", "redis://user:***@host:port"),
-            ("redis+sentinel://a:1,b/n?sentinel_password=secret", "redis+sentinel://a:1,b/n?sentinel_password=***"),
+            (
+                "redis+sentinel://a:1,b/n?sentinel_password=secret",
+                "redis+sentinel://a:1,b/n?sentinel_password=***",
+            ),
             (
                 "redis+sentinel://me:secret@a,b/n?sentinel_password=sec@ret&sentinel_user=x",
                 "redis+sentinel://me:***@a,b/n?sentinel_password=***",

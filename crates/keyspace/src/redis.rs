@@ -32,11 +32,11 @@ use crate::limits::{MAX_COMMAND_ENTRIES, MAX_PIPELINE_BYTES, MAX_PIPELINE_COMMAN
 use crate::read_set::Versions;
 use connection::{ReconnectingConnection, RedisRequestError, RequestOptions};
 use place::{NoConnection, Place};
-use replicated::ReplicatedWrites;
 use redis::{
     Client, ConnectionAddr, ErrorKind, IntoConnectionInfo, Pipeline, ProtocolVersion, RedisError,
     TlsCertificates, Value, cmd,
 };
+use replicated::ReplicatedWrites;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -89,7 +89,9 @@ impl OpenFailure {
     fn of_request(failure: RedisRequestError) -> Self {
         match failure {
             RedisRequestError::TimedOut { .. } => Self { reason: NO_ANSWER.to_owned(), may_heal: true },
-            RedisRequestError::NotConnected(NoConnection::NoPrimary(reason)) => Self { reason, may_heal: true },
+            RedisRequestError::NotConnected(NoConnection::NoPrimary(reason)) => {
+                Self { reason, may_heal: true }
+            }
             RedisRequestError::NotConnected(NoConnection::Redis(error)) | RedisRequestError::Lost(error) => {
                 Self::of(&error)
             }

@@ -146,6 +146,11 @@ impl Server {
         Self::open(&url, settings, Kept { redis: Some(redis), ..Kept::default() }).await
     }
 
+    /// Starts a site on a store that somebody else keeps.
+    pub async fn at(url: &str, settings: Settings<'_>) -> Self {
+        Self::open(url, settings, Kept::default()).await
+    }
+
     /// Starts a site in memory, with settings that an operator cannot change.
     pub async fn start_adjusted(settings: Settings<'_>, adjust: impl FnOnce(&mut WebSettings)) -> Self {
         Self::open_at(start_clock(), "redb::memory:", settings, adjust, Kept::default()).await

@@ -306,8 +306,7 @@ impl RequestError {
 
     /// Whether the store could not do what was asked for.
     fn is_of_store(&self) -> bool {
-        let is_unavailable =
-            |error: &Error| matches!(error, Error::Store(error) if is_of_whole_store(error));
+        let is_unavailable = |error: &Error| matches!(error, Error::Store(error) if is_of_whole_store(error));
         matches!(self, Self::Domain(error) if is_unavailable(error))
     }
 

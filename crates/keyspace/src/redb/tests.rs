@@ -69,10 +69,7 @@ fn string(redb: &Redb, key: &str) -> Result<Option<String>, KeyspaceError> {
 /// Whether the store has failed; the batch may have been applied.
 fn is_unavailable<T: std::fmt::Debug>(outcome: impl Borrow<Result<T, CommitError>>) -> bool {
     let failed = outcome.borrow();
-    matches!(
-        failed,
-        Err(CommitError::Keyspace(KeyspaceError::Unavailable(_) | KeyspaceError::Unsure(_)))
-    )
+    matches!(failed, Err(CommitError::Keyspace(KeyspaceError::Unavailable(_) | KeyspaceError::Unsure(_))))
 }
 
 fn is_read_only<T: std::fmt::Debug>(outcome: impl Borrow<Result<T, CommitError>>) -> bool {

@@ -165,8 +165,7 @@ impl ReconnectingConnection {
     }
 
     async fn send_once(&self, pipeline: &Pipeline, used: &mut u64) -> Result<Vec<Value>, RedisRequestError> {
-        let (generation, mut connection) =
-            self.connect().await.map_err(RedisRequestError::NotConnected)?;
+        let (generation, mut connection) = self.connect().await.map_err(RedisRequestError::NotConnected)?;
         *used = generation;
         let sent = self.began.elapsed();
         let values = connection
@@ -208,7 +207,8 @@ impl ReconnectingConnection {
         }
         self.note_confirmed(sent);
         let mut current = self.lock();
-        *current = CurrentConnection { generation, connection: Some(connection.clone()), term, tracks_writes };
+        *current =
+            CurrentConnection { generation, connection: Some(connection.clone()), term, tracks_writes };
         Ok((generation, connection))
     }
 

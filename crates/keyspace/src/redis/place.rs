@@ -168,9 +168,8 @@ impl Sentinels {
             .map_err(|reason| RedisError::from((ErrorKind::InvalidClientConfig, "store URL", reason)))?;
         // Asking must leave time for the request to the store.
         let patience = SENTINEL_PATIENCE.min(store_patience / 4);
-        let sentinel = |url: String| {
-            Ok(Sentinel { client: client(&url, patience)?, connection: Mutex::default() })
-        };
+        let sentinel =
+            |url: String| Ok(Sentinel { client: client(&url, patience)?, connection: Mutex::default() });
         let sentinels = url.sentinel_urls().into_iter().map(sentinel).collect::<Result<_, RedisError>>()?;
         // The login is as wrong now as later.
         client(&url.server_url("localhost", 1), store_patience)?;
@@ -224,8 +223,9 @@ impl Sentinel {
     async fn ask(&self, name: &str, patience: Duration) -> Result<Named, NoConnection> {
         let place = self.client.get_connection_info().addr();
         let outcome = match timeout(patience, self.exchange(name)).await {
-            Ok(Ok(values)) => read_answer(values)
-                .ok_or_else(|| NoConnection::NoPrimary(format!("the Sentinel {place} knows no primary {name}"))),
+            Ok(Ok(values)) => read_answer(values).ok_or_else(|| {
+                NoConnection::NoPrimary(format!("the Sentinel {place} knows no primary {name}"))
+            }),
             Ok(Err(error)) if error.code().is_some() => Err(NoConnection::Redis(error)),
             Ok(Err(error)) => {
                 Err(NoConnection::NoPrimary(format!("the Sentinel {place} cannot be reached: {error}")))

@@ -66,7 +66,10 @@ mod tests {
         let text = |text: &str| Value::BulkString(text.as_bytes().to_vec());
         let map = |value: &str| Value::Map(vec![(text("min-replicas-to-write"), text(value))]);
         assert_eq!(warning_about_settings(map("1")), None);
-        assert_eq!(warning_about_settings(Value::Array(vec![text("min-replicas-to-write"), text("2")])), None);
+        assert_eq!(
+            warning_about_settings(Value::Array(vec![text("min-replicas-to-write"), text("2")])),
+            None
+        );
         for answer in [map("0"), Value::Array(Vec::new())] {
             let warning = warning_about_settings(answer);
             assert!(warning.is_some_and(|warning| warning.contains("set min-replicas-to-write to 1")));

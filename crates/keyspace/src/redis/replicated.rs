@@ -33,7 +33,11 @@ impl ReplicatedWrites {
     /// Waits for this many replicas.
     pub(super) fn new(place: Arc<Place>, timeout: Duration, replicas: u32) -> Self {
         let connection = ReconnectingConnection::new(place, timeout, None);
-        Self { writer: Arc::new(GroupWriter { connection, timeout, replicas }), timeout, queue: OnceLock::new() }
+        Self {
+            writer: Arc::new(GroupWriter { connection, timeout, replicas }),
+            timeout,
+            queue: OnceLock::new(),
+        }
     }
 
     /// Sends a command and waits until it is answered and the replicas have what it wrote.

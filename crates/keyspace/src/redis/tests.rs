@@ -88,8 +88,10 @@ async fn assert_away(store: &Store) {
     assert!(start.elapsed() < END, "{:?}", start.elapsed());
     let start = Instant::now();
     let written = increment(store, "lost").await;
-    let is_away =
-        matches!(written, Err(CommitError::Keyspace(KeyspaceError::Unavailable(_) | KeyspaceError::Unsure(_))));
+    let is_away = matches!(
+        written,
+        Err(CommitError::Keyspace(KeyspaceError::Unavailable(_) | KeyspaceError::Unsure(_)))
+    );
     assert!(is_away, "{written:?}");
     assert!(start.elapsed() < END, "{:?}", start.elapsed());
 }

@@ -1,7 +1,10 @@
 //! A primary with two replicas and three Sentinels, for one test.
 
-use crate::{RedisServer, TIMEOUT, send, send_for_long, try_on_free_ports};
+use crate::{RedisServer, TIMEOUT, try_on_free_ports};
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, Command};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// The name by which the Sentinels know the primary.
@@ -27,6 +30,8 @@ pub struct ReplicatedRedis {
 struct Sentinel {
     process: Child,
     port: u16,
+    /// One connection for all questions: each that is closed takes a port for a minute.
+    connection: Mutex<Option<TcpStream>>,
     _folder: tempfile::TempDir,
 }
 
@@ -146,26 +151,49 @@ impl Sentinel {
             command.arg(&configuration).arg("--sentinel");
             crate::start_process(command, port)
         });
-        Self { process, port, _folder: folder }
+        Self { process, port, connection: Mutex::default(), _folder: folder }
     }
 
     /// Looks at the servers and tells of itself ten times as often as Sentinels do, so that a failover
     /// takes a second or two. Sentinels older than Redis 7 cannot, and take longer.
     fn hurry(&self) {
         let periods = "info-period 100 ask-period 200 publish-period 200";
-        send(self.port, format!("SENTINEL DEBUG {periods}").as_bytes()).ok();
+        self.ask(&format!("SENTINEL DEBUG {periods}")).ok();
+    }
+
+    /// Sends a command, written as one line; answers what came back, raw.
+    fn ask(&self, line: &str) -> io::Result<String> {
+        /// The answer may be long; that to PING ends it.
+        const END: &[u8] = b"+PONG\r\n";
+        let mut connection = self.connection.lock().expect("no other question has panicked");
+        // After a failure the connection is not kept.
+        let mut stream = match connection.take() {
+            Some(stream) => stream,
+            None => TcpStream::connect(("127.0.0.1", self.port))?,
+        };
+        stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+        stream.write_all(format!("{line}\r\nPING\r\n").as_bytes())?;
+        let (mut answer, mut part) = (Vec::new(), [0; 4096]);
+        while !answer.ends_with(END) {
+            match stream.read(&mut part)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                length => answer.extend_from_slice(&part[..length]),
+            }
+        }
+        *connection = Some(stream);
+        answer.truncate(answer.len() - END.len());
+        Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
     fn primary_port(&self) -> Option<u16> {
-        let answer = send(self.port, format!("SENTINEL GET-MASTER-ADDR-BY-NAME {NAME}").as_bytes()).ok()?;
+        let answer = self.ask(&format!("SENTINEL GET-MASTER-ADDR-BY-NAME {NAME}")).ok()?;
         answer.trim_end().rsplit("\r\n").next()?.parse().ok()
     }
 
     /// Whether it knows all replicas and the other Sentinels, and takes none of them for dead.
     fn knows_all(&self) -> bool {
         let count = |what: &str, flags: &str| {
-            let command = format!("SENTINEL {what} {NAME}");
-            let answer = send_for_long(self.port, command.as_bytes()).unwrap_or_default();
+            let answer = self.ask(&format!("SENTINEL {what} {NAME}")).unwrap_or_default();
             let mut lines = answer.lines();
             let mut count = 0;
             while let Some(line) = lines.next() {
@@ -198,7 +226,7 @@ fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
             return found;
         }
         #[allow(clippy::disallowed_methods)] // A poll of other processes, on a test's own thread.
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(Duration::from_millis(50));
     }
     panic!("no {what} within {:?}", TIMEOUT * 3);
 }

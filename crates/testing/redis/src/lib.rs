@@ -141,14 +141,10 @@ fn launch(port: u16, options: &[String], folder: &tempfile::TempDir) -> Option<C
 
 /// A process that answers on a port, or nothing when it has stopped by itself.
 fn start_process(mut command: Command, port: u16) -> Option<Child> {
-    let mut process = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap_or_else(|error| {
-            panic!("redis-server cannot be run ({error}); install it: apt-get install redis-server")
-        });
+    let mut process =
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap_or_else(
+            |error| panic!("redis-server cannot be run ({error}); install it: apt-get install redis-server"),
+        );
     let deadline = Instant::now() + TIMEOUT;
     while Instant::now() < deadline {
         if process.try_wait().expect("the server's state is known").is_some() {
@@ -173,23 +169,6 @@ fn send(port: u16, line: &[u8]) -> std::io::Result<String> {
     let mut answer = vec![0; 4096];
     let length = stream.read(&mut answer)?;
     answer.truncate(length);
-    Ok(String::from_utf8_lossy(&answer).into_owned())
-}
-
-/// Sends a command whose answer may be long; answers all of it.
-fn send_for_long(port: u16, line: &[u8]) -> std::io::Result<String> {
-    /// What ends the answers to the command and a PING.
-    const END: &[u8] = b"+PONG\r\n";
-    let mut stream = connect(port, line)?;
-    stream.write_all(b"\r\nPING\r\n")?;
-    let (mut answer, mut part) = (Vec::new(), [0; 4096]);
-    while !answer.ends_with(END) {
-        match stream.read(&mut part)? {
-            0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
-            length => answer.extend_from_slice(&part[..length]),
-        }
-    }
-    answer.truncate(answer.len() - END.len());
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 

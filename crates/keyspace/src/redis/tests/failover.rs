@@ -103,9 +103,7 @@ async fn assert_publishes(store: &Store, messages: &mut Subscription, text: &str
         let mut batch = Batch::new();
         batch.publish("news", text);
         store.commit(batch).await.unwrap();
-        let arrives = async {
-            while messages.next().await != Some(Notice::Message(text.to_owned())) {}
-        };
+        let arrives = async { while messages.next().await != Some(Notice::Message(text.to_owned())) {} };
         if timeout(Duration::from_millis(500), arrives).await.is_ok() {
             return;
         }
@@ -276,7 +274,7 @@ async fn a_name_that_no_sentinel_knows_may_come_and_a_malformed_url_does_not() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn passwords_of_the_store_are_used_with_sentinels() {
-    let redis = start(&["--user", "site on >secret ~* &* +@all"]).await;
+    let redis = start(&["--user", "site", "on", ">secret", "~*", "&*", "+@all"]).await;
     let url = |login: &str| redis.url().replace("://", &format!("://{login}@"));
     let refused = Store::open(&url("site:wrong"), &options(1)).await.err();
     assert!(matches!(&refused, Some(OpenError::Engine { .. })), "{refused:?}");
@@ -304,11 +302,10 @@ async fn a_write_that_no_replica_has_is_not_sure() {
     let mut batch = Batch::new();
     batch.key_absent("counter");
     batch.set("other", "1");
-    assert!(matches!(
-        store.commit(batch).await,
-        Err(CommitError::Keyspace(KeyspaceError::Unsure(_)))
-    ));
-    assert!(matches!(store.health().await, StoreHealth::ReadOnly(cause) if cause.contains("too few replicas")));
+    assert!(matches!(store.commit(batch).await, Err(CommitError::Keyspace(KeyspaceError::Unsure(_)))));
+    assert!(
+        matches!(store.health().await, StoreHealth::ReadOnly(cause) if cause.contains("too few replicas"))
+    );
     // With the setting that every server should have, nothing is written at all.
     server.send(b"CONFIG SET min-replicas-to-write 1");
     let written = increment(&store, "counter").await;
