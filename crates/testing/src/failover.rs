@@ -82,6 +82,7 @@ pub async fn run(server: &Server, redis: &mut ReplicatedRedis, writers: usize, f
     }
     sleep(BETWEEN).await;
     stop.store(true, Ordering::SeqCst);
+    redis.demand_calm();
     let ledgers = writing.join_all().await;
     let mut outcome = compare(server, &ledgers).await;
     outcome.gaps = gaps(&ledgers, &kills);

@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// The name by which the Sentinels know the primary.
@@ -12,18 +13,21 @@ const NAME: &str = "tidings";
 const SERVERS: usize = 3;
 const SENTINELS: usize = 3;
 
-/// How long a server may be silent before the Sentinels take it for dead, in milliseconds. It must be
-/// longer than the time between two looks of a Sentinel at a replica (see [`Sentinel::hurry`]), so that the
-/// replica that is promoted is chosen by what the replicas have after the death of the primary.
-const DOWN_AFTER_MS: u64 = 500;
+/// How long a server may be silent before the Sentinels take it for dead, in milliseconds: as short as
+/// a busy machine allows. It must be longer than the time between two looks of a Sentinel at a replica (see
+/// [`Sentinel::hurry`]), so that the replica that is promoted is chosen by what the replicas have after the
+/// death of the primary.
+const DOWN_AFTER_MS: u64 = 2_000;
 /// How long a failover may take before another Sentinel tries, in milliseconds.
-const FAILOVER_TIMEOUT_MS: u64 = 2_000;
+const FAILOVER_TIMEOUT_MS: u64 = 4_000;
 
 /// A primary, its replicas and their Sentinels. They end when it is dropped, also in a panic.
 pub struct ReplicatedRedis {
     /// The primary is any of them.
     servers: Vec<RedisServer>,
     sentinels: Vec<Sentinel>,
+    /// The primary, if the Sentinels have replaced none that is well.
+    expected: AtomicUsize,
 }
 
 /// One Sentinel.
@@ -53,7 +57,7 @@ impl ReplicatedRedis {
             servers.push(RedisServer::start_with(&[options, &["--replicaof", "127.0.0.1", &port]].concat()));
         }
         let sentinels = (0..SENTINELS).map(|_| Sentinel::start(primary)).collect();
-        let started = Self { servers, sentinels };
+        let started = Self { servers, sentinels, expected: AtomicUsize::new(0) };
         for sentinel in &started.sentinels {
             sentinel.hurry();
         }
@@ -81,8 +85,20 @@ impl ReplicatedRedis {
         })
     }
 
+    /// Panics if the Sentinels have replaced a server that was not killed. A server that was only slow
+    /// goes on for a while, with one of its replicas, so what both acknowledge then is lost.
+    pub fn demand_calm(&self) {
+        let expected = self.expected.load(Ordering::SeqCst);
+        assert_eq!(
+            self.primary(),
+            Some(expected),
+            "the machine is too busy: a primary was replaced that lives"
+        );
+    }
+
     /// Kills the primary (`kill -9`). Returns its number.
     pub fn kill_primary(&mut self) -> usize {
+        self.demand_calm();
         let primary = self.primary().expect("there is a primary");
         self.servers[primary].stop();
         primary
@@ -90,7 +106,11 @@ impl ReplicatedRedis {
 
     /// Waits until the Sentinels have promoted another server than `old`. Returns its number.
     pub fn wait_for_failover(&self, old: usize) -> usize {
-        wait_for("a failover", || self.primary().filter(|number| *number != old && self.is_primary(*number)))
+        let promoted = wait_for("a failover", || {
+            self.primary().filter(|number| *number != old && self.is_primary(*number))
+        });
+        self.expected.store(promoted, Ordering::SeqCst);
+        promoted
     }
 
     /// Starts a server again that was killed, empty, as a replica of the primary.

@@ -143,6 +143,7 @@ async fn three_failovers_under_sixteen_writers_lose_nothing_that_was_acknowledge
         block_in_place(|| redis.wait_until_whole());
     }
     stop.store(true, Ordering::SeqCst);
+    redis.demand_calm();
     let ledgers = writers.join_all().await;
     let mut unsure = 0;
     for ledger in &ledgers {
