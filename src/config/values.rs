@@ -91,9 +91,10 @@ impl ValueKind {
                 "an address with a port, like 127.0.0.1:9464 or [::1]:9464, or nothing".to_owned()
             }
             Self::LogFormat => "text or json".to_owned(),
-            Self::Store => "redb:PATH, redb::memory:, redis://HOST, rediss://HOST, \
-                            redis+sentinel://HOST:PORT,HOST:PORT,HOST:PORT/NAME or the same with rediss+sentinel"
-                .to_owned(),
+            Self::Store => {
+                "redb:PATH, redb::memory:, redis://HOST, rediss://HOST or redis+sentinel://HOST,HOST,HOST/NAME"
+                    .to_owned()
+            }
             Self::SiteUrl => "an http or https URL of a whole host, like https://news.example.com".to_owned(),
             Self::Relay => "host:port, or nothing".to_owned(),
             Self::MailTls => "required, opportunistic or none, or nothing".to_owned(),

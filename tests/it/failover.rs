@@ -27,15 +27,16 @@ async fn a_write_that_no_replica_has_is_answered_as_not_sure() {
     let primary = redis.primary().unwrap();
     let replicas = (0..3).filter(|number| *number != primary);
     replicas.for_each(|number| redis.server(number).pause());
-    let fields = [("news_id", "-1"), ("title", "Two"), ("text", "text")];
+    let fields = [("news_id", "-1"), ("title", "Two"), ("url", ""), ("text", "text")];
     let answer = alice.post("/api/submit", &fields).await;
     assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(answer.headers["retry-after"], "10");
     let message = refused(answer.json());
     assert!(message.contains("It may or may not have been done; repeat it"), "{message}");
+    assert!(redis.server(primary).send(b"HGET news:2 title").contains("Two"), "it is on the primary alone");
     // The form keeps what was typed.
-    let page =
-        alice.post("/submit", &[("title", "Three"), ("url", ""), ("text", "A text of some length")]).await;
+    let fields = [("news_id", "-1"), ("title", "Three"), ("url", ""), ("text", "A text of some length")];
+    let page = alice.post("/submit", &fields).await;
     assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);
     let page = String::from_utf8(page.body).unwrap();
     assert!(page.contains("may or may not have been done; repeat it"), "{page}");

@@ -55,7 +55,7 @@ pub(super) struct Place {
 }
 
 enum PlaceKind {
-    Server(Client),
+    Server(Box<Client>),
     Sentinels(Box<Sentinels>),
 }
 
@@ -75,7 +75,7 @@ impl Place {
         } else {
             let client = client(url, patience)?;
             let database = client.get_connection_info().redis_settings().db();
-            (PlaceKind::Server(client), database)
+            (PlaceKind::Server(Box::new(client)), database)
         };
         Ok(Self { kind, database, term: watch::Sender::new(1) })
     }
@@ -104,7 +104,7 @@ impl Place {
     /// Finds the server.
     pub(super) async fn locate(&self) -> Result<Located, NoConnection> {
         match &self.kind {
-            PlaceKind::Server(client) => Ok(Located { client: client.clone(), term: self.term() }),
+            PlaceKind::Server(client) => Ok(Located { client: Client::clone(client), term: self.term() }),
             PlaceKind::Sentinels(sentinels) => {
                 let named = sentinels.ask_all().await?;
                 self.note(sentinels, named)

@@ -198,6 +198,7 @@ async fn after_a_failover_nothing_cached_is_older_than_what_was_acknowledged() {
             is_over = redis.primary().is_some_and(|primary| primary != killed);
         }
         block_in_place(|| {
+            redis.wait_for_failover(killed);
             redis.bring_back(killed);
             redis.wait_until_whole();
         });
