@@ -92,6 +92,9 @@ impl OpenFailure {
             RedisRequestError::NotConnected(NoConnection::NoPrimary(reason)) => {
                 Self { reason, may_heal: true }
             }
+            RedisRequestError::NotConnected(NoConnection::Refused(reason)) => {
+                Self { reason, may_heal: false }
+            }
             RedisRequestError::NotConnected(NoConnection::Redis(error)) | RedisRequestError::Lost(error) => {
                 Self::of(&error)
             }

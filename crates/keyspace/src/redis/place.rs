@@ -9,7 +9,7 @@
 //! different servers.
 
 use super::sentinel_url::{SentinelUrl, is_of_sentinels};
-use super::{client, wire};
+use super::{client, may_heal, wire};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use redis::aio::MultiplexedConnection;
@@ -29,6 +29,8 @@ pub(super) enum NoConnection {
     Redis(RedisError),
     /// The Sentinels, or the server that they name, do not say that there is a primary. It may come.
     NoPrimary(String),
+    /// A Sentinel refuses to be asked.
+    Refused(String),
 }
 
 impl From<RedisError> for NoConnection {
@@ -41,7 +43,7 @@ impl std::fmt::Display for NoConnection {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Redis(error) => std::fmt::Display::fmt(error, formatter),
-            Self::NoPrimary(reason) => formatter.write_str(reason),
+            Self::NoPrimary(reason) | Self::Refused(reason) => formatter.write_str(reason),
         }
     }
 }
@@ -226,9 +228,15 @@ impl Sentinel {
             Ok(Ok(values)) => read_answer(values).ok_or_else(|| {
                 NoConnection::NoPrimary(format!("the Sentinel {place} knows no primary {name}"))
             }),
-            Ok(Err(error)) if error.code().is_some() => Err(NoConnection::Redis(error)),
+            Ok(Err(error)) if error.code().is_some() => Err(NoConnection::Refused(format!(
+                "the Sentinel {place} refuses ({error}); put its password into the URL: \
+                 ?sentinel_password=PASSWORD"
+            ))),
             Ok(Err(error)) => {
-                Err(NoConnection::NoPrimary(format!("the Sentinel {place} cannot be reached: {error}")))
+                let reason = format!("the Sentinel {place} cannot be reached: {error}");
+                // A certificate that is not trusted remains so.
+                let may_heal = may_heal(&error);
+                Err(if may_heal { NoConnection::NoPrimary(reason) } else { NoConnection::Refused(reason) })
             }
             Err(_) => Err(NoConnection::NoPrimary(format!("the Sentinel {place} did not answer in time"))),
         };
