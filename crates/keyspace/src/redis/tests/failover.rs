@@ -285,6 +285,27 @@ async fn passwords_of_the_store_are_used_with_sentinels() {
 }
 
 #[tokio::test]
+async fn a_sentinel_that_refuses_ends_the_start_with_what_to_do() {
+    // Sentinels refuse as servers do.
+    let locked = RedisServer::start_with(&["--requirepass", "secret"]);
+    let url = format!("redis+sentinel://127.0.0.1:{}/news", locked.port());
+    for (url, code) in [(url.clone(), "NOAUTH"), (format!("{url}?sentinel_password=wrong"), "WRONGPASS")] {
+        let refused = Store::open(&url, &options(0)).await.err();
+        assert!(
+            matches!(&refused, Some(OpenError::Engine { reason, .. })
+                if reason.contains(code) && reason.contains("?sentinel_password=PASSWORD")),
+            "{refused:?}"
+        );
+    }
+    // With the right one it is asked; it is no Sentinel.
+    let asked = Store::open(&format!("{url}?sentinel_password=secret"), &options(0)).await.err();
+    assert!(
+        matches!(&asked, Some(OpenError::Absent { reason, .. }) if reason.contains("knows no primary news")),
+        "{asked:?}"
+    );
+}
+
+#[tokio::test]
 async fn a_write_that_no_replica_has_is_not_sure() {
     let server = RedisServer::start();
     let short = StoreOptions { timeout: Duration::from_millis(400), replicas: 1, ..StoreOptions::default() };
