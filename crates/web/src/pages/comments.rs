@@ -88,7 +88,7 @@ impl<'a> CommentEditor<'a> {
                 input type="hidden" name="news_id" value=(self.news);
                 input type="hidden" name="comment_id" value=(id_or_none(self.edited));
                 input type="hidden" name="parent_id" value=(id_or_none(self.parent));
-                (frame.once_fields())
+                @if self.edited.is_none() { (frame.once_fields()) } @else { (frame.secret_field()) }
                 (self.text_area(&draft))
                 (preview_place(matches!(self.state, EditorState::Preview).then(|| {
                     markdown(self.text, frame.link_target())

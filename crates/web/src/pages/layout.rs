@@ -169,7 +169,7 @@ impl<'a> Frame<'a> {
     /// The same, and the name of a request that must not be done twice, although the form may be
     /// sent twice: see [`tidings_domain::repeats`]. Each form gets another name each time it is
     /// shown, and browsers do not keep the page: who goes back and writes something new gets the
-    /// form with a new name. Forms that set a state (votes, follows, mutes) have none: sent twice
+    /// form with a new name. Forms that set a state (edits, votes, follows) have none: sent twice
     /// they are as once, and a page that is kept can be used for one choice and then for the
     /// other.
     #[must_use]
