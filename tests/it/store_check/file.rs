@@ -4,12 +4,10 @@
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Output;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::Value;
 
-use super::running::{SETTINGS, check_store, demand_nothing_found, prepared, use_the_site};
+use super::running::{Load, SETTINGS, check_store, demand_nothing_found, prepared};
 use crate::client::{Client, ok};
 use crate::program::Program;
 use crate::server::http_client;
@@ -92,26 +90,15 @@ async fn a_site_in_use_and_one_that_was_killed_have_no_damage() {
     let path = folder.path().join("site.redb");
     let people = prepared(&path).await;
     let mut program = Program::start_with(&format!("redb:{}", path.display()), SETTINGS);
-    let (is_over, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-    let users: Vec<_> = people
-        .into_iter()
-        .enumerate()
-        .map(|(number, person)| {
-            let person = person.at(program.address);
-            tokio::spawn(use_the_site(person, number, is_over.clone(), done.clone()))
-        })
-        .collect();
+    let load = Load::start(&program, people);
     for _ in 0..3 {
-        let before = done.load(Ordering::SeqCst);
+        let before = load.done();
         let output = check_store(&path, &["--json"]).await;
         demand_nothing_found(&output);
         assert!(!String::from_utf8_lossy(&output.stderr).contains("not checked"), "{output:?}");
-        assert!(done.load(Ordering::SeqCst) > before, "the site was served during the check");
+        assert!(load.done() > before, "the site was served during the check");
     }
-    is_over.store(true, Ordering::SeqCst);
-    for user in users {
-        user.await.unwrap();
-    }
+    load.stop().await;
     program.kill();
     demand_nothing_found(&check_store(&path, &["--json"]).await);
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 use tidings_keyspace::Batch;
+use tokio::task::JoinHandle;
 
 use crate::client::{Client, ok};
 use crate::program::{Program, open_again};
@@ -53,12 +54,7 @@ async fn change(path: &Path, fill: impl FnOnce(&mut Batch)) {
 }
 
 /// Votes, takes votes back, comments and follows until it is told to stop.
-pub(super) async fn use_the_site(
-    person: Client,
-    number: usize,
-    is_over: Arc<AtomicBool>,
-    done: Arc<AtomicU64>,
-) {
+async fn use_the_site(person: Client, number: usize, is_over: Arc<AtomicBool>, done: Arc<AtomicU64>) {
     let other = format!("person-{}", (number + 1) % PEOPLE);
     for turn in number as u64.. {
         if is_over.load(Ordering::SeqCst) {
@@ -77,6 +73,40 @@ pub(super) async fn use_the_site(
         }
         assert_eq!(person.get("/").await.status, 200);
         done.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// People who use a site until they are stopped.
+pub(super) struct Load {
+    is_over: Arc<AtomicBool>,
+    done: Arc<AtomicU64>,
+    users: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    pub(super) fn start(program: &Program, people: Vec<Client>) -> Self {
+        let (is_over, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let start = |(number, person): (usize, Client)| {
+            let person = person.at(program.address);
+            tokio::spawn(use_the_site(person, number, is_over.clone(), done.clone()))
+        };
+        let users = people.into_iter().enumerate().map(start).collect();
+        Self { is_over, done, users }
+    }
+
+    /// How many rounds of their actions they have done together.
+    pub(super) fn done(&self) -> u64 {
+        self.done.load(Ordering::SeqCst)
+    }
+
+    /// Stops them. Returns what they had done before.
+    pub(super) async fn stop(self) -> u64 {
+        let done = self.done();
+        self.is_over.store(true, Ordering::SeqCst);
+        for user in self.users {
+            user.await.unwrap();
+        }
+        done
     }
 }
 
@@ -107,15 +137,7 @@ async fn a_check_beside_a_server_under_load_finds_only_what_differs_and_the_site
     })
     .await;
     let program = Program::start_with(&format!("redb:{}", path.display()), SETTINGS);
-    let (is_over, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-    let users: Vec<_> = people
-        .into_iter()
-        .enumerate()
-        .map(|(number, person)| {
-            let person = person.at(program.address);
-            tokio::spawn(use_the_site(person, number, is_over.clone(), done.clone()))
-        })
-        .collect();
+    let load = Load::start(&program, people);
 
     let looked = check_store(&path, &[]).await;
     let text = String::from_utf8(looked.stdout).unwrap();
@@ -133,12 +155,7 @@ async fn a_check_beside_a_server_under_load_finds_only_what_differs_and_the_site
     let repair = differences[0]["repair"].as_str().unwrap();
     assert!(repair.starts_with("needs a person: remove the member"), "{repair}");
 
-    let before = done.load(Ordering::SeqCst);
-    is_over.store(true, Ordering::SeqCst);
-    for user in users {
-        user.await.unwrap();
-    }
-    assert!(before > 0, "the site was served during the checks");
+    assert!(load.stop().await > 0, "the site was served during the checks");
     program.stop();
     change(&path, |batch| batch.sorted_remove("user:1:hidden", "777")).await;
     demand_nothing_found(&check_store(&path, &["--json"]).await);

@@ -6,8 +6,7 @@
 //! hash expires when the latest vote can no longer be taken back.
 //!
 //! A vote reads its own record and the number of records, not all of them: people who vote a lot
-//! would make each vote slower. The records that are too old are removed once in
-//! 64 votes.
+//! would make each vote slower. The records that are too old are removed once in 64 votes.
 
 use crate::error::Error;
 use crate::fields;
