@@ -61,7 +61,8 @@ struct Options {
     /// Read the settings from this TOML file.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
-    /// Use this store: redb:PATH, redis://HOST or rediss://HOST [default: redb:tidings.redb].
+    /// Use this store: redb:PATH, redis://HOST, rediss://HOST or redis+sentinel://HOST,HOST,HOST/NAME
+    /// [default: redb:tidings.redb].
     #[arg(long, value_name = "URL", global = true)]
     store: Option<String>,
 }
@@ -254,6 +255,7 @@ fn store_options(config: &Config) -> StoreOptions {
         timeout: Duration::from_secs(config.server.store_timeout_seconds),
         cache_bytes: usize::try_from(config.server.cache_mebibytes.saturating_mul(1024 * 1024))
             .unwrap_or(usize::MAX),
+        replicas: u32::try_from(config.server.store_replicas).unwrap_or(u32::MAX),
         ..StoreOptions::default()
     }
 }

@@ -106,13 +106,15 @@ settings! {
         server: Server {
             listen: SocketAddr = "127.0.0.1:8080", ValueKind::SocketAddress, "The address and port to listen on.";
             store: StoreUrl = "redb:tidings.redb", ValueKind::Store,
-                "Where the data is stored: redb:PATH, redb::memory:, redis://... or rediss://...";
+                "Where the data is stored: redb:PATH, redb::memory:, redis://..., or redis+sentinel://HOST,HOST,HOST/NAME.";
             control: String = "", ValueKind::Line { least: 0, most: LONGEST_SOCKET_PATH },
                 "The Unix socket on which commands reach the running server; empty = beside an embedded store, none with Redis.";
             create: bool = "false", ValueKind::Switch,
                 "Whether the file of a store that was named is created if it does not exist, as with --create.";
             store_timeout_seconds: u64 = "2", ValueKind::Whole { unit: " of seconds", least: 1, most: 60 },
                 "How long the store may take before a request gets a 503.";
+            store_replicas: u64 = "0", ValueKind::Whole { unit: " of replicas", least: 0, most: 16 },
+                "How many replicas of Redis must have a write before it is acknowledged; 0 = the primary alone.";
             request_timeout_seconds: u64 = "10", ValueKind::Whole { unit: " of seconds", least: 1, most: 600 },
                 "How long a request may take altogether.";
             hosts: Vec<HostName> = "", ValueKind::Hosts,

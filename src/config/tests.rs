@@ -107,8 +107,16 @@ fn a_wrong_setting_names_itself_its_origin_its_value_and_what_is_expected() {
     }
     let table = [
         ("TIDINGS_SERVER__LISTEN", "8080", "an address with a port, like 127.0.0.1:8080 or [::1]:8080"),
-        ("TIDINGS_SERVER__STORE", "sqlite:x", "redb:PATH, redb::memory:, redis://HOST or rediss://HOST"),
-        ("TIDINGS_SERVER__STORE", "redb:", "redb:PATH, redb::memory:, redis://HOST or rediss://HOST"),
+        (
+            "TIDINGS_SERVER__STORE",
+            "sqlite:x",
+            "redb:PATH, redb::memory:, redis://HOST, rediss://HOST or redis+sentinel://HOST,HOST,HOST/NAME",
+        ),
+        (
+            "TIDINGS_SERVER__STORE",
+            "redb:",
+            "redb:PATH, redb::memory:, redis://HOST, rediss://HOST or redis+sentinel://HOST,HOST,HOST/NAME",
+        ),
         ("TIDINGS_SERVER__STORE_TIMEOUT_SECONDS", "0", "a whole number of seconds from 1 to 60"),
         ("TIDINGS_SERVER__CACHE_MEBIBYTES", "9999999", "a whole number of mebibytes from 1 to 65536"),
         ("TIDINGS_SITE__NAME", "", "one line of 1 to 80 characters"),
@@ -180,6 +188,23 @@ fn secrets_are_in_no_error_and_no_debug_form() {
     for secret in ["swordfish", "pepper", "hunter2"] {
         assert!(!shown.contains(secret), "{secret} in {shown}");
     }
+}
+
+#[test]
+fn a_store_behind_sentinels_is_named_whole_and_without_its_passwords() {
+    let url = "redis+sentinel://me:hunter2@a:1,b,c/news?sentinel_password=swordfish";
+    let config = load("", &[("TIDINGS_SERVER__STORE", url)], &CommandLineSettings::default()).unwrap();
+    assert_eq!(config.server.store.as_str(), url);
+    let shown = format!("{:?}", config.server);
+    assert!(!shown.contains("hunter2") && !shown.contains("swordfish"), "{shown}");
+    for wrong in ["a:1,b,c", "a:x/news", "a:1,,c/news", "a:1/news/first", "a/news?password=swordfish"] {
+        let url = format!("redis+sentinel://{wrong}");
+        let error = from_variable("TIDINGS_SERVER__STORE", &url).unwrap_err();
+        assert!(error.contains("or redis+sentinel://HOST,HOST,HOST/NAME"), "{error}");
+    }
+    let url = "redis+sentinel://a?sentinel_password=swordfish";
+    let error = from_variable("TIDINGS_SERVER__STORE", url).unwrap_err();
+    assert!(!error.contains("swordfish"), "{error}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use lettre::message::Mailbox;
 use tidings_domain::values::preferences::Choice;
 use tidings_domain::values::rates::{Networks, Rate};
 use tidings_domain::values::signup::SignupMode;
+use tidings_keyspace::flaw_of_sentinel_url;
 use url::Url;
 
 /// Shown in place of a secret.
@@ -90,7 +91,10 @@ impl ValueKind {
                 "an address with a port, like 127.0.0.1:9464 or [::1]:9464, or nothing".to_owned()
             }
             Self::LogFormat => "text or json".to_owned(),
-            Self::Store => "redb:PATH, redb::memory:, redis://HOST or rediss://HOST".to_owned(),
+            Self::Store => {
+                "redb:PATH, redb::memory:, redis://HOST, rediss://HOST or redis+sentinel://HOST,HOST,HOST/NAME"
+                    .to_owned()
+            }
             Self::SiteUrl => "an http or https URL of a whole host, like https://news.example.com".to_owned(),
             Self::Relay => "host:port, or nothing".to_owned(),
             Self::MailTls => "required, opportunistic or none, or nothing".to_owned(),
@@ -434,6 +438,7 @@ impl FromText for StoreUrl {
         let known = match text.split_once(':')? {
             ("redb", path) => !path.is_empty(),
             ("redis" | "rediss", _) => Url::parse(text).is_ok_and(|url| url.has_host()),
+            ("redis+sentinel" | "rediss+sentinel", _) => flaw_of_sentinel_url(text).is_none(),
             _ => false,
         };
         (known && !text.chars().any(char::is_control)).then(|| Self(text.to_owned()))
@@ -443,10 +448,19 @@ impl FromText for StoreUrl {
 /// The URL with `***` for everything between `://` and the last `@`, which is
 /// where a password could be even when the URL is not well formed.
 fn without_credentials(url: &str) -> String {
-    match (url.split_once("://"), url.rsplit_once('@')) {
+    // The password of the Sentinels, and whatever follows it.
+    let (url, end) = match url.split_once("sentinel_password=") {
+        Some((url, password)) => {
+            let quote = if password.ends_with('"') { "\"" } else { "" };
+            (url, format!("sentinel_password={CONCEALED}{quote}"))
+        }
+        None => (url, String::new()),
+    };
+    let shown = match (url.split_once("://"), url.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, rest))) if scheme.len() < url.len() - rest.len() => {
             format!("{scheme}://{CONCEALED}@{rest}")
         }
         _ => url.to_owned(),
-    }
+    };
+    shown + &end
 }

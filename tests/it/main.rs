@@ -8,7 +8,8 @@
 
 // The test harness.
 use tidings_testing::{
-    client, dataset as bench_dataset, html, page_server, redis_server, routes, server, smtp_server, wrk,
+    client, dataset as bench_dataset, failover as failover_runs, html, page_server, redis_server, routes,
+    server, smtp_server, wrk,
 };
 
 mod community;
@@ -44,6 +45,7 @@ mod drain;
 mod edges;
 mod escaping;
 mod export;
+mod failover;
 mod feeds;
 mod filtered;
 mod first_administrator;

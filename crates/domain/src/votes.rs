@@ -78,7 +78,8 @@ pub async fn vote_news(
     });
     let voted = voted.await?;
     site.actions.count(CountedAction::Vote);
-    refresh_rank(site, now, id, voted).await
+    refresh_rank(site, now, id, voted).await;
+    Ok(())
 }
 
 /// Takes the voter's own vote on an item back. Everything that it did is undone: the counters,
@@ -123,20 +124,18 @@ pub async fn take_back_news_vote(
         }
         Ok(Decision::commit(batch, counters))
     });
-    refresh_rank(site, now, id, taken_back.await?).await
+    refresh_rank(site, now, id, taken_back.await?).await;
+    Ok(())
 }
 
-/// Stores the rank again if other votes were applied between a read and its commit.
-async fn refresh_rank(
-    site: &Site,
-    now: Timestamp,
-    id: NewsId,
-    (expected, counters): ([i64; 2], Vec<i64>),
-) -> Result<(), Error> {
-    if counters.get(..2) != Some(&expected) {
-        ranks::refresh_rank(site, now, id).await?;
+/// Stores the rank again if other votes were applied between a read and its commit. If that
+/// fails, readers do it later: the vote is done, and must not be answered as if it were not.
+async fn refresh_rank(site: &Site, now: Timestamp, id: NewsId, (expected, counters): ([i64; 2], Vec<i64>)) {
+    if counters.get(..2) != Some(&expected)
+        && let Err(error) = ranks::refresh_rank(site, now, id).await
+    {
+        tracing::debug!(%error, id = id.0, "the rank of a story is not stored again");
     }
-    Ok(())
 }
 
 /// Why a vote cannot be taken back that is not among the recent ones.

@@ -44,9 +44,9 @@ impl Figures {
         let counter = match outcome {
             Ok(_) => &self.applied,
             Err(CommitError::Rejected(_)) => &self.rejected,
-            Err(CommitError::Keyspace(KeyspaceError::Unavailable(_) | KeyspaceError::ReadOnly(_))) => {
-                &self.failed
-            }
+            Err(CommitError::Keyspace(
+                KeyspaceError::Unavailable(_) | KeyspaceError::ReadOnly(_) | KeyspaceError::Unsure(_),
+            )) => &self.failed,
             // What is stored or asked for does not fit; nothing was written.
             Err(CommitError::Keyspace(_)) => &self.rejected,
         };

@@ -51,8 +51,8 @@ use std::time::{Duration, Instant};
 /// Why the store could not answer a query or apply a batch.
 #[derive(Debug, Clone, thiserror::Error, Serialize, Deserialize)]
 pub enum KeyspaceError {
-    /// The store cannot be reached, did not answer in time, or failed. The outcome of a
-    /// batch is unknown: it may have been applied, or may still be.
+    /// The store cannot be reached, did not answer in time, or failed. A batch was not applied,
+    /// and will not be.
     #[error("the store cannot be reached: {0}")]
     Unavailable(String),
     /// The store can be read but not written, for this cause. Nothing was written. The store
@@ -73,6 +73,10 @@ pub enum KeyspaceError {
     /// text says which. See [`Batch::validate`] and [`Store::scan`].
     #[error("invalid command: {0}")]
     Invalid(String),
+    /// It is not known whether the batch was applied, for this cause: it may have been, may
+    /// still be, or may be lost with the server that has it. Only commits fail so.
+    #[error("the batch may or may not have been applied: {0}")]
+    Unsure(String),
 }
 
 impl KeyspaceError {
@@ -82,7 +86,7 @@ impl KeyspaceError {
     pub fn unreadable_key(&self) -> Option<&str> {
         match self {
             Self::WrongType(key) | Self::NotAnInteger(key) | Self::Damaged(key) => Some(key),
-            Self::Unavailable(_) | Self::ReadOnly(_) | Self::Invalid(_) => None,
+            Self::Unavailable(_) | Self::ReadOnly(_) | Self::Invalid(_) | Self::Unsure(_) => None,
         }
     }
 }
@@ -94,7 +98,10 @@ pub enum OpenError {
     #[error("there is no store at {0}; check the path")]
     Missing(String),
     /// The URL names no engine. It is shown without its password.
-    #[error("the store URL {0:?} is not one of redb:PATH, redb::memory:, redis://HOST, rediss://HOST")]
+    #[error(
+        "the store URL {0:?} is not one of redb:PATH, redb::memory:, redis://HOST, rediss://HOST, \
+         redis+sentinel://HOST,HOST,HOST/NAME, rediss+sentinel://HOST,HOST,HOST/NAME"
+    )]
     Url(String),
     /// The engine could not open the store.
     #[error("cannot open the store {url}: {reason}")]
@@ -127,7 +134,7 @@ pub enum OpenError {
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
     /// How long a commit, or a round to a Redis server, may take before it fails with
-    /// [`KeyspaceError::Unavailable`]. Default: 2 seconds. A page of [`Store::scan`] or
+    /// [`KeyspaceError::Unavailable`] or [`KeyspaceError::Unsure`]. Default: 2 seconds. A page of [`Store::scan`] or
     /// [`Store::restore`] on Redis may take 15 times as long. Reads of the embedded engine
     /// run to their end.
     pub timeout: Duration,
@@ -137,6 +144,9 @@ pub struct StoreOptions {
     pub create: bool,
     /// The clock by which the embedded engine expires keys. A Redis server uses its own.
     pub clock: EngineClock,
+    /// How many replicas of a Redis server must have a batch before it is acknowledged. If fewer say
+    /// so within half the time-out, the commit fails with [`KeyspaceError::Unsure`]. Default: none.
+    pub replicas: u32,
 }
 
 impl Default for StoreOptions {
@@ -146,6 +156,7 @@ impl Default for StoreOptions {
             cache_bytes: 64 * 1024 * 1024,
             create: true,
             clock: EngineClock::System,
+            replicas: 0,
         }
     }
 }
@@ -249,20 +260,25 @@ impl Store {
     }
 
     /// Opens the store that a URL names: `redb:PATH`, `redb::memory:`,
-    /// `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]` or the same with `rediss` for TLS.
+    /// `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`, or
+    /// `redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]/NAME[/DATABASE]` with the Sentinels that
+    /// know the primary as `NAME`; with `rediss` instead of `redis`, over TLS. A password of the
+    /// Sentinels is added as `?sentinel_password=`, and a user as `&sentinel_user=`.
     ///
     /// # Errors
     /// [`OpenError::Url`] if the URL names no engine. [`OpenError::Missing`] if the file does not
     /// exist and the options do not let it be created. [`OpenError::Locked`] if another process
-    /// has it open. [`OpenError::Absent`] if the Redis server cannot be reached.
+    /// has it open. [`OpenError::Absent`] if the Redis server cannot be reached, or the Sentinels
+    /// name none.
     /// [`OpenError::Engine`] if the file cannot be opened or created, if the Redis server refuses
     /// the login, or if it is a replica, part of a cluster, or older than 6.2. A server that
     /// goes away later does not have to be opened again: the engine reconnects.
     pub async fn open(url: &str, options: &StoreOptions) -> Result<Self, OpenError> {
         let versions = Arc::new(Versions::default());
         let engine = if let Some(path) = url.strip_prefix("redb:") {
+            demand_no_replicas(url, options)?;
             Engine::Redb(redb::Redb::open(path, options, versions.clone())?)
-        } else if url.starts_with("redis://") || url.starts_with("rediss://") {
+        } else if REDIS_SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
             Engine::Redis(redis::Redis::open(url, options, versions.clone()).await?)
         } else {
             return Err(OpenError::Url(without_password(url)));
@@ -385,8 +401,8 @@ impl Store {
     /// [`CommitError::Rejected`] with the first check that does not hold. The errors of
     /// [`Batch::validate`]. [`KeyspaceError::WrongType`] or
     /// [`KeyspaceError::NotAnInteger`] if a check or a write does not fit what its key holds. In all
-    /// these cases nothing is written. After [`KeyspaceError::Unavailable`] the outcome is
-    /// unknown; after [`KeyspaceError::ReadOnly`] nothing is written.
+    /// these cases, and after [`KeyspaceError::Unavailable`] and [`KeyspaceError::ReadOnly`], nothing is
+    /// written. After [`KeyspaceError::Unsure`] the outcome is unknown: make the batch safe to repeat.
     pub async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         batch.validate()?;
         self.note_round();
@@ -607,10 +623,15 @@ impl Store {
     /// that have expired since. Takes no round.
     ///
     /// On a Redis server the writes of other processes become known with the next answer
-    /// of the server, and only if [`Store::tracks_writes`] is true.
+    /// of the server, and only if [`Store::tracks_writes`] is true. If the server has not answered
+    /// anything that was sent within the last 2 seconds (it is asked once a second), this is false.
     #[must_use]
     pub fn is_unchanged(&self, reads: &ReadSet) -> bool {
-        reads.is_unchanged(&self.versions)
+        let may_be_cached = match &self.engine {
+            Engine::Redb(_) | Engine::Remote(_) => true,
+            Engine::Redis(engine) => engine.is_confirmed(),
+        };
+        may_be_cached && reads.is_unchanged(&self.versions)
     }
 
     /// Whether this process learns of every write to the store, by anyone, no later than
@@ -668,20 +689,46 @@ impl Store {
     }
 }
 
+/// The beginnings of the URLs of Redis servers.
+const REDIS_SCHEMES: [&str; 4] = ["redis://", "rediss://", "redis+sentinel://", "rediss+sentinel://"];
+
+/// Refuses to promise what an embedded store cannot keep.
+fn demand_no_replicas(url: &str, options: &StoreOptions) -> Result<(), OpenError> {
+    if options.replicas == 0 {
+        return Ok(());
+    }
+    let reason = "an embedded store has no replicas to wait for; let store_replicas be 0".to_owned();
+    Err(OpenError::Engine { url: url.to_owned(), reason })
+}
+
+/// What is wrong with a URL that begins with `redis+sentinel:` or `rediss+sentinel:`. Other URLs are
+/// not looked at.
+#[must_use]
+pub fn flaw_of_sentinel_url(store_url: &str) -> Option<String> {
+    redis::flaw_of_url(store_url)
+}
+
 /// A store URL without its password, to be shown and logged.
 ///
 /// It works on the text, because the URLs shown most often are those that cannot be parsed,
 /// and often it is the password that breaks them.
 #[must_use]
 pub fn without_password(store_url: &str) -> String {
-    let hidden = || {
-        let (scheme, rest) = store_url.split_once("://")?;
+    let hidden = |url: &str| {
+        let (scheme, rest) = url.split_once("://")?;
         let (login, place) = rest.rsplit_once('@')?;
         let (user, _) = login.split_once(':')?;
         Some(format!("{scheme}://{user}:***@{place}"))
     };
-    hidden().unwrap_or_else(|| store_url.to_owned())
+    // The password of the Sentinels is the last that can stand in a URL, or a user follows it.
+    let (url, of_sentinels) = match store_url.split_once(SENTINEL_PASSWORD) {
+        Some((url, _)) => (url, "sentinel_password=***"),
+        None => (store_url, ""),
+    };
+    format!("{}{of_sentinels}", hidden(url).unwrap_or_else(|| url.to_owned()))
 }
+
+const SENTINEL_PASSWORD: &str = "sentinel_password=";
 
 #[cfg(test)]
 mod tests {
@@ -698,6 +745,14 @@ mod tests {
             ("rediss://user:secret@host:1/2", "rediss://user:***@host:1/2"),
             ("redis://user:se:c/r#e@t@host", "redis://user:***@host"),
             ("redis://user:secret@host:port", "redis://user:***@host:port"),
+            (
+                "redis+sentinel://a:1,b/n?sentinel_password=secret",
+                "redis+sentinel://a:1,b/n?sentinel_password=***",
+            ),
+            (
+                "redis+sentinel://me:secret@a,b/n?sentinel_password=sec@ret&sentinel_user=x",
+                "redis+sentinel://me:***@a,b/n?sentinel_password=***",
+            ),
         ] {
             assert_eq!(without_password(url), shown);
         }

@@ -92,6 +92,16 @@ pub(crate) const MAX_RECORD_BYTES: usize = 256 << 10;
 /// The most requests under way on the connection to a Redis server. Further ones wait.
 pub(crate) const MAX_PENDING_REQUESTS: usize = 1024;
 
+/// How long what is cached may be used after a Redis server was last heard of. It bounds how long
+/// writes of others can go unnoticed when the server, or the way to it, is gone.
+pub(crate) const CONFIRMED_FOR: Duration = Duration::from_secs(2);
+
+/// How often a Redis server is asked for a sign of life, and the Sentinels for the primary.
+pub(crate) const WATCH_EVERY: Duration = Duration::from_secs(1);
+
+/// The most batches that wait for replicas together. This bounds how long the first of them waits.
+pub(crate) const MAX_REPLICATED_GROUP: usize = 256;
+
 /// The size of a pipeline, in bytes, at which a restore sends it to a Redis server.
 pub(crate) const MAX_PIPELINE_BYTES: usize = 1024 * 1024;
 

@@ -163,7 +163,8 @@ impl Redb {
     pub(super) async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         match tokio::time::timeout(self.shared.timeout, self.submit(batch)).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(unavailable("the disk did not answer in time")),
+            // It may still be applied.
+            Err(_) => Err(KeyspaceError::Unsure("the disk did not answer in time".to_owned()).into()),
         }
     }
 
@@ -181,7 +182,9 @@ impl Redb {
         // The writer stops when all senders are dropped, so a waiting caller must not
         // hold one.
         drop(queue);
-        outcome.await.unwrap_or_else(|_| Err(unavailable("the writer has stopped")))
+        outcome
+            .await
+            .unwrap_or_else(|_| Err(KeyspaceError::Unsure("the writer has stopped".to_owned()).into()))
     }
 
     /// The number of keys that are not expired.

@@ -4,10 +4,18 @@
 //! reads. A batch is one call of `commit.lua`. If its outcome is unknown, because the
 //! connection was lost or no answer came in time, the caller is told so. The batch is never
 //! repeated here, because the server may have applied it.
+//!
+//! The server is the one that the URL names, or that the Sentinels name at the moment (`place.rs`).
+//! With `StoreOptions::replicas`, a batch is acknowledged when replicas have it (`replicated.rs`).
 
 mod connection;
 mod listener;
+mod place;
+mod replicas;
+mod replicated;
+mod sentinel_url;
 mod snapshot;
+mod watch;
 mod wire;
 
 #[cfg(test)]
@@ -23,10 +31,12 @@ use crate::certificates;
 use crate::limits::{MAX_COMMAND_ENTRIES, MAX_PIPELINE_BYTES, MAX_PIPELINE_COMMANDS};
 use crate::read_set::Versions;
 use connection::{ReconnectingConnection, RedisRequestError, RequestOptions};
+use place::{NoConnection, Place};
 use redis::{
     Client, ConnectionAddr, ErrorKind, IntoConnectionInfo, Pipeline, ProtocolVersion, RedisError,
     TlsCertificates, Value, cmd,
 };
+use replicated::ReplicatedWrites;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -45,9 +55,15 @@ pub(super) struct Redis {
 }
 
 struct RedisShared {
+    /// For everything but [`RedisShared::replicated`].
     connection: ReconnectingConnection,
-    /// Opens the connections of subscriptions.
-    client: Client,
+    /// For batches, if they are to wait for replicas.
+    replicated: Option<ReplicatedWrites>,
+    /// How many replicas a batch waits for.
+    replicas: u32,
+    place: Arc<Place>,
+    /// Whether another server is to take over when this one fails.
+    waits_for_failovers: bool,
     timeout: Duration,
     /// The SHA-1 of [`COMMIT`], by which the server caches it.
     commit_digest: String,
@@ -70,6 +86,21 @@ struct OpenFailure {
 impl OpenFailure {
     fn of(error: &RedisError) -> Self {
         Self { reason: advice(error), may_heal: may_heal(error) }
+    }
+
+    fn of_request(failure: RedisRequestError) -> Self {
+        match failure {
+            RedisRequestError::TimedOut { .. } => Self { reason: NO_ANSWER.to_owned(), may_heal: true },
+            RedisRequestError::NotConnected(NoConnection::NoPrimary(reason)) => {
+                Self { reason, may_heal: true }
+            }
+            RedisRequestError::NotConnected(NoConnection::Refused(reason)) => {
+                Self { reason, may_heal: false }
+            }
+            RedisRequestError::NotConnected(NoConnection::Redis(error)) | RedisRequestError::Lost(error) => {
+                Self::of(&error)
+            }
+        }
     }
 }
 
@@ -108,21 +139,27 @@ impl Redis {
         versions: Arc<Versions>,
         absence: Option<String>,
     ) -> Result<Self, OpenError> {
-        let client = client(url, options.timeout).map_err(|error| OpenError::Engine {
+        let StoreOptions { timeout, replicas, .. } = *options;
+        let place = Place::parse(url, timeout).map_err(|error| OpenError::Engine {
             url: super::without_password(url),
             reason: advice(&error),
         })?;
-        Ok(Self {
-            shared: Arc::new(RedisShared {
-                connection: ReconnectingConnection::new(client.clone(), options.timeout, versions),
-                client,
-                timeout: options.timeout,
-                commit_digest: redis::Script::new(COMMIT).get_hash().to_owned(),
-                is_admitted: AtomicBool::new(absence.is_none()),
-                absence: Mutex::new(absence.unwrap_or_default()),
-                cannot_save: AtomicBool::new(false),
-            }),
-        })
+        let place = Arc::new(place);
+        let replicated = (replicas > 0).then(|| ReplicatedWrites::new(place.clone(), timeout, replicas));
+        let shared = Arc::new(RedisShared {
+            connection: ReconnectingConnection::new(place.clone(), timeout, Some(versions)),
+            replicated,
+            replicas,
+            waits_for_failovers: replicas > 0 || place.has_sentinels(),
+            place,
+            timeout,
+            commit_digest: redis::Script::new(COMMIT).get_hash().to_owned(),
+            is_admitted: AtomicBool::new(absence.is_none()),
+            absence: Mutex::new(absence.unwrap_or_default()),
+            cannot_save: AtomicBool::new(false),
+        });
+        watch::start(&shared);
+        Ok(Self { shared })
     }
 
     /// Says why an awaited store still cannot be used.
@@ -139,9 +176,14 @@ impl Redis {
         self.shared.is_admitted.store(true, Ordering::Release);
     }
 
-    /// Whether the server reports the writes of others.
+    /// Whether the server reports the writes of others, and has been heard of lately.
     pub(super) fn tracks_writes(&self) -> bool {
         self.shared.connection.tracks_writes()
+    }
+
+    /// Whether the server has been heard of lately, so that what is cached may be used.
+    pub(super) fn is_confirmed(&self) -> bool {
+        self.shared.connection.is_confirmed()
     }
 
     /// Refuses a server that cannot be used.
@@ -150,10 +192,7 @@ impl Redis {
         pipeline.add_command(cmd("INFO"));
         let sent = self.shared.connection.send(&pipeline, self.reading()).await;
         let info = match sent.map(|mut values| values.pop()) {
-            Err(RedisRequestError::TimedOut) => {
-                return Err(OpenFailure { reason: NO_ANSWER.to_owned(), may_heal: true });
-            }
-            Err(RedisRequestError::Redis(error)) => return Err(OpenFailure::of(&error)),
+            Err(failure) => return Err(OpenFailure::of_request(failure)),
             Ok(Some(Value::ServerError(error))) => return Err(OpenFailure::of(&error.into())),
             Ok(Some(value)) => wire::bytes(value).unwrap_or_default(),
             Ok(None) => Vec::new(),
@@ -173,11 +212,9 @@ impl Redis {
             Ok(Value::ServerError(error)) => state_of(wire::server_error("", &error)),
             Ok(value) => {
                 let info = wire::bytes(value).unwrap_or_default();
-                why_read_only(
-                    &String::from_utf8_lossy(&info),
-                    self.shared.cannot_save.load(Ordering::Relaxed),
-                )
-                .map_or(StoreHealth::Works, |cause| StoreHealth::ReadOnly(cause.to_owned()))
+                let cannot_save = self.shared.cannot_save.load(Ordering::Relaxed);
+                why_read_only(&String::from_utf8_lossy(&info), self.shared.replicas, cannot_save)
+                    .map_or(StoreHealth::Works, |cause| StoreHealth::ReadOnly(cause.to_owned()))
             }
             Err(error) => state_of(error),
         }
@@ -205,7 +242,7 @@ impl Redis {
             value => value,
         };
         let refusal = match &value {
-            Value::ServerError(error) => Some(wire::server_error("", error)),
+            Value::ServerError(error) => Some(wire::commit_error(error)),
             _ => None,
         };
         let cannot_save =
@@ -221,20 +258,28 @@ impl Redis {
         let mut command = cmd(name);
         command.arg(script);
         wire::add_batch(&mut command, batch, |channel| self.channel(channel));
-        self.one(command, RequestOptions { timeout: self.shared.timeout, reads: false }).await
+        self.demand_admitted()?;
+        if let Some(replicated) = &self.shared.replicated {
+            return replicated.send(command).await;
+        }
+        let mut pipeline = Pipeline::with_capacity(1);
+        pipeline.add_command(command);
+        let options = RequestOptions { timeout: self.shared.timeout, reads: false };
+        let sent = self.shared.connection.send(&pipeline, options).await;
+        let mut values = sent.map_err(|failure| write_failure(&failure, options.timeout))?;
+        Ok(values.pop().unwrap_or_default())
     }
 
     /// Subscribes to a channel.
     pub(super) fn subscribe(&self, channel: &str) -> Subscription {
-        let client = self.shared.client.clone();
-        Subscription::from_server(listener::listen(client, self.channel(channel), self.shared.timeout))
+        let place = self.shared.place.clone();
+        Subscription::from_server(listener::listen(place, self.channel(channel), self.shared.timeout))
     }
 
     /// The name of a channel on the server. It contains the number of the database, because
     /// all databases of a server share their channels.
     fn channel(&self, channel: &str) -> String {
-        let database = self.shared.client.get_connection_info().redis_settings().db();
-        format!("{database}:{channel}")
+        format!("{}:{channel}", self.shared.place.database())
     }
 
     /// The number of keys of the database.
@@ -395,16 +440,37 @@ impl Redis {
     }
 
     async fn send(&self, pipeline: &Pipeline, options: RequestOptions) -> Result<Vec<Value>, KeyspaceError> {
-        if !self.shared.is_admitted.load(Ordering::Acquire) {
-            return Err(KeyspaceError::Unavailable(self.absence()));
-        }
-        self.shared.connection.send(pipeline, options).await.map_err(|failure| {
-            KeyspaceError::Unavailable(match failure {
-                RedisRequestError::TimedOut => format!("Redis did not answer within {:?}", options.timeout),
-                RedisRequestError::Redis(error) => format!("the connection to Redis has failed: {error}"),
-            })
-        })
+        self.demand_admitted()?;
+        let sent = self.shared.connection.send(pipeline, options).await;
+        sent.map_err(|failure| KeyspaceError::Unavailable(reason_of(&failure, options.timeout)))
     }
+
+    /// Refuses while the server must not be used.
+    fn demand_admitted(&self) -> Result<(), KeyspaceError> {
+        if self.shared.is_admitted.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        Err(KeyspaceError::Unavailable(self.absence()))
+    }
+}
+
+fn reason_of(failure: &RedisRequestError, timeout: Duration) -> String {
+    match failure {
+        RedisRequestError::TimedOut { .. } => format!("Redis did not answer within {timeout:?}"),
+        RedisRequestError::NotConnected(error) => format!("no connection to Redis: {error}"),
+        RedisRequestError::Lost(error) => format!("the connection to Redis has failed: {error}"),
+    }
+}
+
+/// The error for a batch that has no answer.
+fn write_failure(failure: &RedisRequestError, timeout: Duration) -> KeyspaceError {
+    let reason = reason_of(failure, timeout);
+    if failure.is_sent() { KeyspaceError::Unsure(reason) } else { KeyspaceError::Unavailable(reason) }
+}
+
+/// What is wrong with the URL of a store that Sentinels look after; nothing if it is not such a URL.
+pub(super) fn flaw_of_url(url: &str) -> Option<String> {
+    if sentinel_url::is_of_sentinels(url) { sentinel_url::SentinelUrl::parse(url).err() } else { None }
 }
 
 const NO_ANSWER: &str = "the server did not answer in time; check that it runs, that the address is right, and that no firewall blocks it";
@@ -470,13 +536,17 @@ fn info_field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
     info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
 }
 
-/// Why a server takes no writes, by its answer to INFO. `is_refused`: it has said last that it
-/// cannot save. INFO does not tell whether a snapshot that fails keeps it from writing.
-fn why_read_only(info: &str, is_refused: bool) -> Option<&'static str> {
+/// Why a server takes no writes that must be on this many replicas, by its answer to INFO.
+/// `is_refused`: it has said last that it cannot save. INFO does not tell whether a snapshot that
+/// fails keeps it from writing.
+fn why_read_only(info: &str, replicas: u32, is_refused: bool) -> Option<&'static str> {
     let number = |name| info_field(info, name).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
     let never_evicts = info_field(info, "maxmemory_policy") == Some("noeviction");
     if info_field(info, "role") == Some("slave") && info_field(info, "slave_read_only") != Some("0") {
         return Some(wire::IS_REPLICA);
+    }
+    if replicas::online_replicas(info) < usize::try_from(replicas).unwrap_or(usize::MAX) {
+        return Some(wire::TOO_FEW_REPLICAS);
     }
     let is_full = number("maxmemory") > 0 && number("used_memory") >= number("maxmemory");
     if never_evicts && is_full {

@@ -18,6 +18,7 @@ pub mod browser;
 pub mod chromedriver;
 
 pub mod dataset;
+pub mod failover;
 pub mod figures;
 pub mod load;
 pub mod program;

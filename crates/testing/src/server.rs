@@ -148,6 +148,11 @@ impl Server {
         Self::open(&url, settings, Kept { redis: Some(redis), ..Kept::default() }).await
     }
 
+    /// Starts a site on a store that somebody else keeps.
+    pub async fn at(url: &str, settings: Settings<'_>) -> Self {
+        Self::open(url, settings, Kept::default()).await
+    }
+
     /// Starts a site in memory, with settings that an operator cannot change.
     pub async fn start_adjusted(settings: Settings<'_>, adjust: impl FnOnce(&mut WebSettings)) -> Self {
         Self::open_at(start_clock(), "redb::memory:", settings, adjust, Kept::default()).await
@@ -180,6 +185,7 @@ impl Server {
             timeout: Duration::from_secs(config.server.store_timeout_seconds),
             cache_bytes: 8 * 1024 * 1024,
             clock: engine_clock.clone(),
+            replicas: u32::try_from(config.server.store_replicas).unwrap(),
             ..StoreOptions::default()
         };
         let store = Store::open(url, &options).await.unwrap();

@@ -63,6 +63,8 @@ pub enum RequestError {
     CrossSite,
     /// The request took too long.
     Timeout,
+    /// A request that writes took too long: what it asks for may have been done.
+    UnsureTimeout,
     /// A handler panicked.
     Panic,
 }
@@ -100,7 +102,10 @@ pub fn correctable_message(failure: RequestError) -> Result<String, RequestError
     let is_correctable = match &failure {
         RequestError::Domain(error) => {
             is_for_the_user(error)
-                || matches!(**error, Error::Busy | Error::Store(KeyspaceError::ReadOnly(_)))
+                || matches!(
+                    **error,
+                    Error::Busy | Error::Store(KeyspaceError::ReadOnly(_) | KeyspaceError::Unsure(_))
+                )
         }
         RequestError::Field { .. } | RequestError::Title(_) => true,
         _ => false,
@@ -157,6 +162,11 @@ const fn is_for_the_user(error: &Error) -> bool {
     matches!(error, Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_))
 }
 
+/// Whether the store fails as a whole, for this request at least.
+const fn is_of_whole_store(error: &KeyspaceError) -> bool {
+    matches!(error, KeyspaceError::Unavailable(_) | KeyspaceError::ReadOnly(_) | KeyspaceError::Unsure(_))
+}
+
 /// Whether programs get the status 429 too. Older refusals of the kind are a 200 for them.
 const fn is_slowed_down(error: &Error) -> bool {
     matches!(
@@ -179,12 +189,11 @@ impl RequestError {
         match self {
             Self::Domain(error) => match &**error {
                 Error::Refused(refusal) => refusal.retry_after(),
-                Error::Store(KeyspaceError::Unavailable(_) | KeyspaceError::ReadOnly(_)) | Error::Busy => {
-                    Some(BUSY_SECONDS)
-                }
+                Error::Store(error) if is_of_whole_store(error) => Some(BUSY_SECONDS),
+                Error::Busy => Some(BUSY_SECONDS),
                 _ => None,
             },
-            Self::Timeout => Some(BUSY_SECONDS),
+            Self::Timeout | Self::UnsureTimeout => Some(BUSY_SECONDS),
             Self::TooManyStreams => Some(STREAM_SECONDS),
             _ => None,
         }
@@ -209,10 +218,10 @@ impl RequestError {
             Self::Domain(error) => match &**error {
                 Error::Input(_) | Error::Url(_) | Error::Hostname(_) => StatusCode::UNPROCESSABLE_ENTITY,
                 Error::Refused(refusal) => refusal_status(refusal),
-                Error::Store(KeyspaceError::Unavailable(_) | KeyspaceError::ReadOnly(_)) | Error::Busy => {
+                Error::Store(error) if is_of_whole_store(error) || error.unreadable_key().is_some() => {
                     StatusCode::SERVICE_UNAVAILABLE
                 }
-                Error::Store(error) if error.unreadable_key().is_some() => StatusCode::SERVICE_UNAVAILABLE,
+                Error::Busy => StatusCode::SERVICE_UNAVAILABLE,
                 Error::Store(_) | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
             },
             Self::Field { .. } | Self::Malformed(_) => StatusCode::BAD_REQUEST,
@@ -226,7 +235,7 @@ impl RequestError {
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::LoginRequired => StatusCode::UNAUTHORIZED,
             Self::WrongSecret | Self::CrossSite => StatusCode::FORBIDDEN,
-            Self::Timeout => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Timeout | Self::UnsureTimeout => StatusCode::SERVICE_UNAVAILABLE,
             Self::Panic => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -258,6 +267,7 @@ impl RequestError {
         sentence(&match self {
             Self::Domain(error) => match &**error {
                 Error::Store(KeyspaceError::Unavailable(_)) => UNAVAILABLE.to_owned(),
+                Error::Store(KeyspaceError::Unsure(_)) => UNSURE.to_owned(),
                 Error::Store(KeyspaceError::ReadOnly(cause)) => format!(
                     "the site is read only at the moment: {cause}. Reading works; try again in a few minutes"
                 ),
@@ -289,6 +299,7 @@ impl RequestError {
                 "this form was sent from another site. Open the page on this site and try again".to_owned()
             }
             Self::Timeout => "the request took too long. Please try again".to_owned(),
+            Self::UnsureTimeout => UNSURE_TIMEOUT.to_owned(),
             Self::Panic => INTERNAL.to_owned(),
         })
     }
@@ -318,6 +329,12 @@ impl RequestError {
                         tracing::warn!(%method, path, %error, "request failed");
                     }
                 }
+                Error::Store(KeyspaceError::Unsure(reason)) => {
+                    static LAST: AtomicU64 = AtomicU64::new(0);
+                    if is_first_this_second(&LAST, now) {
+                        tracing::warn!(%method, path, reason, "it is not sure whether a write was done");
+                    }
+                }
                 Error::Busy => {
                     static LAST: AtomicU64 = AtomicU64::new(0);
                     if is_first_this_second(&LAST, now) {
@@ -330,7 +347,7 @@ impl RequestError {
                 }
                 Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_) => {}
             },
-            Self::Timeout => {
+            Self::Timeout | Self::UnsureTimeout => {
                 static LAST: AtomicU64 = AtomicU64::new(0);
                 if is_first_this_second(&LAST, now) {
                     tracing::warn!(%method, path, "request timed out");
@@ -347,6 +364,8 @@ const BUSY_SECONDS: u64 = 10;
 /// Seconds within which another page of the viewer may have been closed.
 const STREAM_SECONDS: u64 = 60;
 const UNAVAILABLE: &str = "the site cannot reach its database at the moment. Please try again in a minute";
+const UNSURE: &str = "the database did not confirm this in time. It may or may not have been done; repeat it";
+const UNSURE_TIMEOUT: &str = "the request took too long. It may or may not have been done; repeat it";
 const UNREADABLE: &str =
     "this cannot be read at the moment, because what is stored of it is damaged. The rest of the site works";
 const INTERNAL: &str = "something went wrong on our side";

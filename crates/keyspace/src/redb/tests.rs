@@ -67,8 +67,10 @@ fn string(redb: &Redb, key: &str) -> Result<Option<String>, KeyspaceError> {
     }
 }
 
+/// Whether the store has failed; the batch may have been applied.
 fn is_unavailable<T: std::fmt::Debug>(outcome: impl Borrow<Result<T, CommitError>>) -> bool {
-    matches!(outcome.borrow(), Err(CommitError::Keyspace(KeyspaceError::Unavailable(_))))
+    let failed = outcome.borrow();
+    matches!(failed, Err(CommitError::Keyspace(KeyspaceError::Unavailable(_) | KeyspaceError::Unsure(_))))
 }
 
 fn is_read_only<T: std::fmt::Debug>(outcome: impl Borrow<Result<T, CommitError>>) -> bool {

@@ -248,7 +248,13 @@ impl WriterThread {
             }
             _ => {
                 tracing::error!(%error, batches = group.len(), "commit failed");
-                KeyspaceError::Unavailable(format!("the commit failed: {error}"))
+                let reason = format!("the commit failed: {error}");
+                // What the disk may have is there after the store is opened again.
+                if self.is_logged || trouble.is_some() {
+                    KeyspaceError::Unsure(reason)
+                } else {
+                    KeyspaceError::Unavailable(reason)
+                }
             }
         };
         self.recover();

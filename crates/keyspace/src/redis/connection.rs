@@ -7,24 +7,32 @@
 //!
 //! On the same connection, the server reports the keys that any client writes (client-side
 //! caching in broadcasting mode). It reports a write before it answers any request that
-//! comes after the write.
+//! comes after the write. So each answer *confirms* that the reports arrive. Without one, after
+//! [`CONFIRMED_FOR`], nothing that is cached may be used: see [`ReconnectingConnection::is_confirmed`].
 
-use crate::limits::MAX_PENDING_REQUESTS;
+use super::place::{Located, NoConnection, Place};
+use super::replicas;
+use crate::limits::{CONFIRMED_FOR, MAX_PENDING_REQUESTS};
 use crate::read_set::Versions;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, Pipeline, PushInfo, PushKind, RedisError, Value, cmd};
+use redis::{AsyncConnectionConfig, Pipeline, PushInfo, PushKind, RedisError, Value, cmd};
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// A connection that reconnects after a failure.
 pub(super) struct ReconnectingConnection {
-    client: Client,
+    place: Arc<Place>,
     timeout: Duration,
-    observer: Arc<dyn WriteObserver>,
-    current: Mutex<CurrentConnection>,
+    /// Who learns of the writes that the server reports; nobody, if they are not wanted.
+    observer: Option<Arc<dyn WriteObserver>>,
+    current: Arc<Mutex<CurrentConnection>>,
     /// Locked while connecting, so that concurrent requests share one attempt.
     connecting: tokio::sync::Mutex<()>,
+    began: Instant,
+    /// When the latest request was sent that has been answered, in milliseconds since `began`.
+    confirmed_ms: AtomicU64,
 }
 
 /// Who learns of the writes that the server reports.
@@ -50,8 +58,20 @@ impl WriteObserver for Versions {
 struct CurrentConnection {
     generation: u64,
     connection: Option<MultiplexedConnection>,
+    /// The term of the server; see `place.rs`.
+    term: u64,
     /// Whether the server reports writes on it.
     tracks_writes: bool,
+}
+
+impl CurrentConnection {
+    /// Drops a connection, unless it has been replaced since.
+    fn discard(&mut self, generation: u64) {
+        if self.generation == generation {
+            self.connection = None;
+            self.tracks_writes = false;
+        }
+    }
 }
 
 /// How to send a request.
@@ -66,22 +86,46 @@ pub(super) struct RequestOptions {
 
 /// Why a request has no answer.
 pub(super) enum RedisRequestError {
-    /// No answer came in time.
-    TimedOut,
-    /// The connection failed.
-    Redis(RedisError),
+    /// There is no connection, so nothing was sent.
+    NotConnected(NoConnection),
+    /// No answer came in time. Perhaps the request was not even sent.
+    TimedOut { is_sent: bool },
+    /// The connection failed after the request was sent, or while it was.
+    Lost(RedisError),
+}
+
+impl RedisRequestError {
+    /// Whether the server may have got the request.
+    pub(super) const fn is_sent(&self) -> bool {
+        match self {
+            Self::NotConnected(_) => false,
+            Self::TimedOut { is_sent } => *is_sent,
+            Self::Lost(_) => true,
+        }
+    }
 }
 
 impl ReconnectingConnection {
     /// Connects when the first request is sent.
-    pub(super) fn new(client: Client, timeout: Duration, observer: Arc<dyn WriteObserver>) -> Self {
-        let (current, connecting) = (Mutex::default(), tokio::sync::Mutex::default());
-        Self { client, timeout, observer, current, connecting }
+    pub(super) fn new(
+        place: Arc<Place>,
+        timeout: Duration,
+        observer: Option<Arc<dyn WriteObserver>>,
+    ) -> Self {
+        let (current, connecting) = (Arc::default(), tokio::sync::Mutex::default());
+        let (began, confirmed_ms) = (Instant::now(), AtomicU64::new(0));
+        Self { place, timeout, observer, current, connecting, began, confirmed_ms }
     }
 
-    /// Whether the server reports writes.
+    /// Whether the server reports writes, and has been heard of lately.
     pub(super) fn tracks_writes(&self) -> bool {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).tracks_writes
+        self.is_confirmed() && self.lock().tracks_writes
+    }
+
+    /// Whether the reports of all writes before the last [`CONFIRMED_FOR`] have arrived.
+    pub(super) fn is_confirmed(&self) -> bool {
+        let confirmed = Duration::from_millis(self.confirmed_ms.load(Ordering::Acquire));
+        self.began.elapsed().saturating_sub(confirmed) <= CONFIRMED_FOR
     }
 
     /// Sends commands as one pipeline. Returns one value for each, which may be an error
@@ -95,7 +139,7 @@ impl ReconnectingConnection {
         let attempts = async {
             let answer = self.send_once(pipeline, &mut used).await;
             match answer {
-                Err(error) if options.reads && error.is_connection_dropped() => {
+                Err(RedisRequestError::Lost(error)) if options.reads && error.is_connection_dropped() => {
                     self.discard(used);
                     self.send_once(pipeline, &mut used).await
                 }
@@ -105,11 +149,11 @@ impl ReconnectingConnection {
         match tokio::time::timeout(options.timeout, attempts).await {
             Err(_) => {
                 self.discard(used);
-                Err(RedisRequestError::TimedOut)
+                Err(RedisRequestError::TimedOut { is_sent: used != 0 })
             }
             Ok(Err(error)) => {
                 self.discard(used);
-                Err(RedisRequestError::Redis(error))
+                Err(error)
             }
             Ok(Ok(values)) => {
                 if values.iter().any(needs_new_connection) {
@@ -120,13 +164,25 @@ impl ReconnectingConnection {
         }
     }
 
-    async fn send_once(&self, pipeline: &Pipeline, used: &mut u64) -> Result<Vec<Value>, RedisError> {
-        let (generation, mut connection) = self.connect().await?;
+    async fn send_once(&self, pipeline: &Pipeline, used: &mut u64) -> Result<Vec<Value>, RedisRequestError> {
+        let (generation, mut connection) = self.connect().await.map_err(RedisRequestError::NotConnected)?;
         *used = generation;
-        connection.send_packed_commands(pipeline, 0, pipeline.len()).await
+        let sent = self.began.elapsed();
+        let values = connection
+            .send_packed_commands(pipeline, 0, pipeline.len())
+            .await
+            .map_err(RedisRequestError::Lost)?;
+        self.note_confirmed(sent);
+        Ok(values)
     }
 
-    async fn connect(&self) -> Result<(u64, MultiplexedConnection), RedisError> {
+    /// Notes that a request was answered that was sent so long after the beginning.
+    fn note_confirmed(&self, sent: Duration) {
+        let sent = u64::try_from(sent.as_millis()).unwrap_or(u64::MAX);
+        self.confirmed_ms.fetch_max(sent, Ordering::AcqRel);
+    }
+
+    async fn connect(&self) -> Result<(u64, MultiplexedConnection), NoConnection> {
         if let Some(connected) = self.connected() {
             return Ok(connected);
         }
@@ -134,43 +190,75 @@ impl ReconnectingConnection {
         if let Some(connected) = self.connected() {
             return Ok(connected);
         }
-        let config = AsyncConnectionConfig::new()
+        let Located { client, term } = self.place.locate().await?;
+        let generation = self.next_generation();
+        let sent = self.began.elapsed();
+        let config = self.config(generation);
+        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+        if self.place.has_sentinels() {
+            replicas::demand_primary(&mut connection).await?;
+        }
+        let mut tracks_writes = false;
+        if let Some(observer) = &self.observer {
+            tracks_writes = track(&mut connection).await?;
+            // Writes between two connections are not reported, so all read sets end. This comes
+            // before the first read on the new connection.
+            observer.note_all();
+        }
+        self.note_confirmed(sent);
+        let mut current = self.lock();
+        *current =
+            CurrentConnection { generation, connection: Some(connection.clone()), term, tracks_writes };
+        Ok((generation, connection))
+    }
+
+    fn config(&self, generation: u64) -> AsyncConnectionConfig {
+        let (observer, current) = (self.observer.clone(), Arc::downgrade(&self.current));
+        AsyncConnectionConfig::new()
             .set_connection_timeout(Some(self.timeout))
             // `send` has its own time-out for each request.
             .set_response_timeout(None)
             .set_pipeline_buffer_size(MAX_PENDING_REQUESTS)
-            .set_push_sender({
-                let observer = self.observer.clone();
-                move |push| {
-                    note_reported(observer.as_ref(), &push);
-                    Ok::<_, Infallible>(())
+            .set_push_sender(move |push: PushInfo| {
+                // What is sent from now on must not fail because of a connection that is known
+                // to be dead.
+                if push.kind == PushKind::Disconnection
+                    && let Some(current) = current.upgrade()
+                {
+                    current.lock().unwrap_or_else(PoisonError::into_inner).discard(generation);
                 }
-            });
-        let mut connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
-        let tracks_writes = track(&mut connection).await?;
-        // Writes between two connections are not reported, so all read sets end. This comes
-        // before the first read on the new connection.
-        self.observer.note_all();
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        current.generation += 1;
-        current.connection = Some(connection.clone());
-        current.tracks_writes = tracks_writes;
-        Ok((current.generation, connection))
+                if let Some(observer) = &observer {
+                    note_reported(observer.as_ref(), &push);
+                }
+                Ok::<_, Infallible>(())
+            })
     }
 
+    /// The connection in use, unless the store has another server since it was made.
     fn connected(&self) -> Option<(u64, MultiplexedConnection)> {
-        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.lock();
+        if current.term != self.place.term() {
+            let generation = current.generation;
+            current.discard(generation);
+        }
         current.connection.clone().map(|connection| (current.generation, connection))
+    }
+
+    /// The number of the next attempt to connect.
+    fn next_generation(&self) -> u64 {
+        let mut current = self.lock();
+        current.generation += 1;
+        current.generation
     }
 
     /// Drops a connection, unless it has been replaced since. Requests that are under way
     /// on it are still answered.
     fn discard(&self, generation: u64) {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if current.generation == generation {
-            current.connection = None;
-            current.tracks_writes = false;
-        }
+        self.lock().discard(generation);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, CurrentConnection> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -214,7 +302,9 @@ fn note_reported(observer: &dyn WriteObserver, push: &PushInfo) {
 fn needs_new_connection(value: &Value) -> bool {
     match value {
         Value::ServerError(error) => {
-            matches!(error.code(), "NOAUTH" | "WRONGPASS" | "READONLY" | "MASTERDOWN")
+            matches!(error.code(), "NOAUTH" | "WRONGPASS" | "READONLY" | "MASTERDOWN" | "UNBLOCKED")
+                // From within a script of a server older than 7.
+                || error.details().is_some_and(|details| details.contains("-READONLY "))
         }
         _ => false,
     }

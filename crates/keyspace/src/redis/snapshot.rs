@@ -114,12 +114,15 @@ impl Redis {
 
     /// The same database on a connection of its own, whose reports of writes go to `observer`.
     fn observed_by(&self, observer: Arc<dyn WriteObserver>) -> Self {
-        let RedisShared { client, timeout, commit_digest, .. } = &*self.shared;
-        let connection = ReconnectingConnection::new(client.clone(), *timeout, observer);
+        let RedisShared { place, timeout, commit_digest, .. } = &*self.shared;
+        let connection = ReconnectingConnection::new(place.clone(), *timeout, Some(observer));
         Self {
             shared: Arc::new(RedisShared {
                 connection,
-                client: client.clone(),
+                replicated: None,
+                replicas: 0,
+                place: place.clone(),
+                waits_for_failovers: false,
                 timeout: *timeout,
                 commit_digest: commit_digest.clone(),
                 is_admitted: AtomicBool::new(self.shared.is_admitted.load(Ordering::Acquire)),

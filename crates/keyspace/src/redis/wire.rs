@@ -115,11 +115,24 @@ pub(super) fn server_error(key: &str, error: &redis::ServerError) -> KeyspaceErr
     KeyspaceError::Unavailable(format!("Redis answered {} {details}", error.code()).trim_end().to_owned())
 }
 
+/// The error for a server's error answer to a batch.
+pub(super) fn commit_error(error: &redis::ServerError) -> KeyspaceError {
+    // These come before the script is looked at. Any other may come from its middle.
+    let is_refused = matches!(
+        error.code(),
+        "LOADING" | "BUSY" | "MASTERDOWN" | "NOAUTH" | "NOPERM" | "NOSCRIPT" | "CLUSTERDOWN"
+    );
+    match server_error("", error) {
+        KeyspaceError::Unavailable(reason) if !is_refused => KeyspaceError::Unsure(reason),
+        error => error,
+    }
+}
+
 /// Why a server takes no writes.
 pub(super) const IS_REPLICA: &str = "the Redis server is a read-only replica";
 pub(super) const OUT_OF_MEMORY: &str = "the Redis server has no memory left";
 pub(super) const CANNOT_SAVE: &str = "the Redis server cannot save to its disk";
-const TOO_FEW_REPLICAS: &str = "the Redis server has too few replicas";
+pub(super) const TOO_FEW_REPLICAS: &str = "the Redis server has too few replicas";
 
 /// The error for an answer that does not fit the command.
 pub(super) fn unexpected(key: &str) -> KeyspaceError {
@@ -338,7 +351,7 @@ fn add_write(command: &mut Cmd, write: &Write) {
 
 /// The outcome of a batch, from the answer of `commit.lua`.
 pub(super) fn outcome_of(batch: &Batch, value: Value) -> Result<Committed, CommitError> {
-    let strange = || KeyspaceError::Unavailable("the commit script answered something unexpected".to_owned());
+    let strange = || KeyspaceError::Unsure("the commit script answered something unexpected".to_owned());
     let mut answer = items(value).ok_or_else(strange)?.into_iter();
     let word = answer.next().and_then(bytes).ok_or_else(strange)?;
     let numbers: Vec<i64> =

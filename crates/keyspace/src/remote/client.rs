@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::sync::{Mutex, mpsc};
@@ -73,7 +74,13 @@ impl Remote {
 
     pub(crate) async fn commit(&self, batch: &Batch) -> Result<Committed, CommitError> {
         let request = Request::Commit(Cow::Borrowed(batch.checks()), Cow::Borrowed(batch.writes()));
-        self.call::<Result<Committed, CommitError>>(&request).await?
+        let is_sent = AtomicBool::new(false);
+        match self.call_noting::<Result<Committed, CommitError>>(&request, &is_sent).await {
+            Err(KeyspaceError::Unavailable(reason)) if is_sent.load(Ordering::Relaxed) => {
+                Err(KeyspaceError::Unsure(reason).into())
+            }
+            answered => answered?,
+        }
     }
 
     pub(crate) async fn count_keys(&self) -> Result<u64, KeyspaceError> {
@@ -164,12 +171,25 @@ impl Remote {
     /// Sends a request and waits for its answer. The outcome of what was sent and not answered
     /// is unknown.
     async fn call<T: DeserializeOwned>(&self, request: &Request<'_>) -> Result<T, KeyspaceError> {
+        self.call_noting(request, &AtomicBool::new(false)).await
+    }
+
+    /// The same, and notes whether the request was sent, at least in part.
+    async fn call_noting<T: DeserializeOwned>(
+        &self,
+        request: &Request<'_>,
+        is_sent: &AtomicBool,
+    ) -> Result<T, KeyspaceError> {
         let RemoteShared { patience, .. } = *self.shared;
-        let answered = timeout(patience, self.exchange(request)).await;
+        let answered = timeout(patience, self.exchange(request, is_sent)).await;
         answered.unwrap_or_else(|_| Err(KeyspaceError::Unavailable(no_answer(patience))))
     }
 
-    async fn exchange<T: DeserializeOwned>(&self, request: &Request<'_>) -> Result<T, KeyspaceError> {
+    async fn exchange<T: DeserializeOwned>(
+        &self,
+        request: &Request<'_>,
+        is_sent: &AtomicBool,
+    ) -> Result<T, KeyspaceError> {
         let shared = &*self.shared;
         let mut connection = shared.connection.lock().await;
         // If the request fails or is given up, the connection is dropped.
@@ -177,6 +197,7 @@ impl Remote {
             Some(stream) => stream,
             None => connect(&shared.socket).await.map_err(ConnectError::into_error)?.0,
         };
+        is_sent.store(true, Ordering::Relaxed);
         let answer = match wire::send(&mut stream, request).await {
             Err(error @ WireError::TooLong(_)) => return Err(KeyspaceError::Invalid(error.to_string())),
             Err(error) => return Err(lost(&error)),

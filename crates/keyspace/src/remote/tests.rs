@@ -197,7 +197,7 @@ async fn a_command_learns_that_the_server_has_stopped() {
     store.commit(setting("key", "value")).await.unwrap();
     rig.stop().await;
     let lost = store.commit(setting("key", "other")).await.unwrap_err();
-    let CommitError::Keyspace(KeyspaceError::Unavailable(reason)) = &lost else { panic!("{lost:?}") };
+    let CommitError::Keyspace(KeyspaceError::Unsure(reason)) = &lost else { panic!("{lost:?}") };
     assert!(reason.contains("is lost") && reason.contains("may or may not"), "{reason}");
     let gone = store.query(asking("key")).await.unwrap_err();
     assert!(gone.to_string().contains("has stopped; run the command again"), "{gone}");

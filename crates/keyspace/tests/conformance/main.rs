@@ -173,6 +173,7 @@ fn refusal<T: std::fmt::Debug>(outcome: Result<T, CommitError>) -> String {
 fn failure(error: &KeyspaceError) -> String {
     match error {
         KeyspaceError::Unavailable(reason) => format!("unavailable: {reason}"),
+        KeyspaceError::Unsure(reason) => format!("unsure: {reason}"),
         KeyspaceError::WrongType(key) => format!("wrong type {key}"),
         KeyspaceError::NotAnInteger(key) => format!("not an integer {key}"),
         KeyspaceError::ReadOnly(_) => "read only".to_owned(),

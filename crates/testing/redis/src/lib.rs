@@ -1,10 +1,14 @@
 //! A real `redis-server` for one test: on a free port, in a temporary folder,
-//! without persistence, gone when dropped.
+//! without persistence, gone when dropped. Also several of them, with Sentinels.
 //!
 //! A crate of its own, so that the tests of the keyspace need not wait for the rest
 //! of the harness, which depends on the whole site.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod failover;
+
+pub use failover::ReplicatedRedis;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -32,16 +36,8 @@ impl RedisServer {
     pub fn start_with(options: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
-        // Another process may take the free port before the server does.
-        for _ in 0..10 {
-            let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-            let port = listener.local_addr().expect("it has an address").port();
-            drop(listener);
-            if let Some(process) = launch(port, &options, &folder) {
-                return Self { process, port, options, folder };
-            }
-        }
-        panic!("redis-server does not start on any free port");
+        let (port, process) = try_on_free_ports(|port| launch(port, &options, &folder));
+        Self { process, port, options, folder }
     }
 
     /// The URL of the store on this server.
@@ -72,6 +68,16 @@ impl RedisServer {
         panic!("redis-server does not start again on port {}", self.port);
     }
 
+    /// Starts the stopped server again, on the same port, empty, as a replica.
+    pub(crate) fn start_again_as_replica_of(&mut self, primary: u16) {
+        let is_replica = self.options.iter().position(|option| option == "--replicaof");
+        if let Some(at) = is_replica {
+            self.options.drain(at..at + 3);
+        }
+        self.options.extend(["--replicaof".to_owned(), "127.0.0.1".to_owned(), primary.to_string()]);
+        self.start_again();
+    }
+
     /// Makes the server hang: it accepts connections and does not answer.
     pub fn pause(&self) {
         self.signal("-STOP");
@@ -87,10 +93,19 @@ impl RedisServer {
         send(self.port, line).expect("the server answers")
     }
 
-    fn signal(&self, signal: &str) {
-        let status = Command::new("kill").args([signal, &self.process.id().to_string()]).status();
-        assert!(status.expect("there is a kill command").success());
+    /// The same, or nothing if the server does not answer.
+    pub fn try_send(&self, line: &[u8]) -> Option<String> {
+        send(self.port, line).ok()
     }
+
+    fn signal(&self, signal: &str) {
+        self::signal(&self.process, signal);
+    }
+}
+
+fn signal(process: &Child, signal: &str) {
+    let status = Command::new("kill").args([signal, &process.id().to_string()]).status();
+    assert!(status.expect("there is a kill command").success());
 }
 
 impl Drop for RedisServer {
@@ -99,21 +114,37 @@ impl Drop for RedisServer {
     }
 }
 
+/// Starts a process on a free port. Another process may take the port first; then on another one.
+fn try_on_free_ports(start: impl Fn(u16) -> Option<Child>) -> (u16, Child) {
+    for _ in 0..10 {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let port = listener.local_addr().expect("it has an address").port();
+        drop(listener);
+        if let Some(process) = start(port) {
+            return (port, process);
+        }
+    }
+    panic!("redis-server does not start on any free port");
+}
+
 /// A server that answers, or nothing when it has stopped by itself.
 fn launch(port: u16, options: &[String], folder: &tempfile::TempDir) -> Option<Child> {
-    let mut process = Command::new("redis-server")
+    let mut command = Command::new("redis-server");
+    command
         .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
         .args(["--save", "", "--appendonly", "no", "--loglevel", "warning"])
         .arg("--dir")
         .arg(folder.path())
-        .args(options)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap_or_else(|error| {
-            panic!("redis-server cannot be run ({error}); install it: apt-get install redis-server")
-        });
+        .args(options);
+    start_process(command, port)
+}
+
+/// A process that answers on a port, or nothing when it has stopped by itself.
+fn start_process(mut command: Command, port: u16) -> Option<Child> {
+    let mut process =
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap_or_else(
+            |error| panic!("redis-server cannot be run ({error}); install it: apt-get install redis-server"),
+        );
     let deadline = Instant::now() + TIMEOUT;
     while Instant::now() < deadline {
         if process.try_wait().expect("the server's state is known").is_some() {
@@ -133,12 +164,18 @@ fn launch(port: u16, options: &[String], folder: &tempfile::TempDir) -> Option<C
 }
 
 fn send(port: u16, line: &[u8]) -> std::io::Result<String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(Duration::from_secs(2)))?;
-    stream.write_all(line)?;
+    let mut stream = connect(port, line)?;
     stream.write_all(b"\r\n")?;
     let mut answer = vec![0; 4096];
     let length = stream.read(&mut answer)?;
     answer.truncate(length);
     Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+/// Connects and sends the beginning of a line.
+fn connect(port: u16, line: &[u8]) -> std::io::Result<TcpStream> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+    stream.write_all(line)?;
+    Ok(stream)
 }

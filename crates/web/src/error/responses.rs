@@ -38,7 +38,8 @@ pub async fn error_responses(State(app): State<App>, mut request: Request, next:
             None => return response,
         },
         Ok(Err(_)) => RequestError::Panic,
-        Err(_) => RequestError::Timeout,
+        Err(_) if method.is_safe() => RequestError::Timeout,
+        Err(_) => RequestError::UnsureTimeout,
     };
     let failed = Failed { app: &app, method: &method, address: &address, failure: &failure };
     let format = ErrorFormat::of(address.path());
@@ -234,7 +235,7 @@ mod tests {
     use axum::Router;
     use axum::body::{Body, to_bytes};
     use axum::middleware::from_fn_with_state;
-    use axum::routing::get;
+    use axum::routing::{any, get};
     use std::sync::Arc;
     use std::time::Duration;
     use tidings_domain::passwords::PasswordWorker;
@@ -245,6 +246,10 @@ mod tests {
 
     /// The status and body of the response when a handler panics or hangs.
     async fn response_to(path: &'static str, seconds: u64) -> (StatusCode, String) {
+        response_to_method(Method::GET, path, seconds).await
+    }
+
+    async fn response_to_method(method: Method, path: &'static str, seconds: u64) -> (StatusCode, String) {
         let store = Store::in_memory().await.unwrap();
         let settings = Settings { request_timeout: Duration::from_secs(seconds), ..settings() };
         let site = Site::new(store, Rules::default(), PasswordWorker::default());
@@ -260,9 +265,9 @@ mod tests {
         });
         let mut router = Router::new()
             .route("/api/panics", get(async || -> Response { panic!("a mistake of ours") }))
-            .route("/hangs", get(async || std::future::pending::<Response>().await))
+            .route("/hangs", any(async || std::future::pending::<Response>().await))
             .layer(from_fn_with_state(app, error_responses));
-        let request = Request::builder().uri(path).body(Body::empty()).unwrap();
+        let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
         let response = router.call(request).await.unwrap();
         let status = response.status();
         (status, String::from_utf8(to_bytes(response.into_body(), 10_000).await.unwrap().into()).unwrap())
@@ -281,5 +286,12 @@ mod tests {
         let (status, text) = response_to("/hangs", 0).await;
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
         assert!(text.contains(&RequestError::Timeout.message()), "{text}");
+    }
+
+    #[tokio::test]
+    async fn whether_a_slow_write_was_done_is_not_sure() {
+        let (status, text) = response_to_method(Method::POST, "/hangs", 0).await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(text.contains("may or may not have been done; repeat it"), "{text}");
     }
 }

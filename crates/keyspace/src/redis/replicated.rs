@@ -1,0 +1,139 @@
+//! Batches that are acknowledged when replicas have them (`WAIT`).
+//!
+//! `WAIT` lets the connection wait on which the batch was sent, and with it everything behind
+//! it. So these batches have a connection of their own, and go in groups: while one group waits,
+//! the next gathers. A group is one pipeline of the calls of the script, with one `WAIT` at its end,
+//! which holds for all of them.
+
+use super::connection::{ReconnectingConnection, RequestOptions};
+use super::{place::Place, wire, write_failure};
+use crate::KeyspaceError;
+use crate::limits::MAX_REPLICATED_GROUP;
+use redis::{Cmd, Pipeline, Value};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tidings_supervision::{Policy, supervise};
+use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::time::timeout;
+
+/// Where such batches are sent.
+pub(super) struct ReplicatedWrites {
+    writer: Arc<GroupWriter>,
+    timeout: Duration,
+    queue: OnceLock<mpsc::Sender<QueuedCommand>>,
+}
+
+/// A call of the script, and where its answer goes.
+struct QueuedCommand {
+    command: Cmd,
+    reply: oneshot::Sender<Result<Value, KeyspaceError>>,
+}
+
+impl ReplicatedWrites {
+    /// Waits for this many replicas.
+    pub(super) fn new(place: Arc<Place>, timeout: Duration, replicas: u32) -> Self {
+        let connection = ReconnectingConnection::new(place, timeout, None);
+        Self {
+            writer: Arc::new(GroupWriter { connection, timeout, replicas }),
+            timeout,
+            queue: OnceLock::new(),
+        }
+    }
+
+    /// Sends a command and waits until it is answered and the replicas have what it wrote.
+    pub(super) async fn send(&self, command: Cmd) -> Result<Value, KeyspaceError> {
+        let (reply, answer) = oneshot::channel();
+        let answered = timeout(self.timeout, async {
+            let queue = self.queue.get_or_init(|| self.writer.clone().start());
+            if queue.send(QueuedCommand { command, reply }).await.is_err() {
+                return Err(KeyspaceError::Unavailable("the worker that writes has stopped".to_owned()));
+            }
+            answer.await.unwrap_or_else(|_| {
+                Err(KeyspaceError::Unsure("the worker that writes has stopped".to_owned()))
+            })
+        });
+        answered.await.unwrap_or_else(|_| {
+            Err(KeyspaceError::Unsure(format!("Redis did not answer within {:?}", self.timeout)))
+        })
+    }
+}
+
+/// Sends the groups.
+struct GroupWriter {
+    connection: ReconnectingConnection,
+    timeout: Duration,
+    replicas: u32,
+}
+
+impl GroupWriter {
+    /// Starts the worker, which ends when the sender is dropped.
+    fn start(self: Arc<Self>) -> mpsc::Sender<QueuedCommand> {
+        let (queue, receiver) = mpsc::channel(MAX_REPLICATED_GROUP);
+        let receiver = Arc::new(Mutex::new(receiver));
+        tokio::spawn(async move {
+            supervise("replicated writes", Policy::UntilDone, || self.clone().work(receiver.clone())).await;
+        });
+        queue
+    }
+
+    async fn work(self: Arc<Self>, queue: Arc<Mutex<mpsc::Receiver<QueuedCommand>>>) {
+        let mut queue = queue.lock().await;
+        let mut group = Vec::new();
+        while queue.recv_many(&mut group, MAX_REPLICATED_GROUP).await > 0 {
+            // Nobody would learn what became of a batch whose caller has given up.
+            group.retain(|queued| !queued.reply.is_closed());
+            if !group.is_empty() {
+                self.send_group(&mut group).await;
+            }
+        }
+    }
+
+    /// Sends a group and answers it, which empties it.
+    async fn send_group(&self, group: &mut Vec<QueuedCommand>) {
+        let mut pipeline = Pipeline::with_capacity(group.len() + 1);
+        for queued in group.iter() {
+            pipeline.add_command(queued.command.clone());
+        }
+        // The answer to WAIT must come before the request is given up.
+        let patience_ms = u64::try_from(self.timeout.as_millis() / 2).unwrap_or(u64::MAX);
+        pipeline.cmd("WAIT").arg(self.replicas).arg(patience_ms.max(1));
+        let options = RequestOptions { timeout: self.timeout, reads: false };
+        match self.connection.send(&pipeline, options).await {
+            Ok(mut values) => {
+                let acknowledged = self.acknowledged(values.pop());
+                for (queued, value) in group.drain(..).zip(values) {
+                    let answer = match (&value, &acknowledged) {
+                        // Nothing was written, or the caller finds out: see `write_failure`.
+                        (Value::ServerError(_), _) | (_, Ok(())) => Ok(value),
+                        (_, Err(error)) => Err(error.clone()),
+                    };
+                    // This fails if the caller has given up.
+                    queued.reply.send(answer).ok();
+                }
+            }
+            Err(failure) => {
+                let error = write_failure(&failure, self.timeout);
+                for queued in group.drain(..) {
+                    queued.reply.send(Err(error.clone())).ok();
+                }
+            }
+        }
+    }
+
+    /// Whether enough replicas have everything, by the answer to WAIT.
+    ///
+    /// If not, nothing is sure, not even that a check of a batch does not hold: what it looked at
+    /// may be lost.
+    fn acknowledged(&self, answer: Option<Value>) -> Result<(), KeyspaceError> {
+        let unsure = |reason: String| Err(KeyspaceError::Unsure(reason));
+        match answer {
+            Some(Value::ServerError(error)) => unsure(format!("Redis answered {}", error.code())),
+            Some(value) => match wire::integer(&value) {
+                Some(count) if count >= i64::from(self.replicas) => Ok(()),
+                Some(count) => unsure(format!("{count} of {} replicas have confirmed it", self.replicas)),
+                None => unsure("Redis answered something unexpected".to_owned()),
+            },
+            None => unsure("Redis did not say how many replicas have it".to_owned()),
+        }
+    }
+}

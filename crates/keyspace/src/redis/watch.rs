@@ -1,0 +1,70 @@
+//! Looks after a store once a second: whether the server still reports writes, and whether the
+//! Sentinels name another one.
+//!
+//! Sentinels also announce a new primary to subscribers. They are asked instead, because a
+//! message that is sent while a subscription is down is lost, so they would have to be asked all the same.
+
+use super::connection::RequestOptions;
+use super::{RedisShared, replicas};
+use crate::limits::WATCH_EVERY;
+use redis::{Pipeline, Value, cmd};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use tidings_supervision::{Policy, supervise};
+use tokio::runtime::Handle;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+/// Watches a store until it is dropped.
+pub(super) fn start(shared: &Arc<RedisShared>) {
+    // Without a runtime there are no requests either. Then each answer confirms what was before it.
+    let Ok(runtime) = Handle::try_current() else { return };
+    let shared = Arc::downgrade(shared);
+    runtime.spawn(async move {
+        supervise("redis", Policy::UntilDone, || watch(shared.clone())).await;
+    });
+}
+
+async fn watch(shared: Weak<RedisShared>) {
+    let mut ticks = interval_at(Instant::now() + WATCH_EVERY, WATCH_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    // The term whose server's settings have been checked.
+    let mut checked = 0;
+    loop {
+        ticks.tick().await;
+        let Some(shared) = shared.upgrade() else { return };
+        if shared.is_admitted.load(Ordering::Acquire) {
+            // Sentinels that do not answer must not keep the server from being asked.
+            tokio::join!(locate(&shared), ask(&shared, &mut checked));
+        }
+    }
+}
+
+/// Notes whether there is another primary.
+async fn locate(shared: &RedisShared) {
+    if shared.place.has_sentinels()
+        && let Err(error) = shared.place.locate().await
+    {
+        tracing::debug!(%error, "the Sentinels name no primary");
+    }
+}
+
+/// Asks the server for a sign of life; the answer confirms that its reports have arrived. Of a
+/// server that is new, also asks for the settings that replicas need.
+async fn ask(shared: &RedisShared, checked: &mut u64) {
+    let term = shared.place.term();
+    let is_unchecked = shared.waits_for_failovers && *checked != term;
+    let mut pipeline = Pipeline::with_capacity(2);
+    pipeline.add_command(cmd("PING"));
+    if is_unchecked {
+        pipeline.cmd("CONFIG").arg("GET").arg("min-replicas-to-write");
+    }
+    let options = RequestOptions { timeout: shared.timeout, reads: true };
+    // What fails is noticed by requests, too.
+    let Ok(values) = shared.connection.send(&pipeline, options).await else { return };
+    if is_unchecked && let Some(Value::ServerError(_) | Value::Map(_) | Value::Array(_)) = values.get(1) {
+        *checked = term;
+        if let Some(warning) = values.into_iter().nth(1).and_then(replicas::warning_about_settings) {
+            tracing::warn!("{warning}");
+        }
+    }
+}

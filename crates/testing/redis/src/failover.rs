@@ -1,0 +1,252 @@
+//! A primary with two replicas and three Sentinels, for one test.
+
+use crate::{RedisServer, TIMEOUT, try_on_free_ports};
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// The name by which the Sentinels know the primary.
+const NAME: &str = "tidings";
+const SERVERS: usize = 3;
+const SENTINELS: usize = 3;
+
+/// How long a server may be silent before the Sentinels take it for dead, in milliseconds: as short as
+/// a busy machine allows. It must be longer than the time between two looks of a Sentinel at a replica (see
+/// [`Sentinel::hurry`]), so that the replica that is promoted is chosen by what the replicas have after the
+/// death of the primary.
+const DOWN_AFTER_MS: u64 = 2_000;
+/// How long a failover may take before another Sentinel tries, in milliseconds.
+const FAILOVER_TIMEOUT_MS: u64 = 4_000;
+
+/// A primary, its replicas and their Sentinels. They end when it is dropped, also in a panic.
+pub struct ReplicatedRedis {
+    /// The primary is any of them.
+    servers: Vec<RedisServer>,
+    sentinels: Vec<Sentinel>,
+    /// The primary, if the Sentinels have replaced none that is well.
+    expected: AtomicUsize,
+}
+
+/// One Sentinel.
+struct Sentinel {
+    process: Child,
+    port: u16,
+    /// One connection for all questions: each that is closed takes a port for a minute.
+    connection: Mutex<Option<TcpStream>>,
+    _folder: tempfile::TempDir,
+}
+
+impl ReplicatedRedis {
+    /// Starts everything, and waits until each knows the others.
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// The same with further options of the servers.
+    pub fn start_with(options: &[&str]) -> Self {
+        // A replica gets its copy at once.
+        let options = [options, &["--repl-diskless-sync-delay", "0"]].concat();
+        let options = options.as_slice();
+        let mut servers = vec![RedisServer::start_with(options)];
+        let primary = servers[0].port();
+        for _ in 1..SERVERS {
+            let port = primary.to_string();
+            servers.push(RedisServer::start_with(&[options, &["--replicaof", "127.0.0.1", &port]].concat()));
+        }
+        let sentinels = (0..SENTINELS).map(|_| Sentinel::start(primary)).collect();
+        let started = Self { servers, sentinels, expected: AtomicUsize::new(0) };
+        for sentinel in &started.sentinels {
+            sentinel.hurry();
+        }
+        started.wait_until_whole();
+        started
+    }
+
+    /// The URL of the store.
+    pub fn url(&self) -> String {
+        let places: Vec<String> =
+            self.sentinels.iter().map(|sentinel| format!("127.0.0.1:{}", sentinel.port)).collect();
+        format!("redis+sentinel://{}/{NAME}", places.join(","))
+    }
+
+    /// One of the servers.
+    pub fn server(&self, number: usize) -> &RedisServer {
+        &self.servers[number]
+    }
+
+    /// The number of the server that the Sentinels name as primary, if most of them agree.
+    pub fn primary(&self) -> Option<usize> {
+        let named: Vec<u16> = self.sentinels.iter().filter_map(Sentinel::primary_port).collect();
+        self.servers.iter().position(|server| {
+            named.iter().filter(|port| **port == server.port()).count() > self.sentinels.len() / 2
+        })
+    }
+
+    /// Panics if the Sentinels have replaced a server that was not killed. A server that was only slow
+    /// goes on for a while, with one of its replicas, so what both acknowledge then is lost.
+    pub fn demand_calm(&self) {
+        let expected = self.expected.load(Ordering::SeqCst);
+        assert_eq!(
+            self.primary(),
+            Some(expected),
+            "the machine is too busy: a primary was replaced that lives"
+        );
+    }
+
+    /// Kills the primary (`kill -9`). Returns its number.
+    pub fn kill_primary(&mut self) -> usize {
+        self.demand_calm();
+        let primary = self.primary().expect("there is a primary");
+        self.servers[primary].stop();
+        primary
+    }
+
+    /// Waits until the Sentinels have promoted another server than `old`. Returns its number.
+    pub fn wait_for_failover(&self, old: usize) -> usize {
+        let promoted = wait_for("a failover", || {
+            self.primary().filter(|number| *number != old && self.is_primary(*number))
+        });
+        self.expected.store(promoted, Ordering::SeqCst);
+        promoted
+    }
+
+    /// Starts a server again that was killed, empty, as a replica of the primary.
+    pub fn bring_back(&mut self, number: usize) {
+        let primary = self.primary().expect("there is a primary");
+        assert_ne!(primary, number, "a failover comes first");
+        let port = self.servers[primary].port();
+        self.servers[number].start_again_as_replica_of(port);
+    }
+
+    /// Waits until every server but the primary is a replica of it, and the Sentinels know all that.
+    pub fn wait_until_whole(&self) {
+        wait_for("replicas and Sentinels that know each other", || {
+            let primary = self.primary()?;
+            let info = self.servers[primary].try_send(b"INFO replication")?;
+            let replicas = info.matches("state=online").count();
+            let is_whole = self.sentinels.iter().all(|sentinel| sentinel.knows_all());
+            (self.is_primary(primary) && replicas == SERVERS - 1 && is_whole).then_some(())
+        });
+    }
+
+    /// Lets a Sentinel hang.
+    pub fn pause_sentinel(&self, number: usize) {
+        crate::signal(&self.sentinels[number].process, "-STOP");
+    }
+
+    /// Ends [`ReplicatedRedis::pause_sentinel`].
+    pub fn resume_sentinel(&self, number: usize) {
+        crate::signal(&self.sentinels[number].process, "-CONT");
+    }
+
+    /// Ends all Sentinels.
+    pub fn stop_sentinels(&mut self) {
+        self.sentinels.iter_mut().for_each(Sentinel::stop);
+    }
+
+    fn is_primary(&self, number: usize) -> bool {
+        let role = self.servers[number].try_send(b"ROLE");
+        role.is_some_and(|role| role.contains("master"))
+    }
+}
+
+impl Sentinel {
+    fn start(primary: u16) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let (port, process) = try_on_free_ports(|port| {
+            let configuration = folder.path().join("sentinel.conf");
+            let text = format!(
+                "port {port}\nbind 127.0.0.1\nprotected-mode no\ndir {}\n\
+                 sentinel monitor {NAME} 127.0.0.1 {primary} 2\n\
+                 sentinel down-after-milliseconds {NAME} {DOWN_AFTER_MS}\n\
+                 sentinel failover-timeout {NAME} {FAILOVER_TIMEOUT_MS}\n\
+                 sentinel parallel-syncs {NAME} {SERVERS}\n",
+                folder.path().display()
+            );
+            std::fs::write(&configuration, text).expect("the folder can be written");
+            let mut command = Command::new("redis-server");
+            command.arg(&configuration).arg("--sentinel");
+            crate::start_process(command, port)
+        });
+        Self { process, port, connection: Mutex::default(), _folder: folder }
+    }
+
+    /// Looks at the servers and tells of itself ten times as often as Sentinels do, so that a failover
+    /// takes a second or two. Sentinels older than Redis 7 cannot, and take longer.
+    fn hurry(&self) {
+        let periods = "info-period 100 ask-period 200 publish-period 200";
+        self.ask(&format!("SENTINEL DEBUG {periods}")).ok();
+    }
+
+    /// Sends a command, written as one line; answers what came back, raw.
+    fn ask(&self, line: &str) -> io::Result<String> {
+        /// The answer may be long; that to PING ends it.
+        const END: &[u8] = b"+PONG\r\n";
+        let mut connection = self.connection.lock().expect("no other question has panicked");
+        // After a failure the connection is not kept.
+        let mut stream = match connection.take() {
+            Some(stream) => stream,
+            None => TcpStream::connect(("127.0.0.1", self.port))?,
+        };
+        stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+        stream.write_all(format!("{line}\r\nPING\r\n").as_bytes())?;
+        let (mut answer, mut part) = (Vec::new(), [0; 4096]);
+        while !answer.ends_with(END) {
+            match stream.read(&mut part)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                length => answer.extend_from_slice(&part[..length]),
+            }
+        }
+        *connection = Some(stream);
+        answer.truncate(answer.len() - END.len());
+        Ok(String::from_utf8_lossy(&answer).into_owned())
+    }
+
+    fn primary_port(&self) -> Option<u16> {
+        let answer = self.ask(&format!("SENTINEL GET-MASTER-ADDR-BY-NAME {NAME}")).ok()?;
+        answer.trim_end().rsplit("\r\n").next()?.parse().ok()
+    }
+
+    /// Whether it knows all replicas and the other Sentinels, and takes none of them for dead.
+    fn knows_all(&self) -> bool {
+        let count = |what: &str, flags: &str| {
+            let answer = self.ask(&format!("SENTINEL {what} {NAME}")).unwrap_or_default();
+            let mut lines = answer.lines();
+            let mut count = 0;
+            while let Some(line) = lines.next() {
+                if line == "flags" {
+                    count += usize::from(lines.nth(1) == Some(flags));
+                }
+            }
+            count
+        };
+        count("REPLICAS", "slave") == SERVERS - 1 && count("SENTINELS", "sentinel") == SENTINELS - 1
+    }
+
+    fn stop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Drop for Sentinel {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Polls until there is something.
+fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + TIMEOUT * 3;
+    while Instant::now() < deadline {
+        if let Some(found) = found() {
+            return found;
+        }
+        #[allow(clippy::disallowed_methods)] // A poll of other processes, on a test's own thread.
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("no {what} within {:?}", TIMEOUT * 3);
+}
