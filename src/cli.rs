@@ -17,6 +17,7 @@ pub mod end;
 pub mod generate;
 pub mod import;
 pub mod moderate;
+mod move_timelines;
 pub mod restore;
 pub mod serve;
 pub mod status;
@@ -110,6 +111,9 @@ enum Command {
     /// Check that what is stored fits together, and repair it; look for vote rings.
     #[command(subcommand)]
     Check(check::CheckCommand),
+    /// Move home timelines to a place of their own, or back.
+    #[command(subcommand)]
+    Move(move_timelines::MoveCommand),
     #[command(subcommand)]
     User(user::UserCommand),
     Moderate(Box<moderate::ModerateCommand>),
@@ -170,6 +174,7 @@ impl Cli {
             Command::Copy(copy) => copy.run(&config).await,
             Command::Backup(backup) => backup.run(&config).await,
             Command::Restore(restore) => restore.run(&config).await,
+            Command::Move(moving) => moving.run(&config).await,
             Command::User(user) => user.run(&config).await,
             Command::Moderate(moderate) => moderate.run(&config).await,
             Command::Status(status) => status.run(&config).await,

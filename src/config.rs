@@ -17,8 +17,8 @@ use tidings_domain::values::rules::Rules;
 use tidings_web::settings::TransportSettings;
 use tidings_web::titles::TitleSettings;
 
-pub use self::settings::{Backup, Log, Mail, Metrics, Server, Site, Web};
-pub use self::values::{HostName, Interval, LogFormat, MailTls, Relay, Secret, StoreUrl};
+pub use self::settings::{Backup, Log, Mail, Metrics, Server, Site, Timelines, Web};
+pub use self::values::{HostName, Interval, LogFormat, MailTls, Relay, Secret, StoreUrl, TimelinesUrl};
 
 use self::settings::{REPLACED, Setting};
 use self::values::{FromText, ValueKind};
@@ -35,6 +35,8 @@ pub struct Config {
     pub server: Server,
     /// How the site presents itself.
     pub site: Site,
+    /// Where home timelines are put. What else is set about timelines is among the rules.
+    pub timelines: Timelines,
     /// How mail is sent.
     pub mail: Mail,
     /// How pages are served.

@@ -1,5 +1,5 @@
-//! Before a store is served: whether this program can use it, and the migrations that it needs,
-//! with a backup first.
+//! Before a store is served: whether this program can use it, the migrations that it needs, with a
+//! backup first, and where the home timelines of a new site are.
 
 use crate::backup::disk::SystemDisk;
 use crate::backup::schedule;
@@ -9,6 +9,7 @@ use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
 use tidings_domain::migrations::{self, Migration, StoreState};
 use tidings_domain::site::Site;
+use tidings_domain::timelines::moving;
 
 /// Prepares a store to be served.
 ///
@@ -16,7 +17,9 @@ use tidings_domain::site::Site;
 /// When a newer program has changed the store, a restore into it is not finished, or a
 /// migration or the backup before it fails.
 pub async fn prepare(site: &Site, config: &Config, now_ms: u64) -> anyhow::Result<()> {
-    prepare_with(site, &backup_folder(config), &migrations::MIGRATIONS, now_ms).await
+    prepare_with(site, &backup_folder(config), &migrations::MIGRATIONS, now_ms).await?;
+    moving::begin_new_site(site, &config.timelines.store.destination()).await?;
+    Ok(())
 }
 
 /// [`prepare`] with other migrations.

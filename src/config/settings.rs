@@ -10,7 +10,9 @@ use ipnet::IpNet;
 use lettre::message::Mailbox;
 use url::Url;
 
-use super::values::{HostName, Interval, LogFormat, MailTls, Relay, Secret, StoreUrl, ValueKind};
+use super::values::{
+    HostName, Interval, LogFormat, MailTls, Relay, Secret, StoreUrl, TimelinesUrl, ValueKind,
+};
 use super::{Config, ConfigError, Layers};
 use tidings_domain::values::limits::{
     MAX_INVITATIONS, MAX_KEPT_DAYS, MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK,
@@ -25,6 +27,24 @@ pub(super) struct Setting {
     pub(super) kind: ValueKind,
     pub(super) default: String,
     pub(super) meaning: &'static str,
+}
+
+impl Setting {
+    /// What is before the point in its name.
+    fn group(&self) -> &'static str {
+        self.name.split_once('.').map_or(self.name, |(group, _)| group)
+    }
+}
+
+/// The groups of settings, in the order of their first settings.
+fn order_of_groups(rows: &[Setting]) -> Vec<&'static str> {
+    let mut groups = Vec::new();
+    for row in rows {
+        if !groups.contains(&row.group()) {
+            groups.push(row.group());
+        }
+    }
+    groups
 }
 
 /// Settings of earlier versions, with the one that replaces each.
@@ -57,7 +77,7 @@ macro_rules! settings {
         /// All settings, in the order in which they are shown.
         pub(super) fn table() -> Vec<Setting> {
             let rules = Rules::default();
-            vec![
+            let mut rows = vec![
                 $($(Setting {
                     name: concat!(stringify!($section), ".", stringify!($name)),
                     kind: $kind,
@@ -70,7 +90,11 @@ macro_rules! settings {
                     default: rules.$group.$rule.to_string(),
                     meaning: $rule_meaning,
                 },)*)*
-            ]
+            ];
+            // One group of settings may be in both lists.
+            let places = order_of_groups(&rows);
+            rows.sort_by_key(|row| places.iter().position(|group| *group == row.group()));
+            rows
         }
 
         /// Reads every setting into its type.
@@ -135,6 +159,11 @@ settings! {
                 "The public address, for links in mails and feeds; https makes the session cookie Secure.";
             description: String = "Links and discussion from our community", ValueKind::Line { least: 0, most: 500 },
                 "One sentence about the site, for feeds and search engines.";
+        }
+        /// Where home timelines are put.
+        timelines: Timelines {
+            store: TimelinesUrl = "", ValueKind::Timelines,
+                "Where the home timelines of a new site are stored: redis+cluster://HOST,HOST,HOST or redis://HOST; empty = in the store.";
         }
         /// How mail is sent.
         mail: Mail {

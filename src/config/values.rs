@@ -3,10 +3,13 @@
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use ipnet::IpNet;
 use lettre::message::Mailbox;
+use tidings_domain::home_servers;
+use tidings_domain::timelines::moving::Destination;
 use tidings_domain::values::preferences::Choice;
 use tidings_domain::values::rates::{Networks, Rate};
 use tidings_domain::values::signup::SignupMode;
@@ -28,6 +31,8 @@ pub(super) enum ValueKind {
     LogFormat,
     /// A [`StoreUrl`].
     Store,
+    /// A [`TimelinesUrl`].
+    Timelines,
     /// An http(s) URL of a whole host.
     SiteUrl,
     /// Empty, or a [`Relay`].
@@ -95,6 +100,7 @@ impl ValueKind {
                 "redb:PATH, redb::memory:, redis://HOST, rediss://HOST or redis+sentinel://HOST,HOST,HOST/NAME"
                     .to_owned()
             }
+            Self::Timelines => format!("{TIMELINES_URL_FORMS}, or nothing"),
             Self::SiteUrl => "an http or https URL of a whole host, like https://news.example.com".to_owned(),
             Self::Relay => "host:port, or nothing".to_owned(),
             Self::MailTls => "required, opportunistic or none, or nothing".to_owned(),
@@ -152,7 +158,7 @@ impl ValueKind {
     pub(super) fn concealed(&self, literal: String) -> String {
         match self {
             Self::Secret => format!("\"{CONCEALED}\""),
-            Self::Store => without_credentials(&literal),
+            Self::Store | Self::Timelines => without_credentials(&literal),
             _ => literal,
         }
     }
@@ -442,6 +448,49 @@ impl FromText for StoreUrl {
             _ => false,
         };
         (known && !text.chars().any(char::is_control)).then(|| Self(text.to_owned()))
+    }
+}
+
+/// The forms of the URL of a server for home timelines.
+const TIMELINES_URL_FORMS: &str = "redis+cluster://HOST,HOST,HOST, redis://HOST, rediss:// with TLS";
+
+/// Where home timelines are put; empty for the store. It may hold a password, so `Debug` and
+/// `Display` leave the credentials out.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TimelinesUrl(String);
+
+impl TimelinesUrl {
+    /// The place.
+    #[must_use]
+    pub fn destination(&self) -> Destination {
+        if self.0.is_empty() { Destination::Store } else { Destination::Apart(self.0.clone()) }
+    }
+}
+
+impl fmt::Display for TimelinesUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&without_credentials(&self.0))
+    }
+}
+
+impl fmt::Debug for TimelinesUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl FromText for TimelinesUrl {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        (text.is_empty() || home_servers::open(text).is_ok()).then(|| Self(text.to_owned()))
+    }
+}
+
+impl FromStr for TimelinesUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let url = Self::from_text(text, &ValueKind::Timelines).filter(|url| !url.0.is_empty());
+        url.ok_or_else(|| format!("expected {TIMELINES_URL_FORMS}"))
     }
 }
 

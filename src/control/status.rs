@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use tidings_domain::jobs;
 use tidings_domain::site::Site;
+use tidings_domain::timelines::moving::{self, Destination, HomesStatus};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day::{parse_moment, to_the_minute, written};
 use tidings_domain::values::words::{age, grouped};
@@ -38,6 +39,37 @@ pub struct Status {
     pub cause: Option<String>,
     /// The last scheduled backup, if it has failed.
     pub failed_backup: Option<FailedBackup>,
+    /// The home timelines, if they are not in the store or are being moved.
+    pub home_timelines: Option<HomeTimelines>,
+}
+
+/// Where home timelines are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HomeTimelines {
+    /// Their server, without a password, or "the store".
+    pub store: String,
+    /// Why it cannot be used.
+    pub cause: Option<String>,
+    /// While they are being moved there: of how many users.
+    pub moved: Option<u64>,
+}
+
+impl From<HomesStatus> for HomeTimelines {
+    fn from(status: HomesStatus) -> Self {
+        Self { store: status.at.shown(), cause: status.trouble, moved: status.moved.map(|(moved, _)| moved) }
+    }
+}
+
+impl HomeTimelines {
+    /// One line.
+    fn line(&self) -> String {
+        let condition = match &self.cause {
+            Some(cause) => format!("CANNOT BE REACHED: {cause}"),
+            None => "read and write".to_owned(),
+        };
+        let moved = self.moved.map(|moved| format!(", {} users moved so far", grouped(moved)));
+        format!("{} ({condition}{})", self.store, moved.unwrap_or_default())
+    }
 }
 
 /// A scheduled backup that has failed.
@@ -76,6 +108,7 @@ impl Status {
             state,
             cause,
             failed_backup: None,
+            home_timelines: None,
         }
     }
 
@@ -132,7 +165,9 @@ impl Status {
         ];
         let mut screen = format!("Tidings {}: {running}\n", self.version);
         let rows = rows.map(|(name, value)| (name, value.unwrap_or_else(|| "unknown".to_owned())));
-        for (name, value) in rows.into_iter().chain(failed.map(|failed| ("Backups", failed))) {
+        let homes = self.home_timelines.as_ref().map(HomeTimelines::line);
+        let more = [failed.map(|failed| ("Backups", failed)), homes.map(|homes| ("Timelines", homes))];
+        for (name, value) in rows.into_iter().chain(more.into_iter().flatten()) {
             // Writing to a string cannot fail.
             writeln!(screen, "  {name:<12} {value}").ok();
         }
@@ -172,7 +207,12 @@ pub async fn of_site(site: &Site, store: String) -> Status {
 async fn of(site: &Site, store: String, readiness: &Readiness) -> Status {
     let state = (readiness.status, readiness.cause().map(str::to_owned));
     match jobs::status(site).await {
-        Ok(jobs) => Status::of_store(store, Some(jobs.waiting), state),
+        Ok(jobs) => {
+            let homes = moving::status(site).await.ok();
+            let homes = homes.filter(|homes| homes.at != Destination::Store || homes.moved.is_some());
+            let home_timelines = homes.map(HomeTimelines::from);
+            Status { home_timelines, ..Status::of_store(store, Some(jobs.waiting), state) }
+        }
         // What was found out about the store may be a second old.
         Err(error) if readiness.is_ready() => Status::unreachable(store, error.to_string()),
         Err(_) => Status::of_store(store, None, state),
@@ -213,6 +253,24 @@ mod tests {
             state: ReadyStatus::Ok,
             cause: None,
             failed_backup: None,
+            home_timelines: None,
+        }
+    }
+
+    #[test]
+    fn home_timelines_of_their_own_are_said_with_what_is_wrong() {
+        let homes = |cause: Option<&str>, moved| HomeTimelines {
+            store: "redis+cluster://a,b".to_owned(),
+            cause: cause.map(str::to_owned),
+            moved,
+        };
+        for (homes, line) in [
+            (homes(None, None), "  Timelines    redis+cluster://a,b (read and write)\n"),
+            (homes(None, Some(1_234)), "(read and write, 1,234 users moved so far)\n"),
+            (homes(Some("no answer"), None), "(CANNOT BE REACHED: no answer)\n"),
+        ] {
+            let screen = Status { home_timelines: Some(homes), ..running() }.screen(NOW);
+            assert!(screen.ends_with(line), "{screen}");
         }
     }
 

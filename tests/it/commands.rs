@@ -385,7 +385,7 @@ async fn a_running_store_is_backed_up_whole() {
 }
 
 /// The keys of the status; the first nine are promised.
-const STATUS_KEYS: [&str; 12] = [
+const STATUS_KEYS: [&str; 13] = [
     "version",
     "store",
     "uptime_seconds",
@@ -398,6 +398,7 @@ const STATUS_KEYS: [&str; 12] = [
     "state",
     "cause",
     "failed_backup",
+    "home_timelines",
 ];
 
 #[track_caller]

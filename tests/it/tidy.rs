@@ -31,6 +31,7 @@ const WINGS: [&[&str]; 10] = [
         "error",
         "fields",
         "identity",
+        "home_servers",
         "jobs",
         "marks",
         "passwords",

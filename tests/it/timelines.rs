@@ -12,11 +12,13 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::background;
 use tidings_domain::deactivation::deactivate;
+use tidings_domain::home_servers;
 use tidings_domain::moderation::{self, ModerationRequest};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::timelines::check::TimelineCheck;
 use tidings_domain::timelines::follows::{follow, unfollow};
+use tidings_domain::timelines::moving::{self, Destination, TimelineMove};
 use tidings_domain::timelines::reading;
 use tidings_domain::timelines::tweets::{delete_tweet, post_tweet};
 use tidings_domain::values::clock::Moment;
@@ -25,7 +27,7 @@ use tidings_domain::values::ids::{ModerationId, TweetId};
 use tidings_domain::values::moderation::{Deed, Reason, Thing};
 use tidings_domain::values::rules::{RateRules, Rules, TimelineRules};
 use tidings_domain::values::text::{NewPassword, TweetText, Username};
-use tidings_keyspace::{Batch, EngineClock, Order, Query, Store, StoreOptions};
+use tidings_keyspace::{Batch, EngineClock, Order, Query, SetRead, Store, StoreOptions};
 
 use crate::redis_server::RedisServer;
 use crate::server::actor;
@@ -53,6 +55,8 @@ struct World {
     /// The same of the tweets that are removed, and the lines of the log that say so.
     removed: BTreeMap<u64, ((u64, u64), ModerationId)>,
     gone: BTreeSet<u64>,
+    /// The URL of a server for home timelines, apart from the store.
+    apart: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -75,6 +79,8 @@ enum Step {
     Wait(u64),
     /// The background catches up.
     Deliver,
+    /// Home timelines move to the server apart from the store, or back.
+    MoveHomes,
 }
 
 fn user() -> impl Strategy<Value = u64> {
@@ -95,6 +101,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => user().prop_map(Step::Look),
         4 => (0..3_u64).prop_map(Step::Wait),
         3 => Just(Step::Deliver),
+        1 => Just(Step::MoveHomes),
     ]
 }
 
@@ -141,7 +148,26 @@ impl World {
             tweets: BTreeMap::new(),
             removed: BTreeMap::new(),
             gone: BTreeSet::new(),
+            apart: None,
         }
+    }
+
+    /// The same world with home timelines apart from the store.
+    async fn with_homes_at(mut self, url: &str) -> Self {
+        moving::begin_new_site(self.site(), &Destination::Apart(url.to_owned())).await.unwrap();
+        self.apart = Some(url.to_owned());
+        self
+    }
+
+    /// Moves the home timelines to the server apart from the store, or from there into the store.
+    async fn move_homes(&self) {
+        let Some(url) = &self.apart else { return };
+        let to = match moving::status(self.site()).await.unwrap().at {
+            Destination::Store => Destination::Apart(url.clone()),
+            Destination::Apart(_) => Destination::Store,
+        };
+        let mut moving = TimelineMove::begin(self.site(), &to).await.unwrap().unwrap();
+        while moving.next().await.unwrap() {}
     }
 
     fn site(&self) -> &Arc<Site> {
@@ -236,6 +262,7 @@ impl World {
             }
             Step::Wait(milliseconds) => self.now += milliseconds,
             Step::Deliver => background::finish_waiting(self.site(), now).await.unwrap(),
+            Step::MoveHomes => self.move_homes().await,
             _ => {}
         }
     }
@@ -270,23 +297,48 @@ impl World {
     }
 
     /// When the background has caught up, everything is as it must be.
-    async fn check(&self) {
-        background::finish_waiting(self.site(), Moment(self.now)).await.unwrap();
+    async fn check(&mut self) {
+        self.settle().await;
         for reader in (1..=USERS).filter(|user| !self.gone.contains(user)) {
             assert_eq!(self.seen(reader).await, self.expected(reader), "reader {reader}");
         }
         // Reading may have made an inactive user active again.
-        background::finish_waiting(self.site(), Moment(self.now)).await.unwrap();
+        self.settle().await;
         assert_eq!(self.differences(false).await, 0);
         for user in &self.gone {
             for key in ["followers", "followings", "user_timeline", "home_timeline", "mentions"] {
                 assert_eq!(self.count(&format!("user:{user}:{key}")).await, 0, "{key} of {user}");
             }
+            assert_eq!(self.home_count(*user).await, 0, "home of {user}");
         }
         let stored = self.count("global_timeline").await;
         assert_eq!(stored, u64::try_from(self.tweets.len()).unwrap());
         for user in 1..=USERS {
-            assert!(self.count(&format!("user:{user}:home_timeline")).await <= HOME_SIZE);
+            assert!(self.home_count(user).await <= HOME_SIZE);
+        }
+    }
+
+    /// Lets the background finish everything, also what it has put off.
+    async fn settle(&mut self) {
+        loop {
+            background::finish_waiting(self.site(), Moment(self.now)).await.unwrap();
+            if self.count("timeline:jobs").await == 0 {
+                return;
+            }
+            self.now += 1_000;
+        }
+    }
+
+    /// How many tweets a stored home timeline has, wherever it is.
+    async fn home_count(&self, user: u64) -> u64 {
+        let key = format!("user:{user}:home_timeline");
+        match (&self.apart, moving::status(self.site()).await.unwrap().at) {
+            (Some(url), Destination::Apart(_)) => {
+                assert_eq!(self.count(&key).await, 0, "left in the store");
+                let read = SetRead { key, bounds: (f64::NEG_INFINITY, f64::INFINITY), limit: u64::MAX };
+                home_servers::open(url).unwrap().read(vec![read]).await.unwrap()[0].count
+            }
+            _ => self.count(&key).await,
         }
     }
 
@@ -323,12 +375,12 @@ fn token_of(user: u64) -> String {
 }
 
 /// Runs random stories, each on a fresh store.
-fn random_stories(cases: u32, fresh: impl AsyncFn() -> Store) {
+fn random_stories(cases: u32, fresh: impl AsyncFn() -> World) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let config = ProptestConfig { cases, max_shrink_iters: 500, ..ProptestConfig::default() };
     proptest!(config, |(steps in prop::collection::vec(step(), 1..60))| {
         runtime.block_on(async {
-            let mut world = World::new(fresh().await, HOME_SIZE).await;
+            let mut world = fresh().await;
             for step in &steps {
                 world.take(step).await;
             }
@@ -339,7 +391,7 @@ fn random_stories(cases: u32, fresh: impl AsyncFn() -> Store) {
 
 #[test]
 fn every_reader_sees_what_follows_from_the_graph_on_the_embedded_engine() {
-    random_stories(80, async || open("redb::memory:").await);
+    random_stories(80, async || World::new(open("redb::memory:").await, HOME_SIZE).await);
 }
 
 #[test]
@@ -347,14 +399,34 @@ fn every_reader_sees_what_follows_from_the_graph_on_redis() {
     let server = RedisServer::start();
     random_stories(40, async || {
         assert!(server.send(b"FLUSHALL").starts_with("+OK"));
-        open(&server.url()).await
+        World::new(open(&server.url()).await, HOME_SIZE).await
+    });
+}
+
+#[test]
+fn every_reader_sees_what_follows_from_the_graph_with_homes_apart() {
+    let server = RedisServer::start();
+    random_stories(60, async || {
+        assert!(server.send(b"FLUSHALL").starts_with("+OK"));
+        World::new(open("redb::memory:").await, HOME_SIZE).await.with_homes_at(&server.url()).await
+    });
+}
+
+#[cfg(any())]
+#[test]
+fn every_reader_sees_what_follows_from_the_graph_with_homes_on_a_cluster() {
+    let cluster = RedisCluster::start();
+    let store = RedisServer::start();
+    random_stories(20, async || {
+        assert!(store.send(b"FLUSHALL").starts_with("+OK"));
+        cluster.flush();
+        World::new(open(&store.url()).await, HOME_SIZE).await.with_homes_at(&cluster.url()).await
     });
 }
 
 /// Many act at once, on two servers with different limits, while the background
 /// works. Afterwards everything fits together.
-async fn crowd(store: Store) {
-    let mut world = World::new(store, HOME_SIZE).await;
+async fn crowd(mut world: World) {
     let clock = EngineClock::System;
     let workers: Vec<_> = world.sites[..2]
         .iter()
@@ -442,13 +514,21 @@ impl World {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_crowd_loses_and_doubles_nothing_on_the_embedded_engine() {
-    crowd(open("redb::memory:").await).await;
+    crowd(World::new(open("redb::memory:").await, HOME_SIZE).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_crowd_loses_and_doubles_nothing_on_redis() {
     let server = RedisServer::start();
-    crowd(open(&server.url()).await).await;
+    crowd(World::new(open(&server.url()).await, HOME_SIZE).await).await;
+}
+
+#[cfg(any())]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_crowd_loses_and_doubles_nothing_with_homes_on_a_cluster() {
+    let (store, cluster) = (RedisServer::start(), RedisCluster::start());
+    let world = World::new(open(&store.url()).await, HOME_SIZE).await;
+    crowd(world.with_homes_at(&cluster.url()).await).await;
 }
 
 #[tokio::test]

@@ -49,6 +49,8 @@ const STEP_ATTEMPTS: usize = 17;
 
 /// The field of a job that counts its steps. A check of it makes each step happen once.
 const STEP: &str = "step";
+/// The field of a job that was put off: no step is done before this time.
+const DUE: &str = "due";
 /// The field of a job with the user whom it is about.
 const AUTHOR: &str = "author";
 
@@ -104,6 +106,8 @@ pub(crate) enum Outcome {
     Done,
     /// The job goes on.
     More,
+    /// The job goes on after so long.
+    Later(Duration),
     /// The job no longer exists, or another server is working on it.
     NotOurs,
 }
@@ -170,6 +174,27 @@ impl Step<'_> {
         }
         batch.set_expiring(keys::timeline_lease(&self.job.0), &self.site.jobs.server, LEASE);
         Decision::commit(batch, Outcome::More)
+    }
+
+    /// Puts the job off, until what others have begun has ended.
+    pub(crate) fn put_off(&self, mut batch: Batch, delay: Duration) -> Decision<Outcome> {
+        let key = keys::timeline_job(&self.job.0);
+        let due = self.now.after(delay);
+        batch.increment_field(&key, STEP, 1);
+        batch.set_field(&key, DUE, due.0.to_string());
+        batch.sorted_add(keys::TIMELINE_JOBS, &self.job.0, due.as_score());
+        Decision::commit(batch, Outcome::Later(delay))
+    }
+
+    /// Whether the job was put off before.
+    pub(crate) fn was_put_off(&self) -> bool {
+        self.hash.get(DUE).is_some()
+    }
+
+    /// How long the job is still put off.
+    fn rest(&self) -> Option<Duration> {
+        let due = fields::read(self.hash.get(DUE), || keys::timeline_job(&self.job.0), DUE)?;
+        Some(Duration::from_millis(u64::checked_sub(due, self.now.0)?)).filter(|rest| !rest.is_zero())
     }
 
     /// Skips a job whose subject cannot be parsed. It stays in the queue.
@@ -257,7 +282,7 @@ pub(crate) fn resume(batch: &mut Batch, job: &Job, progress: &str, now: Moment) 
     batch.sorted_add(keys::TIMELINE_JOBS, &job.0, now.as_score());
 }
 
-/// Works on a job until it is finished or another server has it. Returns whether it was
+/// Works on a job until it is finished, put off, or another server has it. Returns whether it was
 /// finished here. Rounds: 2 for each step, and those of its kind.
 ///
 /// # Errors
@@ -268,6 +293,10 @@ pub(crate) async fn work_on(site: &Site, now: Moment, kind: &JobKind, job: &Job)
         match do_some_steps(site, now, kind, job).await? {
             Outcome::Done => return Ok(true),
             Outcome::More => {}
+            Outcome::Later(_) => {
+                site.jobs.start_soon(job.clone(), now);
+                return Ok(false);
+            }
             Outcome::NotOurs => return Ok(false),
         }
     }
@@ -302,7 +331,11 @@ async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<
         if hash.is_empty() || is_leased {
             return Ok(Decision::Done(Outcome::NotOurs));
         }
-        (kind.step)(&Step { site, now, job, hash, added: &added, deliveries: &deliveries }).await
+        let step = Step { site, now, job, hash, added: &added, deliveries: &deliveries };
+        if let Some(rest) = step.rest() {
+            return Ok(Decision::Done(Outcome::Later(rest)));
+        }
+        (kind.step)(&step).await
     });
     let outcome = done.await?;
     counts::count_deliveries(deliveries.into_inner());

@@ -39,6 +39,8 @@ pub const NEWS_CRON: &str = "news.cron";
 pub const TWEET_IDS: &str = "tweet:ids";
 /// Sorted set: ids of all users' tweets, by time; the newest.
 pub const GLOBAL_TIMELINE: &str = "global_timeline";
+/// Hash: where home timelines are, once they have been moved.
+pub const TIMELINE_PLACE: &str = "timeline:place";
 /// Sorted set: users by the score down to which their home timelines are complete.
 pub const HOME_FLOORS: &str = "timeline:floors";
 /// Set: the authors with tweets that were not delivered to their followers.

@@ -55,6 +55,7 @@ pub mod cache;
 pub mod counts;
 pub mod error;
 mod fields;
+pub mod home_servers;
 pub mod identity;
 pub mod jobs;
 pub mod marks;

@@ -4,6 +4,7 @@ use crate::action::Turns;
 use crate::activity::{ActionCounters, Unkept};
 use crate::cache::{Caches, Shared};
 use crate::error::Error;
+use crate::home_servers::HomeServers;
 use crate::identity::Identity;
 use crate::jobs::Jobs;
 use crate::marks::PendingMarks;
@@ -65,6 +66,8 @@ pub struct Site {
     /// When ranks were refreshed last, in Unix seconds, at the beginning of the list and
     /// further down; see [`crate::news::ranks::is_due`].
     pub(crate) ranks_refreshed: [AtomicU64; 2],
+    /// The servers on which home timelines are apart from the store.
+    pub(crate) home_servers: HomeServers,
     /// The locks by which actions take turns; see [`Site::act`].
     pub(crate) turns: Turns,
     /// Accounts whose owners are to be told that many addresses try to log in to them.
@@ -112,6 +115,7 @@ impl Site {
             backup: BackupReport::default(),
             vote_rings: BackgroundCheck::default(),
             ranks_refreshed: Default::default(),
+            home_servers: HomeServers::default(),
             turns: Turns::default(),
             attacked: std::sync::Mutex::default(),
             buckets: Buckets::default(),

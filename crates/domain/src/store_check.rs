@@ -51,6 +51,7 @@ use crate::keys::families;
 use crate::keys::families::Family;
 use crate::site::Site;
 use crate::timelines::check::TimelineCheck;
+use crate::timelines::place;
 use crate::values::clock::Moment;
 use claims::{Claims, Found};
 use futures_util::future::BoxFuture;
@@ -161,7 +162,9 @@ pub async fn check(
     if repair {
         // What else the checks of articles and timelines do.
         raise_article_count(site).await?;
-        TimelineCheck::begin(site, now, true).await?.deliver_pulled().await?;
+        if place::is_store(site).await? {
+            TimelineCheck::begin(site, now, true).await?.deliver_pulled().await?;
+        }
     }
     Ok(report)
 }

@@ -28,7 +28,7 @@ use crate::news::item::{News, TEXT_SCHEME, linked_site};
 use crate::news::ranks::write_rank;
 use crate::post_rules::CheckedPost;
 use crate::site::Site;
-use crate::timelines::tweets::TweetDraft;
+use crate::timelines::tweets::{Audience, AudienceRead, TweetDraft};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::hostname::Hostname;
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
@@ -171,10 +171,10 @@ pub async fn submit_news(
         let topics = submission.topics.clone().unwrap_or_default();
         let is_new = !topics.is_empty() && newness::is_new(site, now.timestamp(), author).await?;
         let author_is = (author, is_new);
-        let found = find_earlier_or_followers(site, author_is, &url_keys, &topics, &mut batch).await?;
-        let followers = match found {
+        let found = find_earlier_or_audience(site, author_is, &url_keys, &topics, &mut batch).await?;
+        let audience = match found {
             RepostCheck::Earlier(earlier) => return Ok(Decision::Done((Submitted::Earlier(earlier), None))),
-            RepostCheck::New { followers } => followers,
+            RepostCheck::New { audience } => audience,
         };
         let is_announced = author.tweet_news && waits.is_none();
         let DrawnIds { first: id, tweet } = ids::draw(site, 1, is_announced).await?;
@@ -197,7 +197,7 @@ pub async fn submit_news(
             let address = CommentAddress { news: id, comment: comment.id };
             Announcement::of_first_comment(site, now, address, &comment).await?.write(&mut batch);
         }
-        let tweet = tweet.map(|id| TweetDraft { id, now, author: author.id, followers, is_stored: false });
+        let tweet = tweet.map(|id| TweetDraft { id, now, author: author.id, audience, is_stored: false });
         let mut account_there = None;
         if let Some(tweet) = &tweet {
             account_there = Some(tweet.write(&mut batch, site, submission.title.as_str(), Some(id)));
@@ -222,13 +222,13 @@ pub async fn submit_news(
 enum RepostCheck {
     /// The same URL was posted recently: this item.
     Earlier(NewsId),
-    /// No; the author has this many followers.
-    New { followers: u64 },
+    /// No; whom an announcement of the author reaches.
+    New { audience: Audience },
 }
 
 /// Finds an earlier item with the same URL. Refuses an author who must wait, or who may not
 /// create a topic. Rounds: 1.
-async fn find_earlier_or_followers(
+async fn find_earlier_or_audience(
     site: &Site,
     (author, is_new): (&User, bool),
     url_keys: &[String],
@@ -238,7 +238,7 @@ async fn find_earlier_or_followers(
     let mut query = Query::new();
     let earlier: Vec<_> = url_keys.iter().map(|key| query.string(key)).collect();
     let recent = query.expiry(keys::submitted_recently(author.id));
-    let followers = query.sorted_count(keys::followers(author.id));
+    let audience = AudienceRead::ask(&mut query, author.id);
     let known = TopicsRead::ask(&mut query, topics);
     let mut answers = site.store.query(query).await?;
     let mut earlier = earlier.into_iter().zip(url_keys).filter_map(|(handle, key)| {
@@ -253,7 +253,7 @@ async fn find_earlier_or_followers(
         return Err(Refusal::SubmittedRecently { seconds: seconds_left(recent) }.into());
     }
     known.demand(&mut answers, topics, site, (author, is_new), batch)?;
-    Ok(RepostCheck::New { followers: answers.take(followers) })
+    Ok(RepostCheck::New { audience: audience.take(site, &mut answers)? })
 }
 
 /// The article of a new item, with its author's vote.

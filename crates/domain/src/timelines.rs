@@ -2,22 +2,24 @@
 //!
 //! Keys: `tweet:<id>`, `tweet:ids`, `user:<id>:followers`, `user:<id>:followings`,
 //! `user:<id>:user_timeline`, `user:<id>:home_timeline`, `user:<id>:mentions`,
-//! `global_timeline`, `users.by_followers`, `timeline:floors` and `timeline:pulled`.
+//! `global_timeline`, `users.by_followers`, `timeline:floors`, `timeline:place` and `timeline:pulled`.
 //!
 //! It hands out [`tweets`] (post, delete), `withdrawal` (remove, put back), [`follows`],
 //! [`blocks`], [`reading`] (pages of timelines), [`lines`] (a tweet as shown), [`suggestions`]
-//! (whom to follow), [`live`] (messages to open home pages) and [`check`] (compare and repair). Its
-//! background jobs are in `home_jobs`.
+//! (whom to follow), [`live`] (messages to open home pages), [`check`] (compare and repair), `place` (where home timelines are)
+//! and [`moving`] (to another place). Its background jobs are in `home_jobs`.
 
 pub mod blocks;
 pub mod check;
 pub mod follows;
 pub(crate) mod held;
 pub(crate) mod home_jobs;
-mod homes;
+pub(crate) mod homes;
 pub mod lines;
 pub mod live;
 mod merge;
+pub mod moving;
+pub(crate) mod place;
 pub mod reading;
 pub mod suggestions;
 pub mod tweets;

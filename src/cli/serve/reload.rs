@@ -20,7 +20,7 @@ const CHANGEABLE: [&str; 9] = [
     "web.",
 ];
 /// Those among them that need a restart nevertheless, because they depend on others that do.
-const FIXED: [&str; 1] = ["accounts.confirm_email"];
+const FIXED: [&str; 2] = ["accounts.confirm_email", "timelines.store"];
 
 /// Whether a setting can change while the site runs.
 fn is_changeable(name: &str) -> bool {

@@ -251,6 +251,12 @@ pub const DAMAGES: &[Damage] = &[
         "timeline:pulled",
         MENDED,
     ),
+    (
+        "home timelines are nowhere",
+        |b| b.set_field("timeline:place", "url", "http://x"),
+        "timeline:place",
+        NAMED,
+    ),
     ("a mail that is none", |b| b.sorted_add("mail:outbox", "x", 1e12), "mail:outbox", MENDED),
     ("a line of the log is not listed", |b| b.sorted_remove("moderation:log", "2"), "moderation:log", MENDED),
     ("a line of the log is gone", |b| b.delete("moderation:2"), "moderation:log", NAMED),

@@ -14,6 +14,8 @@ use crate::server::http_client;
 
 /// The size of the pages of the store file.
 const PAGE: usize = 4096;
+/// The most checks until the site was served during three of them.
+const CHECKS: usize = 100;
 /// What the text of the story consists of. It fills a page of its own.
 const MARKER: &str = "marked-for-damage ";
 
@@ -91,13 +93,19 @@ async fn a_site_in_use_and_one_that_was_killed_have_no_damage() {
     let people = prepared(&path).await;
     let mut program = Program::start_with(&format!("redb:{}", path.display()), SETTINGS);
     let load = Load::start(&program, people);
-    for _ in 0..3 {
+    // On a busy machine nothing may be done during a check that takes a moment.
+    let mut served = 0;
+    for _ in 0..CHECKS {
         let before = load.done();
         let output = check_store(&path, &["--json"]).await;
         demand_nothing_found(&output);
         assert!(!String::from_utf8_lossy(&output.stderr).contains("not checked"), "{output:?}");
-        assert!(load.done() > before, "the site was served during the check");
+        served += u64::from(load.done() > before);
+        if served == 3 {
+            break;
+        }
     }
+    assert_eq!(served, 3, "the site was served during three checks");
     load.stop().await;
     program.kill();
     demand_nothing_found(&check_store(&path, &["--json"]).await);

@@ -10,10 +10,13 @@ use crate::keys;
 use crate::news::subscriptions;
 use crate::review;
 use crate::timelines::follows;
+use crate::timelines::homes;
+use crate::timelines::place::{HomePlace, HomePlaceRead, SETTLE};
 use crate::timelines::tweets::{self, TweetRead};
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{DEACTIVATION_PEOPLE_CHUNK, DEACTIVATION_TWEETS_CHUNK};
 use crate::values::moderation::Thing;
+use std::collections::HashMap;
 use tidings_keyspace::{Batch, Order, Query};
 
 /// The jobs `leave:<user id>`.
@@ -38,12 +41,19 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let followers = query.sorted_range(keys::followers(user), Order::Ascending, 0, DEACTIVATION_PEOPLE_CHUNK);
     let tweets =
         query.sorted_range(keys::user_timeline(user), Order::Descending, 0, DEACTIVATION_TWEETS_CHUNK);
+    let place = HomePlaceRead::ask(&mut query);
     let mut answers = site.store.query(query).await?;
+    let place = place.take(site, &mut answers)?;
     let followings: Vec<UserId> = ids(answers.take(followings));
     let followers: Vec<UserId> = ids(answers.take(followers));
     let tweets: Vec<TweetId> = ids(answers.take(tweets));
 
     let mut batch = current.batch();
+    place.guard(&mut batch);
+    if place.apart().is_some() && !current.was_put_off() {
+        // A delivery that has begun ends first.
+        return Ok(current.put_off(batch, SETTLE));
+    }
     if !followings.is_empty() {
         let entries = followings.iter().map(|followed| (*followed, EntryId::Follow(user)));
         Removal::read(site, entries).await?.write(&mut batch);
@@ -54,7 +64,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         return Ok(current.advance(batch, &[]));
     }
     if !followers.is_empty() {
-        remove_from_homes(current, &mut batch, &followers, user).await?;
+        remove_from_homes(current, &place, &mut batch, &followers, user).await?;
         for follower in followers {
             follows::write_unfollow(&mut batch, follower, user);
             follows::note_followings_change(&mut batch, follower);
@@ -75,6 +85,9 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
             batch.sorted_remove(keys::GLOBAL_TIMELINE, tweet.to_string());
         }
         return Ok(current.advance(batch, &[]));
+    }
+    if let Some(apart) = place.apart() {
+        apart.delete(&[user]).await?;
     }
     batch.delete(keys::home_timeline(user));
     batch.delete(keys::user_mentions(user));
@@ -108,31 +121,27 @@ fn ids<T: std::str::FromStr>(members: Vec<(String, f64)>) -> Vec<T> {
 /// whose sweep no longer reaches these readers.
 async fn remove_from_homes(
     current: &Step<'_>,
+    place: &HomePlace,
     batch: &mut Batch,
     readers: &[UserId],
     author: UserId,
 ) -> Result<(), Error> {
-    let store = &current.site.store;
-    let mut query = Query::new();
-    let homes: Vec<_> = readers
-        .iter()
-        .map(|reader| keys::home_timeline(*reader))
-        .map(|home| (query.sorted_range(&home, Order::Descending, 0, u64::MAX), home))
-        .collect();
-    let mut answers = store.query(query).await?;
+    let site = current.site;
+    let homes = homes::read_homes(site, place, readers).await?;
     let mut query = Query::new();
     let mut entries = Vec::new();
-    for (home, key) in homes {
-        for tweet in ids::<TweetId>(answers.take(home)) {
-            entries.push((key.clone(), tweet, query.hash_fields(keys::tweet(tweet), ["user_id"])));
+    for (reader, home) in readers.iter().zip(homes) {
+        for (tweet, _) in home.entries {
+            entries.push((*reader, tweet, query.hash_fields(keys::tweet(tweet), ["user_id"])));
         }
     }
-    let mut answers = store.query(query).await?;
-    for (home, tweet, user_id) in entries {
+    let mut answers = site.store.query(query).await?;
+    let mut removals: HashMap<UserId, Vec<TweetId>> = HashMap::new();
+    for (reader, tweet, user_id) in entries {
         let user_id = fields::only(answers.take(user_id));
         if user_id.is_none_or(|id| id == author.to_string()) {
-            batch.sorted_remove(home, tweet.to_string());
+            removals.entry(reader).or_default().push(tweet);
         }
     }
-    Ok(())
+    homes::remove(site, place, batch, removals.into_iter().collect()).await
 }

@@ -89,10 +89,16 @@ impl Worker {
         let (site, clock, at_work) = (self.site.clone(), self.clock.clone(), self.at_work.clone());
         self.tasks.spawn(async move {
             let outcome = catch("job", do_some_steps(&site, Moment::now(&clock), kind, &job)).await;
+            let mut place = Some(place);
+            if let Some(Ok(Outcome::Later(delay))) = outcome {
+                // Others get the place meanwhile.
+                place = None;
+                tokio::time::sleep(delay).await;
+            }
             at_work.lock().unwrap_or_else(PoisonError::into_inner).remove(&job);
             match outcome {
                 Some(Ok(Outcome::Done)) => site.jobs.note_finished(&job, begun, &clock),
-                Some(Ok(Outcome::More)) => site.jobs.start_soon(job, begun),
+                Some(Ok(Outcome::More | Outcome::Later(_))) => site.jobs.start_soon(job, begun),
                 Some(Ok(Outcome::NotOurs)) => {}
                 Some(Err(error)) => {
                     tracing::warn!(%job, %error, "background job failed; it will be retried");
@@ -142,10 +148,11 @@ impl Worker {
             let is_leased = answers.take(lease) != Expiry::Absent;
             let begun = moment_of(score);
             let is_fresh = now.0.abs_diff(begun.0) < FRESH_MS;
+            let is_due = begun <= now;
             let at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner).contains(&job);
             if job.kind_in(self.kinds).is_none() {
                 warn_of_unknown_kind(&job);
-            } else if !at_work && !(is_shared && (is_leased || is_fresh)) {
+            } else if is_due && !at_work && !(is_shared && (is_leased || is_fresh)) {
                 jobs.push((job, begun));
             }
         }

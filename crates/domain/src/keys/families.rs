@@ -149,6 +149,7 @@ families! {
     NEWS_SUBSCRIBERS = "news.subscribers:<news id>", SortedSet, NEVER;
     USER_NOTIFIED = "user:<user id>:notified:<date>", Hash, 2 * DAY;
     TIMELINE_FLOORS = "timeline:floors", SortedSet, NEVER;
+    TIMELINE_PLACE = "timeline:place", Hash, NEVER;
     TIMELINE_PULLED = "timeline:pulled", Set, NEVER;
     TIMELINE_JOBS = "timeline:jobs", SortedSet, NEVER;
     TIMELINE_JOB = "timeline:job:<job>", Hash, NEVER;

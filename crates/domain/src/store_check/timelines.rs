@@ -6,9 +6,11 @@ use super::wrong::Source;
 use super::{Check, Rule};
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
+use crate::home_servers;
 use crate::keys::{self, families};
 use crate::site::Site;
 use crate::timelines::check::TimelineCheck;
+use crate::timelines::place;
 use crate::timelines::tweets::Tweet;
 use crate::values::clock::Moment;
 use crate::values::ids::{TweetId, UserId};
@@ -59,9 +61,31 @@ pub(super) static RULES: &[Rule] = &[
         sentence: "floors of timelines and authors whose tweets are not delivered are users who exist",
         check: Check::Claims(user_exists),
     },
+    Rule {
+        of: &families::TIMELINE_PLACE,
+        sentence: "home timelines are in the store, or on a server whose URL can be used",
+        check: Check::Claims(home_place),
+    },
 ];
 
 const FOLLOWS: &str = "whoever follows somebody is among their followers";
+
+fn home_place(subject: &Subject, claims: &mut Claims) {
+    let Some(hash) = subject.hash() else { return };
+    let is_bad = |field, is_right: fn(&str) -> bool| hash.get(field).is_some_and(|text| !is_right(text));
+    if is_bad(place::URL, |url| home_servers::open(url).is_ok()) {
+        claims.of(place::URL).malformed(
+            &subject.key,
+            "a url that names no server",
+            "the URL of a Redis server",
+        );
+    }
+    for field in [place::SIZE, place::FILLED] {
+        if is_bad(field, |number| number.parse::<u64>().is_ok()) {
+            claims.of(field).malformed(&subject.key, format!("{field} that is no number"), "a whole number");
+        }
+    }
+}
 
 fn tweet(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(id)) = (subject.hash(), subject.id::<TweetId>()) else { return };
@@ -128,6 +152,10 @@ fn home<'a>(
 ) -> BoxFuture<'a, Result<Option<Found>, Error>> {
     Box::pin(async move {
         let (Some(_), Some(id)) = (subject.hash(), subject.id::<UserId>()) else { return Ok(None) };
+        if !place::is_store(site).await? {
+            // `check timelines` looks there.
+            return Ok(None);
+        }
         if !TimelineCheck::begin(site, now, false).await?.home_differs(id).await? {
             return Ok(None);
         }

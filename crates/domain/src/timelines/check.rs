@@ -2,8 +2,8 @@
 //!
 //! Tweets, and whom each user follows, are taken as correct. Everything else is derived:
 //! the followers of a user, and the timelines of authors and readers. Inactive readers are
-//! skipped, since their timelines are rebuilt when they return. Differences that a waiting
-//! job will remove are ignored.
+//! skipped, since their timelines are rebuilt when they return, and readers whose timelines are
+//! being moved. Differences that a waiting job will remove are ignored.
 
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
@@ -14,6 +14,7 @@ use crate::report::CheckReport;
 use crate::site::{Applied, Site};
 use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
 use crate::timelines::homes::{self, Whole};
+use crate::timelines::place::{HomePlace, HomePlaceRead};
 use crate::timelines::tweets::{TIMELINE_VERSION, Tweet};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{TweetId, UserId};
@@ -32,6 +33,7 @@ pub struct TimelineCheck<'a> {
     now: Moment,
     repair: bool,
     pulled: HashSet<UserId>,
+    place: HomePlace,
     next_user: u64,
     users: u64,
     next_tweet: u64,
@@ -51,13 +53,14 @@ impl<'a> TimelineCheck<'a> {
         let tweets = query.string(keys::TWEET_IDS);
         let pulled = query.members(keys::PULLED_AUTHORS);
         let mut answers = site.store.query(query).await?;
+        let place = HomePlaceRead::now(site).await?;
         let number = |text: Option<String>, key: &str| {
             fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0)
         };
         let users = number(answers.take(users), keys::USERS_COUNT);
         let tweets = number(answers.take(tweets), keys::TWEET_IDS);
         let pulled = answers.take(pulled).iter().filter_map(|id| id.parse().ok()).collect();
-        Ok(Self { site, now, repair, pulled, next_user: 1, users, next_tweet: 1, tweets })
+        Ok(Self { site, now, repair, pulled, place, next_user: 1, users, next_tweet: 1, tweets })
     }
 
     /// The numbers of users and tweets to check.
@@ -294,7 +297,8 @@ impl<'a> TimelineCheck<'a> {
         let seen = fields::read(seen.as_deref(), || keys::user(user), "seen_time").map(Timestamp);
         let rules = &self.site.rules.timelines;
         let is_away = seen.is_some_and(|seen| rules.is_inactive(seen, self.now.timestamp()));
-        if id.is_none() || deactivated.is_some() || is_away {
+        let awaits = self.place.awaits(user);
+        if id.is_none() || deactivated.is_some() || is_away || awaits {
             return Ok(None);
         }
         let jobs: HashSet<Job> =
@@ -302,14 +306,15 @@ impl<'a> TimelineCheck<'a> {
         let followings = answers.take(followings);
         let followed = followings.iter().filter_map(|(id, _)| id.parse().ok()).chain([user]).collect();
 
-        let stored = homes::read_home(self.site, user).await?;
-        let whole = homes::recompute(self.site, user, &self.pulled).await?;
-        let ids: Vec<TweetId> = stored.iter().map(|(id, _)| *id).collect();
+        let stored = homes::read_home(self.site, &self.place, user).await?;
+        let whole = homes::recompute(self.site, &self.place, user, &self.pulled).await?;
+        let ids: Vec<TweetId> = stored.entries.iter().map(|(id, _)| *id).collect();
+        let floor = fields::only(answers.take(floor));
         Ok(Some(Home {
             user,
-            floor: fields::only(answers.take(floor)),
+            floor: [floor, stored.end].into_iter().flatten().reduce(f64::max),
             tweets: read_tweets(self.site, &ids).await?,
-            stored,
+            stored: stored.entries,
             whole,
             followed,
             jobs,
@@ -327,7 +332,8 @@ impl<'a> TimelineCheck<'a> {
         };
         let job = rebuild::job(user);
         let mut batch = Batch::new();
-        for id in home.strangers() {
+        // Apart from the store, the rebuild removes them.
+        for id in home.strangers().filter(|_| self.place.apart().is_none()) {
             batch.sorted_remove(keys::home_timeline(user), id.to_string());
         }
         jobs::add(&mut batch, &job, self.now, user);

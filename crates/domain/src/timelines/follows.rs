@@ -10,12 +10,13 @@ use crate::action::Decision;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
-use crate::jobs;
+use crate::jobs::{self, Job};
 use crate::keys;
 use crate::site::Site;
-use crate::timelines::home_jobs::clear;
+use crate::timelines::home_jobs::{clear, rebuild};
 use crate::timelines::homes::add_to_home;
 use crate::timelines::merge::Merge;
+use crate::timelines::place::{HomePlace, HomePlaceRead};
 use crate::timelines::tweets::TIMELINE_VERSION;
 use crate::values::clock::Moment;
 use crate::values::cursor::{Cursor, Window};
@@ -50,7 +51,7 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
     let (follower_key, author_key) = (keys::user(follower.id), keys::user(author));
     let followings = keys::followings(follower.id);
     let notice = keys::follow_notice(author, follower.id);
-    site.act(&author_key, || async {
+    let followed = site.act(&author_key, || async {
         let mut query = Query::new();
         // The version is read before the tweets, so that later changes are noticed.
         let fields = query.hash_fields(&author_key, ["username", DEACTIVATED, TIMELINE_VERSION]);
@@ -60,7 +61,9 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
         let count = query.sorted_count(&followings);
         let told = query.string(&notice);
         let blocked = query.hash_fields(keys::user_blocks(author), [follower.id.to_string()]);
+        let place = HomePlaceRead::ask(&mut query);
         let mut answers = site.store.query(query).await?;
+        let place = place.take(site, &mut answers)?;
         let [Some(_), None, version] = fields::each(answers.take(fields)) else {
             return Err(Refusal::NoSuchUser.into());
         };
@@ -68,7 +71,7 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
             return Err(Refusal::BlockedBy.into());
         }
         if fields::only(answers.take(since)).is_some() {
-            return Ok(Decision::Done(()));
+            return Ok(Decision::Done(None));
         }
         if answers.take(count) >= MAX_FOLLOWINGS {
             return Err(Refusal::TooManyFollowings { limit: MAX_FOLLOWINGS }.into());
@@ -87,21 +90,40 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
         batch.sorted_add(keys::followers(author), follower.id.to_string(), now.as_score());
         batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), 1.0);
         note_followings_change(&mut batch, follower.id);
-        backfill(&mut batch, site, follower.id, &answers.take(tweets));
+        let job = backfill(&mut batch, site, &place, (follower.id, now), &answers.take(tweets));
         if !is_told {
             delivery.write(&mut batch, now.as_score());
             batch.set_expiring(&notice, "1", Duration::from_secs(FOLLOW_NOTICE_SECONDS));
         }
-        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
-    })
-    .await?;
+        Ok(Decision::commit(batch, job).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+    });
+    if let Some(job) = followed.await? {
+        site.jobs.start_soon(job, now);
+    }
     site.actions.count(CountedAction::Follow);
     Ok(())
 }
 
 /// Adds the newest tweets of an author to a follower's home timeline. If there are more, the
 /// timeline is complete only down to the first one that is left out.
-fn backfill(batch: &mut Batch, site: &Site, follower: UserId, tweets: &[(String, f64)]) {
+///
+/// If it is apart from the store, it is complete only down to the newest of them, and the job that
+/// is returned rebuilds it.
+fn backfill(
+    batch: &mut Batch,
+    site: &Site,
+    place: &HomePlace,
+    (follower, now): (UserId, Moment),
+    tweets: &[(String, f64)],
+) -> Option<Job> {
+    place.guard(batch);
+    if place.apart().is_some() {
+        let (_, newest) = tweets.first()?;
+        let job = rebuild::job(follower);
+        batch.sorted_raise(keys::HOME_FLOORS, follower.to_string(), *newest);
+        jobs::add(batch, &job, now, follower);
+        return Some(job);
+    }
     let (new, left_out) = tweets.split_at(tweets.len().min(usize::try_from(FOLLOW_BACKFILL).unwrap_or(0)));
     if let Some((_, score)) = left_out.first() {
         batch.sorted_raise(keys::HOME_FLOORS, follower.to_string(), *score);
@@ -111,6 +133,7 @@ fn backfill(batch: &mut Batch, site: &Site, follower: UserId, tweets: &[(String,
             add_to_home(batch, &site.rules.timelines, follower, tweet, *score);
         }
     }
+    None
 }
 
 /// Stops following a user, and removes the user's tweets from the home timeline, and the follow

@@ -5,6 +5,7 @@ use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::timelines::merge::Merge;
+use crate::timelines::place::{HomePlace, StoredHome};
 use crate::values::cursor::Window;
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits;
@@ -45,12 +46,74 @@ pub(crate) fn set_floor(batch: &mut Batch, reader: UserId, floor: Option<f64>) {
     }
 }
 
-/// A reader's stored home timeline, newest first. Rounds: 1.
-pub(crate) async fn read_home(site: &Site, reader: UserId) -> Result<Vec<(TweetId, f64)>, Error> {
+/// The stored home timelines of readers. Rounds: 1.
+pub(crate) async fn read_homes(
+    site: &Site,
+    place: &HomePlace,
+    readers: &[UserId],
+) -> Result<Vec<StoredHome>, Error> {
+    if let Some(apart) = place.apart() {
+        return apart.read_all(readers).await;
+    }
     let mut query = Query::new();
-    let home = query.sorted_range(keys::home_timeline(reader), Order::Descending, 0, u64::MAX);
-    let home = site.store.query(query).await?.take(home);
-    Ok(home.into_iter().filter_map(|(member, score)| Some((member.parse().ok()?, score))).collect())
+    let home =
+        |reader: &UserId| query.sorted_range(keys::home_timeline(*reader), Order::Descending, 0, u64::MAX);
+    let homes: Vec<_> = readers.iter().map(home).collect();
+    let mut answers = site.store.query(query).await?;
+    Ok(homes.into_iter().map(|home| StoredHome::complete(answers.take(home))).collect())
+}
+
+/// A reader's stored home timeline. Rounds: 1.
+pub(crate) async fn read_home(site: &Site, place: &HomePlace, reader: UserId) -> Result<StoredHome, Error> {
+    Ok(read_homes(site, place, &[reader]).await?.pop().unwrap_or_default())
+}
+
+/// Removes tweets from the home timelines of readers: in a batch, or at once where they are apart
+/// from the store.
+pub(crate) async fn remove(
+    site: &Site,
+    place: &HomePlace,
+    batch: &mut Batch,
+    tweets: Vec<(UserId, Vec<TweetId>)>,
+) -> Result<(), Error> {
+    if let Some(apart) = place.apart() {
+        return apart.remove(site, place, tweets).await;
+    }
+    for (reader, tweets) in tweets {
+        for tweet in tweets {
+            batch.sorted_remove(keys::home_timeline(reader), tweet.to_string());
+        }
+    }
+    Ok(())
+}
+
+/// Those of some tweets in a reader's home timeline that do not belong there: they are gone or not
+/// listed, or the reader does not follow the author. Rounds: 2.
+pub(crate) async fn strangers(
+    site: &Site,
+    reader: UserId,
+    tweets: &[TweetId],
+) -> Result<Vec<TweetId>, Error> {
+    let mut query = Query::new();
+    let reads: Vec<_> =
+        tweets.iter().map(|tweet| query.hash_fields(keys::tweet(*tweet), ["user_id", WITHHELD])).collect();
+    let mut answers = site.store.query(query).await?;
+    let author = |read: Handle<Vec<Option<String>>>| {
+        let [author, state] = fields::each(answers.take(read));
+        let is_unlisted =
+            state.is_some_and(|state| state.parse().is_ok_and(|state: Withheld| state.is_unlisted()));
+        author.filter(|_| !is_unlisted)
+    };
+    let authors: Vec<Option<String>> = reads.into_iter().map(author).collect();
+    let mut query = Query::new();
+    let named: Vec<String> = authors.iter().map(|author| author.clone().unwrap_or_default()).collect();
+    let followed = query.scores(keys::followings(reader), named);
+    let followed = site.store.query(query).await?.take(followed);
+    let belongs = |author: &Option<String>, followed: &Option<f64>| {
+        author.as_ref().is_some_and(|author| followed.is_some() || *author == reader.to_string())
+    };
+    let each = tweets.iter().zip(authors.iter().zip(&followed));
+    Ok(each.filter(|(_, (author, followed))| !belongs(author, followed)).map(|(tweet, _)| *tweet).collect())
 }
 
 /// A home timeline as it should be stored.
@@ -65,13 +128,21 @@ pub(crate) struct Whole {
 
 /// Makes a reader's home timeline from the authors' own timelines, except those of some
 /// authors. Ids without a tweet are left out, and tweets that are removed or wait for approval.
-pub(crate) async fn recompute(site: &Site, reader: UserId, except: &HashSet<UserId>) -> Result<Whole, Error> {
+/// Apart from the store, it is without the reader's own tweets.
+pub(crate) async fn recompute(
+    site: &Site,
+    place: &HomePlace,
+    reader: UserId,
+    except: &HashSet<UserId>,
+) -> Result<Whole, Error> {
     let mut query = Query::new();
     let followings = ask_followings(&mut query, reader);
     let followings = site.store.query(query).await?.take(followings);
-    let authors = authors(reader, &followings).filter(|author| *author == reader || !except.contains(author));
+    let has_own = place.apart().is_none();
+    let is_stored = |author: UserId| if author == reader { has_own } else { !except.contains(&author) };
+    let authors = authors(reader, &followings).filter(|author| is_stored(*author));
     let lists = authors.map(keys::user_timeline).collect();
-    let size = usize::try_from(site.rules.timelines.home_size).unwrap_or(usize::MAX - 1);
+    let size = usize::try_from(place.size(site)).unwrap_or(usize::MAX - 1);
     let mut merge = Merge::new(lists, Window::newest(size.saturating_add(1)), None, f64::INFINITY);
     while !merge.is_done() {
         let mut query = Query::new();

@@ -76,10 +76,25 @@ impl Merge {
         MergeRead(if self.done { Vec::new() } else { wanted.map(ask).collect() })
     }
 
+    /// The bounds and the number of entries to read next from the only list, for a list that is not
+    /// in the store. `None` when the merge is done.
+    pub(crate) fn wanted(&self) -> Option<((f64, f64), u64)> {
+        let list = self.lists.iter().find(|list| list.is_wanted).filter(|_| !self.done)?;
+        Some(((self.least, list.most), list.limit))
+    }
+
+    /// Takes the entries of the only list.
+    pub(crate) fn take_only(&mut self, entries: Entries) {
+        self.take_entries([(0, entries)]);
+    }
+
     /// Takes the answers of a round.
     pub(crate) fn take(&mut self, asked: MergeRead, answers: &mut Answers) {
-        for (position, handle) in asked.0 {
-            let entries = answers.take(handle);
+        self.take_entries(asked.0.into_iter().map(|(position, handle)| (position, answers.take(handle))));
+    }
+
+    fn take_entries(&mut self, read: impl IntoIterator<Item = (usize, Entries)>) {
+        for (position, entries) in read {
             let read = entries.iter().filter_map(|(member, score)| Cursor::of_member(member, *score));
             self.found.extend(read.filter(|entry| self.window.has(entry)));
             let Some(list) = self.lists.get_mut(position) else { continue };

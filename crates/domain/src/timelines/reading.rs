@@ -13,6 +13,10 @@
 //! What the reader has muted, and what is withheld, is left out after everything that is cached,
 //! so a page may be shorter than others.
 //!
+//! It may be apart from the store (`timelines::place`). Then pages of it are not cached, and when its
+//! server is away, or the timeline is still being moved there, all is read from the authors' own
+//! timelines.
+//!
 //! For a short time it may also have too much: deleted tweets, or tweets of people who are
 //! no longer followed. These are not shown.
 
@@ -24,6 +28,7 @@ use crate::keys;
 use crate::timelines::homes::{ask_followings, authors};
 use crate::timelines::lines::{TweetLine, hydrate};
 use crate::timelines::merge::Merge;
+use crate::timelines::place::{Apart, HomePlace, HomePlaceRead};
 use crate::values::cursor::{Cursor, Window};
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::TIMELINE_REFILLS;
@@ -93,11 +98,11 @@ impl TimelinePage {
 /// # Errors
 /// When the store fails.
 pub async fn home(visit: &mut Visit, window: &Window) -> Result<Option<TweetPage>, Error> {
-    let pulled = read_pulled(visit).await?;
+    let (pulled, place) = read_pulled(visit).await?;
     let Some(reader) = visit.viewer_id() else {
         return Ok(None);
     };
-    let source = TimelineSource::Home { reader, pulled };
+    let source = TimelineSource::Home { reader, pulled, place };
     let page = page_of(visit, &source, window).await?;
     if visit.viewer().await?.is_none() {
         return Ok(None);
@@ -113,8 +118,8 @@ pub async fn home(visit: &mut Visit, window: &Window) -> Result<Option<TweetPage
 /// The home timeline of any user, as that user sees it. Rounds: one more than [`home`] if the
 /// choices of the user are not cached.
 pub(crate) async fn home_of(visit: &mut Visit, reader: UserId, window: &Window) -> Result<TweetPage, Error> {
-    let pulled = read_pulled(visit).await?;
-    let page = read_page(visit, &TimelineSource::Home { reader, pulled }, window).await?;
+    let (pulled, place) = read_pulled(visit).await?;
+    let page = read_page(visit, &TimelineSource::Home { reader, pulled, place }, window).await?;
     let mut query = Query::new();
     let chosen = ReaderRead::cached_or_ask(visit, &mut query, reader);
     let mut answers = visit.run_if_asked(query).await?;
@@ -122,11 +127,14 @@ pub(crate) async fn home_of(visit: &mut Visit, reader: UserId, window: &Window) 
     Ok(page.listed(Perspective { reader: Some(&chosen), shows_all: false }))
 }
 
-async fn read_pulled(visit: &mut Visit) -> Result<Vec<UserId>, Error> {
+/// The authors whose tweets are not delivered, and where home timelines are.
+async fn read_pulled(visit: &mut Visit) -> Result<(Vec<UserId>, HomePlace), Error> {
     let mut query = Query::new();
     let pulled = query.members(keys::PULLED_AUTHORS).or_absent(&mut query);
-    let pulled = visit.run(query).await?.take(pulled);
-    Ok(pulled.iter().filter_map(|id| id.parse().ok()).collect())
+    let place = HomePlaceRead::ask(&mut query);
+    let mut answers = visit.run(query).await?;
+    let pulled = answers.take(pulled).iter().filter_map(|id| id.parse().ok()).collect();
+    Ok((pulled, place.take(&visit.site_too(), &mut answers)?))
 }
 
 /// The tweets of all users. Rounds: 3, and one for mentions.
@@ -185,7 +193,7 @@ enum TimelineSource {
     /// One sorted set.
     List(String),
     /// The stored home timeline of a reader, merged with those of pulled authors.
-    Home { reader: UserId, pulled: Vec<UserId> },
+    Home { reader: UserId, pulled: Vec<UserId>, place: HomePlace },
 }
 
 /// A page as its reader sees it.
@@ -200,7 +208,13 @@ async fn page_of(visit: &mut Visit, source: &TimelineSource, window: &Window) ->
 async fn whole_page(visit: &mut Visit, source: &TimelineSource, window: &Window) -> Result<TweetPage, Error> {
     let (list, pulled) = match source {
         TimelineSource::List(key) => (key.clone(), None),
-        TimelineSource::Home { reader, pulled } => (keys::home_timeline(*reader), Some(pulled.as_slice())),
+        // The store does not tell when it changes.
+        TimelineSource::Home { place, .. } if place.apart().is_some() => {
+            return read_page(visit, source, window).await;
+        }
+        TimelineSource::Home { reader, pulled, .. } => {
+            (keys::home_timeline(*reader), Some(pulled.as_slice()))
+        }
     };
     let site = visit.site_too();
     let place = |cursor: Option<Cursor>| cursor.map(|cursor| (cursor.score.to_bits(), cursor.id));
@@ -240,7 +254,10 @@ async fn read_page(visit: &mut Visit, source: &TimelineSource, window: &Window) 
         rest.count = window.count + 1 - lines.len();
         let entries = match source {
             TimelineSource::List(key) => merged(visit, vec![key.clone()], rest, None, f64::INFINITY).await?,
-            TimelineSource::Home { reader, pulled } => home_entries(visit, *reader, pulled, rest).await?,
+            TimelineSource::Home { reader, pulled, place } => match place.apart() {
+                Some(apart) => apart_entries(visit, *reader, pulled, (place, apart), rest).await?,
+                None => home_entries(visit, *reader, pulled, place, rest).await?,
+            },
         };
         lines.extend(hydrate(visit, &entries, reader).await?);
         let is_all = entries.len() < rest.count;
@@ -280,6 +297,7 @@ async fn home_entries(
     visit: &mut Visit,
     reader: UserId,
     pulled: &[UserId],
+    place: &HomePlace,
     window: Window,
 ) -> Result<Vec<Cursor>, Error> {
     let mut stored = Merge::new(vec![keys::home_timeline(reader)], window, None, f64::INFINITY);
@@ -287,7 +305,7 @@ async fn home_entries(
     let mut followed_read =
         Some(query.scores(keys::followings(reader), pulled.iter().map(ToString::to_string)));
     let mut followed = Vec::new();
-    let mut floor = None;
+    let mut floor = place.awaits(reader).then_some(f64::INFINITY);
     while !stored.is_done() {
         // The floor is read before and after the entries, because a delivery may drop some
         // in between.
@@ -297,18 +315,71 @@ async fn home_entries(
         let mut answers = visit.run(std::mem::take(&mut query)).await?;
         for read in [before, after] {
             let read: Option<f64> = answers.take(read).into_iter().next().flatten();
-            floor = [floor, read].into_iter().flatten().reduce(f64::max);
+            floor = higher(floor, read);
         }
         if let Some(read) = followed_read.take() {
             followed = answers.take(read);
         }
         stored.take(asked, &mut answers);
     }
-    let mut entries = stored.into_entries();
-    entries.retain(|entry| floor.is_none_or(|floor| entry.score > floor));
-
     let followed = pulled.iter().zip(followed).filter(|(_, since)| since.is_some());
-    let lists = followed.map(|(author, _)| keys::user_timeline(*author)).collect();
+    let merged = followed.map(|(author, _)| *author).collect();
+    complete(visit, reader, (stored.into_entries(), floor), merged, window).await
+}
+
+/// The same for a home timeline apart from the store, where the reader's own tweets are not in it.
+async fn apart_entries(
+    visit: &mut Visit,
+    reader: UserId,
+    pulled: &[UserId],
+    (place, apart): (&HomePlace, &Apart),
+    window: Window,
+) -> Result<Vec<Cursor>, Error> {
+    let mut query = Query::new();
+    let followed = query.scores(keys::followings(reader), pulled.iter().map(ToString::to_string));
+    let before = query.scores(keys::HOME_FLOORS, [reader.to_string()]);
+    let mut answers = visit.run(query).await?;
+    let followed = answers.take(followed);
+    let before = answers.take(before).into_iter().next().flatten();
+
+    let mut stored = Merge::new(vec![keys::home_timeline(reader)], window, None, f64::INFINITY);
+    let mut floor = place.awaits(reader).then_some(f64::INFINITY);
+    while let Some((bounds, limit)) = stored.wanted().filter(|_| floor != Some(f64::INFINITY)) {
+        match apart.read_part(reader, bounds, limit).await {
+            Some((entries, end)) => {
+                floor = higher(floor, end);
+                stored.take_only(entries);
+            }
+            None => floor = Some(f64::INFINITY),
+        }
+    }
+    // Before a removal from a full timeline the floor rises, and after a rebuild it falls: with the
+    // higher one nothing is missed.
+    let mut query = Query::new();
+    let after = query.scores(keys::HOME_FLOORS, [reader.to_string()]);
+    let after = visit.run(query).await?.take(after).into_iter().next().flatten();
+    let floor = higher(higher(floor, before), after);
+    let followed = pulled.iter().zip(followed).filter(|(_, since)| since.is_some());
+    let merged = followed.map(|(author, _)| *author).chain([reader]).collect();
+    complete(visit, reader, (stored.into_entries(), floor), merged, window).await
+}
+
+/// The higher one of two floors, if there are any.
+fn higher(floor: Option<f64>, other: Option<f64>) -> Option<f64> {
+    floor.into_iter().chain(other).reduce(f64::max)
+}
+
+/// Completes the stored entries of a home timeline: with the tweets of authors who are not stored
+/// there, and with those of all authors at the floor and below.
+async fn complete(
+    visit: &mut Visit,
+    reader: UserId,
+    (mut entries, floor): (Vec<Cursor>, Option<f64>),
+    merged_authors: Vec<UserId>,
+    window: Window,
+) -> Result<Vec<Cursor>, Error> {
+    entries.retain(|entry| floor.is_none_or(|floor| entry.score > floor));
+    let lists = merged_authors.into_iter().map(keys::user_timeline).collect();
     entries.extend(merged(visit, lists, window, floor, f64::INFINITY).await?);
     entries.sort_by(|entry, other| other.order(entry));
     entries.dedup_by_key(|entry| entry.id);

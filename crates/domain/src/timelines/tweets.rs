@@ -23,6 +23,7 @@ use crate::timelines::held;
 use crate::timelines::home_jobs::{deliver, sweep};
 use crate::timelines::homes::add_to_home;
 use crate::timelines::live;
+use crate::timelines::place::{HomePlace, HomePlaceRead};
 use crate::values::clock::{Moment, NotSeconds};
 use crate::values::ids::{NewsId, TweetId, UserId};
 use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
@@ -31,7 +32,7 @@ use crate::values::rates::RatedAction;
 use crate::values::text::TweetText;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::str::FromStr;
-use tidings_keyspace::{Batch, CheckId, Handle, Hash, Query};
+use tidings_keyspace::{Answers, Batch, CheckId, Handle, Hash, Query};
 
 /// The field of a user that counts changes of the user's own timeline. An action that copies
 /// from the timeline checks that it has not changed meanwhile.
@@ -205,32 +206,73 @@ pub(crate) struct TweetDraft {
     pub(crate) now: Moment,
     /// Who posts it.
     pub(crate) author: UserId,
-    /// The author's number of followers.
-    pub(crate) followers: u64,
+    /// Whom it reaches.
+    pub(crate) audience: Audience,
     /// Whether it is stored already, because it waited for a moderator.
     pub(crate) is_stored: bool,
 }
 
-async fn count_followers(site: &Site, author: UserId) -> Result<u64, Error> {
-    let mut query = Query::new();
-    let followers = query.sorted_count(keys::followers(author));
-    Ok(site.store.query(query).await?.take(followers))
+/// Whom a tweet reaches: how many followers its author has, and where home timelines are.
+pub(crate) struct Audience {
+    pub(crate) followers: u64,
+    place: HomePlace,
+}
+
+/// A pending read of whom a tweet reaches.
+pub(crate) struct AudienceRead(Handle<u64>, HomePlaceRead);
+
+impl AudienceRead {
+    /// Asks whom tweets of an author reach.
+    pub(crate) fn ask(query: &mut Query, author: UserId) -> Self {
+        Self(query.sorted_count(keys::followers(author)), HomePlaceRead::ask(query))
+    }
+
+    /// Whom they reach.
+    ///
+    /// # Errors
+    /// As [`HomePlaceRead::take`].
+    pub(crate) fn take(self, site: &Site, answers: &mut Answers) -> Result<Audience, Error> {
+        Ok(Audience { followers: answers.take(self.0), place: self.1.take(site, answers)? })
+    }
+}
+
+impl Audience {
+    /// Whom tweets of an author reach. Rounds: 1.
+    async fn read(site: &Site, author: UserId) -> Result<Self, Error> {
+        let mut query = Query::new();
+        let read = AudienceRead::ask(&mut query, author);
+        read.take(site, &mut site.store.query(query).await?)
+    }
+
+    /// Whether tweets are delivered to the followers, or merged when they read.
+    pub(crate) fn is_delivered(&self, site: &Site) -> bool {
+        self.followers <= site.rules.timelines.pull_limit
+    }
+
+    /// Adds to a batch that a tweet is in its author's own home timeline. Apart from the store, that
+    /// is merged when the author reads.
+    pub(crate) fn write_own(&self, batch: &mut Batch, site: &Site, author: UserId, tweet: (TweetId, f64)) {
+        self.place.guard(batch);
+        if self.place.apart().is_none() {
+            add_to_home(batch, &site.rules.timelines, author, tweet.0, tweet.1);
+        }
+    }
 }
 
 impl TweetDraft {
     /// Draws a number for a tweet. Rounds: 2.
     pub(crate) async fn draw(site: &Site, now: Moment, author: UserId) -> Result<Self, Error> {
-        let followers = count_followers(site, author).await?;
+        let audience = Audience::read(site, author).await?;
         let id = site.store.next_id(keys::TWEET_IDS).await?;
         let id =
             TweetId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::TWEET_IDS)))?;
-        Ok(Self { id, now, author, followers, is_stored: false })
+        Ok(Self { id, now, author, audience, is_stored: false })
     }
 
     /// A tweet that waited, to be published now. Rounds: 1.
     pub(crate) async fn of_held(site: &Site, now: Moment, tweet: &Tweet) -> Result<Self, Error> {
-        let followers = count_followers(site, tweet.user_id).await?;
-        Ok(Self { id: tweet.id, now, author: tweet.user_id, followers, is_stored: true })
+        let audience = Audience::read(site, tweet.user_id).await?;
+        Ok(Self { id: tweet.id, now, author: tweet.user_id, audience, is_stored: true })
     }
 
     /// Adds the tweet to a batch: the hash, the timelines of its author and of everyone,
@@ -259,15 +301,15 @@ impl TweetDraft {
         }
         batch.sorted_add(keys::user_timeline(self.author), &member, score);
         batch.increment_field(keys::user(self.author), TIMELINE_VERSION, 1);
-        add_to_home(batch, &site.rules.timelines, self.author, self.id, score);
+        self.audience.write_own(batch, site, self.author, (self.id, score));
         batch.sorted_add(keys::GLOBAL_TIMELINE, &member, score);
         batch.sorted_trim(keys::GLOBAL_TIMELINE, GLOBAL_TIMELINE_SIZE);
         let arrived = live::NewTweet { author: self.author, id: self.id, score };
-        if self.followers == 0 {
+        if self.audience.followers == 0 {
             // Fails if a first follower arrives meanwhile: they must not miss the tweet.
             batch.key_absent(keys::followers(self.author));
             batch.publish(live::CHANNEL, arrived.to_string());
-        } else if self.is_delivered(site) {
+        } else if self.audience.is_delivered(site) {
             jobs::add(batch, &deliver::job(self.id), self.now, self.author);
         } else {
             batch.add_member(keys::PULLED_AUTHORS, self.author.to_string());
@@ -278,13 +320,9 @@ impl TweetDraft {
 
     /// Starts the delivery, once the batch is applied.
     pub(crate) fn begin(&self, site: &Site) {
-        if self.followers > 0 && self.is_delivered(site) {
+        if self.audience.followers > 0 && self.audience.is_delivered(site) {
             site.jobs.start_soon(deliver::job(self.id), self.now);
         }
-    }
-
-    fn is_delivered(&self, site: &Site) -> bool {
-        self.followers <= site.rules.timelines.pull_limit
     }
 }
 
@@ -349,7 +387,7 @@ impl TweetRead {
     }
 
     /// The tweet, if it exists.
-    pub(crate) fn take(self, answers: &mut tidings_keyspace::Answers) -> Option<Tweet> {
+    pub(crate) fn take(self, answers: &mut Answers) -> Option<Tweet> {
         Tweet::from_hash(self.0, &answers.take(self.1))
     }
 }

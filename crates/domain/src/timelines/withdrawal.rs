@@ -14,8 +14,7 @@ use crate::jobs::{self, Job};
 use crate::keys;
 use crate::site::Site;
 use crate::timelines::home_jobs::{deliver, sweep};
-use crate::timelines::homes::add_to_home;
-use crate::timelines::tweets::{TIMELINE_VERSION, Tweet, TweetRead};
+use crate::timelines::tweets::{Audience, AudienceRead, TIMELINE_VERSION, Tweet, TweetRead};
 use crate::values::clock::Moment;
 use crate::values::ids::{ModerationId, TweetId, UserId};
 use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
@@ -130,7 +129,7 @@ pub(crate) struct Return {
     record: Option<Withdrawn>,
     mentions: Mentions,
     entries: Replacement,
-    followers: u64,
+    audience: Audience,
 }
 
 impl Return {
@@ -146,17 +145,17 @@ impl Return {
         }
         let mut query = Query::new();
         let record = Withdrawn::ask(&mut query, Thing::Tweet(id));
-        let followers = query.sorted_count(keys::followers(tweet.user_id));
+        let audience = AudienceRead::ask(&mut query, tweet.user_id);
         let deactivated = query.hash_fields(keys::user(tweet.user_id), [DEACTIVATED]);
         let mut answers = site.store.query(query).await?;
         if fields::only(answers.take(deactivated)).is_some() {
             return Err(Refusal::NoSuchTweet.into());
         }
-        let (record, followers) = (record.take(&mut answers), answers.take(followers));
+        let (record, audience) = (record.take(&mut answers), audience.take(site, &mut answers)?);
         let mentions = record.as_ref().and_then(|record| record.rest(MENTIONS)).unwrap_or_default();
         let taken = record.as_ref().map(|record| record.entries.clone()).unwrap_or_default();
         let entries = Replacement::read(site, taken).await?;
-        Ok(Self { tweet, record, mentions, entries, followers })
+        Ok(Self { tweet, record, mentions, entries, audience })
     }
 
     /// The same for a tweet that may have been removed by a line of the log: `None` if it was not.
@@ -198,7 +197,7 @@ impl Return {
         batch.field_absent(keys::user(author), DEACTIVATED);
         batch.sorted_add(keys::user_timeline(author), &member, score);
         batch.increment_field(keys::user(author), TIMELINE_VERSION, 1);
-        add_to_home(batch, &site.rules.timelines, author, id, score);
+        self.audience.write_own(batch, site, author, (id, score));
         batch.sorted_add(keys::GLOBAL_TIMELINE, &member, score);
         batch.sorted_trim(keys::GLOBAL_TIMELINE, GLOBAL_TIMELINE_SIZE);
         for (user, time) in &self.mentions.0 {
@@ -207,11 +206,13 @@ impl Return {
         }
         self.entries.write(batch);
         jobs::remove(batch, &sweep::job(id));
-        if self.followers == 0 {
+        if self.audience.followers == 0 {
             // Fails if a first follower arrives meanwhile: they must not miss the tweet.
             batch.key_absent(keys::followers(author));
-        } else if self.is_delivered(site) {
-            jobs::add(batch, &deliver::job(id), now, author);
+        } else if self.audience.is_delivered(site) {
+            let job = deliver::job(id);
+            jobs::add(batch, &job, now, author);
+            deliver::follow_sweep(batch, &job);
         } else {
             batch.add_member(keys::PULLED_AUTHORS, author.to_string());
         }
@@ -219,12 +220,9 @@ impl Return {
 
     /// The job to start once the batch is applied.
     pub(crate) fn job(&self, site: &Site) -> Option<Job> {
-        let delivers = self.followers > 0 && self.is_delivered(site) && !is_unlisted(self.earlier());
+        let is_delivered = self.audience.followers > 0 && self.audience.is_delivered(site);
+        let delivers = is_delivered && !is_unlisted(self.earlier());
         delivers.then(|| deliver::job(self.tweet.id))
-    }
-
-    fn is_delivered(&self, site: &Site) -> bool {
-        self.followers <= site.rules.timelines.pull_limit
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 use tidings_keyspace::EngineClock;
 
 /// The end of the times with a fraction that can be read, in seconds: far beyond any date.
@@ -78,6 +79,12 @@ impl Moment {
     #[must_use]
     pub const fn from_timestamp(timestamp: Timestamp) -> Self {
         Self(timestamp.0.saturating_mul(1_000))
+    }
+
+    /// The point in time so much later.
+    #[must_use]
+    pub fn after(self, delay: Duration) -> Self {
+        Self(self.0.saturating_add(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)))
     }
 
     /// The second that it is in.

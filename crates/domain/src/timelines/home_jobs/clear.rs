@@ -4,10 +4,12 @@
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{Job, JobKind, Outcome, Step};
+use crate::jobs::{self, Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::timelines::follows::FOLLOWINGS_VERSION;
-use crate::timelines::homes::read_home;
+use crate::timelines::home_jobs::rebuild;
+use crate::timelines::homes::{self, read_home};
+use crate::timelines::place::{HomePlaceRead, SETTLE};
 use crate::values::ids::{NotAnId, UserId};
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::fmt;
@@ -53,19 +55,27 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     // Read first, so that later changes of the followings are noticed.
     let version = query.hash_fields(keys::user(reader), [FOLLOWINGS_VERSION]);
     let followed = query.scores(keys::followings(reader), [author.to_string()]);
+    let place = HomePlaceRead::ask(&mut query);
     let mut answers = store.query(query).await?;
+    let place = place.take(current.site, &mut answers)?;
     let version = fields::only(answers.take(version));
     let is_followed = fields::only(answers.take(followed)).is_some();
 
     let mut batch = current.batch();
     batch.field_unchanged(keys::user(reader), FOLLOWINGS_VERSION, version);
-    let entries = read_home(current.site, reader).await?;
+    place.guard(&mut batch);
+    if place.apart().is_some() && !current.was_put_off() {
+        // A delivery that has begun ends first.
+        return Ok(current.put_off(batch, SETTLE));
+    }
+    let entries = read_home(current.site, &place, reader).await?.entries;
     let mut query = Query::new();
     let authors: Vec<_> = entries
         .iter()
         .map(|(tweet, _)| query.hash_fields(keys::tweet(*tweet), ["user_id", WITHHELD]))
         .collect();
     let mut answers = store.query(query).await?;
+    let mut removed = Vec::new();
     for ((tweet, _), handle) in entries.iter().zip(authors) {
         let [user_id, withheld] = fields::each(answers.take(handle));
         let is_unlisted =
@@ -73,8 +83,15 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         // Deleted and removed tweets go as well: their sweep no longer reaches this reader. If the
         // author is followed again, everything else stays.
         if is_unlisted || user_id.is_none_or(|id| id == author.to_string() && !is_followed) {
-            batch.sorted_remove(keys::home_timeline(reader), tweet.to_string());
+            removed.push(*tweet);
         }
+    }
+    homes::remove(current.site, &place, &mut batch, vec![(reader, removed)]).await?;
+    if place.apart().is_some() && is_followed {
+        // An earlier attempt may have removed what belongs there again.
+        let rebuild = rebuild::job(reader);
+        jobs::add(&mut batch, &rebuild, current.now, reader);
+        current.starts([rebuild]);
     }
     Ok(current.finish(batch))
 }

@@ -4,14 +4,15 @@ use crate::accounts::users::DEACTIVATED;
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{Job, JobKind, Outcome, Step, members};
+use crate::jobs::{self, Job, JobKind, Outcome, Step, members};
 use crate::keys;
 use crate::timelines::follows::FOLLOWERS_LOST;
 use crate::timelines::homes::add_to_home;
 use crate::timelines::live::{self, NewTweet};
+use crate::timelines::place::{HomePlaceRead, SETTLE};
 use crate::values::clock::Timestamp;
 use crate::values::ids::{TweetId, UserId};
-use tidings_keyspace::Query;
+use tidings_keyspace::{Batch, Query};
 
 /// The jobs `deliver:<tweet id>`.
 pub(crate) const KIND: JobKind = JobKind { name: "deliver", step: |current| Box::pin(step(current)) };
@@ -19,6 +20,15 @@ pub(crate) const KIND: JobKind = JobKind { name: "deliver", step: |current| Box:
 /// The job that delivers a tweet.
 pub(crate) fn job(tweet: TweetId) -> Job {
     Job::new(KIND.name, tweet)
+}
+
+/// The field of a job whose tweet was removed and has been put back: the removal may still be
+/// under way.
+const FOLLOWS_SWEEP: &str = "follows_sweep";
+
+/// Notes in a batch that a tweet to deliver was removed and has been put back.
+pub(crate) fn follow_sweep(batch: &mut Batch, job: &Job) {
+    jobs::add_fields(batch, job, [(FOLLOWS_SWEEP, "1".to_owned())]);
 }
 
 /// One step: some followers.
@@ -34,8 +44,10 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     // Read before the followers, so that a follower who leaves later is noticed.
     let author_fields = query.hash_fields(keys::user(author), [FOLLOWERS_LOST, DEACTIVATED]);
     let created_at = query.hash_fields(keys::tweet(tweet), ["created_at"]);
+    let place = HomePlaceRead::ask(&mut query);
     let read = members::ask(current, &mut query, keys::followers(author));
     let mut answers = site.store.query(query).await?;
+    let place = place.take(site, &mut answers)?;
     let [lost, deactivated] = fields::each(answers.take(author_fields));
     let created_at = fields::only(answers.take(created_at));
     let score = fields::read(created_at.as_deref(), || keys::tweet(tweet), "created_at");
@@ -47,18 +59,28 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     };
 
     let mut batch = current.batch();
+    place.guard(&mut batch);
+    if place.apart().is_some() && current.field::<u64>(FOLLOWS_SWEEP).is_some() && !current.was_put_off() {
+        return Ok(current.put_off(batch, SETTLE));
+    }
     batch.key_present(keys::tweet(tweet));
     batch.field_absent(keys::user(author), DEACTIVATED);
     batch.field_unchanged(keys::user(author), FOLLOWERS_LOST, lost);
-    let mut deliveries = 0;
+    let (mut deliveries, mut additions) = (0, Vec::new());
     for (reader, is_active) in activity(current, &chunk.ids).await? {
         if is_active {
             deliveries += 1;
-            add_to_home(&mut batch, &site.rules.timelines, reader, tweet, score);
+            match place.apart() {
+                Some(_) => additions.push((reader, vec![(tweet, score)])),
+                None => add_to_home(&mut batch, &site.rules.timelines, reader, tweet, score),
+            }
         } else {
             // The stored timeline lacks this tweet from now on.
             batch.sorted_raise(keys::HOME_FLOORS, reader.to_string(), score);
         }
+    }
+    if let Some(apart) = place.apart() {
+        apart.add(additions).await?;
     }
     current.delivers(deliveries);
     match chunk.next {

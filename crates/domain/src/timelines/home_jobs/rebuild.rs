@@ -10,9 +10,11 @@ use crate::error::Error;
 use crate::fields;
 use crate::jobs::{Job, JobKind, Outcome, Step};
 use crate::keys;
+use crate::site::Site;
 use crate::timelines::follows::FOLLOWINGS_VERSION;
-use crate::timelines::homes::{self, add_to_home};
-use crate::values::ids::UserId;
+use crate::timelines::homes::{self, Whole, add_to_home};
+use crate::timelines::place::{Apart, HomePlace, HomePlaceRead};
+use crate::values::ids::{TweetId, UserId};
 use crate::values::withheld::WITHHELD;
 use std::collections::HashSet;
 use tidings_keyspace::Query;
@@ -34,9 +36,13 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let site = current.site;
     let mut query = Query::new();
     let version = query.hash_fields(keys::user(reader), [FOLLOWINGS_VERSION]);
-    let version = fields::only(site.store.query(query).await?.take(version));
-    let whole = homes::recompute(site, reader, &HashSet::new()).await?;
+    let place = HomePlaceRead::ask(&mut query);
+    let mut answers = site.store.query(query).await?;
+    let version = fields::only(answers.take(version));
+    let place = place.take(site, &mut answers)?;
+    let whole = homes::recompute(site, &place, reader, &HashSet::new()).await?;
     let mut batch = current.batch();
+    place.guard(&mut batch);
     // Fails if the followings have changed meanwhile; the next attempt reads them again.
     // Deleted and removed tweets must not come back.
     batch.field_unchanged(keys::user(reader), FOLLOWINGS_VERSION, version);
@@ -45,9 +51,37 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         batch.field_unchanged(keys::tweet(*tweet), WITHHELD, whole.withheld.get(tweet));
     }
     // Before the tweets: each tweet that is dropped for them raises the floor again.
-    homes::set_floor(&mut batch, reader, whole.left_out.map(|(_, score)| score));
-    for (tweet, score) in &whole.entries {
-        add_to_home(&mut batch, &site.rules.timelines, reader, *tweet, *score);
+    let left_out = whole.left_out.map(|(_, score)| score);
+    match place.apart() {
+        Some(apart) => {
+            let end = make_apart(site, &place, apart, reader, &whole).await?;
+            homes::set_floor(&mut batch, reader, [left_out, end].into_iter().flatten().reduce(f64::max));
+        }
+        None => {
+            homes::set_floor(&mut batch, reader, left_out);
+            for (tweet, score) in &whole.entries {
+                add_to_home(&mut batch, &site.rules.timelines, reader, *tweet, *score);
+            }
+        }
     }
     Ok(current.finish(batch))
+}
+
+/// Makes a home timeline apart from the store what it should be. Returns where it ends because it is
+/// full: a removal that comes next must find that as its floor.
+async fn make_apart(
+    site: &Site,
+    place: &HomePlace,
+    apart: &Apart,
+    reader: UserId,
+    whole: &Whole,
+) -> Result<Option<f64>, Error> {
+    let belong: HashSet<TweetId> = whole.entries.iter().map(|(tweet, _)| *tweet).collect();
+    let stored = homes::read_home(site, place, reader).await?.entries;
+    let others: Vec<TweetId> =
+        stored.into_iter().map(|(tweet, _)| tweet).filter(|tweet| !belong.contains(tweet)).collect();
+    let strangers = homes::strangers(site, reader, &others).await?;
+    apart.remove(site, place, vec![(reader, strangers)]).await?;
+    apart.add(vec![(reader, whole.entries.clone())]).await?;
+    Ok(homes::read_home(site, place, reader).await?.end)
 }

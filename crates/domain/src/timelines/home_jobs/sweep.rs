@@ -6,6 +6,8 @@ use crate::action::Decision;
 use crate::error::Error;
 use crate::jobs::{Job, JobKind, Outcome, Step, members};
 use crate::keys;
+use crate::timelines::homes;
+use crate::timelines::place::{HomePlaceRead, SETTLE};
 use crate::values::ids::TweetId;
 use tidings_keyspace::Query;
 
@@ -26,13 +28,19 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         return Ok(current.finish(current.batch()));
     };
     let mut query = Query::new();
+    let place = HomePlaceRead::ask(&mut query);
     let read = members::ask(current, &mut query, keys::followers(author));
     let mut answers = current.site.store.query(query).await?;
+    let place = place.take(current.site, &mut answers)?;
     let chunk = read.take(&mut answers);
     let mut batch = current.batch();
-    for reader in chunk.ids {
-        batch.sorted_remove(keys::home_timeline(reader), tweet.to_string());
+    place.guard(&mut batch);
+    if place.apart().is_some() && !current.was_put_off() {
+        // A delivery that has begun ends first.
+        return Ok(current.put_off(batch, SETTLE));
     }
+    let removals = chunk.ids.iter().map(|reader| (*reader, vec![tweet])).collect();
+    homes::remove(current.site, &place, &mut batch, removals).await?;
     match chunk.next {
         Some(next) => Ok(current.advance(batch, &next)),
         None => Ok(current.finish(batch)),

@@ -1,0 +1,267 @@
+//! Where home timelines are stored: with everything else, or apart on a server or a cluster of
+//! their own.
+//!
+//! Apart, no batch includes them: each write is of one timeline and safe to repeat, and comes
+//! before the batch of the job that makes it. So a timeline may have too much for a time (readers
+//! leave that out), and what must keep that short is here and in [`super::home_jobs`]:
+//!
+//! - A write begins at most [`WRITE_WITHIN`] after the reads that it rests on, and ends within the
+//!   time-out of the server. [`SETTLE`] is longer than both: a job that removes waits for so long, and
+//!   then nothing comes after it that was decided before.
+//! - Each batch of such a job is rejected if the timelines have moved meanwhile.
+//! - A full timeline is complete down to its lowest entry. Before entries are taken from it, that
+//!   score is noted as its floor.
+//!
+//! The author's own tweets are not in it; they are merged when the author reads.
+
+use crate::error::Error;
+use crate::fields;
+use crate::home_servers::HomeServer;
+use crate::keys;
+use crate::site::{Applied, Site};
+use crate::timelines::follows::note_followings_change;
+use crate::values::ids::{TweetId, UserId};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tidings_keyspace::{Addition, Answers, Batch, Handle, Query, Removal, Removed, SetPart, SetRead};
+
+/// How long after its reads a write may begin.
+const WRITE_WITHIN: Duration = Duration::from_secs(2);
+/// How long a removal waits for what was decided before it: longer than both together.
+pub(crate) const SETTLE: Duration = Duration::from_secs(5);
+
+/// The fields of `timeline:place`.
+pub(crate) const URL: &str = "url";
+pub(crate) const SIZE: &str = "size";
+pub(crate) const MOVE: &str = "move";
+pub(crate) const FILLED: &str = "filled";
+pub(crate) const OLD_URL: &str = "old_url";
+
+/// A pending read of where home timelines are.
+pub(crate) struct HomePlaceRead(Handle<Vec<Option<String>>>);
+
+impl HomePlaceRead {
+    /// Asks where they are.
+    pub(crate) fn ask(query: &mut Query) -> Self {
+        Self(query.hash_fields(keys::TIMELINE_PLACE, [URL, SIZE, MOVE, FILLED]))
+    }
+
+    /// Where they are.
+    ///
+    /// # Errors
+    /// When the stored URL is none.
+    pub(crate) fn take(self, site: &Site, answers: &mut Answers) -> Result<HomePlace, Error> {
+        let [url, size, last_move, filled] = fields::each(answers.take(self.0));
+        let key = || keys::TIMELINE_PLACE.to_owned();
+        let apart = match url {
+            Some(url) => {
+                let size = fields::read(size.as_deref(), key, SIZE);
+                let keep = size.unwrap_or(site.rules.timelines.home_size);
+                Some(Apart { server: site.home_servers.at(&url)?, keep, read_at: Instant::now() })
+            }
+            None => None,
+        };
+        let filled = fields::read(filled.as_deref(), key, FILLED).map(UserId);
+        Ok(HomePlace { last_move, filled, apart })
+    }
+
+    /// Reads where they are. Rounds: 1.
+    ///
+    /// # Errors
+    /// When the store fails, or the stored URL is none.
+    pub(crate) async fn now(site: &Site) -> Result<HomePlace, Error> {
+        let mut query = Query::new();
+        let read = Self::ask(&mut query);
+        read.take(site, &mut site.store.query(query).await?)
+    }
+}
+
+/// Whether home timelines are in the store. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn is_store(site: &Site) -> Result<bool, Error> {
+    let mut query = Query::new();
+    let url = query.hash_fields(keys::TIMELINE_PLACE, [URL]);
+    Ok(fields::only(site.store.query(query).await?.take(url)).is_none())
+}
+
+/// Where home timelines are.
+#[derive(Clone)]
+pub(crate) struct HomePlace {
+    /// Tells this place from all earlier ones.
+    last_move: Option<String>,
+    /// While they are being moved here: the timelines of users up to this one are complete.
+    filled: Option<UserId>,
+    /// Apart from the store.
+    apart: Option<Apart>,
+}
+
+impl HomePlace {
+    /// The server on which they are, if they are apart from the store.
+    pub(crate) const fn apart(&self) -> Option<&Apart> {
+        self.apart.as_ref()
+    }
+
+    /// Adds the check that they have not moved.
+    pub(crate) fn guard(&self, batch: &mut Batch) {
+        batch.field_unchanged(keys::TIMELINE_PLACE, MOVE, self.last_move.as_ref());
+    }
+
+    /// Whether the timeline of a reader has not been made here yet.
+    pub(crate) fn awaits(&self, reader: UserId) -> bool {
+        self.filled.is_some_and(|filled| reader.0 > filled.0)
+    }
+
+    /// How many tweets a timeline has at most.
+    pub(crate) fn size(&self, site: &Site) -> u64 {
+        self.apart.as_ref().map_or(site.rules.timelines.home_size, |apart| apart.keep)
+    }
+}
+
+/// Home timelines apart from the store, as far as one decision uses them.
+#[derive(Clone)]
+pub(crate) struct Apart {
+    server: Arc<HomeServer>,
+    keep: u64,
+    /// When it was read that they are here, and with it what the decision rests on.
+    read_at: Instant,
+}
+
+impl Apart {
+    /// Adds tweets to the home timelines of readers.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when the decision is too old, or the server's.
+    pub(crate) async fn add(&self, additions: Vec<(UserId, Vec<(TweetId, f64)>)>) -> Result<(), Error> {
+        self.demand_recent()?;
+        let addition = |(reader, tweets): (UserId, Vec<(TweetId, f64)>)| Addition {
+            key: keys::home_timeline(reader),
+            members: tweets.into_iter().map(|(tweet, score)| (tweet.to_string(), score)).collect(),
+        };
+        let added = self.server.sets.add(additions.into_iter().map(addition).collect(), self.keep).await;
+        Ok(self.server.note(added)?)
+    }
+
+    /// Removes tweets from home timelines. Where a full timeline loses some, its floor is noted
+    /// first.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when the decision is too old, the timelines have moved, or they keep filling
+    /// up; or those of the server or the store.
+    pub(crate) async fn remove(
+        &self,
+        site: &Site,
+        place: &HomePlace,
+        tweets: Vec<(UserId, Vec<TweetId>)>,
+    ) -> Result<(), Error> {
+        let removals: Vec<(UserId, Removal)> = tweets
+            .into_iter()
+            .filter(|(_, tweets)| !tweets.is_empty())
+            .map(|(reader, tweets)| {
+                let members = tweets.iter().map(ToString::to_string).collect();
+                (reader, Removal { key: keys::home_timeline(reader), members, floor: None })
+            })
+            .collect();
+        let full = self.remove_unless_full(removals).await?;
+        if full.is_empty() {
+            return Ok(());
+        }
+        let mut batch = Batch::new();
+        place.guard(&mut batch);
+        for (reader, removal) in &full {
+            if let Some(floor) = removal.floor {
+                batch.sorted_raise(keys::HOME_FLOORS, reader.to_string(), floor);
+                // A rebuild that is under way must not lower the floor again.
+                note_followings_change(&mut batch, *reader);
+            }
+        }
+        if let Applied::No(_) = site.apply(batch).await? {
+            return Err(Error::Busy);
+        }
+        // If tweets have arrived meanwhile, it is for the next attempt of the job.
+        if self.remove_unless_full(full).await?.is_empty() { Ok(()) } else { Err(Error::Busy) }
+    }
+
+    /// Returns the removals that full timelines have refused, each with the floor to note.
+    async fn remove_unless_full(
+        &self,
+        removals: Vec<(UserId, Removal)>,
+    ) -> Result<Vec<(UserId, Removal)>, Error> {
+        self.demand_recent()?;
+        let asked = removals.iter().map(|(_, removal)| removal.clone()).collect();
+        let removed = self.server.note(self.server.sets.remove(asked, self.keep).await)?;
+        let refused = |((reader, removal), removed)| match removed {
+            Removed::Done => None,
+            Removed::IsFull { lowest } => Some((reader, Removal { floor: Some(lowest), ..removal })),
+        };
+        Ok(removals.into_iter().zip(removed).filter_map(refused).collect())
+    }
+
+    /// Reads home timelines, whole.
+    ///
+    /// # Errors
+    /// The server's.
+    pub(crate) async fn read_all(&self, readers: &[UserId]) -> Result<Vec<StoredHome>, Error> {
+        let bounds = (f64::NEG_INFINITY, f64::INFINITY);
+        let read = |reader: &UserId| SetRead { key: keys::home_timeline(*reader), bounds, limit: u64::MAX };
+        let parts = self.server.sets.read(readers.iter().map(read).collect()).await;
+        Ok(self.server.note(parts)?.into_iter().map(|part| StoredHome::of(part, self.keep)).collect())
+    }
+
+    /// Reads the newest entries of a home timeline within bounds. `None` if the server is away: then
+    /// the page is made without it.
+    pub(crate) async fn read_part(
+        &self,
+        reader: UserId,
+        bounds: (f64, f64),
+        limit: u64,
+    ) -> Option<(Vec<(String, f64)>, Option<f64>)> {
+        if self.server.is_away() {
+            return None;
+        }
+        let read = SetRead { key: keys::home_timeline(reader), bounds, limit };
+        let part = self.server.note(self.server.sets.read(vec![read]).await).ok()?.into_iter().next()?;
+        let floor = floor_of_full(&part, self.keep);
+        Some((part.entries, floor))
+    }
+
+    /// Deletes the home timelines of readers.
+    ///
+    /// # Errors
+    /// The server's.
+    pub(crate) async fn delete(&self, readers: &[UserId]) -> Result<(), Error> {
+        let deleted =
+            self.server.sets.delete(readers.iter().map(|reader| keys::home_timeline(*reader)).collect());
+        Ok(self.server.note(deleted.await)?)
+    }
+
+    fn demand_recent(&self) -> Result<(), Error> {
+        if self.read_at.elapsed() > WRITE_WITHIN { Err(Error::Busy) } else { Ok(()) }
+    }
+}
+
+/// A stored home timeline.
+#[derive(Default)]
+pub(crate) struct StoredHome {
+    /// The tweets with their scores, newest first.
+    pub(crate) entries: Vec<(TweetId, f64)>,
+    /// Where it ends because it is full.
+    pub(crate) end: Option<f64>,
+}
+
+impl StoredHome {
+    fn of(part: SetPart, keep: u64) -> Self {
+        Self { end: floor_of_full(&part, keep), ..Self::complete(part.entries) }
+    }
+
+    /// One that does not end because it is full, as far as its entries tell.
+    pub(crate) fn complete(entries: Vec<(String, f64)>) -> Self {
+        let tweet = |(member, score): (String, f64)| Some((member.parse().ok()?, score));
+        Self { entries: entries.into_iter().filter_map(tweet).collect(), end: None }
+    }
+}
+
+fn floor_of_full(part: &SetPart, keep: u64) -> Option<f64> {
+    part.lowest.filter(|_| part.count >= keep)
+}

@@ -1,0 +1,81 @@
+//! `tidings move timelines`: moves home timelines to a server or cluster of their own, or back.
+
+use super::{patiently, progress_bar, reach_existing_store};
+use crate::config::{Config, TimelinesUrl};
+use clap::{Args, Subcommand};
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_domain::timelines::moving::{Destination, TimelineMove};
+use tidings_domain::values::words::counted;
+
+/// What can be moved.
+#[derive(Debug, Subcommand)]
+pub enum MoveCommand {
+    /// Move home timelines to a Redis server or cluster of their own, or back into the store.
+    ///
+    /// The site keeps running, and its servers follow at once. Nothing is copied: each timeline is
+    /// made anew, and read from its authors' timelines until then. You can stop the command at any
+    /// time and run it again.
+    Timelines(MoveTimelines),
+}
+
+/// The options of `tidings move timelines`.
+#[derive(Debug, Args)]
+pub struct MoveTimelines {
+    /// Where to: redis+cluster://HOST,HOST,HOST, redis://HOST, or "store" for the store.
+    #[arg(long, value_name = "URL")]
+    to: Target,
+}
+
+/// Where to.
+#[derive(Debug, Clone)]
+struct Target(Destination);
+
+impl std::str::FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "store" {
+            return Ok(Self(Destination::Store));
+        }
+        let url: TimelinesUrl = text.parse()?;
+        Ok(Self(url.destination()))
+    }
+}
+
+impl MoveCommand {
+    /// Moves.
+    ///
+    /// # Errors
+    /// When a server or the store fails, or others keep writing the same timelines.
+    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+        let Self::Timelines(MoveTimelines { to: Target(to) }) = self;
+        let store = reach_existing_store(config.server.store.as_str(), config).await?;
+        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+        let moved = move_all(&site, &to).await;
+        store.close().await;
+        match moved? {
+            Some(users) => {
+                say!("the home timelines of {} are at {}", counted(users, "user", "users"), to.shown())
+            }
+            None => say!("the home timelines are at {} already", to.shown()),
+        }
+        Ok(())
+    }
+}
+
+/// Moves the timelines of all users. Returns how many there are; `None` if all are there already.
+async fn move_all(site: &Site, to: &Destination) -> anyhow::Result<Option<u64>> {
+    to.look().await?;
+    let Some(mut moving) = patiently(async || Ok(TimelineMove::begin(site, to).await?)).await? else {
+        return Ok(None);
+    };
+    let bar = progress_bar(moving.progress().1, "moving home timelines");
+    while moving.next().await? {
+        let (done, all) = moving.progress();
+        bar.set_length(all);
+        bar.set_position(done);
+    }
+    bar.finish_and_clear();
+    Ok(Some(moving.progress().1))
+}
