@@ -96,6 +96,7 @@ pub async fn run(config: Config, load: impl Fn() -> Result<Config, ConfigError>)
         tokio::join!(reloading.run(hangups), supervise("watchdog", Policy::UntilDone, watchdog));
         std::future::pending().await
     };
+    let stop = drained(&app, stop, Duration::from_secs(config.server.drain_seconds));
     let serving = serve_until(app.clone(), socket.listening, stop, beside);
     let Some(served) = supervision::catch(SERVER, serving).await else {
         // Nobody would accept connections any more.
@@ -212,18 +213,33 @@ async fn complete_lamer_news(site: Arc<Site>) {
     }
 }
 
+/// Completes when the site is to stop accepting connections: the drain time after `stop`. Load
+/// balancers see meanwhile that the site is not ready, and send requests elsewhere.
+async fn drained(app: &App, stop: Pin<&mut impl Future<Output = ()>>, drain: Duration) {
+    stop.await;
+    announce_stop(app, drain);
+    tokio::time::sleep(drain).await;
+}
+
+/// Tells everybody who asks that the site stops.
+fn announce_stop(app: &App, drain: Duration) {
+    app.health.stop();
+    service_manager::tell_stopping(drain);
+    tracing::info!("stopping");
+}
+
 /// Serves until `stop` completes, then gives requests some time to finish. `beside` runs
 /// meanwhile; if it fails, the site stops.
 async fn serve_until(
     app: App,
     listening: Listening,
-    stop: Pin<&mut impl Future<Output = ()>>,
+    stop: impl Future<Output = ()>,
     beside: impl Future<Output = anyhow::Result<Infallible>>,
 ) -> anyhow::Result<()> {
     // Before anybody is shown an error.
     app.brand().await;
     let (stop_sender, mut stop_receiver) = watch::channel(false);
-    let server = tidings_web::serve(app, listening, async move {
+    let server = tidings_web::serve(app.clone(), listening, async move {
         // An error means that the sender is gone: stop as well.
         stop_receiver.wait_for(|stop| *stop).await.ok();
     });
@@ -231,10 +247,11 @@ async fn serve_until(
     let outcome = tokio::select! {
         () = &mut server => return Ok(()),
         () = stop => Ok(()),
-        Err(error) = beside => Err(error),
+        Err(error) = beside => {
+            announce_stop(&app, Duration::ZERO);
+            Err(error)
+        }
     };
-    service_manager::tell_stopping();
-    tracing::info!("stopping");
     stop_sender.send(true).ok();
     if tokio::time::timeout(SHUTDOWN_GRACE, server).await.is_err() {
         tracing::warn!("some connections were still open");

@@ -141,6 +141,8 @@ settings! {
                 "How many replicas of Redis must have a write before it is acknowledged; 0 = the primary alone.";
             request_timeout_seconds: u64 = "10", ValueKind::Whole { unit: " of seconds", least: 1, most: 600 },
                 "How long a request may take altogether.";
+            drain_seconds: u64 = "0", ValueKind::Whole { unit: " of seconds", least: 0, most: 600 },
+                "How long a server that was told to stop goes on serving while /health/ready answers 503, for load balancers.";
             hosts: Vec<HostName> = "", ValueKind::Hosts,
                 "Comma-separated host names that the site answers for besides that of site.url.";
             connections_per_address: u64 = "64", ValueKind::Whole { unit: "", least: 0, most: 1_000_000 },

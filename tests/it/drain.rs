@@ -195,6 +195,24 @@ fn read_response(stream: &mut TcpStream, received: &mut Vec<u8>) -> String {
 }
 
 #[test]
+fn a_program_that_drains_serves_new_connections_and_says_that_it_stops() {
+    let mut program = Program::start_with("redb::memory:", &[("TIDINGS_SERVER__DRAIN_SECONDS", "3")]);
+    let answer = |path: &str| {
+        let mut stream = connect(program.address);
+        send(&mut stream, &get(path).replacen("Host:", "Connection: close\r\nHost:", 1));
+        receive_all(&mut stream).0
+    };
+    assert!(answer("/health/ready").starts_with("HTTP/1.1 200 "));
+    let began = Instant::now();
+    program.signal("-TERM");
+    wait_until("that it is not ready", || answer("/health/ready").starts_with("HTTP/1.1 503 ").then_some(()));
+    assert!(answer("/health/ready").contains(r#""status":"stopping""#));
+    assert!(answer("/").starts_with("HTTP/1.1 200 "));
+    assert!(program.wait().success());
+    assert!(began.elapsed() >= Duration::from_secs(3), "{:?}", began.elapsed());
+}
+
+#[test]
 fn a_request_that_never_ends_keeps_the_program_for_ten_seconds_at_most() {
     let mut program = Program::start_command(serve_command("redb::memory:", &[]));
     let mut stream = connect(program.address);

@@ -8,8 +8,8 @@
 
 // The test harness.
 use tidings_testing::{
-    client, dataset as bench_dataset, failover as failover_runs, html, page_server, redis_server, routes,
-    server, smtp_server, wrk,
+    client, dataset as bench_dataset, failover as failover_runs, html, link, page_server, redis_server,
+    rolling, routes, server, smtp_server, topology, wrk,
 };
 
 mod community;
@@ -95,8 +95,10 @@ mod removals_of_all;
 mod removals_undone;
 mod rounds;
 mod seeing;
+mod servers;
 mod service_manager;
 mod sessions;
+mod shared_store;
 mod signups;
 mod silence;
 mod site_identity;

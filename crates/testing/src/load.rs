@@ -4,6 +4,7 @@
 use axum::Router;
 use axum::body::Bytes;
 use axum::http::HeaderMap;
+use std::io::{Error, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -102,26 +103,34 @@ pub struct Connection {
 impl Connection {
     /// Connects.
     pub async fn open(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).await.unwrap();
-        stream.set_nodelay(true).unwrap();
-        Self { stream, buffer: Vec::new(), body: Vec::new() }
+        Self::try_open(address).await.unwrap()
     }
 
-    /// Sends a request and reads the answer whole; returns its head.
+    /// Connects, if that is possible.
+    pub async fn try_open(address: SocketAddr) -> std::io::Result<Self> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, buffer: Vec::new(), body: Vec::new() })
+    }
+
+    /// Sends a request that succeeds, and reads the answer whole; returns its head.
     pub async fn exchange(&mut self, request: &str) -> String {
-        self.stream.write_all(request.as_bytes()).await.unwrap();
+        let head = self.try_exchange(request).await.unwrap();
+        assert!(head.starts_with("HTTP/1.1 20"), "{head}");
+        head
+    }
+
+    /// Sends a request and reads the answer whole, whatever it says; returns its head.
+    pub async fn try_exchange(&mut self, request: &str) -> std::io::Result<String> {
+        self.stream.write_all(request.as_bytes()).await?;
         self.buffer.clear();
         let head_end = loop {
             if let Some(end) = self.buffer.windows(4).position(|window| window == b"\r\n\r\n") {
                 break end;
             }
-            assert!(
-                self.stream.read_buf(&mut self.buffer).await.unwrap() > 0,
-                "the server closed the connection"
-            );
+            self.receive().await?;
         };
         let head = String::from_utf8(self.buffer[..head_end].to_vec()).unwrap();
-        assert!(head.starts_with("HTTP/1.1 20"), "{head}");
         let length: usize = head
             .lines()
             .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ").map(str::to_owned))
@@ -129,13 +138,15 @@ impl Connection {
             .map_or(0, |length| length.parse().unwrap());
         let whole = head_end + 4 + length;
         while self.buffer.len() < whole {
-            assert!(
-                self.stream.read_buf(&mut self.buffer).await.unwrap() > 0,
-                "the server closed the connection"
-            );
+            self.receive().await?;
         }
         self.body.clear();
         self.body.extend_from_slice(&self.buffer[head_end + 4..whole]);
-        head
+        Ok(head)
+    }
+
+    async fn receive(&mut self) -> std::io::Result<()> {
+        let closed = || Error::new(ErrorKind::UnexpectedEof, "the server closed the connection");
+        if self.stream.read_buf(&mut self.buffer).await? == 0 { Err(closed()) } else { Ok(()) }
     }
 }

@@ -119,13 +119,18 @@ pub async fn each_engine(settings: Settings<'_>, test: impl AsyncFn(Server)) {
     }
 }
 
-/// The settings that a server starts with, read as the program reads them.
-pub fn config(settings: Settings<'_>) -> Config {
+/// The environment variables of the settings that a server starts with.
+pub fn variables(settings: Settings<'_>) -> BTreeMap<String, String> {
     let given = TEST_SETTINGS.iter().chain(settings);
     let given = given.map(|(name, value)| (variable_of(name), (*value).to_owned()));
     let mut variables: BTreeMap<String, String> = without_rates().into_iter().collect();
     variables.extend(given);
-    Config::load(None, variables.into_iter(), &CommandLineSettings::default()).unwrap()
+    variables
+}
+
+/// The settings that a server starts with, read as the program reads them.
+pub fn config(settings: Settings<'_>) -> Config {
+    Config::load(None, variables(settings).into_iter(), &CommandLineSettings::default()).unwrap()
 }
 
 impl Server {

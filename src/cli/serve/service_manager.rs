@@ -7,6 +7,8 @@ use tidings_keyspace::Store;
 
 /// How often the watchdog is fed in the time after which systemd restarts the program.
 const FEEDS: u32 = 3;
+/// How long a stop may take besides the drain time, as `TimeoutStopSec` of `tidings.service` says.
+const STOP_PATIENCE: Duration = Duration::from_secs(30);
 
 /// The site can be used.
 pub fn tell_ready() {
@@ -16,9 +18,8 @@ pub fn tell_ready() {
 /// The start takes longer, because the store is not there. systemd waits for so long before it
 /// gives up.
 pub fn tell_waiting(reason: &str, patience: Duration) {
-    let microseconds = u32::try_from(patience.as_micros()).unwrap_or(u32::MAX);
     let status = format!("waiting for the store: {reason}");
-    tell(&[NotifyState::Status(&status), NotifyState::ExtendTimeoutUsec(microseconds)]);
+    tell(&[NotifyState::Status(&status), NotifyState::ExtendTimeoutUsec(microseconds(patience))]);
 }
 
 /// The settings are being read again. [`tell_ready`] must follow.
@@ -29,9 +30,12 @@ pub fn tell_reloading() {
     }
 }
 
-/// The program was told to stop.
-pub fn tell_stopping() {
-    tell(&[NotifyState::Stopping, NotifyState::Status("answering what was sent")]);
+/// The program was told to stop. It goes on for the drain time before it closes, so systemd waits
+/// for so much longer.
+pub fn tell_stopping(drain: Duration) {
+    let patience = microseconds(drain.saturating_add(STOP_PATIENCE));
+    let status = NotifyState::Status("answering what was sent");
+    tell(&[NotifyState::Stopping, status, NotifyState::ExtendTimeoutUsec(patience)]);
 }
 
 /// Tells systemd that the program works, as often as it wants to know, as long as the runtime
@@ -50,6 +54,10 @@ pub async fn feed_watchdog(store: &Store) {
         }
         tokio::time::sleep(pause).await;
     }
+}
+
+fn microseconds(time: Duration) -> u32 {
+    u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
 
 fn tell(states: &[NotifyState<'_>]) {
