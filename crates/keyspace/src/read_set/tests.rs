@@ -121,7 +121,7 @@ fn a_reported_hash_is_in_doubt_until_its_fields_are_read_again() {
         versions.note_reported_key("user:1");
         assert!(!name.is_unchanged(&versions), "{found}");
         // What is read from now on is not in doubt.
-        let later = NameRead::whole(&versions, "mail", "x");
+        let later = NameRead::whole(&versions, &format!("field:{found}"), found);
         write(&versions, "other");
         assert!(later.is_unchanged(&versions), "{found}");
         settle(&versions, found);
@@ -155,6 +155,8 @@ fn a_value_from_before_a_report_is_never_taken_for_a_current_one() {
     assert!(!slow.is_unchanged(&versions) && !first.is_unchanged(&versions));
     // One too many, because it cannot be told from a reader of another value.
     assert!(!current.is_unchanged(&versions));
+    // The next reader finds that again, and from then on it holds.
+    assert!(!NameRead::whole(&versions, "name", "eve").is_unchanged(&versions));
     // Reported again while it is read again: it stays in doubt.
     let name = NameRead::whole(&versions, "name", "eve");
     versions.note_reported_key("user:1");
