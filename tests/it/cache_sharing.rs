@@ -47,6 +47,27 @@ async fn a_write_to_one_user_does_not_end_the_cached_thread_of_others() {
 }
 
 #[tokio::test]
+async fn a_vote_for_an_author_does_not_end_the_cached_threads_that_show_the_name() {
+    each_engine(&[], async |server| {
+        let members = server.members(4).await;
+        let [alice, bob, carol, reader] = &members[..] else { unreachable!() };
+        let story = alice.submit_text("A story", "text").await;
+        bob.comment(story, "A comment").await;
+        let other = bob.submit_text("Another story", "text").await;
+        let thread = format!("/news/{story}");
+        is_hit(&server, reader, &thread, "threads").await;
+        assert!(is_hit(&server, reader, &thread, "threads").await);
+        // It changes the karma of Bob, who has a comment in the thread.
+        ok(carol.vote(other, "up").await);
+        assert!(is_hit(&server, reader, &thread, "threads").await);
+        // Visitors without a session use what is cached, too.
+        server.advance(2);
+        assert!(is_hit(&server, &server.visitor(), &thread, "threads").await);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_page_is_made_once_for_all_who_ask_at_the_same_time() {
     let server = Server::start(Engine::Redis, &[]).await;
     let alice = server.member("alice").await;

@@ -118,14 +118,10 @@ struct TopTenCache {
 }
 
 impl TopTenCache {
-    /// The top ten. No round if it is cached and unchanged, otherwise one.
+    /// The top ten. No round if it is cached and unchanged, otherwise one; one more on a Redis server.
     async fn get(&mut self, store: &Store) -> Result<&TopTen, KeyspaceError> {
-        if store.is_shared() {
-            // A Redis server reports the writes of other processes with its next answer.
-            let mut query = Query::new();
-            query.expiry(LEADERBOARD);
-            store.query(query).await?;
-        }
+        // Those of other processes, on a Redis server.
+        store.learn_writes().await?;
         let cached = self.entry.take();
         let is_current = |(_, reads): &(TopTen, ReadSet)| store.tracks_writes() && store.is_unchanged(reads);
         let entry = match cached.filter(is_current) {

@@ -275,12 +275,13 @@ impl Store {
     /// the login, or if it is a replica, part of a cluster, or older than 6.2. A server that
     /// goes away later does not have to be opened again: the engine reconnects.
     pub async fn open(url: &str, options: &StoreOptions) -> Result<Self, OpenError> {
-        let versions = Arc::new(Versions::default());
-        let engine = if let Some(path) = url.strip_prefix("redb:") {
+        let (engine, versions) = if let Some(path) = url.strip_prefix("redb:") {
             demand_no_replicas(url, options)?;
-            Engine::Redb(redb::Redb::open(path, options, versions.clone())?)
+            let versions = Arc::new(Versions::default());
+            (Engine::Redb(redb::Redb::open(path, options, versions.clone())?), versions)
         } else if REDIS_SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
-            Engine::Redis(redis::Redis::open(url, options, versions.clone()).await?)
+            let versions = Arc::new(Versions::with_reports());
+            (Engine::Redis(redis::Redis::open(url, options, versions.clone()).await?), versions)
         } else {
             return Err(OpenError::Url(without_password(url)));
         };
@@ -337,7 +338,7 @@ impl Store {
         if !url.starts_with("redis") {
             return Err(OpenError::Url(without_password(url)));
         }
-        let versions = Arc::new(Versions::default());
+        let versions = Arc::new(Versions::with_reports());
         let engine = Engine::Redis(redis::Redis::awaited(url, options, versions.clone(), reason)?);
         Ok(Self { engine, versions, rounds: Arc::default(), figures: Arc::default() })
     }
@@ -377,6 +378,7 @@ impl Store {
         }
         let noted = self.versions.note_query(&query);
         let outcomes = self.outcomes_of(&query).await?;
+        self.versions.note_values(&query, &outcomes);
         Ok(query.answers_of(outcomes)?.with_noted(noted))
     }
 
@@ -633,6 +635,32 @@ impl Store {
             Engine::Redis(engine) => engine.is_confirmed(),
         };
         may_be_cached && reads.is_unchanged(&self.versions)
+    }
+
+    /// Learns of every write that was acknowledged to anyone before the call: afterwards,
+    /// [`Store::is_unchanged`] tells of exactly what was read before, by field where only some
+    /// fields of a hash were read. One round on Redis, which concurrent callers share, and
+    /// another if a hash was written of which fields had been read; none on the embedded engine.
+    ///
+    /// Any other answer of a Redis server brings the names of all keys that were written before,
+    /// too. But what was read of fields of these keys counts as written until this is called.
+    ///
+    /// # Errors
+    /// [`KeyspaceError::Unavailable`].
+    pub async fn learn_writes(&self) -> Result<(), KeyspaceError> {
+        match &self.engine {
+            Engine::Redb(_) | Engine::Remote(_) => Ok(()),
+            Engine::Redis(engine) => {
+                self.note_round();
+                engine.learn_writes().await
+            }
+        }
+    }
+
+    /// Whether [`Store::learn_writes`] would find that what now counts as written was not.
+    #[must_use]
+    pub fn has_doubts(&self) -> bool {
+        self.versions.has_doubts()
     }
 
     /// Whether this process learns of every write to the store, by anyone, no later than

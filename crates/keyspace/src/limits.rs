@@ -29,6 +29,17 @@ pub(crate) const VERSION_PLACES: u64 = 1 << 18;
 /// is used at least every 20 seconds then never depends on what was dropped.
 pub(crate) const MAX_LATEST_WRITES: usize = 1 << 16;
 
+/// The hashes whose fields are remembered with their values, before those of the time before are
+/// dropped: about 8 MiB. Only for a Redis server.
+pub(crate) const MAX_KNOWN_KEYS: usize = 1 << 15;
+
+/// The most fields that are remembered of one hash.
+pub(crate) const MAX_KNOWN_FIELDS: usize = 32;
+
+/// How often what is in doubt is read again before a round ends that began before it was. What is
+/// reported during the last of them stays in doubt.
+pub(crate) const MAX_SETTLING_ROUNDS: usize = 2;
+
 /// The most messages that wait for a slow subscriber before it misses some.
 pub(crate) const MAX_QUEUED_MESSAGES: usize = 1024;
 

@@ -13,15 +13,25 @@
 //! The numbers of the latest writes are remembered for each item. A table in which items
 //! share places is asked first, because it is faster: if a place has an early number, none of
 //! its items was written since.
+//!
+//! A Redis server reports the keys that others write, and not the fields: see `reports.rs`.
+
+mod known_fields;
+mod reports;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use reports::Doubt;
 
 use super::batch::{Batch, Write};
 use super::query::{Query, Read};
 use crate::limits::{MAX_LATEST_WRITES, MAX_TRACKED_FIELDS, VERSION_PLACES};
+use known_fields::KnownFields;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
 /// The hash of an item.
 type ItemHash = u64;
@@ -50,6 +60,10 @@ pub(super) struct Versions {
     latest: AtomicU64,
     writes: RwLock<LatestWrites>,
     hasher: RandomState,
+    /// Whether keys are reported, so that the values of fields must be known.
+    has_reports: bool,
+    /// Whether any key is in doubt.
+    has_doubts: AtomicBool,
 }
 
 /// The numbers of the latest writes, by item.
@@ -62,6 +76,10 @@ struct LatestWrites {
     dropped: u64,
     /// The writes in `current` have this number or a later one.
     began: u64,
+    /// The fields that were read, if keys are reported.
+    known: KnownFields,
+    /// What is in doubt: by the item of all fields of the key.
+    doubts: HashMap<ItemHash, Doubt>,
 }
 
 impl LatestWrites {
@@ -77,7 +95,9 @@ impl LatestWrites {
     /// Whether an item may have been written after a commit.
     fn may_be_after(&self, item: ItemHash, number: u64) -> bool {
         let written = self.current.get(&item).or_else(|| self.previous.get(&item));
-        number < self.dropped || written.is_some_and(|written| *written > number)
+        number < self.dropped
+            || written.is_some_and(|written| *written > number)
+            || self.doubts.get(&item).is_some_and(|doubt| doubt.number > number)
     }
 }
 
@@ -88,23 +108,30 @@ impl Default for Versions {
             latest: AtomicU64::new(0),
             writes: RwLock::default(),
             hasher: RandomState::new(),
+            has_reports: false,
+            has_doubts: AtomicBool::new(false),
         }
     }
 }
 
 impl Versions {
+    /// Those of a server that reports the keys that others write.
+    pub(super) fn with_reports() -> Self {
+        Self { has_reports: true, ..Self::default() }
+    }
+
     fn place(&self, item: ItemHash) -> Option<&AtomicU64> {
         self.places.get(usize::try_from(item % VERSION_PLACES).ok()?)
     }
 
     fn note_read(&self, read: &Read, reads: &mut Reads) {
         let mut note = |item: &VersionedItem<'_>| reads.items.push(self.hasher.hash_one(item));
-        match read {
-            Read::HashFields(key, fields) if fields.len() <= MAX_TRACKED_FIELDS => {
+        match tracked_fields(read) {
+            Some((key, fields)) => {
                 note(&VersionedItem::AllFields(key));
                 fields.iter().for_each(|field| note(&VersionedItem::Field(key, field)));
             }
-            other => note(&VersionedItem::Key(other.key())),
+            None => note(&VersionedItem::Key(read.key())),
         }
     }
 
@@ -113,11 +140,15 @@ impl Versions {
     pub(super) fn note_query(&self, query: &Query) -> Vec<Reads> {
         let latest = self.latest.load(Ordering::Acquire);
         // This fails if there is no recording.
-        let _ = RECORDING.try_with(|recording| {
+        let recorded = RECORDING.try_with(|recording| {
             let mut recording = recording.borrow_mut();
             recording.as_of = recording.as_of.min(latest);
             query.recorded_reads().for_each(|read| self.note_read(read, &mut recording));
         });
+        if self.has_reports {
+            let recorded = recorded.is_ok().then(|| query.recorded_reads());
+            self.expect_fields(recorded.into_iter().flatten().chain(query.tracked_reads()));
+        }
         let noted = |read| {
             let mut reads = Reads { items: Vec::new(), as_of: latest };
             self.note_read(read, &mut reads);
@@ -158,18 +189,20 @@ impl Versions {
                 | Write::Publish(..) => {}
             }
         }
-        self.note_commit(&items);
+        let mut writes = self.lock_writes();
+        if self.has_reports {
+            reports::forget_written(&mut writes.known, batch);
+        }
+        self.note_in(&mut writes, &items);
     }
 
-    /// Ends the read sets that have a key or any field of it.
-    pub(super) fn note_written_key(&self, key: &str) {
-        let items = [VersionedItem::Key(key), VersionedItem::AllFields(key)];
-        self.note_commit(&items.map(|item| self.hasher.hash_one(&item)));
+    fn lock_writes(&self) -> RwLockWriteGuard<'_, LatestWrites> {
+        self.writes.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn note_commit(&self, items: &[ItemHash]) {
+    /// Notes items for the next number.
+    fn note_in(&self, writes: &mut LatestWrites, items: &[ItemHash]) {
         // One commit at a time: when a number is the latest, it has been noted for all items.
-        let mut writes = self.writes.write().unwrap_or_else(PoisonError::into_inner);
         let number = self.latest.load(Ordering::Relaxed) + 1;
         for item in items {
             writes.note(*item, number);
@@ -182,11 +215,20 @@ impl Versions {
 
     /// Ends all read sets.
     pub(super) fn note_all_written(&self) {
-        let mut writes = self.writes.write().unwrap_or_else(PoisonError::into_inner);
+        let mut writes = self.lock_writes();
         let number = self.latest.load(Ordering::Relaxed) + 1;
         *writes = LatestWrites { dropped: number, began: number, ..LatestWrites::default() };
         self.places.iter().for_each(|place| place.store(number, Ordering::Release));
+        self.has_doubts.store(false, Ordering::Release);
         self.latest.store(number, Ordering::Release);
+    }
+}
+
+/// The fields of a read that are tracked one by one.
+fn tracked_fields(read: &Read) -> Option<(&str, &[String])> {
+    match read {
+        Read::HashFields(key, fields) if fields.len() <= MAX_TRACKED_FIELDS => Some((key, fields)),
+        _ => None,
     }
 }
 
@@ -350,85 +392,5 @@ impl ReadSet {
     #[must_use]
     pub fn size(&self) -> usize {
         size_of::<Self>() + size_of_val(&*self.items)
-    }
-}
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn batch(keys: impl IntoIterator<Item = String>) -> Batch {
-        let mut batch = Batch::new();
-        keys.into_iter().for_each(|key| batch.increment(key, 1));
-        batch
-    }
-
-    fn read(versions: &Versions, key: &str) -> ReadSet {
-        let mut query = Query::new();
-        let handle = query.string(key);
-        let _ = query.track(handle);
-        let mut reads = Reads::default();
-        versions.note_query(&query).into_iter().for_each(|noted| reads.append(noted));
-        reads.into()
-    }
-
-    fn write(versions: &Versions, key: &str) {
-        versions.note_written(&batch([key.to_owned()]));
-    }
-
-    /// A key that shares its place with another.
-    fn neighbour(versions: &Versions, key: &str) -> String {
-        let place = |key: &str| versions.hasher.hash_one(VersionedItem::Key(key)) % VERSION_PLACES;
-        let (wanted, mut keys) = (place(key), (0..).map(|number| format!("other:{number}")));
-        keys.find(|key| place(key) == wanted).unwrap_or_default()
-    }
-
-    #[test]
-    fn a_write_to_a_key_with_the_same_place_changes_nothing() {
-        let versions = Versions::default();
-        let reads = read(&versions, "key");
-        write(&versions, &neighbour(&versions, "key"));
-        assert!(reads.is_unchanged(&versions));
-        write(&versions, "key");
-        assert!(!reads.is_unchanged(&versions));
-    }
-
-    #[test]
-    fn what_is_not_known_any_more_counts_as_written() {
-        let versions = Versions::default();
-        let neighbour = neighbour(&versions, "key");
-        let others = |from: usize, count: usize| batch((from..from + count).map(|n| format!("filler:{n}")));
-        // Used now and then, it lives on, however much is written.
-        let (used, unused) = (read(&versions, "key"), read(&versions, "key"));
-        for round in 0..4 {
-            write(&versions, &neighbour);
-            assert!(used.is_unchanged(&versions), "{round}");
-            versions.note_written(&others(round * MAX_LATEST_WRITES, MAX_LATEST_WRITES - 1));
-        }
-        assert!(used.is_unchanged(&versions));
-        // What was written since it was read has been dropped.
-        assert!(!unused.is_unchanged(&versions));
-        // What was written is never taken for unchanged, known or dropped.
-        for count in [0, MAX_LATEST_WRITES - 2, 2 * MAX_LATEST_WRITES + 2] {
-            let reads = read(&versions, "key");
-            write(&versions, "key");
-            versions.note_written(&others(0, count));
-            assert!(!reads.is_unchanged(&versions), "{count}");
-        }
-    }
-
-    #[test]
-    fn a_batch_that_is_larger_than_what_is_kept_ends_what_it_writes() {
-        let versions = Versions::default();
-        let keys = || (0..2 * MAX_LATEST_WRITES + 10).map(|number| format!("key:{number}"));
-        let reads: Vec<ReadSet> = [0, MAX_LATEST_WRITES, 2 * MAX_LATEST_WRITES]
-            .map(|n| read(&versions, &format!("key:{n}")))
-            .into();
-        versions.note_written(&batch(keys()));
-        assert!(reads.iter().all(|reads| !reads.is_unchanged(&versions)));
-        let fresh = read(&versions, "key:0");
-        assert!(fresh.is_unchanged(&versions));
-        versions.note_all_written();
-        assert!(!fresh.is_unchanged(&versions));
-        assert!(read(&versions, "key:0").is_unchanged(&versions));
     }
 }

@@ -9,6 +9,7 @@
 //! With `StoreOptions::replicas`, a batch is acknowledged when replicas have it (`replicated.rs`).
 
 mod connection;
+mod learning;
 mod listener;
 mod place;
 mod replicas;
@@ -32,6 +33,7 @@ use crate::certificates;
 use crate::limits::{MAX_COMMAND_ENTRIES, MAX_PIPELINE_BYTES, MAX_PIPELINE_COMMANDS};
 use crate::read_set::Versions;
 use connection::{ReconnectingConnection, RedisRequestError, RequestOptions};
+use learning::Learning;
 use place::{NoConnection, Place};
 use redis::{
     Client, ConnectionAddr, ErrorKind, IntoConnectionInfo, Pipeline, ProtocolVersion, RedisError,
@@ -72,6 +74,8 @@ struct RedisShared {
     is_admitted: AtomicBool,
     /// Why not.
     absence: Mutex<String>,
+    versions: Arc<Versions>,
+    learning: Learning,
     /// Whether the last batch was refused because the server cannot save.
     cannot_save: AtomicBool,
 }
@@ -148,7 +152,9 @@ impl Redis {
         let place = Arc::new(place);
         let replicated = (replicas > 0).then(|| ReplicatedWrites::new(place.clone(), timeout, replicas));
         let shared = Arc::new(RedisShared {
-            connection: ReconnectingConnection::new(place.clone(), timeout, Some(versions)),
+            connection: ReconnectingConnection::new(place.clone(), timeout, Some(versions.clone())),
+            versions,
+            learning: Learning::default(),
             replicated,
             replicas,
             waits_for_failovers: replicas > 0 || place.has_sentinels(),

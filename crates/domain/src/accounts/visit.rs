@@ -232,6 +232,12 @@ impl Visit {
     /// # Errors
     /// When the store fails.
     pub async fn run(&mut self, mut query: Query) -> Result<Answers, Error> {
+        if query.is_empty() && self.may_recall() {
+            self.become_current().await?;
+            if !matches!(self.stage, Stage::Token(_)) {
+                return Ok(Answers::default());
+            }
+        }
         let has_asked = !query.is_empty() || matches!(self.stage, Stage::Token(_) | Stage::Known(_));
         let is_wanted = has_asked && self.identity.is_none();
         let is_cached = || self.site.caches.of::<Identities>().may_have(self.view(), &());
@@ -248,11 +254,40 @@ impl Visit {
         if let Some(read) = identity {
             self.meet_identity(read, &mut answers);
         }
-        if !self.current && has_asked && self.site.store.tracks_writes() {
+        if !self.current && has_asked {
+            if self.site.store.has_doubts() {
+                self.site.store.learn_writes().await?;
+            }
+            self.note_current();
+        }
+        Ok(answers)
+    }
+
+    /// Learns what other servers have written, so that the caches can be used. Rounds: 1 on a
+    /// shared store, if the visit has made none.
+    async fn become_current(&mut self) -> Result<(), Error> {
+        if !self.current {
+            self.site.store.learn_writes().await?;
+            self.note_current();
+        }
+        Ok(())
+    }
+
+    fn note_current(&mut self) {
+        if self.site.store.tracks_writes() {
             self.current = true;
             self.recall();
         }
-        Ok(answers)
+    }
+
+    /// Whether the session may be in the cache, which cannot be used yet.
+    fn may_recall(&self) -> bool {
+        match &self.stage {
+            Stage::Token(token) if !self.current => {
+                self.site.caches.of::<Sessions>().may_have(self.view(), token)
+            }
+            _ => false,
+        }
     }
 
     /// Whether the viewer is known to be a moderator.
@@ -409,8 +444,11 @@ impl Visit {
     }
 
     async fn learn_writes_for<K: CacheKind>(&mut self, cache: &Cache<K>, key: &K::Key) -> Result<(), Error> {
-        if !self.current && cache.may_have(self.view(), key) {
+        // What is in doubt may turn out to be valid.
+        let is_worth_it = || cache.may_have(self.view(), key) || self.site.store.has_doubts();
+        if !self.current && is_worth_it() {
             self.identify().await?;
+            self.become_current().await?;
         }
         Ok(())
     }

@@ -45,7 +45,7 @@ pub(super) trait WriteObserver: Send + Sync {
 
 impl WriteObserver for Versions {
     fn note_key(&self, key: &[u8]) {
-        self.note_written_key(&String::from_utf8_lossy(key));
+        self.note_reported_key(&String::from_utf8_lossy(key));
     }
 
     fn note_all(&self) {

@@ -17,6 +17,7 @@
 //! What is read goes to a temporary file, because a key may be read again later.
 
 use super::connection::{ReconnectingConnection, WriteObserver};
+use super::learning::Learning;
 use super::{Redis, RedisShared, exact_text, wire};
 use crate::KeyspaceError;
 use crate::limits::{MAX_CHANGED_KEYS, MAX_PAUSED_KEYS, MAX_SNAPSHOT_ROUNDS, SNAPSHOT_CHUNK, SNAPSHOT_PAUSE};
@@ -127,6 +128,8 @@ impl Redis {
                 commit_digest: commit_digest.clone(),
                 is_admitted: AtomicBool::new(self.shared.is_admitted.load(Ordering::Acquire)),
                 absence: Mutex::new(self.absence()),
+                versions: self.shared.versions.clone(),
+                learning: Learning::default(),
                 cannot_save: AtomicBool::new(false),
             }),
         }
