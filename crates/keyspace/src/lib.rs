@@ -33,6 +33,7 @@ pub use health::StoreHealth;
 pub use limits::COUNTER_LIMIT;
 pub use query::{Answer, Answers, Expiry, FromAnswer, Handle, Hash, Order, Query, Read, TrackedHandle};
 pub use read_set::{ReadSet, Reads, Tracked};
+pub use redis::sharded_sets::{Addition, Removal, Removed, SetPart, SetRead, ShardedSets};
 pub use remote::{AnswerQuestion, ControlSocket, Served, SocketError, serve};
 pub use rounds::count_rounds;
 pub use snapshot::{Snapshot, give_way};

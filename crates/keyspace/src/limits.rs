@@ -124,3 +124,22 @@ pub(crate) const MAX_REMOTE_SCAN: usize = 500;
 
 /// How long a message between a command and a server may take once it has begun.
 pub(crate) const STALLED_AFTER: Duration = Duration::from_secs(60);
+
+/// The most calls under way to sets on a cluster, together. Further ones wait. With
+/// [`MAX_SET_PIPELINES`], it bounds the memory for what is sent.
+pub(crate) const MAX_SET_CALLS: usize = 64;
+
+/// The most pipelines under way for one of these calls.
+pub(crate) const MAX_SET_PIPELINES: usize = 16;
+
+/// The most keys in one pipeline to sets on a cluster. It bounds how long a server works on it.
+pub(crate) const MAX_SET_PIPELINE_KEYS: usize = 1000;
+
+/// About the most bytes in one pipeline to sets on a cluster.
+pub(crate) const MAX_SET_PIPELINE_BYTES: usize = 1024 * 1024;
+
+/// The connections for writes to each server that has sets.
+pub(crate) const SET_WRITE_CONNECTIONS: usize = 4;
+
+/// The nodes of a cluster that are asked at once which slots there are.
+pub(crate) const MAX_ASKED_NODES: usize = 5;

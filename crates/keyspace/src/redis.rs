@@ -14,6 +14,7 @@ mod place;
 mod replicas;
 mod replicated;
 mod sentinel_url;
+pub(super) mod sharded_sets;
 mod snapshot;
 mod watch;
 mod wire;
@@ -473,6 +474,11 @@ pub(super) fn flaw_of_url(url: &str) -> Option<String> {
     if sentinel_url::is_of_sentinels(url) { sentinel_url::SentinelUrl::parse(url).err() } else { None }
 }
 
+/// Whether a URL is to be one of a cluster.
+pub(super) fn is_of_cluster(url: &str) -> bool {
+    url.starts_with("redis+cluster:") || url.starts_with("rediss+cluster:")
+}
+
 const NO_ANSWER: &str = "the server did not answer in time; check that it runs, that the address is right, and that no firewall blocks it";
 
 fn client(url: &str, timeout: Duration) -> Result<Client, RedisError> {
@@ -528,6 +534,8 @@ fn may_heal(error: &RedisError) -> bool {
 
 const IS_LOADING: &str = "the server is still loading its data; try again when it is done";
 
+const IS_CLUSTERED: &str = "the server is part of a cluster; name a single server";
+
 /// The oldest version that has all commands: it added ZMSCORE and ZRANGE ... REV.
 const OLDEST_VERSION: (u32, u32) = (6, 2);
 
@@ -567,7 +575,7 @@ fn check_info(info: &str) -> Result<(), String> {
         return Err(format!("the server has version {version}; Redis 6.2 or newer, or Valkey, is needed"));
     }
     if field("redis_mode") == Some("cluster") {
-        return Err("the server is part of a cluster; name a single server".to_owned());
+        return Err(IS_CLUSTERED.to_owned());
     }
     if field("role") == Some("slave") {
         return Err("the server is a read-only replica; name its primary".to_owned());

@@ -42,7 +42,10 @@ impl SentinelUrl {
             Some(at) => authority.split_at(at + 1),
             None => ("", authority),
         };
-        let sentinels: Vec<String> = hosts.split(',').map(with_port).collect::<Result<_, _>>()?;
+        let sentinels: Vec<String> = hosts
+            .split(',')
+            .map(|host| with_port(host, "Sentinel", SENTINEL_PORT))
+            .collect::<Result<_, _>>()?;
         if sentinels.len() > MAX_SENTINELS {
             return Err(format!("it names more than {MAX_SENTINELS} Sentinels"));
         }
@@ -92,19 +95,19 @@ impl SentinelUrl {
     }
 }
 
-/// A host with its port.
-fn with_port(host: &str) -> Result<String, String> {
+/// A host with its port, or the usual one of such servers.
+pub(super) fn with_port(host: &str, kind: &str, usual: u16) -> Result<String, String> {
     let (name, port) = match host.rsplit_once(':') {
         // The colons of an IPv6 address stand in brackets.
         Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
         _ => (host, None),
     };
     if name.is_empty() {
-        return Err("the name of a Sentinel is empty".to_owned());
+        return Err(format!("the name of a {kind} is empty"));
     }
     let port = match port {
-        Some(port) => port.parse().map_err(|_| format!("{port:?} is no port of a Sentinel"))?,
-        None => SENTINEL_PORT,
+        Some(port) => port.parse().map_err(|_| format!("{port:?} is no port of a {kind}"))?,
+        None => usual,
     };
     // The rest of a host is checked where a client is made of it.
     Ok(format!("{name}:{port}"))

@@ -229,7 +229,7 @@ fn optional_score(value: Value) -> Option<Option<f64>> {
     }
 }
 
-fn scored(value: Value) -> Option<Vec<(String, f64)>> {
+pub(super) fn scored(value: Value) -> Option<Vec<(String, f64)>> {
     let mut items = flat(value)?.into_iter();
     let mut members = Vec::with_capacity(items.len() / 2);
     while let Some(member) = items.next() {

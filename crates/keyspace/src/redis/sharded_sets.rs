@@ -1,0 +1,361 @@
+//! Sorted sets on a server or a cluster of their own, apart from the store.
+//!
+//! Every write is of one key and safe to repeat, so nothing here needs a transaction over several
+//! keys, and whatever fails is sent again. The crate's own cluster client is not used: it sends
+//! a whole pipeline to another server when the slot of one key has moved, and it does not say which
+//! keys are on the same server. See `docs/decisions/0027-home-timelines-on-a-cluster.md`.
+
+mod cluster;
+mod cluster_url;
+mod exchange;
+mod node;
+mod requests;
+mod slots;
+
+use super::place::Place;
+use super::wire;
+use super::{OpenFailure, advice, check_info, reason_of, why_read_only};
+use crate::limits::{MAX_SET_CALLS, WATCH_EVERY};
+use crate::{KeyspaceError, OpenError, REDIS_SCHEMES, StoreHealth, without_password};
+use cluster::Cluster;
+use exchange::{KeyRequest, SetPlace};
+use node::Node;
+use redis::{Cmd, Pipeline, Value, cmd};
+use requests::{Add, Delete, Read, Remove};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use tidings_supervision::{Policy, supervise};
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout_at};
+
+/// The script that removes members.
+const REMOVE: &str = include_str!("sharded_sets/remove.lua");
+
+/// Sorted sets on a server or a cluster of their own, apart from the store. Clones are cheap and share
+/// the connections.
+///
+/// Every call may be repeated, whatever became of it. So calls fail with
+/// [`KeyspaceError::Unavailable`] also when it is not known what was done, and never with
+/// [`KeyspaceError::Unsure`]: some of the keys may have been written. Repeat the call.
+///
+/// Each call ends within the time-out. Until then it follows slots that move, masters that are
+/// replaced and connections that break. It sends one pipeline to each server, for up to 1,000 keys;
+/// then it takes one round trip, however many keys there are. At most 64 calls are under way; further ones
+/// wait for their turn.
+///
+/// On a cluster, what was acknowledged outlives a master that dies, because a replica has
+/// confirmed it (`WAIT`). A master that has no replica by what the cluster knew within the
+/// last second is not waited for. On a single server nothing is waited for.
+#[derive(Clone)]
+pub struct ShardedSets {
+    shared: Arc<SharedSets>,
+}
+
+struct SharedSets {
+    place: SetPlace,
+    /// The place of a single server.
+    server: Option<Arc<Place>>,
+    timeout: Duration,
+    calls: Semaphore,
+    /// Makes [`REMOVE`] known to a server.
+    load_remove: Cmd,
+    /// The SHA-1 of [`REMOVE`].
+    remove_digest: String,
+}
+
+/// Members to add to a set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Addition {
+    /// The key of the set.
+    pub key: String,
+    /// The members with their scores.
+    pub members: Vec<(String, f64)>,
+}
+
+/// Members to remove from a set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Removal {
+    /// The key of the set.
+    pub key: String,
+    /// The members.
+    pub members: Vec<String>,
+    /// The score that is noted as that of the highest member that may have been dropped because the set
+    /// was full; `None` if none is noted.
+    pub floor: Option<f64>,
+}
+
+/// What became of a [`Removal`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Removed {
+    /// The set has none of the members.
+    Done,
+    /// Nothing was removed, because the set is full and its lowest score is above the floor. Note this
+    /// score as the floor, and ask again.
+    IsFull {
+        /// The lowest score.
+        lowest: f64,
+    },
+}
+
+/// A part of a set to read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SetRead {
+    /// The key of the set.
+    pub key: String,
+    /// The least and the greatest score, both included.
+    pub bounds: (f64, f64),
+    /// The most members to read; `u64::MAX` for all.
+    pub limit: u64,
+}
+
+/// What a [`SetRead`] has found, as of one moment. A set that is absent is empty.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SetPart {
+    /// Members with their scores, highest first.
+    pub entries: Vec<(String, f64)>,
+    /// How many members the whole set has.
+    pub count: u64,
+    /// The lowest score in the whole set.
+    pub lowest: Option<f64>,
+}
+
+impl ShardedSets {
+    /// Opens the sets at `redis+cluster://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]`, with some of the nodes
+    /// of a cluster, or on a single server at `redis://` or `redis+sentinel://` as for
+    /// [`Store::open`](crate::Store::open); with `rediss` instead of `redis`, over TLS.
+    ///
+    /// A server or cluster that is absent is no error: calls fail with
+    /// [`KeyspaceError::Unavailable`] until it comes.
+    ///
+    /// # Errors
+    /// [`OpenError::Engine`] if the URL is none of these, or if the server refuses the login, is a
+    /// replica, or is part of a cluster and not named as one, or the other way round.
+    pub async fn open(url: &str, timeout: Duration) -> Result<Self, OpenError> {
+        let refused = |reason| OpenError::Engine { url: without_password(url), reason };
+        let (place, server) = parse(url, timeout).map_err(refused)?;
+        let shared = Arc::new(SharedSets {
+            place,
+            server,
+            timeout,
+            calls: Semaphore::new(MAX_SET_CALLS),
+            load_remove: loading(REMOVE),
+            remove_digest: redis::Script::new(REMOVE).get_hash().to_owned(),
+        });
+        match shared.check().await {
+            Err(OpenFailure { reason, may_heal: false }) => return Err(refused(reason)),
+            Err(OpenFailure { reason, .. }) => {
+                tracing::warn!(url = without_password(url), reason, "the sets cannot be reached yet");
+            }
+            Ok(()) => {}
+        }
+        watch(&shared);
+        Ok(Self { shared })
+    }
+
+    /// Adds members with their scores, and then drops the lowest so that at most `keep` remain. Members
+    /// that are there already get the score.
+    ///
+    /// Others may see up to as many members more as are added, between the two steps. If
+    /// the call fails between them, so many remain until the call is repeated or the next one adds to the set.
+    ///
+    /// # Errors
+    /// [`KeyspaceError::Unavailable`], [`KeyspaceError::ReadOnly`]: repeat the call.
+    /// [`KeyspaceError::WrongType`] if a key holds something else; the others may have been written.
+    /// [`KeyspaceError::Invalid`] if a score is not a number; then nothing is written.
+    pub async fn add(&self, additions: Vec<Addition>, keep: u64) -> Result<(), KeyspaceError> {
+        if let Some(wrong) =
+            additions.iter().find(|addition| addition.members.iter().any(|(_, score)| score.is_nan()))
+        {
+            return Err(KeyspaceError::Invalid(format!("a score for {:?} is not a number", wrong.key)));
+        }
+        let requests: Vec<Add> = additions.into_iter().map(|addition| Add { addition, keep }).collect();
+        self.send(&requests, None).await?;
+        Ok(())
+    }
+
+    /// Removes members from each set, and tells of each what became of it, in the same order.
+    ///
+    /// A set with `keep` members or more may have dropped some. Once members are removed, it no
+    /// longer shows that. So nothing is removed from such a set while its lowest score is above the floor
+    /// that the caller has noted (with no floor noted, it always is), unless it has none of the members.
+    /// This is atomic for each set.
+    ///
+    /// # Errors
+    /// As [`ShardedSets::add`].
+    pub async fn remove(&self, removals: Vec<Removal>, keep: u64) -> Result<Vec<Removed>, KeyspaceError> {
+        let digest = &self.shared.remove_digest;
+        let requests: Vec<Remove> =
+            removals.into_iter().map(|removal| Remove { removal, keep, digest }).collect();
+        self.send(&requests, Some(&self.shared.load_remove)).await
+    }
+
+    /// Reads parts of sets, in the same order. Each part is as of one moment.
+    ///
+    /// A master that has been replaced and does not know it yet may answer with what was before.
+    ///
+    /// # Errors
+    /// [`KeyspaceError::Unavailable`]; [`KeyspaceError::WrongType`] if a key holds something else.
+    pub async fn read(&self, reads: Vec<SetRead>) -> Result<Vec<SetPart>, KeyspaceError> {
+        let requests: Vec<Read> = reads.into_iter().map(Read).collect();
+        self.send(&requests, None).await
+    }
+
+    /// Deletes sets, whatever the keys hold.
+    ///
+    /// # Errors
+    /// [`KeyspaceError::Unavailable`], [`KeyspaceError::ReadOnly`]: repeat the call.
+    pub async fn delete(&self, keys: Vec<String>) -> Result<(), KeyspaceError> {
+        let requests: Vec<Delete> = keys.into_iter().map(Delete).collect();
+        self.send(&requests, None).await?;
+        Ok(())
+    }
+
+    /// Whether the sets can be read and written now. Takes one round trip to every server.
+    pub async fn health(&self) -> StoreHealth {
+        let end = Instant::now() + self.shared.timeout;
+        match timeout_at(end, self.shared.health()).await {
+            Ok(health) => health,
+            Err(_) => StoreHealth::Unavailable(format!("no answer within {:?}", self.shared.timeout)),
+        }
+    }
+
+    /// Whether they are on a cluster.
+    #[must_use]
+    pub fn is_cluster(&self) -> bool {
+        matches!(self.shared.place, SetPlace::Cluster(_))
+    }
+
+    async fn send<R: KeyRequest>(
+        &self,
+        requests: &[R],
+        preamble: Option<&Cmd>,
+    ) -> Result<Vec<R::Answer>, KeyspaceError> {
+        let SharedSets { place, timeout, calls, .. } = &*self.shared;
+        let end = Instant::now() + *timeout;
+        let too_many = || KeyspaceError::Unavailable("too many calls wait for the sets".to_owned());
+        let turn = timeout_at(end, calls.acquire()).await.map_err(|_| too_many())?;
+        let _turn = turn.map_err(|_| too_many())?;
+        place.send(requests, preamble, end).await
+    }
+}
+
+/// The command that makes a script known to a server.
+fn loading(script: &str) -> Cmd {
+    let mut command = cmd("SCRIPT");
+    command.arg("LOAD").arg(script);
+    command
+}
+
+/// Where the sets of a URL are, and if it is a single server, its place.
+fn parse(url: &str, timeout: Duration) -> Result<(SetPlace, Option<Arc<Place>>), String> {
+    if super::is_of_cluster(url) {
+        return Ok((SetPlace::Cluster(Box::new(Cluster::parse(url, timeout)?)), None));
+    }
+    if !REDIS_SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
+        return Err("it must be redis+cluster://HOST,HOST,HOST or the URL of a Redis server: \
+                    redis://HOST or redis+sentinel://HOST,HOST,HOST/NAME"
+            .to_owned());
+    }
+    let place = Arc::new(Place::parse(url, timeout).map_err(|error| advice(&error))?);
+    let node = Node::new("the server".to_owned(), &place, timeout);
+    Ok((SetPlace::Server(Arc::new(node)), Some(place)))
+}
+
+impl SharedSets {
+    /// Looks for the first time whether the sets can be used.
+    async fn check(&self) -> Result<(), OpenFailure> {
+        match &self.place {
+            SetPlace::Cluster(cluster) => cluster.renew(0).await,
+            SetPlace::Server(node) => {
+                let info = self.info(node).await?;
+                check_info(&info).map_err(|reason| OpenFailure {
+                    may_heal: reason == super::IS_LOADING,
+                    reason: if reason == super::IS_CLUSTERED {
+                        "the server is part of a cluster; name it as redis+cluster://HOST:PORT".to_owned()
+                    } else {
+                        reason
+                    },
+                })
+            }
+        }
+    }
+
+    /// The answer of a server to INFO.
+    async fn info(&self, node: &Node) -> Result<String, OpenFailure> {
+        let mut pipeline = Pipeline::with_capacity(1);
+        pipeline.cmd("INFO");
+        let sent = node.read(&pipeline, self.timeout).await;
+        match sent.map_err(OpenFailure::of_request)?.pop() {
+            Some(Value::ServerError(error)) => Err(OpenFailure::of(&error.into())),
+            value => {
+                let info = value.and_then(wire::bytes).unwrap_or_default();
+                Ok(String::from_utf8_lossy(&info).into_owned())
+            }
+        }
+    }
+
+    async fn health(&self) -> StoreHealth {
+        match &self.place {
+            SetPlace::Server(node) => match self.info(node).await {
+                Ok(info) => why_read_only(&info, 0, false)
+                    .map_or(StoreHealth::Works, |cause| StoreHealth::ReadOnly(cause.to_owned())),
+                Err(failure) => StoreHealth::Unavailable(failure.reason),
+            },
+            SetPlace::Cluster(cluster) => match self.cluster_flaw(cluster).await {
+                Ok(()) => StoreHealth::Works,
+                Err(reason) => StoreHealth::Unavailable(reason),
+            },
+        }
+    }
+
+    /// What is wrong with the cluster.
+    async fn cluster_flaw(&self, cluster: &Cluster) -> Result<(), String> {
+        let known = cluster.map().map_or(0, |map| map.version);
+        cluster.renew(known).await.map_err(|failure| failure.reason)?;
+        let map = cluster.map().ok_or("no node of the cluster has answered")?;
+        if map.unowned() > 0 {
+            return Err(format!("{} slots of the cluster have no server", map.unowned()));
+        }
+        if !map.works() {
+            return Err("the cluster says that it does not work".to_owned());
+        }
+        let mut ping = Pipeline::with_capacity(1);
+        ping.cmd("PING");
+        let masters = cluster.masters(&map).map_err(|error| error.to_string())?;
+        let pings = masters.iter().map(|master| async {
+            let answer = master.node.read(&ping, self.timeout).await;
+            answer.map_err(|failure| format!("{}: {}", master.node.name, reason_of(&failure, self.timeout)))
+        });
+        futures_util::future::try_join_all(pings).await?;
+        Ok(())
+    }
+}
+
+/// Looks once a second where the sets are, until they are dropped.
+fn watch(shared: &Arc<SharedSets>) {
+    let Ok(runtime) = Handle::try_current() else { return };
+    let shared = Arc::downgrade(shared);
+    runtime.spawn(async move {
+        supervise("sharded sets", Policy::UntilDone, || look(shared.clone())).await;
+    });
+}
+
+async fn look(shared: Weak<SharedSets>) {
+    let mut ticks = interval_at(Instant::now() + WATCH_EVERY, WATCH_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let Some(shared) = shared.upgrade() else { return };
+        if let SetPlace::Cluster(cluster) = &shared.place {
+            let known = cluster.map().map_or(0, |map| map.version);
+            if let Err(failure) = cluster.renew(known).await {
+                tracing::debug!(reason = failure.reason, "the slots of the cluster are not known");
+            }
+        } else if let Some(place) = shared.server.as_ref().filter(|place| place.has_sentinels())
+            && let Err(error) = place.locate().await
+        {
+            tracing::debug!(%error, "the Sentinels name no primary");
+        }
+    }
+}

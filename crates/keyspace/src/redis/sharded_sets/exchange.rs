@@ -1,0 +1,365 @@
+//! Sends requests, each of one key, to the servers that have the keys: one pipeline for each server.
+//!
+//! Every request is safe to repeat. So whatever goes wrong, the request is sent again, to where the key is
+//! by then, until the time is over.
+
+use super::cluster::{Cluster, Target, host_of};
+use super::cluster_url::address;
+use super::node::Node;
+use super::slots::slot_of;
+use crate::KeyspaceError;
+use crate::limits::{MAX_SET_PIPELINE_BYTES, MAX_SET_PIPELINE_KEYS, MAX_SET_PIPELINES};
+use crate::redis::{reason_of, wire};
+use futures_util::{StreamExt, stream};
+use redis::{Cmd, Pipeline, ServerError, ServerErrorKind, Value, cmd};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// How long to wait before the second attempt after a failure. Each wait is twice as long as the last.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+/// The longest wait.
+const LONGEST_PAUSE: Duration = Duration::from_millis(160);
+/// How many times requests are sent on at once, when nothing but slots has moved.
+const PROMPT_ATTEMPTS: u32 = 3;
+
+/// Something to do with one key, any number of times with the same outcome.
+pub(super) trait KeyRequest {
+    /// What comes of it.
+    type Answer;
+    /// Whether it writes.
+    const WRITES: bool;
+
+    /// The key.
+    fn key(&self) -> &str;
+    /// About the length of the commands, in bytes.
+    fn size(&self) -> usize;
+    /// Whether its commands are a transaction.
+    fn is_transaction(&self) -> bool {
+        false
+    }
+    /// Adds its commands.
+    fn add_to(&self, commands: &mut Vec<Cmd>);
+    /// Reads the answers to them, of which none is an error; nothing if they are not as expected.
+    fn answer(&self, values: &mut [Value]) -> Option<Self::Answer>;
+}
+
+/// Where the sets are.
+pub(super) enum SetPlace {
+    /// On one server.
+    Server(Arc<Node>),
+    /// On the servers of a cluster.
+    Cluster(Box<Cluster>),
+}
+
+/// A request that has no answer yet.
+struct Pending {
+    /// Its place among the requests.
+    index: usize,
+    slot: u16,
+    /// Where a server has said that it must go.
+    redirect: Option<Redirect>,
+}
+
+/// The answer of a server that does not have the slot.
+struct Redirect {
+    address: String,
+    /// Whether the slot is on its way there, so that this server must be told that we know.
+    is_asking: bool,
+}
+
+/// Requests for one server.
+struct Group {
+    target: Target,
+    pending: Vec<Pending>,
+}
+
+/// What became of a group.
+struct GroupOutcome<A> {
+    answered: Vec<(usize, A)>,
+    /// To be sent again.
+    left: Vec<Pending>,
+    /// Why.
+    reason: Option<String>,
+}
+
+impl<A> GroupOutcome<A> {
+    fn failed(pending: Vec<Pending>, reason: String) -> Self {
+        let left = pending.into_iter().map(|pending| Pending { redirect: None, ..pending }).collect();
+        Self { answered: Vec::new(), left, reason: Some(reason) }
+    }
+}
+
+impl SetPlace {
+    /// Sends requests until all are answered or the time is over. `preamble` stands before those for each
+    /// server.
+    pub(super) async fn send<R: KeyRequest>(
+        &self,
+        requests: &[R],
+        preamble: Option<&Cmd>,
+        deadline: Instant,
+    ) -> Result<Vec<R::Answer>, KeyspaceError> {
+        let mut answers: Vec<Option<R::Answer>> = requests.iter().map(|_| None).collect();
+        let mut left: Vec<Pending> = (0..requests.len())
+            .map(|index| Pending { index, slot: self.slot(&requests[index]), redirect: None })
+            .collect();
+        let (mut attempts, mut pause) = (0, FIRST_PAUSE);
+        while !left.is_empty() {
+            let mut reason = None;
+            let mut known = 0;
+            match self.groups(left, requests) {
+                Ok((groups, version)) => {
+                    known = version;
+                    left = Vec::new();
+                    let mut sent = stream::iter(groups)
+                        .map(|group| send_group(group, requests, preamble, deadline))
+                        .buffer_unordered(MAX_SET_PIPELINES);
+                    while let Some(outcome) = sent.next().await {
+                        let outcome = outcome?;
+                        for (index, answer) in outcome.answered {
+                            answers[index] = Some(answer);
+                        }
+                        left.extend(outcome.left);
+                        reason = reason.or(outcome.reason);
+                    }
+                }
+                Err((pending, why)) => (left, reason) = (pending, Some(why)),
+            }
+            if left.is_empty() {
+                break;
+            }
+            attempts += 1;
+            let is_prompt = reason.is_none() && attempts <= PROMPT_ATTEMPTS;
+            let reason = reason.unwrap_or_else(|| "the slots of the cluster are being moved".to_owned());
+            if Instant::now() + pause >= deadline {
+                return Err(KeyspaceError::Unavailable(reason));
+            }
+            if !is_prompt {
+                sleep(pause).await;
+                pause = LONGEST_PAUSE.min(pause * 2);
+            }
+            self.renew(known, deadline).await?;
+        }
+        answers.into_iter().map(|answer| answer.ok_or_else(|| wire::unexpected(""))).collect()
+    }
+
+    fn slot<R: KeyRequest>(&self, request: &R) -> u16 {
+        match self {
+            Self::Server(_) => 0,
+            Self::Cluster(_) => slot_of(request.key()),
+        }
+    }
+
+    /// Looks again where the slots are.
+    async fn renew(&self, known: u64, deadline: Instant) -> Result<(), KeyspaceError> {
+        let Self::Cluster(cluster) = self else { return Ok(()) };
+        match tokio::time::timeout_at(deadline, cluster.renew(known)).await {
+            // The map of before may still lead somewhere.
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) if cluster.map().is_some() => Ok(()),
+            Ok(Err(failure)) if failure.may_heal => Ok(()),
+            Ok(Err(failure)) => Err(KeyspaceError::Unavailable(failure.reason)),
+            Err(_) => Err(KeyspaceError::Unavailable("no node of the cluster has answered".to_owned())),
+        }
+    }
+
+    /// Divides requests by server, and into pipelines of bounded size. Returns the version of the map,
+    /// too; or the requests again if it is not known where they belong.
+    #[allow(clippy::type_complexity)]
+    fn groups<R: KeyRequest>(
+        &self,
+        left: Vec<Pending>,
+        requests: &[R],
+    ) -> Result<(Vec<Group>, u64), (Vec<Pending>, String)> {
+        let cluster = match self {
+            Self::Server(node) => {
+                let mut groups = Vec::new();
+                divide(Target { node: node.clone(), has_replica: false }, left, requests, &mut groups);
+                return Ok((groups, 0));
+            }
+            Self::Cluster(cluster) => cluster,
+        };
+        let Some(map) = cluster.map() else {
+            return Err((left, "no node of the cluster has answered".to_owned()));
+        };
+        let masters = match cluster.masters(&map) {
+            Ok(masters) => masters,
+            Err(error) => return Err((left, error.to_string())),
+        };
+        let mut by_master: Vec<Vec<Pending>> = masters.iter().map(|_| Vec::new()).collect();
+        let mut groups = Vec::new();
+        let mut unowned = None;
+        let mut elsewhere: Vec<(Target, Vec<Pending>)> = Vec::new();
+        for pending in left {
+            if let Some(redirect) = &pending.redirect
+                && let Ok(target) = cluster.redirected(&map, &redirect.address)
+            {
+                match elsewhere.iter_mut().find(|(known, _)| known.node.name == target.node.name) {
+                    Some((_, moved)) => moved.push(pending),
+                    None => elsewhere.push((target, vec![pending])),
+                }
+            } else if let Some(owner) = map.owner(pending.slot) {
+                by_master[owner].push(pending);
+            } else {
+                unowned.get_or_insert_with(Vec::new).push(pending);
+            }
+        }
+        // Nothing is sent if something has no place: it would be sent again with the rest.
+        if let Some(mut unowned) = unowned {
+            unowned.extend(by_master.into_iter().flatten());
+            unowned.extend(elsewhere.into_iter().flat_map(|(_, moved)| moved));
+            return Err((unowned, format!("{} slots of the cluster have no server", map.unowned())));
+        }
+        for (target, pending) in masters.into_iter().zip(by_master).chain(elsewhere) {
+            divide(target, pending, requests, &mut groups);
+        }
+        Ok((groups, map.version))
+    }
+}
+
+/// Divides what goes to one server into pipelines of bounded size.
+fn divide<R: KeyRequest>(target: Target, pending: Vec<Pending>, requests: &[R], groups: &mut Vec<Group>) {
+    let mut group = Vec::new();
+    let mut size = 0;
+    for pending in pending {
+        size += requests[pending.index].size();
+        group.push(pending);
+        if group.len() >= MAX_SET_PIPELINE_KEYS || size >= MAX_SET_PIPELINE_BYTES {
+            groups.push(Group { target: target.clone(), pending: std::mem::take(&mut group) });
+            size = 0;
+        }
+    }
+    if !group.is_empty() {
+        groups.push(Group { target, pending: group });
+    }
+}
+
+/// Sends one pipeline and reads the answers.
+async fn send_group<R: KeyRequest>(
+    group: Group,
+    requests: &[R],
+    preamble: Option<&Cmd>,
+    deadline: Instant,
+) -> Result<GroupOutcome<R::Answer>, KeyspaceError> {
+    let Group { target, pending } = group;
+    let mut pipeline = Pipeline::with_capacity(pending.len() * 2 + 2);
+    if let Some(preamble) = preamble {
+        pipeline.add_command(preamble.clone());
+    }
+    // The places of ASKING, whose answers nobody wants.
+    let mut asking = Vec::new();
+    let mut commands = Vec::new();
+    let mut lengths = Vec::with_capacity(pending.len());
+    for pending in &pending {
+        let request = &requests[pending.index];
+        request.add_to(&mut commands);
+        lengths.push(commands.len());
+        let is_asking = pending.redirect.as_ref().is_some_and(|redirect| redirect.is_asking);
+        for (number, command) in commands.drain(..).enumerate() {
+            // It holds for the next command, or for all of a transaction.
+            if is_asking && (number == 0 || !request.is_transaction()) {
+                asking.push(pipeline.len());
+                pipeline.add_command(cmd("ASKING"));
+            }
+            pipeline.add_command(command);
+        }
+    }
+    let left = deadline.saturating_duration_since(Instant::now());
+    let waits = R::WRITES && target.has_replica;
+    if waits {
+        // The answer must come before the request is given up.
+        let patience_ms = u64::try_from(left.as_millis() / 2).unwrap_or(u64::MAX);
+        pipeline.cmd("WAIT").arg(1).arg(patience_ms.max(1));
+    }
+    let node = &target.node;
+    let sent = if R::WRITES { node.write(&pipeline, left).await } else { node.read(&pipeline, left).await };
+    let mut values = match sent {
+        Ok(values) => values,
+        Err(failure) => {
+            let reason = format!("{}: {}", node.name, reason_of(&failure, left));
+            return Ok(GroupOutcome::failed(pending, reason));
+        }
+    };
+    if waits && let Err(reason) = confirmed(values.pop()) {
+        return Ok(GroupOutcome::failed(pending, format!("{}: {reason}", node.name)));
+    }
+    if !asking.is_empty() {
+        let mut place = 0;
+        values.retain(|_| (asking.binary_search(&place).is_err(), place += 1).0);
+    }
+    let values = values.get_mut(usize::from(preamble.is_some())..).unwrap_or_default();
+    read_answers(requests, pending, &lengths, values, &node.name)
+}
+
+/// Whether a replica has what was written, by the answer to WAIT.
+fn confirmed(answer: Option<Value>) -> Result<(), String> {
+    match answer {
+        Some(Value::Int(count)) if count >= 1 => Ok(()),
+        Some(Value::ServerError(error)) => Err(format!("Redis answered {} to WAIT", error.code())),
+        _ => Err("no replica has confirmed the writes".to_owned()),
+    }
+}
+
+/// Reads the answers to a group.
+fn read_answers<R: KeyRequest>(
+    requests: &[R],
+    pending: Vec<Pending>,
+    lengths: &[usize],
+    mut values: &mut [Value],
+    node: &str,
+) -> Result<GroupOutcome<R::Answer>, KeyspaceError> {
+    let mut outcome =
+        GroupOutcome { answered: Vec::with_capacity(pending.len()), left: Vec::new(), reason: None };
+    for (pending, length) in pending.into_iter().zip(lengths) {
+        let request = &requests[pending.index];
+        let strange = || wire::unexpected(request.key());
+        let (own, rest) = values.split_at_mut_checked(*length).ok_or_else(strange)?;
+        values = rest;
+        let error = own.iter().find_map(|value| match value {
+            Value::ServerError(error) => Some(error),
+            _ => None,
+        });
+        if let Some(error) = error {
+            if let Some(redirect) = redirect(error, node) {
+                outcome.left.push(Pending { redirect: Some(redirect), ..pending });
+            } else if may_pass(error) {
+                outcome.left.push(Pending { redirect: None, ..pending });
+                outcome.reason.get_or_insert_with(|| format!("{node}: Redis answered {}", error.code()));
+            } else {
+                return Err(wire::server_error(request.key(), error));
+            }
+            continue;
+        }
+        let answer = request.answer(own).ok_or_else(strange)?;
+        outcome.answered.push((pending.index, answer));
+    }
+    Ok(outcome)
+}
+
+/// Where a server says that the key is, if it says so: `MOVED SLOT HOST:PORT` or `ASK SLOT HOST:PORT`.
+fn redirect(error: &ServerError, node: &str) -> Option<Redirect> {
+    let is_asking = match error.kind() {
+        Some(ServerErrorKind::Moved) => false,
+        Some(ServerErrorKind::Ask) => true,
+        _ => return None,
+    };
+    let (host, port) = error.details()?.split_whitespace().nth(1)?.rsplit_once(':')?;
+    // A server that does not know its own name leaves it out.
+    let host = if host.is_empty() { host_of(node) } else { host };
+    Some(Redirect { address: address(host, port.parse().ok()?), is_asking })
+}
+
+/// Whether it is to be expected that the same request will be answered soon, perhaps by another server.
+fn may_pass(error: &ServerError) -> bool {
+    matches!(
+        error.code(),
+        "TRYAGAIN"
+            | "CLUSTERDOWN"
+            | "LOADING"
+            | "MASTERDOWN"
+            | "READONLY"
+            | "NOSCRIPT"
+            | "UNBLOCKED"
+            | "BUSY"
+    )
+}

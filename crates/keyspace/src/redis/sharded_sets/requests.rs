@@ -1,0 +1,181 @@
+//! What is done with a set, as commands.
+
+use super::exchange::KeyRequest;
+use super::{Addition, Removal, Removed, SetPart, SetRead};
+use crate::limits::MAX_COMMAND_ENTRIES;
+use crate::redis::wire;
+use redis::{Cmd, Value, cmd};
+
+/// About what the words of a command take, in bytes.
+const COMMAND_BYTES: usize = 100;
+/// About what a score and the lengths of a member take, in bytes.
+const MEMBER_BYTES: usize = 40;
+
+pub(super) struct Add {
+    pub(super) addition: Addition,
+    pub(super) keep: u64,
+}
+
+impl KeyRequest for Add {
+    type Answer = ();
+    const WRITES: bool = true;
+
+    fn key(&self) -> &str {
+        &self.addition.key
+    }
+
+    fn size(&self) -> usize {
+        let members = self.addition.members.iter().map(|(member, _)| member.len() + MEMBER_BYTES);
+        COMMAND_BYTES + self.addition.key.len() * 2 + members.sum::<usize>()
+    }
+
+    fn add_to(&self, commands: &mut Vec<Cmd>) {
+        let Addition { key, members } = &self.addition;
+        for chunk in members.chunks(MAX_COMMAND_ENTRIES) {
+            let mut add = cmd("ZADD");
+            add.arg(key);
+            for (member, score) in chunk {
+                add.arg(wire::score_text(*score)).arg(member);
+            }
+            commands.push(add);
+        }
+        // All but the last `keep`, counted from the end.
+        let last = i64::try_from(self.keep).unwrap_or(i64::MAX).saturating_add(1).saturating_neg();
+        let mut trim = cmd("ZREMRANGEBYRANK");
+        trim.arg(key).arg(0).arg(last);
+        commands.push(trim);
+    }
+
+    fn answer(&self, _: &mut [Value]) -> Option<()> {
+        Some(())
+    }
+}
+
+pub(super) struct Remove<'a> {
+    pub(super) removal: Removal,
+    pub(super) keep: u64,
+    /// The SHA-1 of the script.
+    pub(super) digest: &'a str,
+}
+
+impl KeyRequest for Remove<'_> {
+    type Answer = Removed;
+    const WRITES: bool = true;
+
+    fn key(&self) -> &str {
+        &self.removal.key
+    }
+
+    fn size(&self) -> usize {
+        let members = self.removal.members.iter().map(|member| member.len() + MEMBER_BYTES);
+        COMMAND_BYTES + self.removal.key.len() + members.sum::<usize>()
+    }
+
+    fn add_to(&self, commands: &mut Vec<Cmd>) {
+        let Removal { key, members, floor } = &self.removal;
+        let floor = wire::score_text(floor.unwrap_or(f64::NEG_INFINITY));
+        let mut call = cmd("EVALSHA");
+        call.arg(self.digest).arg(1).arg(key).arg(self.keep).arg(floor).arg(members);
+        commands.push(call);
+    }
+
+    fn answer(&self, values: &mut [Value]) -> Option<Removed> {
+        match std::mem::take(values.first_mut()?) {
+            Value::Nil => Some(Removed::Done),
+            lowest => {
+                let lowest = String::from_utf8(wire::bytes(lowest)?).ok()?;
+                Some(Removed::IsFull { lowest: lowest.parse().ok()? })
+            }
+        }
+    }
+}
+
+pub(super) struct Read(pub(super) SetRead);
+
+impl Read {
+    /// Whether the set is wanted whole.
+    fn is_of_all(&self) -> bool {
+        self.0.limit == u64::MAX && self.0.bounds == (f64::NEG_INFINITY, f64::INFINITY)
+    }
+}
+
+impl KeyRequest for Read {
+    type Answer = SetPart;
+    const WRITES: bool = false;
+
+    fn key(&self) -> &str {
+        &self.0.key
+    }
+
+    fn size(&self) -> usize {
+        COMMAND_BYTES * 2 + self.0.key.len() * 3
+    }
+
+    fn is_transaction(&self) -> bool {
+        !self.is_of_all()
+    }
+
+    fn add_to(&self, commands: &mut Vec<Cmd>) {
+        let SetRead { key, bounds: (least, most), limit } = &self.0;
+        let of_set = |name: &str| {
+            let mut command = cmd(name);
+            command.arg(key);
+            command
+        };
+        let mut entries = of_set("ZRANGE");
+        if self.is_of_all() {
+            entries.arg(0).arg(-1).arg("REV").arg("WITHSCORES");
+            commands.push(entries);
+            return;
+        }
+        let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
+        let (least, most) = (wire::score_text(*least), wire::score_text(*most));
+        entries.arg(most).arg(least).arg("BYSCORE").arg("REV");
+        entries.arg("LIMIT").arg(0).arg(limit).arg("WITHSCORES");
+        let mut lowest = of_set("ZRANGE");
+        lowest.arg(0).arg(0).arg("WITHSCORES");
+        // As of one moment: otherwise a set could be trimmed between the commands.
+        commands.extend([cmd("MULTI"), entries, of_set("ZCARD"), lowest, cmd("EXEC")]);
+    }
+
+    fn answer(&self, values: &mut [Value]) -> Option<SetPart> {
+        let answer = std::mem::take(values.last_mut()?);
+        if self.is_of_all() {
+            let entries = wire::scored(answer)?;
+            let (count, lowest) = (u64::try_from(entries.len()).ok()?, entries.last());
+            let lowest = lowest.map(|(_, score)| *score);
+            return Some(SetPart { entries, count, lowest });
+        }
+        let mut parts = wire::items(answer)?.into_iter();
+        let entries = wire::scored(parts.next()?)?;
+        let count = u64::try_from(wire::integer(&parts.next()?)?).ok()?;
+        let lowest = wire::scored(parts.next()?)?.first().map(|(_, score)| *score);
+        Some(SetPart { entries, count, lowest })
+    }
+}
+
+pub(super) struct Delete(pub(super) String);
+
+impl KeyRequest for Delete {
+    type Answer = ();
+    const WRITES: bool = true;
+
+    fn key(&self) -> &str {
+        &self.0
+    }
+
+    fn size(&self) -> usize {
+        COMMAND_BYTES + self.0.len()
+    }
+
+    fn add_to(&self, commands: &mut Vec<Cmd>) {
+        // The memory is freed on another thread.
+        let mut delete = cmd("UNLINK");
+        delete.arg(&self.0);
+        commands.push(delete);
+    }
+
+    fn answer(&self, _: &mut [Value]) -> Option<()> {
+        Some(())
+    }
+}
