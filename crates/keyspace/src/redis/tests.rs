@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod failover;
+mod sharded_sets;
 
 use super::check_info;
 use crate::{
