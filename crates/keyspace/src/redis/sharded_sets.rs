@@ -20,8 +20,8 @@ use crate::{KeyspaceError, OpenError, REDIS_SCHEMES, StoreHealth, without_passwo
 use cluster::Cluster;
 use exchange::{KeyRequest, SetPlace};
 use node::Node;
-use redis::{Cmd, Pipeline, Value, cmd};
-use requests::{Add, Delete, Read, Remove};
+use redis::{Cmd, Pipeline, Value};
+use requests::{Add, Delete, Read, Remove, SetScript};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tidings_supervision::{Policy, supervise};
@@ -29,7 +29,8 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout_at};
 
-/// The script that removes members.
+/// The scripts that add and remove members.
+const ADD: &str = include_str!("sharded_sets/add.lua");
 const REMOVE: &str = include_str!("sharded_sets/remove.lua");
 
 /// Sorted sets on a server or a cluster of their own, apart from the store. Clones are cheap and share
@@ -58,10 +59,8 @@ struct SharedSets {
     server: Option<Arc<Place>>,
     timeout: Duration,
     calls: Semaphore,
-    /// Makes [`REMOVE`] known to a server.
-    load_remove: Cmd,
-    /// The SHA-1 of [`REMOVE`].
-    remove_digest: String,
+    add: SetScript,
+    remove: SetScript,
 }
 
 /// Members to add to a set.
@@ -146,7 +145,6 @@ impl ShardedSets {
     }
 
     /// The same without asking the server: calls and [`ShardedSets::health`] tell what is wrong with it.
-    /// Needs no runtime before the first call.
     ///
     /// # Errors
     /// [`OpenError::Engine`] if the URL is none of these.
@@ -158,8 +156,8 @@ impl ShardedSets {
             server,
             timeout,
             calls: Semaphore::new(MAX_SET_CALLS),
-            load_remove: loading(REMOVE),
-            remove_digest: redis::Script::new(REMOVE).get_hash().to_owned(),
+            add: SetScript::new(ADD),
+            remove: SetScript::new(REMOVE),
         });
         watch(&shared);
         Ok(Self { shared })
@@ -168,8 +166,8 @@ impl ShardedSets {
     /// Adds members with their scores, and then drops the lowest so that at most `keep` remain. Members
     /// that are there already get the score.
     ///
-    /// Others may see up to as many members more as are added, between the two steps. If
-    /// the call fails between them, so many remain until the call is repeated or the next one adds to the set.
+    /// This is atomic for each set: nobody ever sees more than `keep` members. An addition that is repeated
+    /// changes nothing, even if others have been added since: the `keep` highest remain.
     ///
     /// # Errors
     /// [`KeyspaceError::Unavailable`], [`KeyspaceError::ReadOnly`]: repeat the call.
@@ -181,8 +179,10 @@ impl ShardedSets {
         {
             return Err(KeyspaceError::Invalid(format!("a score for {:?} is not a number", wrong.key)));
         }
-        let requests: Vec<Add> = additions.into_iter().map(|addition| Add { addition, keep }).collect();
-        self.send(&requests, None).await?;
+        let script = &self.shared.add;
+        let requests: Vec<Add> =
+            additions.into_iter().map(|addition| Add { addition, keep, script }).collect();
+        self.send(&requests, Some(&script.load)).await?;
         Ok(())
     }
 
@@ -196,10 +196,10 @@ impl ShardedSets {
     /// # Errors
     /// As [`ShardedSets::add`].
     pub async fn remove(&self, removals: Vec<Removal>, keep: u64) -> Result<Vec<Removed>, KeyspaceError> {
-        let digest = &self.shared.remove_digest;
+        let script = &self.shared.remove;
         let requests: Vec<Remove> =
-            removals.into_iter().map(|removal| Remove { removal, keep, digest }).collect();
-        self.send(&requests, Some(&self.shared.load_remove)).await
+            removals.into_iter().map(|removal| Remove { removal, keep, script }).collect();
+        self.send(&requests, Some(&script.load)).await
     }
 
     /// Reads parts of sets, in the same order. Each part is as of one moment.
@@ -250,13 +250,6 @@ impl ShardedSets {
         let _turn = turn.map_err(|_| too_many())?;
         place.send(requests, preamble, end).await
     }
-}
-
-/// The command that makes a script known to a server.
-fn loading(script: &str) -> Cmd {
-    let mut command = cmd("SCRIPT");
-    command.arg("LOAD").arg(script);
-    command
 }
 
 /// Where the sets of a URL are, and if it is a single server, its place.

@@ -1,12 +1,12 @@
 //! A primary with two replicas and three Sentinels, for one test.
 
-use crate::{RedisServer, TIMEOUT, try_on_free_ports};
+use crate::{RedisServer, try_on_free_ports, wait_for};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The name by which the Sentinels know the primary.
 const NAME: &str = "tidings";
@@ -236,17 +236,4 @@ impl Drop for Sentinel {
     fn drop(&mut self) {
         self.stop();
     }
-}
-
-/// Polls until there is something.
-fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + TIMEOUT * 3;
-    while Instant::now() < deadline {
-        if let Some(found) = found() {
-            return found;
-        }
-        #[allow(clippy::disallowed_methods)] // A poll of other processes, on a test's own thread.
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("no {what} within {:?}", TIMEOUT * 3);
 }

@@ -1,15 +1,18 @@
 //! A real `redis-server` for one test: on a free port, in a temporary folder,
-//! without persistence, gone when dropped. Also several of them, with Sentinels.
+//! without persistence, gone when dropped. Also several of them, with Sentinels or as a cluster.
 //!
 //! A crate of its own, so that the tests of the keyspace need not wait for the rest
 //! of the harness, which depends on the whole site.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod cluster;
 mod failover;
 
+pub use cluster::RedisCluster;
 pub use failover::ReplicatedRedis;
 
+use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -38,6 +41,22 @@ impl RedisServer {
         let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
         let (port, process) = try_on_free_ports(|port| launch(port, &options, &folder));
         Self { process, port, options, folder }
+    }
+
+    /// Starts a node of a cluster that is to be made.
+    pub(crate) fn start_as_node(options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let used = RefCell::new(Vec::new());
+        let (port, process) = try_on_free_ports(|port| {
+            // The usual one, 10,000 higher, may be taken or not be a port at all.
+            let bus = free_port();
+            let bus_options = ["--cluster-enabled", "yes", "--cluster-port", &bus.to_string()];
+            let all: Vec<String> =
+                bus_options.iter().chain(options).map(|option| (*option).to_owned()).collect();
+            used.replace(all.clone());
+            launch(port, &all, &folder)
+        });
+        Self { process, port, options: used.into_inner(), folder }
     }
 
     /// The URL of the store on this server.
@@ -117,14 +136,17 @@ impl Drop for RedisServer {
 /// Starts a process on a free port. Another process may take the port first; then on another one.
 fn try_on_free_ports(start: impl Fn(u16) -> Option<Child>) -> (u16, Child) {
     for _ in 0..10 {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-        let port = listener.local_addr().expect("it has an address").port();
-        drop(listener);
+        let port = free_port();
         if let Some(process) = start(port) {
             return (port, process);
         }
     }
     panic!("redis-server does not start on any free port");
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    listener.local_addr().expect("it has an address").port()
 }
 
 /// A server that answers, or nothing when it has stopped by itself.
@@ -178,4 +200,17 @@ fn connect(port: u16, line: &[u8]) -> std::io::Result<TcpStream> {
     stream.set_read_timeout(Some(Duration::from_secs(2)))?;
     stream.write_all(line)?;
     Ok(stream)
+}
+
+/// Polls until there is something.
+fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + TIMEOUT * 3;
+    while Instant::now() < deadline {
+        if let Some(found) = found() {
+            return found;
+        }
+        #[allow(clippy::disallowed_methods)] // A poll of other processes, on a test's own thread.
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("no {what} within {:?}", TIMEOUT * 3);
 }

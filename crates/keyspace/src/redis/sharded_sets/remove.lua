@@ -7,7 +7,8 @@
 --
 -- Returns the lowest score of a full set, as a text, and nothing otherwise.
 
-local MAX_UNPACKED = 1000
+-- Lua can unpack a few thousand values.
+local MAX_UNPACKED = 2000
 
 local set = KEYS[1]
 local count = redis.call('ZCARD', set)

@@ -2,7 +2,6 @@
 
 use super::exchange::KeyRequest;
 use super::{Addition, Removal, Removed, SetPart, SetRead};
-use crate::limits::MAX_COMMAND_ENTRIES;
 use crate::redis::wire;
 use redis::{Cmd, Value, cmd};
 
@@ -11,12 +10,36 @@ const COMMAND_BYTES: usize = 100;
 /// About what a score and the lengths of a member take, in bytes.
 const MEMBER_BYTES: usize = 40;
 
-pub(super) struct Add {
-    pub(super) addition: Addition,
-    pub(super) keep: u64,
+/// A script that works on one set.
+pub(super) struct SetScript {
+    digest: String,
+    /// Makes the script known to a server. It stands before the calls in every pipeline, because the
+    /// server may be one that has just taken over.
+    pub(super) load: Cmd,
 }
 
-impl KeyRequest for Add {
+impl SetScript {
+    pub(super) fn new(script: &str) -> Self {
+        let mut load = cmd("SCRIPT");
+        load.arg("LOAD").arg(script);
+        Self { digest: redis::Script::new(script).get_hash().to_owned(), load }
+    }
+
+    /// The beginning of a call for a set.
+    fn call(&self, key: &str) -> Cmd {
+        let mut call = cmd("EVALSHA");
+        call.arg(&self.digest).arg(1).arg(key);
+        call
+    }
+}
+
+pub(super) struct Add<'a> {
+    pub(super) addition: Addition,
+    pub(super) keep: u64,
+    pub(super) script: &'a SetScript,
+}
+
+impl KeyRequest for Add<'_> {
     type Answer = ();
     const WRITES: bool = true;
 
@@ -26,24 +49,17 @@ impl KeyRequest for Add {
 
     fn size(&self) -> usize {
         let members = self.addition.members.iter().map(|(member, _)| member.len() + MEMBER_BYTES);
-        COMMAND_BYTES + self.addition.key.len() * 2 + members.sum::<usize>()
+        COMMAND_BYTES + self.addition.key.len() + members.sum::<usize>()
     }
 
     fn add_to(&self, commands: &mut Vec<Cmd>) {
         let Addition { key, members } = &self.addition;
-        for chunk in members.chunks(MAX_COMMAND_ENTRIES) {
-            let mut add = cmd("ZADD");
-            add.arg(key);
-            for (member, score) in chunk {
-                add.arg(wire::score_text(*score)).arg(member);
-            }
-            commands.push(add);
+        let mut call = self.script.call(key);
+        call.arg(self.keep);
+        for (member, score) in members {
+            call.arg(wire::score_text(*score)).arg(member);
         }
-        // All but the last `keep`, counted from the end.
-        let last = i64::try_from(self.keep).unwrap_or(i64::MAX).saturating_add(1).saturating_neg();
-        let mut trim = cmd("ZREMRANGEBYRANK");
-        trim.arg(key).arg(0).arg(last);
-        commands.push(trim);
+        commands.push(call);
     }
 
     fn answer(&self, _: &mut [Value]) -> Option<()> {
@@ -54,8 +70,7 @@ impl KeyRequest for Add {
 pub(super) struct Remove<'a> {
     pub(super) removal: Removal,
     pub(super) keep: u64,
-    /// The SHA-1 of the script.
-    pub(super) digest: &'a str,
+    pub(super) script: &'a SetScript,
 }
 
 impl KeyRequest for Remove<'_> {
@@ -74,8 +89,8 @@ impl KeyRequest for Remove<'_> {
     fn add_to(&self, commands: &mut Vec<Cmd>) {
         let Removal { key, members, floor } = &self.removal;
         let floor = wire::score_text(floor.unwrap_or(f64::NEG_INFINITY));
-        let mut call = cmd("EVALSHA");
-        call.arg(self.digest).arg(1).arg(key).arg(self.keep).arg(floor).arg(members);
+        let mut call = self.script.call(key);
+        call.arg(self.keep).arg(floor).arg(members);
         commands.push(call);
     }
 
