@@ -12,22 +12,22 @@ use crate::program::{Program, open_again};
 use crate::redis_server::RedisServer;
 use crate::server::http_client;
 
-const FOLLOWERS: u64 = 20_000;
-const AUTHOR: u64 = 1;
+pub(super) const FOLLOWERS: u64 = 20_000;
+pub(super) const AUTHOR: u64 = 1;
 /// More than there are: all of them are delivered to.
-const PULL_LIMIT: &str = "100000";
+pub(super) const PULL_LIMIT: &str = "100000";
 /// How long to wait for something that must happen. A dead server's work is
 /// taken over within 20 seconds.
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// Milliseconds after which a server is killed that has just accepted a tweet.
-const KILLED_AFTER: [u64; 6] = [0, 10, 40, 90, 160, 250];
+pub(super) const KILLED_AFTER: [u64; 6] = [0, 10, 40, 90, 160, 250];
 
 fn secret(user: u64) -> String {
     format!("{user:040}")
 }
 
 /// An author with very many followers, some of whom started to follow in the same second.
-async fn prepare(store: &Store) {
+pub(super) async fn prepare(store: &Store) {
     let last = AUTHOR + FOLLOWERS;
     for chunk in (AUTHOR..=last).collect::<Vec<_>>().chunks(1_000) {
         let mut batch = Batch::new();
@@ -56,7 +56,7 @@ async fn prepare(store: &Store) {
     store.commit(batch).await.unwrap();
 }
 
-fn client(program: &Program, user: u64) -> Client {
+pub(super) fn client(program: &Program, user: u64) -> Client {
     let mut client =
         Client::new(http_client(), program.address).with_secrets(Some(&secret(user)), Some(&secret(user)));
     client.user_id = user;
@@ -67,13 +67,13 @@ fn start(store: &str) -> Program {
     Program::start_with(store, &[("TIDINGS_TIMELINES__PULL_LIMIT", PULL_LIMIT)])
 }
 
-async fn tweet(program: &Program, text: &str) -> u64 {
+pub(super) async fn tweet(program: &Program, text: &str) -> u64 {
     let answer = client(program, AUTHOR).api_post("/api/tweet", &[("text", text)]).await;
     ok(answer)["tweet_id"].as_u64().unwrap()
 }
 
 /// Waits until the last follower has all tweets in the home timeline.
-async fn wait_for_the_last(program: &Program, tweets: &BTreeSet<u64>) {
+pub(super) async fn wait_for_the_last(program: &Program, tweets: &BTreeSet<u64>) {
     // The highest score, and the highest member among those.
     let last = client(program, AUTHOR + FOLLOWERS);
     let deadline = Instant::now() + TIMEOUT;
@@ -90,7 +90,7 @@ async fn wait_for_the_last(program: &Program, tweets: &BTreeSet<u64>) {
 }
 
 /// Waits until no job is left. Only on a store that may be opened twice.
-async fn wait_for_jobs(store: &Store) {
+pub(super) async fn wait_for_jobs(store: &Store) {
     let deadline = Instant::now() + TIMEOUT;
     loop {
         let mut query = Query::new();

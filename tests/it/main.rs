@@ -58,6 +58,7 @@ mod full_disk;
 mod harden;
 mod head;
 mod headers;
+mod homes_apart;
 mod imported;
 mod inbox;
 mod invitations;
