@@ -1,5 +1,6 @@
 //! Timelines: tweets accepted, deliveries, and how long the last follower waits,
-//! on both engines. Pages are measured by the bench of the whole site.
+//! on both engines; and how many deliveries home timelines take on a server and on a
+//! cluster of their own. Pages are measured by the bench of the whole site.
 //!
 //! `cargo bench --bench timelines`; the Redis figures need a `redis-server`.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
@@ -16,8 +17,8 @@ use tidings_domain::timelines::tweets::post_tweet;
 use tidings_domain::values::clock::Moment;
 use tidings_domain::values::rules::{RateRules, Rules, TimelineRules};
 use tidings_domain::values::text::TweetText;
-use tidings_keyspace::{Batch, EngineClock, Order, Query, Store, StoreOptions};
-use tidings_testing::redis_server::RedisServer;
+use tidings_keyspace::{Addition, Batch, EngineClock, Order, Query, ShardedSets, Store, StoreOptions};
+use tidings_testing::redis_server::{RedisCluster, RedisServer};
 use tidings_testing::server::actor;
 use tokio::task::JoinSet;
 
@@ -30,6 +31,13 @@ const DELIVERED: u64 = 20;
 /// People who post at the same time, and for how long.
 const POSTERS: u64 = 64;
 const POSTING: Duration = Duration::from_secs(3);
+/// Home timelines apart from the store, all full, and how many members make them so.
+const SETS: u64 = 2_000;
+const FULL: u64 = 800;
+/// Deliveries in one call, callers at the same time, and for how long.
+const DELIVERED_TOGETHER: u64 = 1_000;
+const DELIVERERS: u64 = 16;
+const DELIVERING: Duration = Duration::from_secs(5);
 
 #[tokio::main]
 async fn main() {
@@ -37,6 +45,47 @@ async fn main() {
     measure("redb", &format!("redb:{}/bench.redb", folder.path().display())).await;
     let server = RedisServer::start();
     measure("redis", &server.url()).await;
+    drop(server);
+    println!("\nhome timelines of {FULL} apart from the store");
+    let server = RedisServer::start();
+    measure_sets("one Redis", &server.url()).await;
+    drop(server);
+    let cluster = RedisCluster::start();
+    measure_sets("a cluster of three masters and three replicas", &cluster.url()).await;
+}
+
+/// Deliveries per second, each of one tweet to one home timeline.
+#[allow(clippy::cast_precision_loss)]
+async fn measure_sets(place: &str, url: &str) {
+    let sets = ShardedSets::open(url, Duration::from_secs(20)).await.unwrap();
+    let key = |set: u64| format!("user:{set}:home_timeline");
+    for first in (0..SETS).step_by(50) {
+        let members = || (0..FULL).map(|tweet| (tweet.to_string(), tweet as f64)).collect();
+        let additions = (first..first + 50).map(|set| Addition { key: key(set), members: members() });
+        sets.add(additions.collect(), FULL).await.unwrap();
+    }
+    let mut tasks = JoinSet::new();
+    let begun = Instant::now();
+    for deliverer in 0..DELIVERERS {
+        let sets = sets.clone();
+        tasks.spawn(async move {
+            let mut delivered = 0;
+            while begun.elapsed() < DELIVERING {
+                // Ids of tweets have as many digits.
+                let tweet = 1_000_000 + delivered * DELIVERERS + deliverer;
+                let additions = (0..DELIVERED_TOGETHER).map(|number| Addition {
+                    key: key((delivered + deliverer * 101 + number) % SETS),
+                    members: vec![(tweet.to_string(), tweet as f64)],
+                });
+                sets.add(additions.collect(), FULL).await.unwrap();
+                delivered += DELIVERED_TOGETHER;
+            }
+            delivered
+        });
+    }
+    let delivered: u64 = tasks.join_all().await.into_iter().sum();
+    let each_second = delivered as f64 / begun.elapsed().as_secs_f64();
+    println!("{:<60} {each_second:>10.0}", format!("deliveries per second, {place}"));
 }
 
 async fn measure(engine: &str, url: &str) {

@@ -445,6 +445,8 @@ impl FromText for StoreUrl {
             ("redb", path) => !path.is_empty(),
             ("redis" | "rediss", _) => Url::parse(text).is_ok_and(|url| url.has_host()),
             ("redis+sentinel" | "rediss+sentinel", _) => flaw_of_sentinel_url(text).is_none(),
+            // No store can be there. Who opens it is told why, and what to do instead.
+            ("redis+cluster" | "rediss+cluster", _) => true,
             _ => false,
         };
         (known && !text.chars().any(char::is_control)).then(|| Self(text.to_owned()))

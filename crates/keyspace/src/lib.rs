@@ -282,6 +282,11 @@ impl Store {
         } else if REDIS_SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
             let versions = Arc::new(Versions::with_reports());
             (Engine::Redis(redis::Redis::open(url, options, versions.clone()).await?), versions)
+        } else if redis::is_of_cluster(url) {
+            let reason = "the facts need one server, because a batch is atomic; a cluster is for home \
+                          timelines: name it in timelines.store"
+                .to_owned();
+            return Err(OpenError::Engine { url: without_password(url), reason });
         } else {
             return Err(OpenError::Url(without_password(url)));
         };

@@ -5,6 +5,9 @@ use super::wire;
 use redis::aio::MultiplexedConnection;
 use redis::{Value, cmd};
 
+/// How long a replica that is well may be silent: it confirms what it has once a second.
+const MAX_LAG_SECONDS: u64 = 2;
+
 /// Refuses a server that is not a primary. The Sentinels may still name one that was replaced, or
 /// already name one that is not promoted yet.
 pub(super) async fn demand_primary(connection: &mut MultiplexedConnection) -> Result<(), NoConnection> {
@@ -25,12 +28,24 @@ pub(super) async fn demand_primary(connection: &mut MultiplexedConnection) -> Re
 /// The replicas that are connected and have everything but the latest writes, by the server's
 /// answer to INFO.
 pub(super) fn online_replicas(info: &str) -> usize {
+    lines_of_online(info).count()
+}
+
+/// Whether one of them has been heard of within the last seconds.
+pub(super) fn has_live_replica(info: &str) -> bool {
+    lines_of_online(info).any(|line| {
+        let lag = line.split(',').find_map(|part| part.trim().strip_prefix("lag="));
+        lag.and_then(|lag| lag.parse::<u64>().ok()).is_some_and(|lag| lag <= MAX_LAG_SECONDS)
+    })
+}
+
+fn lines_of_online(info: &str) -> impl Iterator<Item = &str> {
     let is_online = |line: &&str| {
         line.strip_prefix("slave").is_some_and(|rest| {
             rest.starts_with(|first: char| first.is_ascii_digit()) && rest.contains("state=online")
         })
     };
-    info.lines().filter(is_online).count()
+    info.lines().filter(is_online)
 }
 
 /// What is wrong with the server's setting `min-replicas-to-write`, by its answer to CONFIG GET.
@@ -58,6 +73,10 @@ mod tests {
                     slave12:ip=127.0.0.1,port=4,state=online,offset=1,lag=1\r\n\
                     slave_read_only:1\r\n";
         assert_eq!(online_replicas(info), 2);
+        assert!(has_live_replica(info));
+        let hangs =
+            "slave0:ip=127.0.0.1,port=2,state=online,offset=1,lag=3\r\nslave1:state=wait_bgsave,lag=0\r\n";
+        assert!(!has_live_replica(hangs));
         assert_eq!(online_replicas("role:master\r\nconnected_slaves:0\r\n"), 0);
     }
 

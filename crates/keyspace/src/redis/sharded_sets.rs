@@ -46,8 +46,8 @@ const REMOVE: &str = include_str!("sharded_sets/remove.lua");
 /// wait for their turn.
 ///
 /// On a cluster, what was acknowledged outlives a master that dies, because a replica has
-/// confirmed it (`WAIT`). A master that has no replica by what the cluster knew within the
-/// last second is not waited for. On a single server nothing is waited for.
+/// confirmed it (`WAIT`). A master without a replica that is well acknowledges alone. So does a single
+/// server.
 #[derive(Clone)]
 pub struct ShardedSets {
     shared: Arc<SharedSets>,
@@ -161,6 +161,12 @@ impl ShardedSets {
         });
         watch(&shared);
         Ok(Self { shared })
+    }
+
+    /// What is wrong with a URL that [`ShardedSets::open`] would refuse without asking any server.
+    #[must_use]
+    pub fn flaw_of_url(url: &str) -> Option<String> {
+        parse(url, Duration::from_secs(1)).err()
     }
 
     /// Adds members with their scores, and then drops the lowest so that at most `keep` remain. Members

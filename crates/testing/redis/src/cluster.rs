@@ -265,7 +265,8 @@ impl RedisCluster {
         match &self.password {
             None => self.nodes[node].try_send(line.as_bytes()),
             Some(password) => {
-                let answer = self.nodes[node].try_send(format!("AUTH {password}\r\n{line}").as_bytes())?;
+                let answer =
+                    self.nodes[node].try_send(format!("AUTH {password}\r\n{line}\r\n").as_bytes())?;
                 Some(answer.strip_prefix("+OK\r\n")?.to_owned())
             }
         }

@@ -60,8 +60,17 @@ struct Master {
 #[derive(Clone)]
 pub(super) struct Target {
     pub(super) node: Arc<Node>,
-    /// Whether a replica is to confirm what is written.
+    /// Whether it may have replicas that take over.
+    pub(super) is_in_cluster: bool,
+    /// Whether it has one that is well, which is to confirm what is written.
     pub(super) has_replica: bool,
+}
+
+impl Target {
+    /// A single server.
+    pub(super) const fn server(node: Arc<Node>) -> Self {
+        Self { node, is_in_cluster: false, has_replica: false }
+    }
 }
 
 impl Cluster {
@@ -101,7 +110,11 @@ impl Cluster {
     /// The masters by a map.
     pub(super) fn masters(&self, map: &SlotMap) -> Result<Vec<Target>, RedisError> {
         let target = |master: &Master| {
-            Ok(Target { node: self.node(&master.address)?, has_replica: master.has_replica })
+            Ok(Target {
+                node: self.node(&master.address)?,
+                is_in_cluster: true,
+                has_replica: master.has_replica,
+            })
         };
         map.masters.iter().map(target).collect()
     }
@@ -110,7 +123,11 @@ impl Cluster {
     pub(super) fn redirected(&self, map: &SlotMap, address: &str) -> Result<Target, RedisError> {
         let master = map.masters.iter().find(|master| master.address == address);
         // A node that is not in the map yet has just been promoted, or has slots for the first time.
-        Ok(Target { node: self.node(address)?, has_replica: master.is_some_and(|master| master.has_replica) })
+        Ok(Target {
+            node: self.node(address)?,
+            is_in_cluster: true,
+            has_replica: master.is_some_and(|master| master.has_replica),
+        })
     }
 
     /// Asks the nodes for the map, unless there is a newer one than `known`.

@@ -9,7 +9,7 @@ use super::node::Node;
 use super::slots::slot_of;
 use crate::KeyspaceError;
 use crate::limits::{MAX_SET_PIPELINE_BYTES, MAX_SET_PIPELINE_KEYS, MAX_SET_PIPELINES};
-use crate::redis::{reason_of, wire};
+use crate::redis::{reason_of, replicas, wire};
 use futures_util::{StreamExt, stream};
 use redis::{Cmd, Pipeline, ServerError, ServerErrorKind, Value, cmd};
 use std::sync::Arc;
@@ -59,6 +59,8 @@ struct Pending {
     slot: u16,
     /// Where a server has said that it must go.
     redirect: Option<Redirect>,
+    /// Whether the master has a replica that the cluster does not know to be well yet.
+    must_wait: bool,
 }
 
 /// The answer of a server that does not have the slot.
@@ -101,7 +103,12 @@ impl SetPlace {
     ) -> Result<Vec<R::Answer>, KeyspaceError> {
         let mut answers: Vec<Option<R::Answer>> = requests.iter().map(|_| None).collect();
         let mut left: Vec<Pending> = (0..requests.len())
-            .map(|index| Pending { index, slot: self.slot(&requests[index]), redirect: None })
+            .map(|index| Pending {
+                index,
+                slot: self.slot(&requests[index]),
+                redirect: None,
+                must_wait: false,
+            })
             .collect();
         let (mut attempts, mut pause) = (0, FIRST_PAUSE);
         while !left.is_empty() {
@@ -174,7 +181,7 @@ impl SetPlace {
         let cluster = match self {
             Self::Server(node) => {
                 let mut groups = Vec::new();
-                divide(Target { node: node.clone(), has_replica: false }, left, requests, &mut groups);
+                divide(Target::server(node.clone()), left, requests, &mut groups);
                 return Ok((groups, 0));
             }
             Self::Cluster(cluster) => cluster,
@@ -265,11 +272,13 @@ async fn send_group<R: KeyRequest>(
         }
     }
     let left = deadline.saturating_duration_since(Instant::now());
-    let waits = R::WRITES && target.has_replica;
-    if waits {
+    let waits = target.has_replica || pending.iter().any(|pending| pending.must_wait);
+    if R::WRITES && waits {
         // The answer must come before the request is given up.
         let patience_ms = u64::try_from(left.as_millis() / 2).unwrap_or(u64::MAX);
         pipeline.cmd("WAIT").arg(1).arg(patience_ms.max(1));
+    } else if R::WRITES && target.is_in_cluster {
+        pipeline.cmd("INFO").arg("replication");
     }
     let node = &target.node;
     let sent = if R::WRITES { node.write(&pipeline, left).await } else { node.read(&pipeline, left).await };
@@ -280,8 +289,14 @@ async fn send_group<R: KeyRequest>(
             return Ok(GroupOutcome::failed(pending, reason));
         }
     };
-    if waits && let Err(reason) = confirmed(values.pop()) {
-        return Ok(GroupOutcome::failed(pending, format!("{}: {reason}", node.name)));
+    if R::WRITES && waits {
+        if let Err(reason) = confirmed(values.pop()) {
+            return Ok(GroupOutcome::failed(pending, format!("{}: {reason}", node.name)));
+        }
+    } else if R::WRITES && target.is_in_cluster && has_live_replica(values.pop()) {
+        // It has just come, and might take over before it has this. So write again, and wait.
+        let left = pending.into_iter().map(|pending| Pending { must_wait: true, ..pending }).collect();
+        return Ok(GroupOutcome { answered: Vec::new(), left, reason: None });
     }
     if !asking.is_empty() {
         let mut place = 0;
@@ -300,6 +315,12 @@ fn confirmed(answer: Option<Value>) -> Result<(), String> {
     }
 }
 
+/// Whether a master has a replica that is well, by its answer to INFO.
+fn has_live_replica(answer: Option<Value>) -> bool {
+    let info = answer.and_then(wire::bytes).unwrap_or_default();
+    replicas::has_live_replica(&String::from_utf8_lossy(&info))
+}
+
 /// Reads the answers to a group.
 fn read_answers<R: KeyRequest>(
     requests: &[R],
@@ -315,11 +336,7 @@ fn read_answers<R: KeyRequest>(
         let strange = || wire::unexpected(request.key());
         let (own, rest) = values.split_at_mut_checked(*length).ok_or_else(strange)?;
         values = rest;
-        let error = own.iter().find_map(|value| match value {
-            Value::ServerError(error) => Some(error),
-            _ => None,
-        });
-        if let Some(error) = error {
+        if let Some(error) = first_error(own) {
             if let Some(redirect) = redirect(error, node) {
                 outcome.left.push(Pending { redirect: Some(redirect), ..pending });
             } else if may_pass(error) {
@@ -334,6 +351,18 @@ fn read_answers<R: KeyRequest>(
         outcome.answered.push((pending.index, answer));
     }
     Ok(outcome)
+}
+
+/// The first error among answers, also within a transaction.
+fn first_error(values: &[Value]) -> Option<&ServerError> {
+    values.iter().find_map(|value| match value {
+        Value::ServerError(error) => Some(error),
+        Value::Array(values) => values.iter().find_map(|value| match value {
+            Value::ServerError(error) => Some(error),
+            _ => None,
+        }),
+        _ => None,
+    })
 }
 
 /// Where a server says that the key is, if it says so: `MOVED SLOT HOST:PORT` or `ASK SLOT HOST:PORT`.

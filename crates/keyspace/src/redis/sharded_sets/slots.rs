@@ -53,7 +53,7 @@ mod tests {
     fn keys_have_the_slots_that_a_server_gives_them() {
         // The check value of the algorithm, and answers of a server to CLUSTER KEYSLOT.
         assert_eq!(checksum(b"123456789"), 0x31c3);
-        for (key, slot) in [("foo", 12_182), ("bar", 5_061), ("", 0), ("foo{}bar", 8_363)] {
+        for (key, slot) in [("foo", 12_182), ("bar", 5_061), ("", 0), ("foo{}{bar}", 8_363)] {
             assert_eq!(slot_of(key), slot, "{key}");
         }
         assert_eq!(slot_of("{foo}x"), slot_of("foo"));

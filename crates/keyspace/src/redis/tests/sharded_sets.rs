@@ -378,7 +378,18 @@ async fn what_cannot_be_opened_is_told() {
     ] {
         let reason = refusal(url).await;
         assert!(reason.contains(expected), "{url}: {reason}");
+        assert_eq!(ShardedSets::flaw_of_url(url), Some(reason));
     }
+    for url in ["redis://a", "rediss+sentinel://a,b/name", "redis+cluster://a,b:1", "rediss+cluster://:p@a"] {
+        assert_eq!(ShardedSets::flaw_of_url(url), None, "{url}");
+    }
+    // No store can be on a cluster.
+    let refused = super::open_url("redis+cluster://:hunter2@a,b").await.err();
+    assert!(
+        matches!(&refused, Some(OpenError::Engine { reason, url })
+            if reason.contains("timelines.store") && !url.contains("hunter2")),
+        "{refused:?}"
+    );
     let server = RedisServer::start_with(&["--requirepass", "secret"]);
     let url = |scheme: &str, login: &str| format!("{scheme}://{login}127.0.0.1:{}", server.port());
     for (scheme, login) in [("redis", ":wrong@"), ("redis", ""), ("redis+cluster", ":wrong@")] {
