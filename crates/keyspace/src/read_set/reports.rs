@@ -11,8 +11,9 @@
 
 use super::known_fields::{KnownFields, ValueHash};
 use super::{ItemHash, VersionedItem, Versions, tracked_fields};
+use crate::KeyspaceError;
 use crate::batch::{Batch, Write};
-use crate::query::{Answer, Query, Read, ReadOutcomes};
+use crate::query::{Answer, Query, Read};
 use std::hash::BuildHasher;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -41,7 +42,7 @@ impl Versions {
     }
 
     /// Notes the values that a query has read.
-    pub(crate) fn note_values(&self, query: &Query, outcomes: &ReadOutcomes) {
+    pub(crate) fn note_values(&self, query: &Query, outcomes: &[Result<Answer, KeyspaceError>]) {
         let has_fields = || query.reads().iter().any(|read| tracked_fields(read).is_some());
         if !self.has_reports || !has_fields() {
             return;
@@ -150,7 +151,7 @@ pub(super) fn forget_written(known: &mut KnownFields, batch: &Batch) {
                 known.forget_field(key, field);
             }
             Write::Set(key, ..) | Write::Delete(key) | Write::Expire(key, _) | Write::SortedStore(key, _) => {
-                known.forget(key)
+                known.forget(key);
             }
             // Never to a hash.
             _ => {}

@@ -95,7 +95,7 @@ impl NameRead {
     }
 
     fn end(self, versions: &Versions, value: &str) -> ReadSet {
-        versions.note_values(&self.0, &vec![Ok(Answer::Texts(vec![Some(value.to_owned())]))]);
+        versions.note_values(&self.0, &[Ok(Answer::Texts(vec![Some(value.to_owned())]))]);
         self.1
     }
 

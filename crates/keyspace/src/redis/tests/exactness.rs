@@ -132,7 +132,8 @@ async fn what_was_acknowledged_is_seen_by_the_next_look_while_all_write() {
                     _ => {
                         let (text, reads) = store.record_reads(read(&store, "user:1", field)).await;
                         let value = text.map_or(0, |text| text.parse().unwrap());
-                        cached.insert(field, (value, reads)).map_or(value, |_| value)
+                        cached.insert(field, (value, reads));
+                        value
                     }
                 };
                 assert!(seen >= least, "{field}: {seen} after {least}");
