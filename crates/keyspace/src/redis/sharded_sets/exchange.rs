@@ -111,6 +111,7 @@ impl SetPlace {
             })
             .collect();
         let (mut attempts, mut pause) = (0, FIRST_PAUSE);
+        let mut earlier = None;
         while !left.is_empty() {
             let mut reason = None;
             let mut known = 0;
@@ -138,9 +139,13 @@ impl SetPlace {
             attempts += 1;
             let is_prompt = reason.is_none() && attempts <= PROMPT_ATTEMPTS;
             let reason = reason.unwrap_or_else(|| "the slots of the cluster are being moved".to_owned());
-            if Instant::now() + pause >= deadline {
+            let now = Instant::now();
+            if now + pause >= deadline {
+                // An attempt that the deadline has cut short knows less than the one before.
+                let reason = if now >= deadline { earlier.unwrap_or(reason) } else { reason };
                 return Err(KeyspaceError::Unavailable(reason));
             }
+            earlier = Some(reason);
             if !is_prompt {
                 sleep(pause).await;
                 pause = LONGEST_PAUSE.min(pause * 2);

@@ -341,7 +341,7 @@ async fn a_cluster_that_is_away_is_unavailable_until_it_comes_back() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_not_confirmed_by_a_replica_is_not_acknowledged() {
     let cluster = start().await;
-    let sets = ShardedSets::open(&cluster.url(), Duration::from_millis(400)).await.unwrap();
+    let sets = ShardedSets::open(&cluster.url(), Duration::from_millis(800)).await.unwrap();
     assert_adds(&sets, "set").await;
     let masters = cluster.masters();
     let replicas = (0..6).filter(|number| !masters.contains(number));
