@@ -1,6 +1,7 @@
 //! Timelines: tweets accepted, deliveries, and how long the last follower waits,
-//! on both engines; and how many deliveries home timelines take on a server and on a
-//! cluster of their own. Pages are measured by the bench of the whole site.
+//! on both engines; how many deliveries home timelines take on a server and on a
+//! cluster of their own; and an author with very many followers there, also while a master
+//! dies. Pages are measured by the bench of the whole site.
 //!
 //! `cargo bench --bench timelines`; the Redis figures need a `redis-server`.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
@@ -13,11 +14,14 @@ use tidings_domain::background;
 use tidings_domain::jobs;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
+use tidings_domain::timelines::moving::{self, Destination};
 use tidings_domain::timelines::tweets::post_tweet;
 use tidings_domain::values::clock::Moment;
 use tidings_domain::values::rules::{RateRules, Rules, TimelineRules};
 use tidings_domain::values::text::TweetText;
-use tidings_keyspace::{Addition, Batch, EngineClock, Order, Query, ShardedSets, Store, StoreOptions};
+use tidings_keyspace::{
+    Addition, Batch, EngineClock, Order, Query, SetRead, ShardedSets, Store, StoreOptions,
+};
 use tidings_testing::redis_server::{RedisCluster, RedisServer};
 use tidings_testing::server::actor;
 use tokio::task::JoinSet;
@@ -31,6 +35,11 @@ const DELIVERED: u64 = 20;
 /// People who post at the same time, and for how long.
 const POSTERS: u64 = 64;
 const POSTING: Duration = Duration::from_secs(3);
+/// Followers of the author whose tweets go to a cluster, and how many tweets.
+const MANY_FOLLOWERS: u64 = 100_000;
+const TWEETS_TO_MANY: u64 = 5;
+/// How long after the tweets a master is killed.
+const KILLED_AFTER: Duration = Duration::from_millis(500);
 /// Home timelines apart from the store, all full, and how many members make them so.
 const SETS: u64 = 2_000;
 const FULL: u64 = 800;
@@ -52,6 +61,63 @@ async fn main() {
     drop(server);
     let cluster = RedisCluster::start();
     measure_sets("a cluster of three masters and three replicas", &cluster.url()).await;
+    drop(cluster);
+    println!("\n{TWEETS_TO_MANY} tweets to {MANY_FOLLOWERS} followers, by one server of the site");
+    measure_many(None).await;
+    measure_many(Some(RedisCluster::start())).await;
+}
+
+/// Tweets of an author with very many followers, with home timelines in the store, which is a Redis, or
+/// on a cluster. There, a second run kills a master on the way.
+#[allow(clippy::cast_precision_loss)]
+async fn measure_many(cluster: Option<RedisCluster>) {
+    let server = RedisServer::start();
+    let site = open_site(&server.url()).await;
+    fill(&site.store, &[MANY_FOLLOWERS]).await;
+    if let Some(cluster) = &cluster {
+        moving::begin_new_site(&site, &Destination::Apart(cluster.url())).await.unwrap();
+    }
+    let worker = tokio::spawn(background::run(site.clone(), EngineClock::System));
+    let each_second = |took: Duration| (TWEETS_TO_MANY * MANY_FOLLOWERS) as f64 / took.as_secs_f64();
+    let place = if cluster.is_some() { "homes on the cluster" } else { "homes in the store" };
+    let took = post_to_many(&site, || ()).await;
+    println!("{:<60} {:>10.0}", format!("deliveries per second, {place}"), each_second(took));
+    if let Some(mut cluster) = cluster {
+        let mut killed = 0;
+        let took = post_to_many(&site, || killed = cluster.kill_master()).await;
+        println!("{:<60} {:>10.0}", "the same, a master is killed on the way", each_second(took));
+        cluster.wait_for_failover(killed);
+        let lacking = homes_that_lack(&cluster.url(), TWEETS_TO_MANY * 2).await;
+        println!("{:<60} {lacking:>10}", "followers who lack a tweet afterwards");
+    }
+    worker.abort();
+    site.store.close().await;
+}
+
+/// Posts tweets, does something on the way, and waits until all are delivered.
+async fn post_to_many(site: &Arc<Site>, on_the_way: impl FnOnce()) -> Duration {
+    let author = user(site, 1).await;
+    let begun = Instant::now();
+    for _ in 0..TWEETS_TO_MANY {
+        post_tweet(site, now(), actor(&author), &text()).await.unwrap();
+    }
+    tokio::time::sleep(KILLED_AFTER.saturating_sub(begun.elapsed())).await;
+    tokio::task::block_in_place(on_the_way);
+    delivered(site).await;
+    begun.elapsed()
+}
+
+/// How many followers do not have all tweets.
+async fn homes_that_lack(url: &str, tweets: u64) -> usize {
+    let sets = ShardedSets::open(url, Duration::from_secs(20)).await.unwrap();
+    let bounds = (f64::NEG_INFINITY, f64::INFINITY);
+    let read = |user: &u64| SetRead { key: format!("user:{user}:home_timeline"), bounds, limit: u64::MAX };
+    let mut lacking = 0;
+    for chunk in (101..=100 + MANY_FOLLOWERS).collect::<Vec<_>>().chunks(1_000) {
+        let homes = sets.read(chunk.iter().map(read).collect()).await.unwrap();
+        lacking += homes.iter().filter(|home| home.count < tweets).count();
+    }
+    lacking
 }
 
 /// Deliveries per second, each of one tweet to one home timeline.
@@ -88,13 +154,17 @@ async fn measure_sets(place: &str, url: &str) {
     println!("{:<60} {each_second:>10.0}", format!("deliveries per second, {place}"));
 }
 
-async fn measure(engine: &str, url: &str) {
+async fn open_site(url: &str) -> Arc<Site> {
     let options = StoreOptions { timeout: Duration::from_secs(20), ..StoreOptions::default() };
     let store = Store::open(url, &options).await.unwrap();
     let timelines = TimelineRules { pull_limit: 1_000_000, ..TimelineRules::default() };
     let rules = Rules { timelines, rates: RateRules::off(), ..Rules::default() };
-    let site = Arc::new(Site::new(store.clone(), rules, PasswordWorker::default()));
-    fill(&store).await;
+    Arc::new(Site::new(store, rules, PasswordWorker::default()))
+}
+
+async fn measure(engine: &str, url: &str) {
+    let site = open_site(url).await;
+    fill(&site.store, &FOLLOWERS).await;
     let worker = tokio::spawn(background::run(site.clone(), EngineClock::System));
     println!("\n{engine}");
     for (author, followers) in (1..).zip(FOLLOWERS) {
@@ -104,16 +174,16 @@ async fn measure(engine: &str, url: &str) {
     println!("{:<44} {:>10.0}", "deliveries per second", deliver(&site).await);
     println!("{:<44} {:>10.0}", "tweets accepted per second, 64 authors", post(&site).await);
     worker.abort();
-    store.close().await;
+    site.store.close().await;
 }
 
 fn token(user: u64) -> String {
     format!("{user:040}")
 }
 
-/// Authors 1 to 3 with their followers, who are the users from 101 on.
-async fn fill(store: &Store) {
-    let last = 100 + FOLLOWERS[2];
+/// Authors from 1 on with so many followers each, who are the users from 101 on.
+async fn fill(store: &Store, numbers: &[u64]) {
+    let last = 100 + numbers.last().unwrap();
     for chunk in (1..=last).collect::<Vec<_>>().chunks(500) {
         let mut batch = Batch::new();
         for user in chunk {
@@ -127,7 +197,7 @@ async fn fill(store: &Store) {
             batch.set_fields(format!("user:{user}"), fields);
             batch.set(format!("username.to.id:{name}"), user.to_string());
             batch.set(format!("auth:{}", token(*user)), user.to_string());
-            for (author, followers) in (1_u64..).zip(FOLLOWERS) {
+            for (author, &followers) in (1_u64..).zip(numbers) {
                 if (101..=100 + followers).contains(user) {
                     let since = f64::from(u32::try_from(*user).unwrap());
                     batch.sorted_add(format!("user:{author}:followers"), user.to_string(), since);
