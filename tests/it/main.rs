@@ -93,6 +93,7 @@ mod reload;
 mod removals;
 mod removals_of_all;
 mod removals_undone;
+mod repeats;
 mod rounds;
 mod seeing;
 mod service_manager;

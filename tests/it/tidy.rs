@@ -36,6 +36,7 @@ const WINGS: [&[&str]; 10] = [
         "passwords",
         "post_rules",
         "rates",
+        "repeats",
         "report",
         "review",
         "site",

@@ -7,6 +7,7 @@
 //! future of a generic `AsyncFn` is `Send`, which handlers and spawned tasks need.
 
 use crate::error::Error;
+use crate::repeats::{KeptAnswer, NamedRequest};
 use crate::site::{Applied, Site, apply};
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Display;
@@ -66,6 +67,26 @@ impl<T> Decision<T> {
         id: impl Display,
     ) -> Self {
         self.with_rejection(check.into(), Rejection::IdInUse { counter, id: id.to_string() })
+    }
+
+    /// Notes the answer to a request with a name in the batch; with nothing to write, in one of
+    /// its own. See [`repeats`](crate::repeats).
+    ///
+    /// # Errors
+    /// As [`repeats::note`](crate::repeats::note).
+    pub(crate) fn once<A: KeptAnswer>(
+        self,
+        request: Option<&NamedRequest>,
+        answer: &A,
+    ) -> Result<Self, Error> {
+        let Some(request) = request else { return Ok(self) };
+        let mut commit = match self {
+            Self::Done(answer) => Commit { batch: Batch::new(), answer, rejections: Vec::new() },
+            Self::Commit(commit) => commit,
+        };
+        let is_new = request.write(&mut commit.batch, answer)?;
+        // The action ends, and what was answered is found.
+        Ok(Self::Commit(commit).if_rejected_by(is_new, Err(Error::Busy)))
     }
 
     fn with_rejection(mut self, check: Option<CheckId>, rejection: Rejection<T>) -> Self {

@@ -429,6 +429,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NothingWaits
         | Refusal::FlaggedAlready
         | Refusal::FlagDecided
+        | Refusal::RequestUsed
         | Refusal::UndoneAlready(_) => StatusCode::CONFLICT,
         Refusal::CodeRequired => StatusCode::UNAUTHORIZED,
         Refusal::NothingSubmitted

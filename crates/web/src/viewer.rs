@@ -6,7 +6,7 @@ use super::cookies::{self, Prolonged};
 use super::error::RequestError;
 use super::form::{Fields, Form, FromFields, Malformed};
 use super::json;
-use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
+use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, MatchedPath, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -14,7 +14,9 @@ use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::session_store::{Device, VisitSession};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::repeats::NamedRequest;
 use tidings_domain::values::rates::subscriber;
+use tidings_domain::values::request_name::RequestName;
 
 impl FromRequestParts<App> for Visit {
     type Rejection = RequestError;
@@ -96,8 +98,9 @@ impl FromRequest<App> for SignedFields {
         let (mut parts, body) = request.into_parts();
         let visit = Visit::from_request_parts(&mut parts, app).await?;
         let ClientAddress(address) = ClientAddress::from_request_parts(&mut parts, app).await?;
+        let call = Call::from_request_parts(&mut parts, app).await?;
         let fields = Fields::from_request(Request::from_parts(parts, body), app).await?;
-        Self::sign(visit, fields, address).await
+        Self::sign(visit, fields, address, &call).await
     }
 }
 
@@ -105,15 +108,24 @@ impl SignedFields {
     /// What was sent in a session, if it carries the secret of the session.
     ///
     /// # Errors
-    /// [`RequestError::LoginRequired`], [`RequestError::WrongSecret`], or the store's.
-    pub async fn sign(mut visit: Visit, fields: Fields, address: IpAddr) -> Result<Self, RequestError> {
-        let user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
+    /// [`RequestError::LoginRequired`], [`RequestError::WrongSecret`], [`RequestError::Field`] for
+    /// a wrong name of the request, or the store's.
+    pub async fn sign(
+        mut visit: Visit,
+        fields: Fields,
+        address: IpAddr,
+        call: &Call,
+    ) -> Result<Self, RequestError> {
+        let mut user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
         // The page that shows the form again needs it; see `Frame::for_user`.
         visit.identity().await;
         let given = fields.text("apisecret");
         let is_former = visit.session().is_some_and(|session| session.former_secret.matches(given));
         if !user.apisecret.matches(given) && !is_former {
             return Err(RequestError::WrongSecret);
+        }
+        if let Some(name) = request_name(&fields)? {
+            user.request = Some(NamedRequest::new(user.id, &name, call.name()));
         }
         Ok(Self { visit, user, fields, address })
     }
@@ -159,6 +171,34 @@ fn is_form(headers: &HeaderMap) -> bool {
     let content_type = content_type.to_str().unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}
+
+/// The address that a form was sent to, without what varies: what is asked for.
+pub struct Call(String);
+
+impl Call {
+    /// What is asked for. A page's form and the call of the API mostly share it.
+    fn name(&self) -> &str {
+        self.0.strip_prefix("/api").unwrap_or(&self.0)
+    }
+}
+
+impl FromRequestParts<App> for Call {
+    type Rejection = RequestError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, RequestError> {
+        let route = parts.extensions.get::<MatchedPath>().ok_or(RequestError::NotFound)?;
+        Ok(Self(route.as_str().to_owned()))
+    }
+}
+
+/// The name that a form gives its request, so that it can be sent again.
+fn request_name(fields: &Fields) -> Result<Option<RequestName>, RequestError> {
+    let named = |text| {
+        RequestName::parse(text)
+            .ok_or(RequestError::Field { name: "request", expected: "it must have 1 to 64 characters" })
+    };
+    fields.get("request").map(named).transpose()
 }
 
 /// The address that a request comes from, seen through trusted proxies; for IPv6 its
