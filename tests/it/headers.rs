@@ -61,13 +61,7 @@ fn check_shared(answer: &HttpResponse, what: &str) {
 /// The caching of personal pages: only in the browser.
 #[track_caller]
 fn check_private(answer: &HttpResponse, what: &str) {
-    check_personal(answer, "no-cache", what);
-}
-
-/// The caching of pages for one visitor.
-#[track_caller]
-fn check_personal(answer: &HttpResponse, kept: &str, what: &str) {
-    assert_eq!(values(answer, "cache-control"), [kept, "private"], "{what}");
+    assert_eq!(values(answer, "cache-control"), ["no-cache", "private"], "{what}");
     assert!(values(answer, "vary").contains(&"cookie".to_owned()), "{what}: {:?}", answer.headers);
 }
 
@@ -98,9 +92,6 @@ async fn every_response_has_security_headers_and_private_ones_are_not_cached() {
                 let is_shared = ["/", "/news/1", "/api/getnews/top/0/30"].contains(&path);
                 if is_shared && client.auth.is_none() {
                     check_shared(&answer, &what);
-                } else if ["/news/1", "/submit"].contains(&path) && client.auth.is_some() {
-                    // A form that must be new each time it is shown is not even kept for the way back.
-                    check_personal(&answer, "no-store", &what);
                 } else {
                     check_private(&answer, &what);
                 }

@@ -94,6 +94,7 @@ mod removals;
 mod removals_of_all;
 mod removals_undone;
 mod repeats;
+mod repeats_of_all;
 mod rounds;
 mod seeing;
 mod service_manager;

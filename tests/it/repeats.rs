@@ -6,12 +6,12 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use reqwest::StatusCode;
 use reqwest::header::CACHE_CONTROL;
-use serde_json::{Value, json};
+use serde_json::Value;
+use tidings_domain::keys;
 use tidings_domain::values::ids::UserId;
-use tidings_domain::{keys, values::request_name::RequestName};
 use tidings_keyspace::{Expiry, Value as Stored};
 
-use crate::client::{Client, Fields, ok, refused};
+use crate::client::{Client, Fields, PASSWORD, ok, refused};
 use crate::html::{Form, Page};
 use crate::pages::{page, redirects_to};
 use crate::removals::settle;
@@ -22,12 +22,14 @@ async fn named(client: &Client, path: &str, fields: Fields<'_>, request: &str) -
     client.api_post(path, &[fields, &[("request", request)]].concat()).await
 }
 
-fn key_of(client: &Client, request: &str) -> String {
-    keys::request(UserId(client.user_id), &RequestName::parse(request).unwrap())
+/// The keys of the requests of an account that were answered.
+pub fn answered(stored: &BTreeMap<String, Stored>, client: &Client) -> Vec<String> {
+    let family = format!("request:{}:", client.user_id);
+    stored.keys().filter(|key| key.starts_with(&family)).cloned().collect()
 }
 
 /// All that is stored, without what reading changes.
-async fn stored(server: &Server) -> BTreeMap<String, Stored> {
+pub async fn stored(server: &Server) -> BTreeMap<String, Stored> {
     settle(server).await;
     let mut dump = server.dump().await;
     // How far people have read is stored when there is time.
@@ -89,7 +91,7 @@ async fn every_action_is_answered_again_and_not_done_again() {
             let request = format!("request {number}");
             let first = ok(named(&bob, path, fields, &request).await);
             let done = stored(&server).await;
-            assert!(done.contains_key(&key_of(&bob, &request)), "{path} {fields:?} is noted");
+            assert_eq!(answered(&done, &bob).len(), number + 1, "{path} {fields:?} is noted");
             assert_eq!(named(&bob, path, fields, &request).await, first, "{path} {fields:?}");
             assert_eq!(stored(&server).await, done, "{path} {fields:?}");
         }
@@ -145,25 +147,60 @@ async fn equal_requests_at_the_same_time_act_once() {
 }
 
 #[tokio::test]
-async fn the_same_request_with_other_content_is_answered_as_the_first() {
+async fn the_same_name_with_other_contents_is_another_request() {
     each_engine(&[], async |server| {
         let (alice, bob) = alice_and_bob(&server).await;
         let first = ok(named(&bob, "/api/tweet", &[("text", "One")], "a").await);
-        assert_eq!(named(&bob, "/api/tweet", &[("text", "Two")], "a").await, first);
+        let second = ok(named(&bob, "/api/tweet", &[("text", "Two")], "a").await);
+        assert_ne!(second, first);
         // Requests of different accounts have nothing to do with each other.
-        let other = ok(named(&alice, "/api/tweet", &[("text", "Three")], "a").await);
+        let other = ok(named(&alice, "/api/tweet", &[("text", "One")], "a").await);
         assert_ne!(other, first);
-        // What was asked for differs: it cannot be answered.
-        let vote = [("news_id", "1"), ("vote_type", "up")];
-        let message = refused(named(&bob, "/api/votenews", &vote, "a").await);
-        assert!(message.contains("request"), "{message}");
-        assert_eq!(server.number("news:1", "up").await, 1);
-        // The page's form of the same action is the same call.
-        let sent = bob.post("/tweet", &[("text", "Four"), ("request", "a")]).await;
-        assert_eq!(redirects_to(&sent), "/home");
-        let tweets = ok(bob.api_get("/api/timeline/user/bob").await);
-        let texts: Vec<_> = tweets["tweets"].as_array().unwrap().iter().map(|tweet| &tweet["text"]).collect();
-        assert_eq!(texts, [&json!("One")]);
+        // Nor have those to different addresses.
+        ok(named(&bob, "/api/follow", &[("username", "alice")], "a").await);
+        ok(named(&bob, "/api/unfollow", &[("username", "alice")], "a").await);
+        assert_eq!(server.sorted(&keys::followers(UserId(1))).await, []);
+        // Each of them is a repeat when it comes again.
+        let done = stored(&server).await;
+        assert_eq!(named(&bob, "/api/tweet", &[("text", "One")], "a").await, first);
+        assert_eq!(named(&bob, "/api/tweet", &[("text", "Two")], "a").await, second);
+        ok(named(&bob, "/api/follow", &[("username", "alice")], "a").await);
+        assert_eq!(stored(&server).await, done);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_goes_back_to_a_form_and_writes_something_else_is_not_answered_as_before() {
+    each_engine(&[], async |server| {
+        let (_, bob) = alice_and_bob(&server).await;
+        // As the browser kept it: with the same name.
+        let form = form(&bob, "/news/1", "/postcomment").await;
+        let first = form.clone().with("comment", "Once").send(&bob).await;
+        let other = form.clone().with("comment", "Something else").send(&bob).await;
+        assert_ne!(redirects_to(&other), redirects_to(&first));
+        let again = form.with("comment", "Once").send(&bob).await;
+        assert_eq!(redirects_to(&again), redirects_to(&first));
+        assert_eq!(server.number("news:1", "comments").await, 3);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_password_cannot_be_guessed_from_what_is_stored_of_a_request() {
+    each_engine(&[], async |server| {
+        let bob = server.register("bob").await;
+        let elsewhere = server.visitor().log_in("bob", PASSWORD).await;
+        let fields = [("current_password", PASSWORD)];
+        let first = ok(named(&bob, "/api/totp/begin", &fields, "a").await);
+        assert_eq!(named(&bob, "/api/totp/begin", &fields, "a").await, first);
+        // The token of the session is in the hash, so in another session it is another request.
+        assert_ne!(ok(named(&elsewhere, "/api/totp/begin", &fields, "a").await), first);
+        assert_eq!(answered(&stored(&server).await, &bob).len(), 2);
+        // Without a password it is the same one.
+        let tweet = [("text", "Hello")];
+        let first = ok(named(&bob, "/api/tweet", &tweet, "a").await);
+        assert_eq!(named(&elsewhere, "/api/tweet", &tweet, "a").await, first);
     })
     .await;
 }
@@ -175,7 +212,7 @@ async fn what_failed_is_tried_again() {
         server.set_karma(&bob, 0).await;
         let vote = [("news_id", "1"), ("vote_type", "up")];
         refused(named(&bob, "/api/votenews", &vote, "a").await);
-        assert_eq!(server.string(&key_of(&bob, "a")).await, None);
+        assert_eq!(answered(&stored(&server).await, &bob), [""; 0]);
         server.set_karma(&bob, 100).await;
         ok(named(&bob, "/api/votenews", &vote, "a").await);
         assert_eq!(server.number("news:1", "up").await, 2);
@@ -193,11 +230,12 @@ async fn an_answer_is_kept_for_an_hour() {
         let (_, bob) = alice_and_bob(&server).await;
         let tweet = [("text", "Hello")];
         let first = ok(named(&bob, "/api/tweet", &tweet, "a").await);
-        let Expiry::In(left) = server.expiry(&key_of(&bob, "a")).await else { panic!("it does not expire") };
+        let key = answered(&stored(&server).await, &bob).remove(0);
+        let Expiry::In(left) = server.expiry(&key).await else { panic!("it does not expire") };
         assert!(left > Duration::from_secs(3_500) && left <= Duration::from_secs(3_600), "{left:?}");
         // Redis expires it by a clock of its own.
         if server.store().is_shared() {
-            server.write(|batch| batch.delete(key_of(&bob, "a"))).await;
+            server.write(|batch| batch.delete(&key)).await;
         } else {
             server.advance(3_599);
             assert_eq!(named(&bob, "/api/tweet", &tweet, "a").await, first);
@@ -256,10 +294,10 @@ async fn a_repeat_costs_no_rate_and_is_answered_when_the_rate_is_used_up() {
     .await;
 }
 
-/// The form with this action, and whether the browser may keep the page.
+/// The form with this action. The browser keeps its page, and with it what was typed.
 async fn form(client: &Client, path: &str, action: &str) -> Form {
     let answer = client.get(path).await;
-    assert_eq!(answer.headers[CACHE_CONTROL], "private, no-store", "{path}");
+    assert_eq!(answer.headers[CACHE_CONTROL], "private, no-cache", "{path}");
     Page::of(&answer).form(action)
 }
 
@@ -293,9 +331,6 @@ async fn each_form_has_another_name_each_time_it_is_shown() {
             names.push(form(&bob, path, action).await.value("request").unwrap().to_owned());
         }
     }
-    // A form that is shown again, because of a mistake, is a new one.
-    let refused = form(&bob, "/submit", "/submit").await.send(&bob).await;
-    names.push(Page::of(&refused).form("/submit").value("request").unwrap().to_owned());
     assert!(names.iter().all(|name| (1..=64).contains(&name.len())), "{names:?}");
     let count = names.len();
     names.sort_unstable();
@@ -304,7 +339,20 @@ async fn each_form_has_another_name_each_time_it_is_shown() {
 }
 
 #[tokio::test]
-async fn forms_that_set_a_state_have_no_name_and_their_pages_are_kept() {
+async fn a_form_that_is_shown_again_keeps_its_name() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (_, bob) = alice_and_bob(&server).await;
+    for (path, action, field) in
+        [("/submit", "/submit", "title"), ("/news/1", "/postcomment", "comment"), ("/home", "/tweet", "text")]
+    {
+        let form = form(&bob, path, action).await.with(field, "");
+        let refused = Page::of(&form.send(&bob).await).form(action);
+        assert_eq!(refused.value("request"), form.value("request"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn forms_that_set_a_state_have_no_name() {
     let server = Server::start(Engine::Memory, &[]).await;
     let (_, bob) = alice_and_bob(&server).await;
     for path in ["/", "/latest/0", "/@alice", "/best"] {

@@ -224,9 +224,6 @@ pub enum Refusal {
     /// The full name looks like the username of another user.
     #[error("your full name looks like another user's username. Choose another")]
     FullNameConfusable,
-    /// The name of the request was used for something else within the last hour.
-    #[error("this value of request was used for something else. Use another one")]
-    RequestUsed,
     /// The account or the address has done this too often.
     #[error("too many {}{}. Try again in {}", .action.plural(), from(*.by_address), wait(*.seconds))]
     TooManyRequests {

@@ -1,5 +1,7 @@
-//! Requests that are safe to repeat. A client names a request; the same name again within an
-//! hour is answered as the first was, and nothing is done.
+//! Requests that are safe to repeat. A client names a request; the same request with the same name
+//! again, within an hour, is answered as the first was, and nothing is done. With other contents it is
+//! another request: a person who goes back to a page and writes something else in the form, which
+//! still has the old name, is not answered as before.
 //!
 //! Keys: `request:<user id>:<hash>`, the answer to a request that was acted on.
 //!
@@ -12,23 +14,27 @@
 //! A request that is new costs no round more than one without a name, unless it is noted after
 //! its end. A repeat costs one round if this server did the first; else it fails like a second
 //! action, at the latest at the check of its batch, and one round more finds the answer.
+//!
+//! The answer may be of a write that is not sure: it is on the primary, but not on the replicas that it
+//! must be on (`StoreOptions::replicas`), and may be lost. So before an answer is given that this server has
+//! not acknowledged itself, replicas must have it, which takes another round on such a store.
 
 mod answer;
 
 pub use answer::KeptAnswer;
 
-use crate::error::{Error, Refusal};
+use crate::error::Error;
 use crate::keys;
 use crate::site::{Applied, Site};
 use crate::values::ids::UserId;
-use crate::values::request_name::RequestName;
+use crate::values::request_name::{RequestHash, RequestName};
 use std::collections::VecDeque;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tidings_keyspace::{Batch, CheckId, Query};
+use tidings_keyspace::{Batch, CheckId, KeyspaceError, Query};
 
 /// How long the answer to a request is kept.
 pub const KEPT: Duration = Duration::from_secs(3_600);
@@ -41,30 +47,36 @@ const REMEMBERED: usize = 4_096;
 #[derive(Debug, Clone)]
 pub struct NamedRequest {
     key: String,
-    /// What is asked for: the pattern of the address. It has no spaces.
-    call: String,
+    name: RequestName,
     /// Whether a batch that was to be committed notes the answer.
     is_noted: Arc<AtomicBool>,
 }
 
 impl PartialEq for NamedRequest {
     fn eq(&self, other: &Self) -> bool {
-        (&self.key, &self.call) == (&other.key, &other.call)
+        self.key == other.key
     }
 }
 
 impl Eq for NamedRequest {}
 
 impl NamedRequest {
-    /// A request of an account. `call` tells what is asked for.
+    /// A request of an account, with the address that it was sent to and all its fields that matter.
     #[must_use]
-    pub fn new(user: UserId, name: &RequestName, call: &str) -> Self {
-        Self { key: keys::request(user, name), call: call.to_owned(), is_noted: Arc::default() }
+    pub fn new(user: UserId, name: RequestName, address: &str, fields: &[(&str, &str)]) -> Self {
+        let hash = RequestHash::of(&name, address, fields);
+        Self { key: keys::request(user, &hash), name, is_noted: Arc::default() }
+    }
+
+    /// What the client calls the request.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.name.as_str()
     }
 
     /// Adds the answer to a batch, which then fails if the request was answered already.
     pub(crate) fn write<A: KeptAnswer>(&self, batch: &mut Batch, answer: &A) -> Result<CheckId, Error> {
-        let record = format!("{} {}", self.call, answer.to_text());
+        let record = answer.to_text();
         if record.len() > MAX_ANSWER_BYTES {
             return Err(Error::Internal(format!("the answer to a request has {} bytes", record.len())));
         }
@@ -74,18 +86,19 @@ impl NamedRequest {
         Ok(is_new)
     }
 
-    /// The answer, if the request was answered. Rounds: 1.
+    /// The answer, if the request was answered. Rounds: 1, and 1 on a store that waits for replicas, unless
+    /// this server knows that they have it.
     async fn answer<A: KeptAnswer>(&self, site: &Site) -> Result<Option<A>, Error> {
         let mut query = Query::new();
         let record = query.string(&self.key);
         let Some(record) = site.store.query(query).await?.take(record) else { return Ok(None) };
-        let (call, answer) = record.split_once(' ').unwrap_or((&record, ""));
-        if call != self.call {
-            return Err(Refusal::RequestUsed.into());
+        if site.store.waits_for_replicas() && !site.answered.knows(&self.key) {
+            // With nothing in it, the batch waits for what others have written.
+            site.store.commit(Batch::new()).await?;
         }
         site.answered.remember(&self.key);
-        let unreadable = || Error::Internal(format!("{} holds no answer to {call}", self.key));
-        A::from_text(answer).map(Some).ok_or_else(unreadable)
+        let unreadable = || Error::Internal(format!("{} holds no answer of the action", self.key));
+        A::from_text(&record).map(Some).ok_or_else(unreadable)
     }
 
     /// Notes the answer to an action that has not done so itself. Returns false if an equal
@@ -117,8 +130,7 @@ pub(crate) fn note<A: KeptAnswer>(
 /// answer of that time. An action that fails is not noted, so that a repeat tries again.
 ///
 /// # Errors
-/// Those of the action, [`Refusal::RequestUsed`] if the name was used for something else, or the
-/// store's.
+/// Those of the action, or the store's.
 pub(crate) async fn once<T, E>(
     site: &Site,
     request: Option<&NamedRequest>,
@@ -148,6 +160,8 @@ where
     // action whose commit was not answered, and then it may have been done.
     match request.answer(site).await {
         Ok(Some(answer)) => Ok(answer),
+        // What was done is not sure, whatever else the action may have said.
+        Err(error @ Error::Store(KeyspaceError::Unsure(_))) => Err(error.into()),
         Ok(None) | Err(Error::Store(_)) => Err(failure),
         Err(error) => Err(error.into()),
     }
@@ -203,8 +217,9 @@ mod tests {
         Site::new(store, Rules::default(), PasswordWorker::default())
     }
 
-    fn named(user: u64, name: &str, call: &str) -> Option<NamedRequest> {
-        Some(NamedRequest::new(UserId(user), &RequestName::parse(name).unwrap(), call))
+    fn named(user: u64, name: &str, address: &str) -> Option<NamedRequest> {
+        let name = RequestName::parse(name).unwrap();
+        Some(NamedRequest::new(UserId(user), name, address, &[("field", "value")]))
     }
 
     /// Adds 1 to a counter, which it answers.
@@ -267,15 +282,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_that_was_used_for_something_else_is_refused() {
+    async fn the_same_name_for_something_else_is_another_request() {
         let site = site(&Arc::new(START.into())).await;
-        assert_eq!(count(&site, named(1, "a", "/count")).await.unwrap(), 1);
-        let refused = count(&site, named(1, "a", "/other")).await;
-        assert!(matches!(refused, Err(Error::Refused(Refusal::RequestUsed))), "{refused:?}");
-        let other = Site::new(site.store.clone(), Rules::default(), PasswordWorker::default());
-        let refused = count(&other, named(1, "a", "/other")).await;
-        assert!(matches!(refused, Err(Error::Refused(Refusal::RequestUsed))), "{refused:?}");
-        assert_eq!(count(&site, None).await.unwrap(), 2);
+        let asking = |address: &str, fields: &[(&str, &str)]| {
+            let name = RequestName::parse("a").unwrap();
+            Some(NamedRequest::new(UserId(1), name, address, fields))
+        };
+        assert_eq!(count(&site, asking("/count", &[("by", "1"), ("to", "2")])).await.unwrap(), 1);
+        assert_eq!(count(&site, asking("/other", &[("by", "1"), ("to", "2")])).await.unwrap(), 2);
+        assert_eq!(count(&site, asking("/count", &[("by", "1"), ("to", "3")])).await.unwrap(), 3);
+        // The order of the fields does not matter.
+        assert_eq!(count(&site, asking("/count", &[("to", "2"), ("by", "1")])).await.unwrap(), 1);
     }
 
     #[tokio::test]

@@ -668,6 +668,16 @@ impl Store {
         matches!(self.engine, Engine::Redis(_) | Engine::Remote(_))
     }
 
+    /// Whether a commit is acknowledged only when replicas have it ([`StoreOptions::replicas`]). An empty batch
+    /// then waits until they have everything that was written before, by anyone.
+    #[must_use]
+    pub fn waits_for_replicas(&self) -> bool {
+        match &self.engine {
+            Engine::Redis(engine) => engine.waits_for_replicas(),
+            Engine::Redb(_) | Engine::Remote(_) => false,
+        }
+    }
+
     /// What the store can do at the moment. Takes nothing on the embedded engine, and one round
     /// trip on Redis and to a running server, which does not count as a round.
     pub async fn health(&self) -> StoreHealth {

@@ -186,6 +186,11 @@ impl Redis {
         self.shared.connection.is_confirmed()
     }
 
+    /// Whether batches wait for replicas.
+    pub(super) fn waits_for_replicas(&self) -> bool {
+        self.shared.replicated.is_some()
+    }
+
     /// Refuses a server that cannot be used.
     async fn check_server(&self) -> Result<(), OpenFailure> {
         let mut pipeline = Pipeline::new();

@@ -429,7 +429,6 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::NothingWaits
         | Refusal::FlaggedAlready
         | Refusal::FlagDecided
-        | Refusal::RequestUsed
         | Refusal::UndoneAlready(_) => StatusCode::CONFLICT,
         Refusal::CodeRequired => StatusCode::UNAUTHORIZED,
         Refusal::NothingSubmitted

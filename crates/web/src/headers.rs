@@ -6,8 +6,6 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
-use std::cell::Cell;
-use tokio::task_local;
 
 /// Only our own style, script and images, no inline script, no framing, forms to ourselves.
 const CONTENT_SECURITY_POLICY: HeaderValue = HeaderValue::from_static(
@@ -39,32 +37,12 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
 
 /// Browsers may store the response but must revalidate it; shared caches must not store it.
 pub const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
-/// Nobody may store the response, not even for the way back to it.
-const NOT_STORED: HeaderValue = HeaderValue::from_static("private, no-store");
 /// Browsers and shared caches may store the response but must revalidate it.
 pub const PUBLIC: HeaderValue = HeaderValue::from_static("public, no-cache");
 
-task_local! {
-    /// Whether the page that is made has a form that must be new each time it is shown.
-    static HAS_FORM: Cell<bool>;
-}
-
-/// Notes that the page that is made has a form that must be new each time it is shown.
-pub fn note_form() {
-    // Outside a request nobody stores anything.
-    HAS_FORM.try_with(|has_form| has_form.set(true)).ok();
-}
-
 /// Middleware that sets these headers and those for other origins.
 pub async fn set_headers(State(app): State<App>, request: Request, next: Next) -> Response {
-    let handling = async {
-        let response = cors::allow_any_origin(request, next).await;
-        (response, HAS_FORM.with(Cell::get))
-    };
-    let (mut response, has_form) = HAS_FORM.scope(Cell::new(false), handling).await;
-    if has_form {
-        response.headers_mut().entry(header::CACHE_CONTROL).or_insert(NOT_STORED);
-    }
+    let mut response = cors::allow_any_origin(request, next).await;
     protect(&app.settings, response.headers_mut());
     response
 }
@@ -79,7 +57,7 @@ pub fn protect(settings: &Settings, headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
         headers.entry(name).or_insert(value);
     }
-    if [PRIVATE, NOT_STORED].iter().any(|personal| headers.get(header::CACHE_CONTROL) == Some(personal)) {
+    if headers.get(header::CACHE_CONTROL) == Some(&PRIVATE) {
         headers.append(header::VARY, HeaderValue::from_static("cookie"));
     }
 }

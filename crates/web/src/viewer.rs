@@ -6,7 +6,7 @@ use super::cookies::{self, Prolonged};
 use super::error::RequestError;
 use super::form::{Fields, Form, FromFields, Malformed};
 use super::json;
-use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, MatchedPath, Request};
+use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -125,7 +125,7 @@ impl SignedFields {
             return Err(RequestError::WrongSecret);
         }
         if let Some(name) = request_name(&fields)? {
-            user.request = Some(NamedRequest::new(user.id, &name, call.name()));
+            user.request = Some(NamedRequest::new(user.id, name, &call.address, &call.contents(&fields)));
         }
         Ok(Self { visit, user, fields, address })
     }
@@ -173,22 +173,36 @@ fn is_form(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
-/// The address that a form was sent to, without what varies: what is asked for.
-pub struct Call(String);
+/// Fields that say nothing about what is asked for.
+const NOT_CONTENTS: [&str; 2] = ["apisecret", "request"];
+/// Fields whose values must not be found out by guessing from what the store holds.
+const SECRETS: [&str; 3] = ["password", "current_password", "code"];
+
+/// Where a form was sent, and in which session.
+pub struct Call {
+    address: String,
+    session_token: Option<String>,
+}
 
 impl Call {
-    /// What is asked for. A page's form and the call of the API mostly share it.
-    fn name(&self) -> &str {
-        self.0.strip_prefix("/api").unwrap_or(&self.0)
+    /// The fields that tell a request from others of the same name. With a secret among them, its hash
+    /// would let whoever has the store guess the secret; so it then also depends on the token of
+    /// the session, which the store does not hold.
+    fn contents<'a>(&'a self, fields: &'a Fields) -> Vec<(&'a str, &'a str)> {
+        let mut contents: Vec<_> = fields.iter().filter(|(name, _)| !NOT_CONTENTS.contains(name)).collect();
+        if contents.iter().any(|(name, value)| SECRETS.contains(name) && !value.is_empty()) {
+            contents.push(("session", self.session_token.as_deref().unwrap_or_default()));
+        }
+        contents
     }
 }
 
 impl FromRequestParts<App> for Call {
     type Rejection = RequestError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, RequestError> {
-        let route = parts.extensions.get::<MatchedPath>().ok_or(RequestError::NotFound)?;
-        Ok(Self(route.as_str().to_owned()))
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
+        let session_token = cookies::session_token(app, &parts.headers);
+        Ok(Self { address: parts.uri.path().to_owned(), session_token })
     }
 }
 

@@ -51,7 +51,7 @@ impl User {
     /// is what the action notes as its answer.
     ///
     /// # Errors
-    /// Those of the action, [`Refusal::RequestUsed`](crate::Refusal::RequestUsed), or the store's.
+    /// Those of the action, or the store's.
     pub async fn once<T, E>(&self, site: &Site, action: impl Future<Output = Result<T, E>>) -> Result<T, E>
     where
         T: KeptAnswer,

@@ -158,7 +158,7 @@ pub async fn send(
     let username = has_password.then(|| fields.text("username"));
     let form = AppealFields { id, text: fields.text("text"), username, refused: Some(&refused) };
     let mut again = Visit::new(app.site.clone(), app.now(), session_token(&app, &headers).as_deref());
-    let frame = Frame::of(&app, &mut again, &here).await?;
+    let frame = Frame::of(&app, &mut again, &here).await?.keeping_request(&fields);
     let content = html! {
         h1 { (HEADING) }
         (summary(Some(&refused)))

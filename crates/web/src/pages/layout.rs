@@ -11,7 +11,7 @@ use crate::App;
 use crate::assets::{ASSETS, LOGO};
 use crate::brand::Brand;
 use crate::error::{RequestError, sentence};
-use crate::headers::note_form;
+use crate::form::Fields;
 use crate::local_path::LocalPath;
 use crate::settings::{Settings, SiteSettings};
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
@@ -82,6 +82,8 @@ pub struct Frame<'a> {
     secret: OnceCell<String>,
     /// The names of requests on this page: how they begin, and how many there are.
     requests: (OnceCell<String>, Cell<u32>),
+    /// The name of the request that this page answers, if its forms are to keep it.
+    kept_request: Option<String>,
 }
 
 impl<'a> Frame<'a> {
@@ -94,6 +96,8 @@ impl<'a> Frame<'a> {
         viewer: Option<&'a User>,
     ) -> Self {
         let (way_back, secret, requests) = (here.way_back(), OnceCell::new(), Default::default());
+        let kept_request = viewer.and_then(|viewer| viewer.request.as_ref());
+        let kept_request = kept_request.map(|request| request.name().to_owned());
         Self {
             settings,
             rules,
@@ -106,7 +110,16 @@ impl<'a> Frame<'a> {
             waiting_rows: None,
             secret,
             requests,
+            kept_request,
         }
+    }
+
+    /// The same frame, whose forms keep the name of the request that was sent. The frame of the user of a
+    /// [`SignedFields`](crate::viewer::SignedFields) does that by itself.
+    #[must_use]
+    pub fn keeping_request(mut self, sent: &Fields) -> Self {
+        self.kept_request = sent.get(REQUEST_FIELD).map(str::to_owned);
+        self
     }
 
     /// The frame of a page for any visitor. Call it after the page's own reads, which
@@ -168,10 +181,9 @@ impl<'a> Frame<'a> {
 
     /// The same, and the name of a request that must not be done twice, although the form may be
     /// sent twice: see [`tidings_domain::repeats`]. Each form gets another name each time it is
-    /// shown, and browsers do not keep the page: who goes back and writes something new gets the
-    /// form with a new name. Forms that set a state (edits, votes, follows) have none: sent twice
-    /// they are as once, and a page that is kept can be used for one choice and then for the
-    /// other.
+    /// shown. A form that is shown again after it was sent keeps its name: perhaps what it asked for was
+    /// done. Forms that set a state (edits, votes, follows) have none: sent twice they are as
+    /// once, and a page that is kept can be used for one choice, for the other, and for the first again.
     #[must_use]
     pub fn once_fields(&self) -> Markup {
         let (beginning, count) = &self.requests;
@@ -179,8 +191,10 @@ impl<'a> Frame<'a> {
             (self.secret_field())
             @if self.viewer.is_some() {
                 @let beginning = beginning.get_or_init(request_beginning);
-                @if !beginning.is_empty() {
-                    // Firefox otherwise fills in what the form had before a reload.
+                // Firefox otherwise fills in what the form had before a reload.
+                @if let Some(name) = &self.kept_request {
+                    input type="hidden" name=(REQUEST_FIELD) autocomplete="off" value=(name);
+                } @else if !beginning.is_empty() {
                     input type="hidden" name=(REQUEST_FIELD) autocomplete="off"
                         value={ (beginning) (count.replace(count.get() + 1)) };
                 }
@@ -450,10 +464,9 @@ fn logo(brand: &Brand) -> Markup {
     }
 }
 
-/// How the names of requests on a page begin, and notes that the page has a form with one; empty
-/// if the operating system gives no random bytes. Forms without a name work as well.
+/// How the names of requests on a page begin; empty if the operating system gives no random bytes.
+/// Forms without a name work as well.
 fn request_beginning() -> String {
-    note_form();
     random_hex::<REQUEST_BYTES>().map_or_else(|_| String::new(), |random| random + "-")
 }
 
