@@ -34,6 +34,8 @@ pub(crate) struct Commit<T> {
     batch: Batch,
     answer: T,
     rejections: Vec<(CheckId, Rejection<T>)>,
+    /// The request whose answer the batch notes.
+    request: Option<NamedRequest>,
 }
 
 /// What the failure of a particular check means. Any other failed check means that the
@@ -49,7 +51,7 @@ enum Rejection<T> {
 impl<T> Decision<T> {
     /// Commits a batch. `answer` is the action's result once the batch is applied.
     pub(crate) const fn commit(batch: Batch, answer: T) -> Self {
-        Self::Commit(Commit { batch, answer, rejections: Vec::new() })
+        Self::Commit(Commit { batch, answer, rejections: Vec::new(), request: None })
     }
 
     /// If `check` fails, the action ends with `answer` and nothing is written. `None`
@@ -81,10 +83,13 @@ impl<T> Decision<T> {
     ) -> Result<Self, Error> {
         let Some(request) = request else { return Ok(self) };
         let mut commit = match self {
-            Self::Done(answer) => Commit { batch: Batch::new(), answer, rejections: Vec::new() },
+            Self::Done(answer) => {
+                Commit { batch: Batch::new(), answer, rejections: Vec::new(), request: None }
+            }
             Self::Commit(commit) => commit,
         };
         let is_new = request.write(&mut commit.batch, answer)?;
+        commit.request = Some(request.clone());
         // The action ends, and what was answered is found.
         Ok(Self::Commit(commit).if_rejected_by(is_new, Err(Error::Busy)))
     }
@@ -190,7 +195,11 @@ impl Attempts<'_> {
                 Applied::No(check) => check,
             };
             match commit.rejections.into_iter().find(|(meant, _)| *meant == check) {
-                Some((_, Rejection::Answer(answer))) => return answer.map(|answer| (answer, Vec::new())),
+                Some((_, Rejection::Answer(answer))) => {
+                    // The note was not written with the rest.
+                    commit.request.iter().for_each(NamedRequest::withdraw_note);
+                    return answer.map(|answer| (answer, Vec::new()));
+                }
                 Some((_, Rejection::IdInUse { counter, id })) => {
                     tracing::error!(counter, id, "this id is in use: the counter is behind");
                 }

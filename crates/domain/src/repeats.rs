@@ -86,6 +86,12 @@ impl NamedRequest {
         Ok(is_new)
     }
 
+    /// Says that the batch with the answer was not applied, although the action has one: it is noted
+    /// after its end.
+    pub(crate) fn withdraw_note(&self) {
+        self.is_noted.store(false, Ordering::Relaxed);
+    }
+
     /// The answer, if the request was answered. Rounds: 1, and 1 on a store that waits for replicas, unless
     /// this server knows that they have it.
     async fn answer<A: KeptAnswer>(&self, site: &Site) -> Result<Option<A>, Error> {

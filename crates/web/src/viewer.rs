@@ -125,7 +125,9 @@ impl SignedFields {
             return Err(RequestError::WrongSecret);
         }
         if let Some(name) = request_name(&fields)? {
-            user.request = Some(NamedRequest::new(user.id, name, &call.address, &call.contents(&fields)));
+            let request = NamedRequest::new(user.id, name, &call.address, &call.contents(&fields));
+            user.request = Some(request.clone());
+            visit.name_request(request);
         }
         Ok(Self { visit, user, fields, address })
     }

@@ -13,6 +13,7 @@ use crate::cache::{Cache, CacheKind, Flight, Lookup, MEBIBYTE, Shared, View};
 use crate::error::Error;
 use crate::identity::{Identities, Identity, IdentityRead};
 use crate::keys;
+use crate::repeats::NamedRequest;
 use crate::review::WaitingRead;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
@@ -200,6 +201,13 @@ impl Visit {
             self.stage = Stage::Viewer(user);
         } else {
             (self.stage, self.session) = (Stage::Anonymous, None);
+        }
+    }
+
+    /// Notes the name of the request for the page that shows its form again.
+    pub fn name_request(&mut self, request: NamedRequest) {
+        if let Stage::Viewer(user) = &mut self.stage {
+            Arc::make_mut(user).request = Some(request);
         }
     }
 

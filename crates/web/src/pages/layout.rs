@@ -114,8 +114,8 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The same frame, whose forms keep the name of the request that was sent. The frame of the user of a
-    /// [`SignedFields`](crate::viewer::SignedFields) does that by itself.
+    /// The same frame, whose forms keep the name of the request that was sent. The frame of the user or the
+    /// visit of a [`SignedFields`](crate::viewer::SignedFields) does that by itself.
     #[must_use]
     pub fn keeping_request(mut self, sent: &Fields) -> Self {
         self.kept_request = sent.get(REQUEST_FIELD).map(str::to_owned);
