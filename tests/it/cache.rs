@@ -47,11 +47,14 @@ async fn read_all(client: &Client) -> BTreeMap<&'static str, (StatusCode, String
     seen
 }
 
-/// A page without the secrets of its forms.
+/// A page without the secrets of its forms, and without the names of their requests.
 fn without_secrets(page: &str) -> String {
-    let mut parts = page.split(r#"name="apisecret" value=""#);
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |page, part| page + part.split_once('"').unwrap().1)
+    let fields = [r#"name="apisecret" value=""#, r#"name="request" autocomplete="off" value=""#];
+    fields.into_iter().fold(page.to_owned(), |page, field| {
+        let mut parts = page.split(field);
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |page, part| page + part.split_once('"').unwrap().1)
+    })
 }
 
 /// Compares all responses with those after the caches are cleared.

@@ -1,10 +1,15 @@
 //! The primary of the store is killed while the site is under load. The long form, with a hundred
 //! failovers, is `cargo bench --bench failover`.
 
-use crate::client::refused;
+use crate::client::{ok, refused};
 use crate::failover_runs::{run, start_site};
+use crate::html::Page;
+use crate::pages::redirects_to;
+use crate::server::Server;
 use reqwest::StatusCode;
 use std::time::Duration;
+use tidings_domain::keys;
+use tidings_domain::values::ids::UserId;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_failovers_lose_nothing_that_the_site_acknowledged() {
@@ -42,4 +47,41 @@ async fn a_write_that_no_replica_has_is_answered_as_not_sure() {
     assert!(page.contains("A text of some length"), "{page}");
     // Reading goes on.
     assert_eq!(server.visitor().get("/").await.status, StatusCode::OK);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repeat_is_answered_only_when_replicas_have_what_the_first_did() {
+    let (server, redis) = start_site().await;
+    let other = Server::beside_with(&redis.url(), &server, &[("server.store_replicas", "1")]).await;
+    let alice = server.member("alice").await;
+    let story = alice.submit_text("One", "text").await.to_string();
+    let hide = [("news_id", &*story), ("request", "a name")];
+    let primary = redis.primary().unwrap();
+    let replicas = || (0..3).filter(|number| *number != primary);
+    replicas().for_each(|number| redis.server(number).pause());
+    let unsure = alice.post("/api/hide", &hide).await;
+    assert_eq!(unsure.status, StatusCode::SERVICE_UNAVAILABLE);
+    // The primary has what was done and the answer, and yet nobody is told that it is done.
+    let hidden = keys::user_hidden(UserId(alice.user_id));
+    assert_eq!(server.sorted(&hidden).await.len(), 1);
+    for client in [alice.clone(), alice.at(other.address)] {
+        let again = client.post("/api/hide", &hide).await;
+        assert_eq!(again.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(refused(again.json()).contains("It may or may not have been done; repeat it"));
+    }
+    // The form that is shown again is a repeat, too.
+    let form = Page::of(&alice.get("/submit").await).form("/submit").with("title", "T").with("text", "Text");
+    let shown = form.send(&alice).await;
+    assert_eq!(shown.status, StatusCode::SERVICE_UNAVAILABLE);
+    let shown = Page::of(&shown).form("/submit");
+    assert_eq!(shown.value("request"), form.value("request"));
+    replicas().for_each(|number| redis.server(number).resume());
+    redis.wait_until_whole();
+    ok(alice.api_post("/api/unhide", &[("news_id", &story)]).await);
+    ok(alice.api_post("/api/hide", &hide).await);
+    ok(alice.at(other.address).api_post("/api/hide", &hide).await);
+    assert_eq!(server.sorted(&hidden).await, [], "it was done before it was taken back");
+    let posted = shown.send(&alice).await;
+    assert_eq!(redirects_to(&shown.send(&alice).await), redirects_to(&posted));
+    assert_eq!(alice.listed("latest").await.len(), 2);
 }

@@ -100,6 +100,12 @@ impl Document {
         assert!(demanded.is_subset(sent), "{call:?}: of {demanded:?} only {sent:?} were sent");
     }
 
+    /// Whether the form of a call has a field.
+    fn takes(&self, call: &Call, field: &str) -> bool {
+        let body = self.resolved(&self.call(call)["requestBody"]);
+        !body["content"]["application/x-www-form-urlencoded"]["schema"]["properties"][field].is_null()
+    }
+
     /// Whether the document says that a call takes anything that could be wrong.
     fn takes_input(&self, call: &Call) -> bool {
         let described = self.call(call);
@@ -133,6 +139,9 @@ struct Asker {
     document: Document,
     answered: BTreeSet<Call>,
     refused: BTreeSet<Call>,
+    repeated: BTreeSet<Call>,
+    /// How many requests had names.
+    requests: u64,
 }
 
 impl Asker {
@@ -151,9 +160,23 @@ impl Asker {
         answer
     }
 
-    /// Asks what is answered.
+    /// Asks what is answered. A form that may have a name for the request is sent twice with the same
+    /// one: the answers are equal.
     async fn good(&mut self, client: &Client, method: &'static str, path: &str, sent: Sent<'_>) -> Value {
         let call = (method, path.to_owned());
+        if let Form(fields) = &sent
+            && self.document.takes(&call, "request")
+            && fields.iter().all(|(name, _)| *name != "request")
+        {
+            let request = format!("request {}", self.requests);
+            self.requests += 1;
+            let fields = [*fields, &[("request", &*request)]].concat();
+            let first = Box::pin(self.good(client, method, path, Form(&fields))).await;
+            let again = self.send(client, &call, &Form(&fields)).await;
+            assert_eq!(again.json(), first, "{call:?} {fields:?}");
+            self.repeated.insert(call);
+            return first;
+        }
         match &sent {
             Address(address) => assert!(matches(path, address), "{address} is no {path}"),
             Form(fields) => {
@@ -492,7 +515,8 @@ async fn every_answer_is_as_the_document_says() {
     server.set_field(&format!("user:{}", alice.user_id), "flags", "a").await;
     server.set_karma(&alice, 100).await;
     let document = Document::of(&visitor).await;
-    let mut asker = Asker { document, answered: BTreeSet::new(), refused: BTreeSet::new() };
+    let [answered, refused, repeated] = Default::default();
+    let mut asker = Asker { document, answered, refused, repeated, requests: 0 };
 
     ask_about_accounts(&mut asker, &visitor).await;
     ask_about_invitations(&mut asker, &alice, &visitor).await;
@@ -511,6 +535,7 @@ async fn every_answer_is_as_the_document_says() {
     let refusable = calls.iter().filter(|call| asker.document.takes_input(call));
     let not_refused: Vec<&Call> = refusable.filter(|call| !asker.refused.contains(call)).collect();
     assert!(not_refused.is_empty(), "not asked for what they refuse: {not_refused:?}");
+    assert!(asker.repeated.len() > 35, "only {:?} were repeated", asker.repeated);
 }
 
 #[tokio::test]

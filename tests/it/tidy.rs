@@ -37,6 +37,7 @@ const WINGS: [&[&str]; 10] = [
         "passwords",
         "post_rules",
         "rates",
+        "repeats",
         "report",
         "review",
         "site",

@@ -7,6 +7,7 @@
 //! future of a generic `AsyncFn` is `Send`, which handlers and spawned tasks need.
 
 use crate::error::Error;
+use crate::repeats::{KeptAnswer, NamedRequest};
 use crate::site::{Applied, Site, apply};
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Display;
@@ -33,6 +34,8 @@ pub(crate) struct Commit<T> {
     batch: Batch,
     answer: T,
     rejections: Vec<(CheckId, Rejection<T>)>,
+    /// The request whose answer the batch notes.
+    request: Option<NamedRequest>,
 }
 
 /// What the failure of a particular check means. Any other failed check means that the
@@ -48,7 +51,7 @@ enum Rejection<T> {
 impl<T> Decision<T> {
     /// Commits a batch. `answer` is the action's result once the batch is applied.
     pub(crate) const fn commit(batch: Batch, answer: T) -> Self {
-        Self::Commit(Commit { batch, answer, rejections: Vec::new() })
+        Self::Commit(Commit { batch, answer, rejections: Vec::new(), request: None })
     }
 
     /// If `check` fails, the action ends with `answer` and nothing is written. `None`
@@ -66,6 +69,29 @@ impl<T> Decision<T> {
         id: impl Display,
     ) -> Self {
         self.with_rejection(check.into(), Rejection::IdInUse { counter, id: id.to_string() })
+    }
+
+    /// Notes the answer to a request with a name in the batch; with nothing to write, in one of
+    /// its own. See [`repeats`](crate::repeats).
+    ///
+    /// # Errors
+    /// As [`repeats::note`](crate::repeats::note).
+    pub(crate) fn once<A: KeptAnswer>(
+        self,
+        request: Option<&NamedRequest>,
+        answer: &A,
+    ) -> Result<Self, Error> {
+        let Some(request) = request else { return Ok(self) };
+        let mut commit = match self {
+            Self::Done(answer) => {
+                Commit { batch: Batch::new(), answer, rejections: Vec::new(), request: None }
+            }
+            Self::Commit(commit) => commit,
+        };
+        let is_new = request.write(&mut commit.batch, answer)?;
+        commit.request = Some(request.clone());
+        // The action ends, and what was answered is found.
+        Ok(Self::Commit(commit).if_rejected_by(is_new, Err(Error::Busy)))
     }
 
     fn with_rejection(mut self, check: Option<CheckId>, rejection: Rejection<T>) -> Self {
@@ -169,7 +195,11 @@ impl Attempts<'_> {
                 Applied::No(check) => check,
             };
             match commit.rejections.into_iter().find(|(meant, _)| *meant == check) {
-                Some((_, Rejection::Answer(answer))) => return answer.map(|answer| (answer, Vec::new())),
+                Some((_, Rejection::Answer(answer))) => {
+                    // The note was not written with the rest.
+                    commit.request.iter().for_each(NamedRequest::withdraw_note);
+                    return answer.map(|answer| (answer, Vec::new()));
+                }
                 Some((_, Rejection::IdInUse { counter, id })) => {
                     tracing::error!(counter, id, "this id is in use: the counter is behind");
                 }

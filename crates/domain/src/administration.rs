@@ -11,6 +11,7 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::identity::{ABOUT, ACCENT, DESCRIPTION, Identity, LINKS, LOGO, NAME, RULES, stored_picture};
 use crate::keys;
+use crate::repeats;
 use crate::site::Site;
 use crate::values::identity::stored_links;
 use crate::values::logo::Logo;
@@ -44,6 +45,7 @@ pub async fn change_identity(site: &Site, viewer: &User, identity: &Identity) ->
             None => batch.delete_field(keys::SITE, name),
         }
     }
+    repeats::note(viewer.request.as_ref(), &mut batch, &())?;
     site.store.commit(batch).await?;
     let name = identity.name.as_ref().map_or("", |name| name.as_str());
     tracing::info!(target: AUDIT, by = viewer.username, name, "the appearance of the site was changed");
@@ -67,6 +69,7 @@ pub async fn change_logo(site: &Site, viewer: &User, logo: Option<&Logo>) -> Res
             batch.delete(keys::SITE_LOGO);
         }
     }
+    repeats::note(viewer.request.as_ref(), &mut batch, &())?;
     site.store.commit(batch).await?;
     let file = logo.map(|logo| logo.file.name());
     tracing::info!(target: AUDIT, by = viewer.username, file, "the logo of the site was changed");

@@ -118,7 +118,9 @@ pub async fn flag(
             subject.write_withheld(&mut batch, Some(&Withheld::Flagged));
         }
         let session_ended = Err(Refusal::SessionEnded.into());
-        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, session_ended))
+        Decision::commit(batch, ())
+            .if_rejected_by(account_there, session_ended)
+            .once(actor.request.as_ref(), &())
     });
     flagged.await?;
     site.actions.count(CountedAction::Flag);
@@ -159,7 +161,7 @@ pub async fn unflag(site: &Site, now: Moment, actor: Actor<'_>, thing: &Thing) -
         {
             subject.write_withheld(&mut batch, None);
         }
-        Ok(Decision::commit(batch, ()))
+        Decision::commit(batch, ()).once(actor.request.as_ref(), &())
     });
     unflagged.await?;
     site.waiting_rows.forget();

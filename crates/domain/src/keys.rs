@@ -13,6 +13,7 @@ use crate::values::moderation::Thing;
 use crate::values::network::{Network, NetworkTag};
 use crate::values::period::Period;
 use crate::values::rates::RatedAction;
+use crate::values::request_name::RequestHash;
 use crate::values::session_token::SessionHash;
 use crate::values::signup::InvitationCode;
 use crate::values::topic::Topic;
@@ -407,6 +408,12 @@ pub fn news_down(id: NewsId) -> String {
 #[must_use]
 pub fn news_discounted(id: NewsId) -> String {
     format!("news.discounted:{id}")
+}
+
+/// String, expires: what a request of a user was answered.
+#[must_use]
+pub fn request(id: UserId, hash: &RequestHash) -> String {
+    format!("request:{id}:{hash}")
 }
 
 /// Hash, expires: what the votes did that a user may still take back, as JSON by

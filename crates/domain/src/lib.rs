@@ -62,6 +62,7 @@ pub mod marks;
 pub mod passwords;
 pub mod post_rules;
 pub mod rates;
+pub mod repeats;
 pub mod report;
 pub mod review;
 pub mod site;

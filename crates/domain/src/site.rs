@@ -10,6 +10,7 @@ use crate::jobs::Jobs;
 use crate::marks::PendingMarks;
 use crate::passwords::PasswordWorker;
 use crate::rates::Buckets;
+use crate::repeats::AnsweredNames;
 use crate::report::{BackgroundCheck, BackupReport, VoteRingReport};
 use crate::review::WaitingRows;
 use crate::values::changeable::Changeable;
@@ -74,6 +75,8 @@ pub struct Site {
     attacked: std::sync::Mutex<Vec<UserId>>,
     /// The rates of what this server has seen.
     pub(crate) buckets: Buckets,
+    /// The latest requests with names that this server has answered.
+    pub(crate) answered: AnsweredNames,
     /// The key of the site's signatures, once it is known.
     pub(crate) signing_key: OnceCell<SigningKey>,
     /// The secret of the tags of networks, once it was read.
@@ -119,6 +122,7 @@ impl Site {
             turns: Turns::default(),
             attacked: std::sync::Mutex::default(),
             buckets: Buckets::default(),
+            answered: AnsweredNames::default(),
             signing_key: OnceCell::new(),
             network_secret: tokio::sync::OnceCell::new(),
             waiting_rows: WaitingRows::default(),

@@ -27,6 +27,7 @@ use crate::keys;
 use crate::news::item::{News, TEXT_SCHEME, linked_site};
 use crate::news::ranks::write_rank;
 use crate::post_rules::CheckedPost;
+use crate::repeats::KeptAnswer;
 use crate::site::Site;
 use crate::timelines::tweets::{Audience, AudienceRead, TweetDraft};
 use crate::values::clock::{Moment, Timestamp};
@@ -126,10 +127,10 @@ impl SubmissionContent {
     }
 }
 
-/// The outcome of a submission.
+/// The outcome of a submission or of a change of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Submitted {
-    /// A new item.
+    /// A new item, or one that was changed.
     New(NewsId),
     /// A new item that waits for a moderator.
     Held(NewsId),
@@ -143,6 +144,27 @@ impl Submitted {
     pub const fn id(self) -> NewsId {
         match self {
             Self::New(id) | Self::Held(id) | Self::Earlier(id) => id,
+        }
+    }
+}
+
+impl KeptAnswer for Submitted {
+    fn to_text(&self) -> String {
+        let what = match self {
+            Self::New(_) => "new",
+            Self::Held(_) => "held",
+            Self::Earlier(_) => "earlier",
+        };
+        (what.to_owned(), self.id()).to_text()
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        let (what, id) = <(String, NewsId)>::from_text(text)?;
+        match what.as_str() {
+            "new" => Some(Self::New(id)),
+            "held" => Some(Self::Held(id)),
+            "earlier" => Some(Self::Earlier(id)),
+            _ => None,
         }
     }
 }
@@ -173,7 +195,10 @@ pub async fn submit_news(
         let author_is = (author, is_new);
         let found = find_earlier_or_audience(site, author_is, &url_keys, &topics, &mut batch).await?;
         let audience = match found {
-            RepostCheck::Earlier(earlier) => return Ok(Decision::Done((Submitted::Earlier(earlier), None))),
+            RepostCheck::Earlier(earlier) => {
+                let submitted = Submitted::Earlier(earlier);
+                return Decision::Done((submitted, None)).once(author.request.as_ref(), &submitted);
+            }
             RepostCheck::New { audience } => audience,
         };
         let is_announced = author.tweet_news && waits.is_none();
@@ -185,9 +210,10 @@ pub async fn submit_news(
         if let Some(reason) = &waits {
             held::write(&mut batch, now.timestamp(), (author, id), submission, reason);
             origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
-            return Ok(Decision::commit(batch, (Submitted::Held(id), None))
+            return Decision::commit(batch, (Submitted::Held(id), None))
                 .draws_unused(unused, keys::NEWS_COUNT, id)
-                .draws_unused(article_unused, keys::ARTICLE_COUNT, id));
+                .draws_unused(article_unused, keys::ARTICLE_COUNT, id)
+                .once(author.request.as_ref(), &Submitted::Held(id));
         }
         insert(&mut batch, site, now.timestamp(), author, id, submission);
         origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
@@ -203,10 +229,11 @@ pub async fn submit_news(
             account_there = Some(tweet.write(&mut batch, site, submission.title.as_str(), Some(id)));
             batch.set_field(keys::news(id), "tweet_id", tweet.id.to_string());
         }
-        Ok(Decision::commit(batch, (Submitted::New(id), tweet))
+        Decision::commit(batch, (Submitted::New(id), tweet))
             .draws_unused(unused, keys::NEWS_COUNT, id)
             .draws_unused(article_unused, keys::ARTICLE_COUNT, id)
-            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
+            .once(author.request.as_ref(), &Submitted::New(id))
     });
     let (submitted, tweet) = submitted.await?;
     if let Some(tweet) = tweet {

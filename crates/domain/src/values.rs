@@ -56,6 +56,7 @@ pub mod post_rule;
 pub mod preferences;
 pub mod ranking;
 pub mod rates;
+pub mod request_name;
 pub mod restriction;
 pub mod rules;
 pub mod secrets;

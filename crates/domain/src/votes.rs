@@ -36,7 +36,7 @@ pub async fn vote_news(
     direction: Direction,
 ) -> Result<(), Error> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
-    let voter = voter.id;
+    let (request, voter) = (voter.user.request.as_ref(), voter.id);
     let is_up = direction == Direction::Up;
     let home = keys::news(id);
     let voted = site.act_counting(&home, || async {
@@ -74,7 +74,7 @@ pub async fn vote_news(
         saved.iter().for_each(|saved| saved.write_saved(&mut batch, now));
         article.iter().for_each(|article| article.write(&mut batch));
         recent.add(site, &mut batch, &record).await?;
-        Ok(Decision::commit(batch, counters))
+        Decision::commit(batch, counters).once(request, &())
     });
     let voted = voted.await?;
     site.actions.count(CountedAction::Vote);
@@ -98,7 +98,7 @@ pub async fn take_back_news_vote(
     id: NewsId,
 ) -> Result<(), Error> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
-    let voter = voter.id;
+    let (request, voter) = (voter.user.request.as_ref(), voter.id);
     let home = keys::news(id);
     let taken_back = site.act_counting(&home, || async {
         let mut query = Query::new();
@@ -122,7 +122,7 @@ pub async fn take_back_news_vote(
             saved.write_taken_back(&mut batch, &record);
             article.write_taken_back(&mut batch, record.article);
         }
-        Ok(Decision::commit(batch, counters))
+        Decision::commit(batch, counters).once(request, &())
     });
     refresh_rank(site, now, id, taken_back.await?).await;
     Ok(())
@@ -335,7 +335,7 @@ pub async fn vote_comment(
     direction: Direction,
 ) -> Result<(), Error> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
-    let voter = voter.id;
+    let (request, voter) = (voter.user.request.as_ref(), voter.id);
     site.act(&comment_home(address), || async {
         let (mut stored, recent, standing) = read_comment(site, now, address, voter).await?;
         stored.comment.vote(voter, direction)?;
@@ -343,7 +343,7 @@ pub async fn vote_comment(
         let mut batch = comment::replacement(address, &stored.json, &stored.comment);
         standing.check(&mut batch);
         recent.add(site, &mut batch, &VoteRecord::free(now)).await?;
-        Ok(Decision::commit(batch, ()))
+        Decision::commit(batch, ()).once(request, &address)
     })
     .await?;
     site.actions.count(CountedAction::CommentVote);
@@ -363,7 +363,7 @@ pub async fn take_back_comment_vote(
     address: CommentAddress,
 ) -> Result<(), Error> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
-    let voter = voter.id;
+    let (request, voter) = (voter.user.request.as_ref(), voter.id);
     site.act(&comment_home(address), || async {
         let (mut stored, recent, standing) = read_comment(site, now, address, voter).await?;
         stored.comment.vote_of(voter).ok_or(Refusal::NoVoteToTakeBack)?;
@@ -372,7 +372,7 @@ pub async fn take_back_comment_vote(
         let mut batch = comment::replacement(address, &stored.json, &stored.comment);
         standing.check(&mut batch);
         recent.remove(&mut batch);
-        Ok(Decision::commit(batch, ()))
+        Decision::commit(batch, ()).once(request, &address)
     })
     .await
 }

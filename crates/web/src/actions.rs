@@ -3,7 +3,6 @@
 
 use super::App;
 use super::account_mail::{Notice, send_notices};
-use super::api::comments::CommentChange;
 use super::error::RequestError;
 use super::form::Fields;
 use super::forms::accounts::{
@@ -11,21 +10,24 @@ use super::forms::accounts::{
 };
 use super::forms::comments::{CommentForm, CommentVoteForm};
 use super::forms::flags::{FlagForm, UnflagForm};
-use super::forms::moderation::AppealForm;
+use super::forms::moderation::{AppealForm, UndoForm};
 use super::forms::mutes::MuteTarget;
 use super::forms::news::{NewsVoteForm, SubmissionForm};
+use super::forms::rules::LiftForm;
 use super::forms::sites::{SiteVoteForm, VoterForm, VotingSettingsForm};
 use super::forms::timelines::{FollowForm, TweetForm};
+use super::forms::topics::DescribeForm;
 use super::letters;
 use super::signup_mail;
 use super::titles::{self, FetchPlace, TitleError};
-use super::viewer::SignedFields;
+use super::viewer::{Call, SignedFields};
 use crate::limits::LONG_ACTION_WAIT;
 use std::net::IpAddr;
 use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::account::{self, Owner, ProfileChanged};
 use tidings_domain::accounts::actor::Actor;
+use tidings_domain::accounts::inbox::{self, Marking};
 use tidings_domain::accounts::invitations;
 use tidings_domain::accounts::log_in::{self, LogIn};
 use tidings_domain::accounts::login;
@@ -39,16 +41,19 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::articles::topic_moves::{self, Move};
-use tidings_domain::comments::comment;
+use tidings_domain::articles::topics;
+use tidings_domain::comments::comment::{self, CommentChange, Posted};
 use tidings_domain::flags;
+use tidings_domain::moderation::rules::{self, NewRule};
 use tidings_domain::moderation::{self, ModerationRequest, appeals};
 use tidings_domain::news::marking::{self, Mark};
+use tidings_domain::news::subscriptions;
 use tidings_domain::sites;
 use tidings_domain::submissions::{self, Submission, Submitted, preparing};
 use tidings_domain::timelines::blocks;
 use tidings_domain::timelines::follows;
 use tidings_domain::timelines::tweets::{self, PostedTweet};
-use tidings_domain::values::ids::{CommentAddress, CommentId, ModerationId, NewsId, UserId};
+use tidings_domain::values::ids::{CommentAddress, ModerationId, NewsId, RuleId, TweetId, UserId};
 use tidings_domain::values::limits::{FAILED_ADDRESSES, MAX_RUNNING_RESETS};
 use tidings_domain::values::moderation::{Deed, Thing};
 use tidings_domain::values::signup::InvitationCode;
@@ -90,16 +95,19 @@ pub(super) async fn invite(
     user: &User,
     form: &InviteForm,
 ) -> Result<InvitationCode, RequestError> {
-    let email = form.email.as_ref();
-    let is_mailed = email.is_some() && app.mailer.is_some();
-    if is_mailed {
-        invitations::admit_mail(&app.site, app.now(), user).await?;
-    }
-    let code = invitations::invite(&app.site, app.now(), user, email).await?;
-    if let Some(email) = email.filter(|_| is_mailed) {
-        signup_mail::mail_invitation(app, &user.username, email.clone(), code.clone());
-    }
-    Ok(code)
+    user.once(&app.site, async {
+        let email = form.email.as_ref();
+        let is_mailed = email.is_some() && app.mailer.is_some();
+        if is_mailed {
+            invitations::admit_mail(&app.site, app.now(), user).await?;
+        }
+        let code = invitations::invite(&app.site, app.now(), user, email).await?;
+        if let Some(email) = email.filter(|_| is_mailed) {
+            signup_mail::mail_invitation(app, &user.username, email.clone(), code.clone());
+        }
+        Ok(code)
+    })
+    .await
 }
 
 /// Moderates, for both the form and the API. Whoever has applied for an account, or is banned and
@@ -109,12 +117,36 @@ pub(super) async fn moderate(
     user: &User,
     request: &ModerationRequest,
 ) -> Result<ModerationId, RequestError> {
-    let id = moderation::moderate(&app.site, app.moment(), user, request).await?;
-    if app.mailer.is_some() {
-        let (app, request) = (app.clone(), request.clone());
-        tokio::spawn(async move { mail_decision(&app, &request).await });
-    }
-    Ok(id)
+    user.once(&app.site, async {
+        let id = moderation::moderate(&app.site, app.moment(), user, request).await?;
+        if app.mailer.is_some() {
+            let (app, request) = (app.clone(), request.clone());
+            tokio::spawn(async move { mail_decision(&app, &request).await });
+        }
+        Ok(id)
+    })
+    .await
+}
+
+/// Undoes an action of moderators, for both the form and the API.
+pub(super) async fn undo(app: &App, user: &User, form: &UndoForm) -> Result<ModerationId, RequestError> {
+    let how = (form.moderation_id, &form.reason, form.anonymous);
+    Ok(user.once(&app.site, moderation::undo(&app.site, app.moment(), user, how)).await?)
+}
+
+/// Adds a rule for posts, for both the form and the API.
+pub(super) async fn add_rule(
+    app: &App,
+    user: &User,
+    rule: &NewRule,
+) -> Result<(RuleId, ModerationId), RequestError> {
+    Ok(user.once(&app.site, rules::add_rule(&app.site, app.moment(), user, rule)).await?)
+}
+
+/// Lifts a rule for posts, for both the form and the API.
+pub(super) async fn lift_rule(app: &App, user: &User, form: &LiftForm) -> Result<ModerationId, RequestError> {
+    let how = (form.rule_id, &form.reason);
+    Ok(user.once(&app.site, rules::lift_rule(&app.site, app.moment(), user, how)).await?)
 }
 
 /// Mails the decision about an application or an appeal to the person who waits for it, if mail is
@@ -220,8 +252,22 @@ async fn mail_reset_link(app: &App, form: &ResetRequest) -> Result<(), Error> {
 
 /// Changes a profile, for both the forms and the API, and tells the owner by mail if the
 /// password or the e-mail address was changed. Returns the new session after a change of the
-/// password.
+/// password. A repeat returns none: the store holds no session tokens.
 pub(super) async fn save_profile(
+    app: &App,
+    form: &SignedFields,
+    device: &Device,
+) -> Result<Option<Session>, RequestError> {
+    let mut session = None;
+    let saving = async {
+        session = change_profile(app, form, device).await?;
+        Ok::<_, RequestError>(())
+    };
+    form.user.once(&app.site, saving).await?;
+    Ok(session)
+}
+
+async fn change_profile(
     app: &App,
     form: &SignedFields,
     device: &Device,
@@ -252,11 +298,14 @@ pub(super) async fn save_profile(
 /// Ends one session or all others, for both the form and the API.
 pub(super) async fn end_session(app: &App, form: &SignedFields) -> Result<(), RequestError> {
     let session = form.session()?;
-    match form.fields.read()? {
-        EndedSession::Others => sessions::end_other_sessions(&app.site, &form.user, session).await?,
-        EndedSession::One(id) => sessions::end_session(&app.site, session, &id).await?,
-    }
-    Ok(())
+    let ended: EndedSession = form.fields.read()?;
+    let ending = async {
+        match ended {
+            EndedSession::Others => sessions::end_other_sessions(&app.site, &form.user, session).await,
+            EndedSession::One(id) => sessions::end_session(&app.site, session, &id).await,
+        }
+    };
+    Ok(form.user.once(&app.site, ending).await?)
 }
 
 /// A story that was submitted or edited.
@@ -275,16 +324,22 @@ pub(super) async fn submit_or_edit(
 ) -> Result<Sent, RequestError> {
     let parsed = Submission::parse(&form.title, &form.url, &form.text)?;
     let submission = Submission { topics: form.topics, ..parsed };
-    match form.news_id {
-        None => {
-            let submitted = submissions::submit_news(&app.site, app.moment(), author, &submission).await?;
-            Ok(Sent { id: submitted.id(), waits: matches!(submitted, Submitted::Held(_)) })
-        }
-        Some(id) => {
-            submissions::edit_news(&app.site, app.moment(), author.user, id, &submission).await?;
-            Ok(Sent { id, waits: false })
-        }
-    }
+    let (site, now) = (&app.site, app.moment());
+    let sending = async {
+        let Some(id) = form.news_id else {
+            return submissions::submit_news(site, now, author, &submission).await;
+        };
+        submissions::edit_news(site, now, author.user, id, &submission).await?;
+        Ok(Submitted::New(id))
+    };
+    let submitted = author.once(site, sending).await?;
+    Ok(Sent { id: submitted.id(), waits: matches!(submitted, Submitted::Held(_)) })
+}
+
+/// Deletes a story, for both the form and the API.
+pub(super) async fn delete_news(app: &App, user: &User, id: NewsId) -> Result<(), RequestError> {
+    let deleting = submissions::delete_news(&app.site, app.moment(), user, id);
+    Ok(user.once(&app.site, deleting).await?)
 }
 
 /// Fetches the title of the page at a URL, for both the form and the API.
@@ -320,7 +375,19 @@ pub(super) async fn move_topic(
     from: Topic,
     to: Topic,
 ) -> Result<Moved, RequestError> {
-    let (site, now, moved_to) = (app.site.clone(), app.now(), to.clone());
+    let moved_to = to.clone();
+    let moving = user.once(&app.site, start_move(app, &user, kind, (from, to)));
+    Ok(Moved { to: moved_to, articles: moving.await? })
+}
+
+/// Moves the articles of a topic. Returns how many; `None` while the move is still running.
+async fn start_move(
+    app: &App,
+    user: &User,
+    kind: Move,
+    (from, to): (Topic, Topic),
+) -> Result<Option<u64>, RequestError> {
+    let (site, now, user) = (app.site.clone(), app.now(), user.clone());
     let moving = tokio::spawn(async move {
         let moved = topic_moves::move_topic(&site, now, &user, kind, &from, &to).await;
         match &moved {
@@ -330,22 +397,21 @@ pub(super) async fn move_topic(
         }
         moved
     });
-    let articles = match tokio::time::timeout(LONG_ACTION_WAIT, moving).await {
-        Ok(Ok(moved)) => Some(moved?),
-        Ok(Err(_)) => return Err(RequestError::Panic),
-        Err(_) => None,
-    };
-    Ok(Moved { to: moved_to, articles })
+    match tokio::time::timeout(LONG_ACTION_WAIT, moving).await {
+        Ok(Ok(moved)) => Ok(Some(moved?)),
+        Ok(Err(_)) => Err(RequestError::Panic),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Hides or saves a story, for both the form and the API.
 pub(super) async fn mark_news(app: &App, user: &User, mark: Mark, id: NewsId) -> Result<(), RequestError> {
-    Ok(marking::mark(&app.site, app.now(), user, mark, id).await?)
+    Ok(user.once(&app.site, marking::mark(&app.site, app.now(), user, mark, id)).await?)
 }
 
 /// Ends that, for both the form and the API.
 pub(super) async fn unmark_news(app: &App, user: &User, mark: Mark, id: NewsId) -> Result<(), RequestError> {
-    Ok(marking::unmark(&app.site, user, mark, id).await?)
+    Ok(user.once(&app.site, marking::unmark(&app.site, user, mark, id)).await?)
 }
 
 /// Follows or mutes a topic, or ends that, for both the form and the API.
@@ -356,34 +422,26 @@ pub(super) async fn set_stance(
     (stance, takes): (Stance, bool),
 ) -> Result<(), RequestError> {
     let (site, now) = (&app.site, app.moment());
-    if takes {
-        topic_choices::choose(site, now, actor, stance, topic).await?;
-    } else {
-        topic_choices::leave(site, now, actor, stance, topic).await?;
-    }
-    Ok(())
+    let setting = async {
+        if takes {
+            topic_choices::choose(site, now, actor, stance, topic).await
+        } else {
+            topic_choices::leave(site, now, actor, stance, topic).await
+        }
+    };
+    Ok(actor.once(site, setting).await?)
 }
 
 /// Votes or takes the vote back, for both the form and the API.
 pub(super) async fn vote_news(app: &App, actor: Actor<'_>, form: &NewsVoteForm) -> Result<(), RequestError> {
     let (site, now, id) = (&app.site, app.now(), form.news_id);
-    match form.vote_type.direction() {
-        Some(direction) => votes::vote_news(site, now, actor, id, direction).await?,
-        None => votes::take_back_news_vote(site, now, actor, id).await?,
-    }
-    Ok(())
-}
-
-/// What a posted comment form did.
-pub(super) struct Posted {
-    /// What was done.
-    pub op: CommentChange,
-    /// The comment that was written, changed or deleted.
-    pub address: CommentAddress,
-    /// The comment that it replies to.
-    pub parent: Option<CommentId>,
-    /// Whether it waits for a moderator.
-    pub waits: bool,
+    let voting = async {
+        match form.vote_type.direction() {
+            Some(direction) => votes::vote_news(site, now, actor, id, direction).await,
+            None => votes::take_back_news_vote(site, now, actor, id).await,
+        }
+    };
+    Ok(actor.once(site, voting).await?)
 }
 
 /// Writes a comment, edits it, or deletes it if the text is empty, for both the form
@@ -393,49 +451,55 @@ pub(super) async fn post_or_edit(
     actor: Actor<'_>,
     form: &CommentForm,
 ) -> Result<Posted, RequestError> {
+    Ok(actor.once(&app.site, write_or_edit(app, actor, form)).await?)
+}
+
+async fn write_or_edit(app: &App, actor: Actor<'_>, form: &CommentForm) -> Result<Posted, Error> {
     let (site, now, news) = (&app.site, app.now(), form.news_id);
     let Some(comment) = form.comment_id else {
-        let body = Body::parse_comment(&form.comment).map_err(Error::from)?;
-        let comment::Posted { address, waits } =
-            comment::post_comment(site, now, actor, news, form.parent_id, &body).await?;
-        return Ok(Posted { op: CommentChange::Insert, address, parent: form.parent_id, waits });
+        let body = Body::parse_comment(&form.comment)?;
+        return comment::post_comment(site, now, actor, news, form.parent_id, &body).await;
     };
     let address = CommentAddress { news, comment };
     if form.comment.trim().is_empty() {
         let deleted = comment::delete_comment(site, now, actor.user, address).await?;
-        return Ok(Posted { op: CommentChange::Delete, address, parent: deleted.parent_id, waits: false });
+        return Ok(Posted::changed(CommentChange::Delete, address, &deleted));
     }
-    let body = Body::parse_comment(&form.comment).map_err(Error::from)?;
+    let body = Body::parse_comment(&form.comment)?;
     let changed = comment::edit_comment(site, now, actor, address, &body).await?;
-    Ok(Posted { op: CommentChange::Update, address, parent: changed.parent_id, waits: false })
+    Ok(Posted::changed(CommentChange::Update, address, &changed))
 }
 
-/// Votes or takes the vote back, for both the form and the API.
+/// Votes or takes the vote back, for both the form and the API. Returns the comment.
 pub(super) async fn vote_comment(
     app: &App,
     actor: Actor<'_>,
     form: &CommentVoteForm,
-) -> Result<(), RequestError> {
+) -> Result<CommentAddress, RequestError> {
     let (site, now, address) = (&app.site, app.now(), form.comment_id);
-    match form.vote_type.direction() {
-        Some(direction) => votes::vote_comment(site, now, actor, address, direction).await?,
-        None => votes::take_back_comment_vote(site, now, actor, address).await?,
-    }
-    Ok(())
+    let voting = async {
+        match form.vote_type.direction() {
+            Some(direction) => votes::vote_comment(site, now, actor, address, direction).await?,
+            None => votes::take_back_comment_vote(site, now, actor, address).await?,
+        }
+        Ok::<_, Error>(address)
+    };
+    Ok(actor.once(site, voting).await?)
 }
 
 /// Flags something, for both the form and the API. Returns what was flagged.
 pub(super) async fn flag(app: &App, form: &SignedFields) -> Result<Thing, RequestError> {
     let (thing, flagging) = form.fields.read::<FlagForm>()?.into();
     let flagged = flags::flag(&app.site, app.moment(), form.actor(), (&thing, &flagging));
-    flagged.await.map_err(unknown_name)?;
+    form.user.once(&app.site, flagged).await.map_err(unknown_name)?;
     Ok(thing)
 }
 
 /// Takes a flag back, for both the form and the API. Returns what was flagged.
 pub(super) async fn unflag(app: &App, form: &SignedFields) -> Result<Thing, RequestError> {
     let UnflagForm { id, .. } = form.fields.read()?;
-    flags::unflag(&app.site, app.moment(), form.actor(), &id).await.map_err(unknown_name)?;
+    let unflagging = flags::unflag(&app.site, app.moment(), form.actor(), &id);
+    form.user.once(&app.site, unflagging).await.map_err(unknown_name)?;
     Ok(id)
 }
 
@@ -445,17 +509,25 @@ pub(super) async fn post_tweet(
     actor: Actor<'_>,
     form: &TweetForm,
 ) -> Result<PostedTweet, RequestError> {
-    Ok(tweets::post_tweet(&app.site, app.moment(), actor, &form.text).await?)
+    let posting = tweets::post_tweet(&app.site, app.moment(), actor, &form.text);
+    Ok(actor.once(&app.site, posting).await?)
+}
+
+/// Deletes a tweet, for both the form and the API.
+pub(super) async fn delete_tweet(app: &App, user: &User, id: TweetId) -> Result<(), RequestError> {
+    Ok(user.once(&app.site, tweets::delete_tweet(&app.site, app.moment(), user, id)).await?)
 }
 
 /// Follows a user, for both the form and the API.
 pub(super) async fn follow(app: &App, actor: Actor<'_>, form: &FollowForm) -> Result<(), RequestError> {
-    follows::follow(&app.site, app.moment(), actor, &form.username).await.map_err(unknown_name)
+    let following = follows::follow(&app.site, app.moment(), actor, &form.username);
+    actor.once(&app.site, following).await.map_err(unknown_name)
 }
 
 /// Unfollows a user, for both the form and the API.
 pub(super) async fn unfollow(app: &App, actor: Actor<'_>, form: &FollowForm) -> Result<(), RequestError> {
-    follows::unfollow(&app.site, app.moment(), actor, &form.username).await.map_err(unknown_name)
+    let unfollowing = follows::unfollow(&app.site, app.moment(), actor, &form.username);
+    actor.once(&app.site, unfollowing).await.map_err(unknown_name)
 }
 
 /// The error for an action on a user who is given by name.
@@ -486,14 +558,15 @@ async fn mail_answer(app: &App, id: ModerationId) {
 pub(super) async fn appeal(
     app: &App,
     mut visit: Visit,
-    fields: Fields,
+    (fields, call): (Fields, &Call),
     address: IpAddr,
 ) -> Result<ModerationId, RequestError> {
     let form: AppealForm = fields.read()?;
     let (site, now, id) = (&app.site, app.moment(), form.moderation_id);
     if visit.recognise().await?.is_some() {
-        let sender = SignedFields::sign(visit, fields, address).await?;
-        appeals::appeal(site, now, &sender.user, id, &form.text).await?;
+        let sender = SignedFields::sign(visit, fields, address, call).await?;
+        let user = &sender.user;
+        user.once(site, appeals::appeal(site, now, user, id, &form.text)).await?;
     } else if let (Some(username), Some(password)) = (&form.username, &form.password) {
         let who = (username.as_str(), password.0.as_str(), address);
         appeals::appeal_with_password(site, now, who, (id, &form.text)).await?;
@@ -511,12 +584,17 @@ pub(super) async fn set_mute(
     is_muted: bool,
 ) -> Result<(), RequestError> {
     let (site, now) = (&app.site, app.moment());
-    let done = match target {
-        MuteTarget::Topic(topic) => return set_stance(app, actor, topic, (Stance::Muted, is_muted)).await,
-        MuteTarget::Other(what) if is_muted => mutes::mute(site, now, actor, what).await,
-        MuteTarget::Other(what) => mutes::unmute(site, now, actor, what).await,
+    let setting = async {
+        match target {
+            MuteTarget::Topic(topic) if is_muted => {
+                topic_choices::choose(site, now, actor, Stance::Muted, topic).await
+            }
+            MuteTarget::Topic(topic) => topic_choices::leave(site, now, actor, Stance::Muted, topic).await,
+            MuteTarget::Other(what) if is_muted => mutes::mute(site, now, actor, what).await,
+            MuteTarget::Other(what) => mutes::unmute(site, now, actor, what).await,
+        }
     };
-    done.map_err(unknown_name)
+    actor.once(site, setting).await.map_err(unknown_name)
 }
 
 /// Blocks a user or ends that, for both the form and the API.
@@ -527,17 +605,20 @@ pub(super) async fn set_block(
     is_blocked: bool,
 ) -> Result<(), RequestError> {
     let (site, now) = (&app.site, app.moment());
-    let done = if is_blocked {
-        blocks::block(site, now, actor, username).await
-    } else {
-        blocks::unblock(site, now, actor, username).await
+    let setting = async {
+        if is_blocked {
+            blocks::block(site, now, actor, username).await
+        } else {
+            blocks::unblock(site, now, actor, username).await
+        }
     };
-    done.map_err(unknown_name)
+    actor.once(site, setting).await.map_err(unknown_name)
 }
 
 /// Votes, for both the form and the API.
 pub(super) async fn vote_site(app: &App, actor: Actor<'_>, form: SiteVoteForm) -> Result<(), RequestError> {
-    Ok(sites::vote_as(&app.site, app.now(), actor, &form.into()).await?)
+    let ballot = form.into();
+    Ok(actor.once(&app.site, sites::vote_as(&app.site, app.now(), actor, &ballot)).await?)
 }
 
 /// Bans a voter or lifts the ban, for both the form and the API. Returns whether all
@@ -548,6 +629,10 @@ pub(super) async fn ban_voter(
     form: &VoterForm,
     is_ban: bool,
 ) -> Result<bool, RequestError> {
+    user.once(&app.site, start_ban(app, user.clone(), form, is_ban)).await
+}
+
+async fn start_ban(app: &App, user: User, form: &VoterForm, is_ban: bool) -> Result<bool, RequestError> {
     let (site, now, voter) = (app.site.clone(), app.now(), form.user_id);
     let task = tokio::spawn(async move {
         let result = if is_ban {
@@ -573,5 +658,35 @@ pub(super) async fn change_voting_settings(
     user: &User,
     form: VotingSettingsForm,
 ) -> Result<(), RequestError> {
-    Ok(sites::change_settings(&app.site, app.now(), user, form.into()).await?)
+    let changing = sites::change_settings(&app.site, app.now(), user, form.into());
+    Ok(user.once(&app.site, changing).await?)
+}
+
+/// Describes a topic, for both the form and the API.
+pub(super) async fn describe_topic(app: &App, user: &User, form: &DescribeForm) -> Result<(), RequestError> {
+    let describing = topics::describe(&app.site, app.now(), user, &form.topic, form.about.as_ref());
+    Ok(user.once(&app.site, describing).await?)
+}
+
+/// Marks entries of the inbox as read, for both the form and the API.
+pub(super) async fn mark_read(app: &App, user: &User, marking: Marking) -> Result<(), RequestError> {
+    Ok(user.once(&app.site, inbox::mark_read(&app.site, user, marking)).await?)
+}
+
+/// Subscribes to a thread or leaves it, for both the form and the API.
+pub(super) async fn set_subscription(
+    app: &App,
+    user: &User,
+    news: NewsId,
+    is_subscribed: bool,
+) -> Result<(), RequestError> {
+    let (site, now) = (&app.site, app.moment());
+    let setting = async {
+        if is_subscribed {
+            subscriptions::subscribe(site, now, user, news).await
+        } else {
+            subscriptions::unsubscribe(site, now, user, news).await
+        }
+    };
+    Ok(user.once(site, setting).await?)
 }

@@ -105,6 +105,11 @@ impl Fields {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// The names and values of all fields, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// A field's value; empty if the field is missing.
     #[must_use]
     pub fn text(&self, name: &str) -> &str {

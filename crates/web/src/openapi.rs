@@ -218,6 +218,11 @@ fn limit_array(array: Option<&mut RefOr<Schema>>, most: u64) {
     }
 }
 
+/// The calls of a session whose answers are not kept for a repeat of the request: what they do ends
+/// the session, what they answer is a secret of which the store holds only hashes, or they change
+/// nothing.
+const NEVER_ANSWERED_AGAIN: [&str; 3] = ["/api/logout", "/api/totp/confirm", "/api/fetchtitle"];
+
 /// How a call reports failures.
 #[derive(Clone, Copy)]
 enum FailureFormat {
@@ -271,7 +276,8 @@ fn add_common_parts(method: &str, path: &str, call: &mut Operation) {
         call.responses.responses.insert((*status).to_owned(), failure.into());
     }
     if method == "post" && call.security.is_some() {
-        add_apisecret(call);
+        let takes_request = !NEVER_ANSWERED_AGAIN.contains(&path);
+        add_session_fields(call, takes_request);
     }
     if let "/scores" | "/v1/scores" = path {
         limit_links(call);
@@ -337,8 +343,8 @@ fn describe_success(done: &mut Response, failures: FailureFormat) {
     done.content.entry(JSON.to_owned()).or_insert_with(|| Content::new(Some(refusal)).into());
 }
 
-/// Adds the secret of the session to the form of a call.
-fn add_apisecret(call: &mut Operation) {
+/// Adds the secret of the session to the form of a call, and the name of the request.
+fn add_session_fields(call: &mut Operation, takes_request: bool) {
     let empty = || {
         let fields: Schema = Object::with_type(Type::Object).into();
         let form = Content::new(Some(fields));
@@ -351,6 +357,10 @@ fn add_apisecret(call: &mut Operation) {
         let secret = Ref::from_schema_name(values::FormSecret::name());
         fields.properties.insert("apisecret".to_owned(), secret.into());
         fields.required.push("apisecret".to_owned());
+        if takes_request {
+            let request = Ref::from_schema_name(values::RequestName::name());
+            fields.properties.insert("request".to_owned(), request.into());
+        }
     }
 }
 
@@ -373,6 +383,13 @@ mod tests {
         let form = &vote["requestBody"]["content"][FORM]["schema"];
         assert_eq!(form["required"], json!(["news_id", "vote_type", "apisecret"]));
         assert_eq!(vote["security"], json!([{"session": []}]));
+        let request = |path: &str| {
+            &description["paths"][path]["post"]["requestBody"]["content"][FORM]["schema"]["properties"]["request"]
+        };
+        assert_eq!(request("/api/votenews")["$ref"], "#/components/schemas/RequestName");
+        for path in NEVER_ANSWERED_AGAIN {
+            assert!(request(path).is_null(), "{path}");
+        }
         let scores = &description["paths"]["/scores"]["get"];
         assert_eq!(scores["parameters"][0]["explode"], false);
         assert_eq!(scores["responses"]["200"]["content"][JSON]["schema"]["type"], "array");

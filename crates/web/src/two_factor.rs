@@ -5,7 +5,6 @@ use super::account_mail::{Notice, send_notices};
 use super::error::RequestError;
 use super::forms::two_factor::{ConfirmedTotpForm, EndedTotpForm, NewTotpForm};
 use super::viewer::SignedFields;
-use tidings_domain::Refusal;
 use tidings_domain::accounts::account::Owner;
 use tidings_domain::accounts::notices::Correspondent;
 use tidings_domain::accounts::session_store::Device;
@@ -13,6 +12,7 @@ use tidings_domain::accounts::two_factor::RelyingParty;
 use tidings_domain::accounts::two_factor::passkeys::{self, NewPasskey};
 use tidings_domain::accounts::two_factor::setup::{self, NewTotp};
 use tidings_domain::accounts::users::User;
+use tidings_domain::{Error, Refusal};
 
 /// Whether passkeys work at the address of the site: it must have a host name.
 #[must_use]
@@ -44,7 +44,9 @@ pub fn owner<'a>(form: &'a SignedFields, device: &'a Device) -> Result<Owner<'a>
 pub async fn begin_totp(app: &App, form: &SignedFields, device: &Device) -> Result<NewTotp, RequestError> {
     let NewTotpForm { current_password } = form.fields.read()?;
     let brand = app.brand().await;
-    Ok(setup::begin_totp(&app.site, owner(form, device)?, &current_password, &brand.site.name).await?)
+    let owner = owner(form, device)?;
+    let begin = setup::begin_totp(&app.site, owner, &current_password, &brand.site.name);
+    Ok(form.user.once(&app.site, begin).await?)
 }
 
 /// Sets the authenticator app whose code was typed, and tells the owner. Returns recovery codes.
@@ -68,9 +70,13 @@ pub async fn confirm_totp(
 /// Those of [`setup::end_totp`].
 pub async fn end_totp(app: &App, form: &SignedFields, device: &Device) -> Result<(), RequestError> {
     let EndedTotpForm { current_password, code } = form.fields.read()?;
-    setup::end_totp((&app.site, app.now()), owner(form, device)?, &current_password, &code).await?;
-    tell(app, &form.user, Notice::TotpRemoved);
-    Ok(())
+    let owner = owner(form, device)?;
+    let ending = async {
+        setup::end_totp((&app.site, app.now()), owner, &current_password, &code).await?;
+        tell(app, &form.user, Notice::TotpRemoved);
+        Ok::<_, Error>(())
+    };
+    Ok(form.user.once(&app.site, ending).await?)
 }
 
 /// Replaces the recovery codes, and tells the owner.
@@ -124,9 +130,13 @@ pub async fn add_passkey(
 pub async fn remove_passkey(app: &App, form: &SignedFields, device: &Device) -> Result<(), RequestError> {
     let NewTotpForm { current_password } = form.fields.read()?;
     let id = form.fields.required("passkey")?;
-    passkeys::remove(&app.site, owner(form, device)?, &current_password, id).await?;
-    tell(app, &form.user, Notice::PasskeyRemoved);
-    Ok(())
+    let owner = owner(form, device)?;
+    let removing = async {
+        passkeys::remove(&app.site, owner, &current_password, id).await?;
+        tell(app, &form.user, Notice::PasskeyRemoved);
+        Ok::<_, Error>(())
+    };
+    Ok(form.user.once(&app.site, removing).await?)
 }
 
 fn tell(app: &App, user: &User, notice: Notice) {

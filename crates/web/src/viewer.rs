@@ -14,7 +14,19 @@ use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::session_store::{Device, VisitSession};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::repeats::NamedRequest;
 use tidings_domain::values::rates::subscriber;
+use tidings_domain::values::request_name::RequestName;
+
+/// An extension of requests for a list that is the same for all visitors.
+#[derive(Clone, Copy)]
+struct PublicList;
+
+/// Middleware that marks the requests of its routes as of a list that is the same for all visitors.
+pub async fn mark_public_list(mut request: Request) -> Request {
+    request.extensions_mut().insert(PublicList);
+    request
+}
 
 impl FromRequestParts<App> for Visit {
     type Rejection = RequestError;
@@ -24,6 +36,8 @@ impl FromRequestParts<App> for Visit {
         let visit = Self::new(app.site.clone(), app.now(), token.as_deref());
         let is_action = parts.method == Method::POST && parts.uri.path().starts_with("/api/");
         let visit = if is_action { visit.only_acting() } else { visit };
+        let is_list = parts.extensions.get::<PublicList>().is_some();
+        let visit = if is_list { visit.of_public_list() } else { visit };
         Ok(match parts.extensions.get::<Prolonged>() {
             Some(Prolonged(prolonged)) => visit.reporting_to(prolonged.clone()),
             None => visit,
@@ -96,8 +110,9 @@ impl FromRequest<App> for SignedFields {
         let (mut parts, body) = request.into_parts();
         let visit = Visit::from_request_parts(&mut parts, app).await?;
         let ClientAddress(address) = ClientAddress::from_request_parts(&mut parts, app).await?;
+        let call = Call::from_request_parts(&mut parts, app).await?;
         let fields = Fields::from_request(Request::from_parts(parts, body), app).await?;
-        Self::sign(visit, fields, address).await
+        Self::sign(visit, fields, address, &call).await
     }
 }
 
@@ -105,15 +120,26 @@ impl SignedFields {
     /// What was sent in a session, if it carries the secret of the session.
     ///
     /// # Errors
-    /// [`RequestError::LoginRequired`], [`RequestError::WrongSecret`], or the store's.
-    pub async fn sign(mut visit: Visit, fields: Fields, address: IpAddr) -> Result<Self, RequestError> {
-        let user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
+    /// [`RequestError::LoginRequired`], [`RequestError::WrongSecret`], [`RequestError::Field`] for
+    /// a wrong name of the request, or the store's.
+    pub async fn sign(
+        mut visit: Visit,
+        fields: Fields,
+        address: IpAddr,
+        call: &Call,
+    ) -> Result<Self, RequestError> {
+        let mut user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
         // The page that shows the form again needs it; see `Frame::for_user`.
         visit.identity().await;
         let given = fields.text("apisecret");
         let is_former = visit.session().is_some_and(|session| session.former_secret.matches(given));
         if !user.apisecret.matches(given) && !is_former {
             return Err(RequestError::WrongSecret);
+        }
+        if let Some(name) = request_name(&fields)? {
+            let request = NamedRequest::new(user.id, name, &call.address, &call.contents(&fields));
+            user.request = Some(request.clone());
+            visit.name_request(request);
         }
         Ok(Self { visit, user, fields, address })
     }
@@ -159,6 +185,48 @@ fn is_form(headers: &HeaderMap) -> bool {
     let content_type = content_type.to_str().unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}
+
+/// Fields that say nothing about what is asked for.
+const NOT_CONTENTS: [&str; 2] = ["apisecret", "request"];
+/// Fields whose values must not be found out by guessing from what the store holds.
+const SECRETS: [&str; 3] = ["password", "current_password", "code"];
+
+/// Where a form was sent, and in which session.
+pub struct Call {
+    address: String,
+    session_token: Option<String>,
+}
+
+impl Call {
+    /// The fields that tell a request from others of the same name. With a secret among them, its hash
+    /// would let whoever has the store guess the secret; so it then also depends on the token of
+    /// the session, which the store does not hold.
+    fn contents<'a>(&'a self, fields: &'a Fields) -> Vec<(&'a str, &'a str)> {
+        let mut contents: Vec<_> = fields.iter().filter(|(name, _)| !NOT_CONTENTS.contains(name)).collect();
+        if contents.iter().any(|(name, value)| SECRETS.contains(name) && !value.is_empty()) {
+            contents.push(("session", self.session_token.as_deref().unwrap_or_default()));
+        }
+        contents
+    }
+}
+
+impl FromRequestParts<App> for Call {
+    type Rejection = RequestError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
+        let session_token = cookies::session_token(app, &parts.headers);
+        Ok(Self { address: parts.uri.path().to_owned(), session_token })
+    }
+}
+
+/// The name that a form gives its request, so that it can be sent again.
+fn request_name(fields: &Fields) -> Result<Option<RequestName>, RequestError> {
+    let named = |text| {
+        RequestName::parse(text)
+            .ok_or(RequestError::Field { name: "request", expected: "it must have 1 to 64 characters" })
+    };
+    fields.get("request").map(named).transpose()
 }
 
 /// The address that a request comes from, seen through trusted proxies; for IPv6 its

@@ -4,6 +4,7 @@ use crate::accounts::newness;
 use crate::accounts::users::User;
 use crate::error::Error;
 use crate::rates::{self, RatedAccount};
+use crate::repeats::{self, KeptAnswer};
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::rates::RatedAction;
@@ -42,5 +43,20 @@ impl Actor<'_> {
         let is_new = newness::is_new(site, now.timestamp(), self.user).await?;
         let account = RatedAccount { id: self.id, is_new };
         rates::spend_for(site, now, action, Some(account), self.address).await
+    }
+}
+
+impl User {
+    /// Runs an action of the user, unless it repeats one of the last hour: see [`repeats`]. `T`
+    /// is what the action notes as its answer.
+    ///
+    /// # Errors
+    /// Those of the action, or the store's.
+    pub async fn once<T, E>(&self, site: &Site, action: impl Future<Output = Result<T, E>>) -> Result<T, E>
+    where
+        T: KeptAnswer,
+        E: From<Error>,
+    {
+        repeats::once(site, self.request.as_ref(), action).await
     }
 }

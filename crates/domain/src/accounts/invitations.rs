@@ -15,6 +15,7 @@ use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::repeats::{self, KeptAnswer};
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
@@ -213,6 +214,16 @@ pub async fn admit_mail(site: &Site, now: Timestamp, user: &User) -> Result<(), 
     }
 }
 
+impl KeptAnswer for InvitationCode {
+    fn to_text(&self) -> String {
+        self.expose().to_owned()
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        Self::parse(text)
+    }
+}
+
 /// Makes an invitation. Rounds: 2. The caller mails it.
 ///
 /// # Errors
@@ -253,7 +264,8 @@ pub async fn invite(
         }
         batch.sorted_add(&list, code.expose(), now.as_score());
         batch.expire(&list, LIFE);
-        Ok(Decision::commit(batch, code))
+        let made = code.clone();
+        Decision::commit(batch, code).once(user.request.as_ref(), &made)
     })
     .await
 }
@@ -268,6 +280,7 @@ pub async fn withdraw(site: &Site, user: &User, code: &InvitationCode) -> Result
     batch.sorted_member_present(&list, code.expose());
     batch.sorted_remove(&list, code.expose());
     batch.delete(keys::invitation(code));
+    repeats::note(user.request.as_ref(), &mut batch, &())?;
     match site.apply(batch).await? {
         Applied::Yes(_) => Ok(()),
         Applied::No(_) => Err(Refusal::NoSuchInvitation.into()),

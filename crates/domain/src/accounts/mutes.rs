@@ -12,6 +12,7 @@ use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::repeats;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::hostname::Hostname;
@@ -63,7 +64,7 @@ pub async fn mute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> 
         let muted = query.hash(&key);
         let muted = site.store.query(query).await?.take(muted);
         if muted.get(&field).is_some() {
-            return Ok(Decision::Done(()));
+            return Decision::Done(()).once(user.request.as_ref(), &());
         }
         if muted.0.len() >= MAX_MUTES {
             return Err(Refusal::TooManyMutes { limit: MAX_MUTES as u64 }.into());
@@ -72,7 +73,9 @@ pub async fn mute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> 
         let account_there = batch.field_absent(keys::user(user.id), DEACTIVATED);
         batch.field_absent(&key, &field);
         batch.set_field(&key, &field, now.timestamp().to_string());
-        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+        Decision::commit(batch, ())
+            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
+            .once(user.request.as_ref(), &())
     })
     .await
 }
@@ -87,6 +90,7 @@ pub async fn unmute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -
     let field = what.field(site, user.id).await?;
     let mut batch = Batch::new();
     batch.delete_field(keys::user_mutes(user.id), field);
+    repeats::note(user.request.as_ref(), &mut batch, &())?;
     site.store.commit(batch).await?;
     Ok(())
 }

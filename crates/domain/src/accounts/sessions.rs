@@ -185,7 +185,9 @@ pub async fn end_other_sessions(site: &Site, user: &User, session: &VisitSession
         let secret = random_token()?;
         batch.set_field(&key, "apisecret", &secret);
         session_store::replace_secret(&mut batch, &session.key, &user.apisecret, &secret);
-        Ok(Decision::commit(batch, ()).if_rejected_by(still, Err(Refusal::SessionEnded.into())))
+        Decision::commit(batch, ())
+            .if_rejected_by(still, Err(Refusal::SessionEnded.into()))
+            .once(user.request.as_ref(), &())
     })
     .await
 }

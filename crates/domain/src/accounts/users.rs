@@ -11,6 +11,7 @@ use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
 use crate::keys;
+use crate::repeats::NamedRequest;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
@@ -108,6 +109,8 @@ pub struct User {
     /// Whether the user has a role that needs a second factor on this site, and has none. The
     /// role then does not count. Only for the viewer of a page.
     pub role_suspended: bool,
+    /// The request that the user makes, if it has a name. Only for the user of a form.
+    pub request: Option<NamedRequest>,
     /// The session of Lamer News or of an earlier version.
     pub(crate) earlier_session: EarlierSession,
 }
@@ -277,6 +280,7 @@ impl User {
             recent_votes: RecentVotes::none(id),
             second_factors: SecondFactors::read(fields.text(TWO_FACTOR)),
             role_suspended: false,
+            request: None,
             earlier_session: EarlierSession::of(fields.text("auth")),
         })
     }

@@ -13,6 +13,7 @@ use crate::cache::{Cache, CacheKind, Flight, Lookup, MEBIBYTE, Shared, View};
 use crate::error::Error;
 use crate::identity::{Identities, Identity, IdentityRead};
 use crate::keys;
+use crate::repeats::NamedRequest;
 use crate::review::WaitingRead;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
@@ -53,6 +54,19 @@ pub struct Visit {
     reader: Option<Shared<Reader>>,
     /// Whether nobody is shown anything.
     only_acts: bool,
+    /// Where the rounds of the visit go.
+    source: ReadSource,
+}
+
+/// Where the rounds of a visit go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ReadSource {
+    /// To the primary.
+    Primary,
+    /// To replicas, which may lag by a second. So nothing that is made of the answers is cached.
+    Replicas,
+    /// To the primary, after rounds that went to replicas.
+    PrimaryNow,
 }
 
 enum Stage {
@@ -84,6 +98,7 @@ impl Visit {
             wants_reader: false,
             reader: None,
             only_acts: false,
+            source: ReadSource::Primary,
         };
         visit.recall();
         visit
@@ -95,6 +110,24 @@ impl Visit {
     pub const fn only_acting(mut self) -> Self {
         self.only_acts = true;
         self
+    }
+
+    /// The same visit, for a list that is the same for all visitors. Without a session token, replicas of
+    /// the store answer it if they may.
+    #[must_use]
+    pub fn of_public_list(mut self) -> Self {
+        if matches!(self.stage, Stage::Anonymous) && self.site.store.has_replica() {
+            self.source = ReadSource::Replicas;
+            self.current = self.site.store.is_as_current_as_replicas();
+        }
+        self
+    }
+
+    /// Lets all further rounds go to the primary, because they decide what is written.
+    pub(crate) fn demand_primary(&mut self) {
+        if self.source == ReadSource::Replicas {
+            self.source = ReadSource::PrimaryNow;
+        }
     }
 
     /// The same visit. It sets `prolonged` if it prolongs the session.
@@ -203,6 +236,13 @@ impl Visit {
         }
     }
 
+    /// Notes the name of the request for the page that shows its form again.
+    pub fn name_request(&mut self, request: NamedRequest) {
+        if let Stage::Viewer(user) = &mut self.stage {
+            Arc::make_mut(user).request = Some(request);
+        }
+    }
+
     /// The site that is visited.
     #[must_use]
     pub fn site(&self) -> &Site {
@@ -254,7 +294,7 @@ impl Visit {
         if let Some(read) = identity {
             self.meet_identity(read, &mut answers);
         }
-        if !self.current && has_asked {
+        if !self.current && has_asked && self.source == ReadSource::Primary {
             if self.site.store.has_doubts() {
                 self.site.store.learn_writes().await?;
             }
@@ -361,6 +401,7 @@ impl Visit {
                 }
                 answers
             }
+            Stage::Anonymous if self.source == ReadSource::Replicas => store.query_replica(query).await?,
             Stage::Anonymous | Stage::Viewer(_) => store.query(query).await?,
         })
     }
@@ -368,7 +409,9 @@ impl Visit {
     fn meet_identity(&mut self, read: IdentityRead, answers: &mut Answers) {
         let identity = read.take(answers);
         let identity = self.site.caches.of::<Identities>().insert(self.view(), (), identity, None);
-        self.site.remember_identity(&identity);
+        if self.view().keeps {
+            self.site.remember_identity(&identity);
+        }
         self.identity = Some(identity);
     }
 
@@ -417,7 +460,8 @@ impl Visit {
     /// first round, which also fetches the keys that other servers have written.
     #[must_use]
     pub fn view(&self) -> View<'_> {
-        View { store: &self.site.store, now: self.now, is_current: self.current }
+        let keeps = self.source == ReadSource::Primary;
+        View { store: &self.site.store, now: self.now, is_current: self.current, keeps }
     }
 
     /// This visit without its viewer, for reads that are the same for everyone.
@@ -562,6 +606,11 @@ impl SharedVisit<'_> {
     /// When the store fails.
     pub async fn run(&mut self, query: Query) -> Result<Answers, Error> {
         self.0.run(query).await
+    }
+
+    /// As [`Visit::demand_primary`].
+    pub(crate) fn demand_primary(&mut self) {
+        self.0.demand_primary();
     }
 
     /// The same, unless the query is empty: then the session's read waits for the next

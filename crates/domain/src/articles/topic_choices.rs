@@ -9,6 +9,7 @@ use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::repeats;
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::limits::{MAX_FOLLOWED_TOPICS, MAX_MUTED_TOPICS};
@@ -77,7 +78,7 @@ pub async fn choose(
             return Err(Refusal::NoSuchTopic(topic.to_string()).into());
         }
         if fields::only(answers.take(chosen)).is_some() {
-            return Ok(Decision::Done(()));
+            return Decision::Done(()).once(user.request.as_ref(), &());
         }
         if answers.take(count) >= most {
             return Err(too_many.clone().into());
@@ -87,7 +88,9 @@ pub async fn choose(
         batch.sorted_member_absent(&key, topic.as_str());
         batch.sorted_add(&key, topic.as_str(), now.timestamp().as_score());
         batch.sorted_remove(stance.other().key(&user), topic.as_str());
-        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+        Decision::commit(batch, ())
+            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
+            .once(user.request.as_ref(), &())
     })
     .await
 }
@@ -114,6 +117,7 @@ pub async fn leave(
     if fields::only(answers.take(chosen)).is_some() {
         let mut batch = Batch::new();
         batch.sorted_remove(key, topic.as_str());
+        repeats::note(user.request.as_ref(), &mut batch, &())?;
         site.store.commit(batch).await?;
     } else if !is_known {
         return Err(Refusal::NoSuchTopic(topic.to_string()).into());

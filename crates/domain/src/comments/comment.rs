@@ -19,6 +19,7 @@ use crate::fields;
 use crate::keys;
 use crate::news::item::{Direction, LOCKED, News};
 use crate::post_rules::CheckedPost;
+use crate::repeats::KeptAnswer;
 use crate::review;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
@@ -451,13 +452,17 @@ pub async fn post_comment(
     let mut comment = Comment::new(id, author.id, parent, body, now);
     comment.withheld = waits.map(Withheld::Held);
     let address = CommentAddress { news, comment: id };
+    let waits = comment.withheld.is_some();
+    let done = Posted { change: CommentChange::Insert, address, parent, waits };
+    let request = author.user.request.as_ref();
     let posted = site.act(&thread, || async {
-        if comment.withheld.is_some() {
+        if waits {
             let mut batch = Batch::new();
             let unused = batch.field_absent(&thread, id.to_string());
             held::write(&mut batch, address, &comment);
             origins::write(origin.as_ref(), &mut batch, now, author.id);
-            return Ok(Decision::commit(batch, None).if_rejected_by(unused, Err(Error::Busy)));
+            let decision = Decision::commit(batch, None).if_rejected_by(unused, Err(Error::Busy));
+            return decision.once(request, &done);
         }
         let announcement = Announcement::read(site, moment, (address, &comment), &audience).await?;
         if replied_to.is_some_and(|user| announcement.is_blocked_by(user)) {
@@ -476,27 +481,74 @@ pub async fn post_comment(
             // If this fails, the next attempt refuses.
             batch.field_absent(keys::user_blocks(user), author.id.to_string());
         }
-        Ok(Decision::commit(batch, Some(announcement))
+        Decision::commit(batch, Some(announcement))
             .if_rejected_by(news_there, Err(Refusal::NewsDeleted.into()))
             .if_rejected_by(news_not_deleted, Err(Refusal::NewsDeleted.into()))
             .if_rejected_by(not_locked, Err(Error::Busy))
-            .if_rejected_by(unused, Err(Error::Busy)))
+            .if_rejected_by(unused, Err(Error::Busy))
+            .once(request, &done)
     });
     if let Some(announcement) = posted.await? {
         announcement.begin(site);
     }
     site.actions.count(CountedAction::Comment);
     site.marks.note_own(now, author.id, news);
-    Ok(Posted { address, waits: comment.withheld.is_some() })
+    Ok(done)
 }
 
-/// A comment that was posted.
+/// What was done to a comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommentChange {
+    /// The comment was written.
+    Insert,
+    /// The comment was edited.
+    Update,
+    /// The comment was deleted.
+    Delete,
+}
+
+/// A comment that was written, edited or deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Posted {
+    /// What was done.
+    pub change: CommentChange,
     /// Where it is.
     pub address: CommentAddress,
+    /// The comment that it replies to.
+    pub parent: Option<CommentId>,
     /// Whether it waits for a moderator.
     pub waits: bool,
+}
+
+impl Posted {
+    /// A comment that was there before.
+    #[must_use]
+    pub const fn changed(change: CommentChange, address: CommentAddress, comment: &Comment) -> Self {
+        Self { change, address, parent: comment.parent_id, waits: false }
+    }
+}
+
+impl KeptAnswer for Posted {
+    fn to_text(&self) -> String {
+        let change = match self.change {
+            CommentChange::Insert => "insert",
+            CommentChange::Update => "update",
+            CommentChange::Delete => "delete",
+        };
+        (change.to_owned(), (self.address, (self.parent, self.waits))).to_text()
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        let (change, (address, (parent, waits))) =
+            <(String, (CommentAddress, (Option<CommentId>, bool)))>::from_text(text)?;
+        let change = match change.as_str() {
+            "insert" => CommentChange::Insert,
+            "update" => CommentChange::Update,
+            "delete" => CommentChange::Delete,
+            _ => return None,
+        };
+        Some(Self { change, address, parent, waits })
+    }
 }
 
 /// What the rules for posts are matched with.
@@ -550,6 +602,7 @@ pub async fn edit_comment(
 ) -> Result<Comment, Error> {
     viewer.demand_may_post(now)?;
     let has_spent = AtomicBool::new(false);
+    let request = viewer.user.request.as_ref();
     site.act(&keys::thread(address.news), || async {
         let mut stored = read_stored(site, address).await?;
         if let Some(refusal) = stored.news_gone {
@@ -568,13 +621,15 @@ pub async fn edit_comment(
             // Nobody was told of it yet.
             body.as_str().clone_into(&mut stored.comment.body);
             let batch = replacement(address, &stored.json, &stored.comment);
-            return Ok(Decision::commit(batch, stored.comment));
+            let done = Posted::changed(CommentChange::Update, address, &stored.comment);
+            return Decision::commit(batch, stored.comment).once(request, &done);
         }
         let announced = Reannouncement::read(site, Moment::from_timestamp(now), place, texts).await?;
         body.as_str().clone_into(&mut stored.comment.body);
         let mut batch = replacement(address, &stored.json, &stored.comment);
         announced.write(&mut batch);
-        Ok(Decision::commit(batch, stored.comment))
+        let done = Posted::changed(CommentChange::Update, address, &stored.comment);
+        Decision::commit(batch, stored.comment).once(request, &done)
     })
     .await
 }
@@ -591,21 +646,24 @@ pub async fn delete_comment(
     address: CommentAddress,
 ) -> Result<Comment, Error> {
     let thread = keys::thread(address.news);
+    let request = viewer.request.as_ref();
     let deleted = site.act(&thread, || async {
         let mut stored = read_stored(site, address).await?;
         if stored.comment.deleted && (viewer.flags.admin || viewer.id == stored.comment.user_id) {
-            return Ok(Decision::Done((stored.comment, None)));
+            let done = Posted::changed(CommentChange::Delete, address, &stored.comment);
+            return Decision::Done((stored.comment, None)).once(request, &done);
         }
         stored.comment.may_delete(viewer, now, site.rules.limits.comment_edit_seconds)?;
         // What is removed or held is not counted.
         let is_counted = stored.news_comments > 0 && !stored.comment.is_gone();
         stored.comment.deleted = true;
+        let done = Posted::changed(CommentChange::Delete, address, &stored.comment);
         if stored.comment.withheld.as_ref().is_some_and(Withheld::is_unlisted) {
             // It is in no count and no inbox.
             let mut batch = replacement(address, &stored.json, &stored.comment);
             review::settle(&mut batch, &Thing::Comment(address));
             withdrawal::forget(&mut batch, address);
-            return Ok(Decision::commit(batch, (stored.comment, None)));
+            return Decision::commit(batch, (stored.comment, None)).once(request, &done);
         }
         let (moment, deleted) = (Moment::from_timestamp(now), (address, &stored.comment));
         let retraction = Retraction::read(site, moment, deleted, stored.news_author).await?;
@@ -617,7 +675,7 @@ pub async fn delete_comment(
         retraction.write(&mut batch);
         review::settle(&mut batch, &Thing::Comment(address));
         withdrawal::forget(&mut batch, address);
-        Ok(Decision::commit(batch, (stored.comment, Some(retraction))))
+        Decision::commit(batch, (stored.comment, Some(retraction))).once(request, &done)
     });
     let (comment, retraction) = deleted.await?;
     site.actions.count(CountedAction::Deletion);

@@ -89,6 +89,7 @@ families! {
     SIGNING_KEY = "signing.key", String, NEVER;
     LIMIT_ACCOUNT_NOTICES = "limit:account_notices:<user id>", String, DAY;
     LIMIT_FOLLOW_NOTICE = "limit:follow_notice:<user id>:<user id>", String, DAY;
+    REQUEST = "request:<user id>:<hash>", String, HOUR;
     RATE_ACCOUNT = "rate:<action>:account:<user id>", String, DAY;
     RATE_ADDRESS = "rate:<action>:address:<address>", String, DAY;
     LIMIT_NEW_VOTERS = "limit:new_voters:<address>", String, DAY;

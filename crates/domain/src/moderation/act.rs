@@ -146,6 +146,7 @@ async fn act(
     if reason.is_empty() && !deed.needs_no_reason() {
         return Err(InputError::Empty { field: "reason" }.into());
     }
+    let repeatable = moderator.request.as_ref();
     let acted = site.act(keys::MODERATION_COUNT, || async {
         let Start { id, moderator, holder } = read_start(site, moderator.id).await?;
         demand_moderator(&moderator, now)?;
@@ -188,7 +189,13 @@ async fn act(
         for (check, refusal) in effect.rejections {
             decision = decision.if_rejected_by(check, Err(refusal.into()));
         }
-        Ok(decision)
+        match thing {
+            // Whoever adds a rule is told its number.
+            Thing::Rule(rule) if undoes.is_none() && deed.action() == Action::Rule => {
+                decision.once(repeatable, &(*rule, id))
+            }
+            _ => decision.once(repeatable, &id),
+        }
     });
     let (id, then) = acted.await?;
     site.waiting_rows.forget();

@@ -88,7 +88,9 @@ pub async fn appeal(
         ];
         batch.set_fields(&key, fields);
         review::enqueue(&mut batch, &Thing::Appeal(id), now.timestamp());
-        Ok(Decision::commit(batch, ()).if_rejected_by(first, Err(Refusal::AppealedAlready.into())))
+        Decision::commit(batch, ())
+            .if_rejected_by(first, Err(Refusal::AppealedAlready.into()))
+            .once(appellant.request.as_ref(), &())
     })
     .await
 }

@@ -10,6 +10,7 @@ use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::repeats;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
@@ -66,7 +67,9 @@ pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: News
             (Mark::Saved, Some(vote)) => recent_votes::note_saved(&mut batch, user.id, id, &vote, now),
             (Mark::Saved, None) => {}
         }
-        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+        Decision::commit(batch, ())
+            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
+            .once(user.request.as_ref(), &())
     })
     .await
 }
@@ -85,6 +88,7 @@ pub async fn unmark(site: &Site, user: &User, mark: Mark, id: NewsId) -> Result<
     if fields::only(answers.take(marked)).is_some() {
         let mut batch = Batch::new();
         batch.sorted_remove(&key, member);
+        repeats::note(user.request.as_ref(), &mut batch, &())?;
         site.store.commit(batch).await?;
     } else if !exists {
         return Err(Refusal::NoSuchNews.into());

@@ -86,7 +86,7 @@ async fn change(
         let known = fields::only(answers.take(known)).is_some();
         let list = list.take(&mut answers);
         if list.has_it {
-            return Ok(Decision::Done(()));
+            return Decision::Done(()).once(user.request.as_ref(), &());
         }
         let mut batch = Batch::new();
         let account_there = batch.field_absent(keys::user(user.id), DEACTIVATED);
@@ -102,7 +102,9 @@ async fn change(
             batch.sorted_remove(joined, oldest.to_string());
             batch.sorted_remove(keys::news_subscribers(oldest), &member);
         }
-        Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+        Decision::commit(batch, ())
+            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
+            .once(user.request.as_ref(), &())
     })
     .await
 }

@@ -150,10 +150,11 @@ impl Action<'_> {
         let home = self.network().to_string();
         let voted = self.site.act_counting(&home, || async {
             let before = self.read().await?;
-            Ok(match self.decide(&before)? {
+            let decision = match self.decide(&before)? {
                 Some((batch, undone)) => Decision::commit(batch, undone),
                 None => Decision::Done(None),
-            })
+            };
+            decision.once(self.user.and_then(|user| user.request.as_ref()), &())
         });
         let (undone, counters) = voted.await?;
         if let Some(undone) = undone

@@ -1,7 +1,7 @@
 //! Editing and deleting stories.
 
 use super::url_guards::{self, UrlGuards};
-use super::{Submission, SubmissionContent};
+use super::{Submission, SubmissionContent, Submitted};
 use crate::accounts::users::User;
 use crate::accounts::{admission, newness};
 use crate::action::Decision;
@@ -53,7 +53,7 @@ pub async fn edit_news(
         let change = StoryChange::read(site, now, &news, article).await?;
         let mut batch = Batch::new();
         change.write(&mut batch, viewer, to, None).await?;
-        Ok(Decision::commit(batch, ()))
+        Decision::commit(batch, ()).once(viewer.request.as_ref(), &Submitted::New(id))
     })
     .await
 }
@@ -174,7 +174,7 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
         batch.delete_field(&key, "topics");
         article.delete(&mut batch, &news.topics);
         leave_lists(&mut batch, &news);
-        Ok(Decision::commit(batch, removal))
+        Decision::commit(batch, removal).once(viewer.request.as_ref(), &())
     });
     if let Some(removal) = deleted.await? {
         removal.begin(site, now);

@@ -13,6 +13,7 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::jobs;
 use crate::keys;
+use crate::repeats;
 use crate::site::Site;
 use crate::timelines::follows::{note_followings_change, note_lost_follower, write_unfollow};
 use crate::timelines::home_jobs::clear;
@@ -34,6 +35,7 @@ pub async fn block(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Res
     }
     let (blocks, followers) = (keys::user_blocks(user.id), keys::followers(user.id));
     let job = clear::job(person, user.id);
+    let request = user.user.request.as_ref();
     let has_unfollowed = site.act(&blocks, || async {
         let mut query = Query::new();
         let blocked = query.hash(&blocks);
@@ -42,7 +44,7 @@ pub async fn block(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Res
         let blocked = answers.take(blocked);
         let follows = fields::only(answers.take(follows)).is_some();
         if blocked.get(&person.to_string()).is_some() && !follows {
-            return Ok(Decision::Done(false));
+            return Decision::Done(false).once(request, &());
         }
         if blocked.0.len() as u64 >= MAX_BLOCKS {
             return Err(Refusal::TooManyBlocks { limit: MAX_BLOCKS }.into());
@@ -62,7 +64,9 @@ pub async fn block(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Res
             // Whoever follows meanwhile must not stay.
             batch.sorted_member_absent(&followers, person.to_string());
         }
-        Ok(Decision::commit(batch, follows).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+        Decision::commit(batch, follows)
+            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
+            .once(request, &())
     });
     if has_unfollowed.await?
         && let Err(error) = jobs::work_on(site, now, &clear::KIND, &job).await
@@ -83,6 +87,7 @@ pub async fn unblock(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> R
     let person = user_named(site, name).await?;
     let mut batch = Batch::new();
     batch.delete_field(keys::user_blocks(user.id), person.to_string());
+    repeats::note(user.request.as_ref(), &mut batch, &())?;
     site.store.commit(batch).await?;
     Ok(())
 }

@@ -51,6 +51,7 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
     let (follower_key, author_key) = (keys::user(follower.id), keys::user(author));
     let followings = keys::followings(follower.id);
     let notice = keys::follow_notice(author, follower.id);
+    let request = follower.user.request.as_ref();
     let followed = site.act(&author_key, || async {
         let mut query = Query::new();
         // The version is read before the tweets, so that later changes are noticed.
@@ -71,7 +72,7 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
             return Err(Refusal::BlockedBy.into());
         }
         if fields::only(answers.take(since)).is_some() {
-            return Ok(Decision::Done(None));
+            return Decision::Done(None).once(request, &());
         }
         if answers.take(count) >= MAX_FOLLOWINGS {
             return Err(Refusal::TooManyFollowings { limit: MAX_FOLLOWINGS }.into());
@@ -95,7 +96,9 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
             delivery.write(&mut batch, now.as_score());
             batch.set_expiring(&notice, "1", Duration::from_secs(FOLLOW_NOTICE_SECONDS));
         }
-        Ok(Decision::commit(batch, job).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+        Decision::commit(batch, job)
+            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
+            .once(request, &())
     });
     if let Some(job) = followed.await? {
         site.jobs.start_soon(job, now);
@@ -146,6 +149,7 @@ pub async fn unfollow(site: &Site, now: Moment, follower: Actor<'_>, name: &str)
     let author = user_named(site, name).await?;
     let job = clear::job(follower.id, author);
     let author_key = keys::user(author);
+    let request = follower.user.request.as_ref();
     let unfollowed = site.act(&author_key, || async {
         let entry = Removal::read(site, [(author, EntryId::Follow(follower.id))]).await?;
         let mut batch = Batch::new();
@@ -155,7 +159,7 @@ pub async fn unfollow(site: &Site, now: Moment, follower: Actor<'_>, name: &str)
         note_lost_follower(&mut batch, author);
         entry.write(&mut batch);
         jobs::add(&mut batch, &job, now, author);
-        Ok(Decision::commit(batch, true).if_rejected_by(followed, Ok(false)))
+        Decision::commit(batch, true).if_rejected_by(followed, Ok(false)).once(request, &())
     });
     if !unfollowed.await? {
         return Ok(());

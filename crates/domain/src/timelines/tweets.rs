@@ -17,6 +17,7 @@ use crate::fields::StoredFields;
 use crate::jobs;
 use crate::keys;
 use crate::post_rules::CheckedPost;
+use crate::repeats::KeptAnswer;
 use crate::review;
 use crate::site::Site;
 use crate::timelines::held;
@@ -131,21 +132,24 @@ pub async fn post_tweet(
     let waits = admission::admit(site, now.timestamp(), author.user, post).await?;
     let origin = Origin::of(site, author.address).await?;
     let home = keys::user_timeline(author.id);
+    let request = author.user.request.as_ref();
     let posted = site.act(&home, || async {
         let draft = TweetDraft::draw(site, now, author.id).await?;
         if let Some(reason) = &waits {
             let (mut batch, id) = (Batch::new(), draft.id);
             let account_there = held::write(&mut batch, &draft, text.as_str(), reason);
             origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
-            return Ok(Decision::commit(batch, (id, None))
-                .if_rejected_by(account_there, Err(Refusal::SessionEnded.into())));
+            return Decision::commit(batch, (id, None))
+                .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
+                .once(request, &PostedTweet { id, waits: true });
         }
         let new = NewTweet::read(site, draft, text.as_str()).await?;
         let (mut batch, id) = (Batch::new(), new.draft.id);
         let account_there = new.write(&mut batch, site, text.as_str());
         origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
-        Ok(Decision::commit(batch, (id, Some(new)))
-            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
+        Decision::commit(batch, (id, Some(new)))
+            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
+            .once(request, &PostedTweet { id, waits: false })
     });
     let (id, new) = posted.await?;
     site.actions.count(CountedAction::Tweet);
@@ -163,6 +167,16 @@ pub struct PostedTweet {
     pub id: TweetId,
     /// Whether it waits for a moderator.
     pub waits: bool,
+}
+
+impl KeptAnswer for PostedTweet {
+    fn to_text(&self) -> String {
+        (self.id, self.waits).to_text()
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        <(TweetId, bool)>::from_text(text).map(|(id, waits)| Self { id, waits })
+    }
 }
 
 /// A tweet of a person that is about to be posted, and whom it tells.
@@ -364,7 +378,7 @@ pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) 
         let removal = Removal::read(site, tweet).await?;
         let mut batch = Batch::new();
         removal.write(&mut batch, now);
-        Ok(Decision::commit(batch, removal))
+        Decision::commit(batch, removal).once(viewer.request.as_ref(), &())
     });
     deleted.await?.begin(site, now);
     site.actions.count(CountedAction::Deletion);

@@ -23,7 +23,15 @@ pub struct NoRandomness(#[from] getrandom::Error);
 /// # Errors
 /// [`NoRandomness`] when the operating system's generator fails.
 pub fn random_token() -> Result<String, NoRandomness> {
-    let mut bytes = [0_u8; TOKEN_BYTES];
+    random_hex::<TOKEN_BYTES>()
+}
+
+/// Random bytes as lower-case hexadecimal digits.
+///
+/// # Errors
+/// [`NoRandomness`] when the operating system's generator fails.
+pub fn random_hex<const BYTES: usize>() -> Result<String, NoRandomness> {
+    let mut bytes = [0_u8; BYTES];
     getrandom::fill(&mut bytes)?;
     Ok(hex::encode(bytes))
 }

@@ -5,6 +5,7 @@
 
 mod exactness;
 mod failover;
+mod readers;
 mod sharded_sets;
 
 use super::check_info;

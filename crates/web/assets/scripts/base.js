@@ -6,11 +6,20 @@ const CONNECTION_ERROR = "The site can't be reached. Check your connection and t
 const formatNumber = (number) => number.toLocaleString("en");
 const parseNumber = (text) => Number(text.replaceAll(",", ""));
 
+// The names of requests that may or may not have been done. Whoever presses the button again
+// repeats the request, and is answered as if it were the first time.
+const unsureRequests = new Map();
+
 // Returns the error message, or undefined on success.
 async function post(url, fields) {
+  const asked = `${url}?${fields}`;
+  const request = unsureRequests.get(asked) ?? crypto.getRandomValues(new Uint32Array(4)).join("-");
+  unsureRequests.set(asked, request);
+  fields.set("request", request);
   try {
     const response = await fetch(url, { method: "POST", body: fields });
     const answer = await response.json();
+    if (response.status < 500) unsureRequests.delete(asked);
     return answer.status === "ok" ? undefined : answer.error || CONNECTION_ERROR;
   } catch {
     return CONNECTION_ERROR;

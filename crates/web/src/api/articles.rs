@@ -262,7 +262,7 @@ pub async fn describe(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<DescribeForm>,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    topics::describe(&app.site, app.now(), &user, &form.topic, form.about.as_ref()).await?;
+    actions::describe_topic(&app, &user, &form).await?;
     Ok(Json(DONE))
 }
 

@@ -23,6 +23,7 @@ use tidings_domain::Error;
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::reader::{Collapsed, Sight};
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::comments::comment;
 use tidings_domain::comments::outline::{PartBounds, ThreadLine, ThreadLines};
 use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::news::item::News;
@@ -67,6 +68,16 @@ pub enum CommentChange {
     Update,
     /// The comment was deleted.
     Delete,
+}
+
+impl From<comment::CommentChange> for CommentChange {
+    fn from(change: comment::CommentChange) -> Self {
+        match change {
+            comment::CommentChange::Insert => Self::Insert,
+            comment::CommentChange::Update => Self::Update,
+            comment::CommentChange::Delete => Self::Delete,
+        }
+    }
 }
 
 /// The id of a comment, or -1 for none.
@@ -184,7 +195,7 @@ pub async fn post(
     let posted = actions::post_or_edit(&app, Actor { user: &user, address }, &form).await?;
     Ok(Json(CommentPostedResponse {
         status: Status::Ok,
-        op: posted.op,
+        op: posted.change.into(),
         comment_id: posted.address.comment,
         parent_id: posted.parent.map_or(ParentId::None(-1), ParentId::Comment),
         news_id: posted.address.news,
@@ -205,8 +216,8 @@ pub async fn vote(
     ClientAddress(address): ClientAddress,
     SignedForm { user, form }: SignedForm<CommentVoteForm>,
 ) -> Result<Json<CommentVotedResponse>, RequestError> {
-    actions::vote_comment(&app, Actor { user: &user, address }, &form).await?;
-    Ok(Json(CommentVotedResponse { status: Status::Ok, comment_id: form.comment_id.to_string() }))
+    let comment = actions::vote_comment(&app, Actor { user: &user, address }, &form).await?;
+    Ok(Json(CommentVotedResponse { status: Status::Ok, comment_id: comment.to_string() }))
 }
 
 /// A text as HTML.

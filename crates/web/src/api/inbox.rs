@@ -1,7 +1,6 @@
 //! The inbox and subscriptions to threads.
 
 use super::{DONE, DoneResponse, Status};
-use crate::App;
 use crate::error::RequestError;
 use crate::form::Form;
 use crate::forms::inbox::{InboxQuery, ReadInboxForm};
@@ -10,12 +9,11 @@ use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES};
 use crate::openapi::{FORM, values};
 use crate::pages::parts::fitting;
 use crate::viewer::{SignedForm, SignedIn};
+use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use tidings_domain::accounts::inbox::mark_read;
 use tidings_domain::inbox::{self, InboxEntry, InboxEvent, InboxPage};
-use tidings_domain::news::subscriptions;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{CommentId, NewsId, TweetId};
 use tidings_domain::values::size;
@@ -99,7 +97,7 @@ pub async fn read(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<ReadInboxForm>,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    mark_read(&app.site, user.id, form.id).await?;
+    actions::mark_read(&app, &user, form.id).await?;
     Ok(Json(DONE))
 }
 
@@ -115,7 +113,7 @@ pub async fn subscribe(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<NewsIdForm>,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    subscriptions::subscribe(&app.site, app.moment(), &user, form.news_id).await?;
+    actions::set_subscription(&app, &user, form.news_id, true).await?;
     Ok(Json(DONE))
 }
 
@@ -131,7 +129,7 @@ pub async fn unsubscribe(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<NewsIdForm>,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    subscriptions::unsubscribe(&app.site, app.moment(), &user, form.news_id).await?;
+    actions::set_subscription(&app, &user, form.news_id, false).await?;
     Ok(Json(DONE))
 }
 

@@ -7,7 +7,7 @@ use crate::form::{Fields, Form};
 use crate::forms::moderation::{AppealForm, LogQuery, ModerationForm, UndoForm};
 use crate::openapi::{FORM, values};
 use crate::path::PathOf;
-use crate::viewer::{ClientAddress, SignedFields, SignedForm, SignedIn};
+use crate::viewer::{Call, ClientAddress, SignedFields, SignedForm, SignedIn};
 use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
@@ -18,7 +18,7 @@ use std::net::IpAddr;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::log::{self, LogEntry, ShownModerator};
 use tidings_domain::moderation::networks::{self, Neighbourhood};
-use tidings_domain::moderation::{self, ModerationRequest, queue};
+use tidings_domain::moderation::{ModerationRequest, queue};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::ModerationId;
 use tidings_domain::{Error, Refusal};
@@ -172,8 +172,7 @@ pub async fn undo(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<UndoForm>,
 ) -> Result<Json<ModeratedResponse>, RequestError> {
-    let how = (form.moderation_id, &form.reason, form.anonymous);
-    Ok(Json(moderation::undo(&app.site, app.moment(), &user, how).await?.into()))
+    Ok(Json(actions::undo(&app, &user, &form).await?.into()))
 }
 
 /// Appeal against a decision about oneself, once: in a session, or with username and password.
@@ -188,9 +187,10 @@ pub async fn appeal(
     State(app): State<App>,
     visit: Visit,
     ClientAddress(address): ClientAddress,
+    call: Call,
     fields: Fields,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    actions::appeal(&app, visit, fields, address).await?;
+    actions::appeal(&app, visit, (fields, &call), address).await?;
     Ok(Json(DONE))
 }
 

@@ -19,7 +19,6 @@ use tidings_domain::news::lines::NewsLine;
 use tidings_domain::news::lists::{self, NewsPage};
 use tidings_domain::news::marking::Mark;
 use tidings_domain::news::past;
-use tidings_domain::submissions;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits;
@@ -121,7 +120,7 @@ pub async fn delete(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<NewsIdForm>,
 ) -> Result<Json<NewsDeletedResponse>, RequestError> {
-    submissions::delete_news(&app.site, app.moment(), &user, form.news_id).await?;
+    actions::delete_news(&app, &user, form.news_id).await?;
     Ok(Json(NewsDeletedResponse { status: Status::Ok, news_id: -1 }))
 }
 

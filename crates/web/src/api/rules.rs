@@ -2,12 +2,12 @@
 
 use super::Status;
 use super::moderation::ModeratedResponse;
-use crate::App;
 use crate::error::RequestError;
 use crate::forms::rules::{LiftForm, RuleForm};
 use crate::limits::LONG_ACTION_WAIT;
 use crate::openapi::{FORM, values};
 use crate::viewer::SignedForm;
+use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
@@ -99,7 +99,7 @@ pub async fn add(
         let found = rules::dry_run(&app.site, app.moment(), &user, (&rule, LONG_ACTION_WAIT)).await?;
         return Ok(Json(RuleResponse::Tried(found.into())));
     }
-    let (rule_id, moderation_id) = rules::add_rule(&app.site, app.moment(), &user, &rule).await?;
+    let (rule_id, moderation_id) = actions::add_rule(&app, &user, &rule).await?;
     Ok(Json(RuleResponse::Added(RuleAddedResponse { status: Status::Ok, rule_id, moderation_id })))
 }
 
@@ -115,6 +115,6 @@ pub async fn lift(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<LiftForm>,
 ) -> Result<Json<ModeratedResponse>, RequestError> {
-    let lifted = rules::lift_rule(&app.site, app.moment(), &user, (form.rule_id, &form.reason)).await?;
+    let lifted = actions::lift_rule(&app, &user, &form).await?;
     Ok(Json(lifted.into()))
 }

@@ -19,7 +19,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
 use tidings_domain::timelines::lines::TweetLine;
 use tidings_domain::timelines::reading::{self, TweetPage};
-use tidings_domain::timelines::tweets::{self, PostedTweet};
+use tidings_domain::timelines::tweets::PostedTweet;
 use tidings_domain::values::ids::{NewsId, TweetId};
 use utoipa::ToSchema;
 
@@ -126,7 +126,7 @@ pub async fn delete(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<TweetDeletion>,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    tweets::delete_tweet(&app.site, app.moment(), &user, form.tweet_id).await?;
+    actions::delete_tweet(&app, &user, form.tweet_id).await?;
     Ok(Json(DONE))
 }
 

@@ -8,6 +8,7 @@ use tidings_domain::values::moderation::{Action, Thing};
 use tidings_domain::values::mutes;
 use tidings_domain::values::post_rule;
 use tidings_domain::values::preferences::{self, Choice};
+use tidings_domain::values::request_name::MAX_REQUEST_NAME;
 use tidings_domain::values::secrets::MASKED_DIGITS;
 use tidings_domain::values::signup::INVITATION_DIGITS;
 use tidings_domain::values::{flag, limits};
@@ -97,6 +98,8 @@ values! {
         format!("^([0-9a-f]{{40}}|[0-9a-f]{{{MASKED_DIGITS}}})$"),
         "371ffee6dd19851234e3dc458f14af7732abc1a4",
     );
+    /// A name for the request, the same when it is sent again. See `docs/api.md`.
+    RequestName = text(1, MAX_REQUEST_NAME);
     /// The id of a session.
     SessionId = pattern(format!("^({SESSION})$"), "9b1f3c5a7d2e4f60");
     /// The id of a session, or `others`.

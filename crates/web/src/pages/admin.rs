@@ -19,6 +19,7 @@ use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::Error;
+use tidings_domain::accounts::users::User;
 use tidings_domain::administration;
 use tidings_domain::cache::CacheStatus;
 use tidings_domain::jobs;
@@ -252,9 +253,16 @@ pub async fn admin(
 
 /// POST /admin/recompute: apisecret. On a large site it continues after the response.
 pub async fn recompute(State(app): State<App>, form: SignedForm<()>) -> Result<Redirect, RequestError> {
+    let recomputed = form.user.once(&app.site, start_recomputing(&app, form.user.clone())).await?;
+    let shown = recomputed.map_or_else(|| "later".to_owned(), |stored| stored.to_string());
+    Ok(Redirect::to(&format!("/admin?recomputed={shown}")))
+}
+
+/// Recomputes all ranks. Returns how many; `None` while it is still running.
+async fn start_recomputing(app: &App, user: User) -> Result<Option<u64>, RequestError> {
     let (site, now) = (app.site.clone(), app.now());
     let recomputing = tokio::spawn(async move {
-        let recomputed = ranks::recompute_ranks(&site, now, &form.user).await;
+        let recomputed = ranks::recompute_ranks(&site, now, &user).await;
         match &recomputed {
             Ok(stored) => tracing::info!(stored, "ranks recomputed"),
             Err(Error::Refused(_)) => {}
@@ -262,11 +270,11 @@ pub async fn recompute(State(app): State<App>, form: SignedForm<()>) -> Result<R
         }
         recomputed
     });
-    Ok(Redirect::to(&match tokio::time::timeout(LONG_ACTION_WAIT, recomputing).await {
-        Ok(Ok(recomputed)) => format!("/admin?recomputed={}", recomputed?),
-        Ok(Err(_)) => return Err(RequestError::Panic),
-        Err(_) => "/admin?recomputed=later".to_owned(),
-    }))
+    match tokio::time::timeout(LONG_ACTION_WAIT, recomputing).await {
+        Ok(Ok(recomputed)) => Ok(Some(recomputed?)),
+        Ok(Err(_)) => Err(RequestError::Panic),
+        Err(_) => Ok(None),
+    }
 }
 
 #[cfg(test)]

@@ -258,7 +258,8 @@ pub async fn change(
     demand_administrator(&form.user)?;
     match read_identity(&form.fields) {
         Ok(identity) => {
-            administration::change_identity(&app.site, &form.user, &identity).await?;
+            let changing = administration::change_identity(&app.site, &form.user, &identity);
+            form.user.once(&app.site, changing).await?;
             Ok(Redirect::to(SAVED).into_response())
         }
         Err(errors) => {
@@ -336,7 +337,8 @@ pub async fn change_logo(
 
 /// POST /admin/site/removelogo: apisecret.
 pub async fn remove_logo(State(app): State<App>, form: SignedFields) -> Result<Redirect, RequestError> {
-    administration::change_logo(&app.site, &form.user, None).await?;
+    let changing = administration::change_logo(&app.site, &form.user, None);
+    form.user.once(&app.site, changing).await?;
     Ok(Redirect::to(SAVED))
 }
 

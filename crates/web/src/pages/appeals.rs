@@ -10,7 +10,7 @@ use crate::error::RequestError;
 use crate::form::Fields;
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
-use crate::viewer::{ClientAddress, SignedIn};
+use crate::viewer::{Call, ClientAddress, SignedIn};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -49,7 +49,7 @@ impl AppealFields<'_> {
         });
         html! {
             form.form method="post" action="/appeal" {
-                (frame.secret_field())
+                (frame.once_fields())
                 input type="hidden" name="moderation_id" value=(self.id);
                 (text.text_area(self.refused))
                 @if let Some(username) = self.username {
@@ -144,11 +144,12 @@ pub async fn send(
     ClientAddress(address): ClientAddress,
     here: LocalPath,
     headers: HeaderMap,
+    call: Call,
     fields: Fields,
 ) -> Result<Response, RequestError> {
     let id: ModerationId = fields.parsed("moderation_id", "it must be the number of a line of the log")?;
     let has_password = fields.get("username").is_some();
-    let failure = match actions::appeal(&app, visit, fields.clone(), address).await {
+    let failure = match actions::appeal(&app, visit, (fields.clone(), &call), address).await {
         Ok(_) if has_password => return Ok(sent_without_session(&app, &here).await),
         Ok(id) => return Ok(Redirect::to(&appeal_address(id)).into_response()),
         Err(failure) => failure,
@@ -157,7 +158,7 @@ pub async fn send(
     let username = has_password.then(|| fields.text("username"));
     let form = AppealFields { id, text: fields.text("text"), username, refused: Some(&refused) };
     let mut again = Visit::new(app.site.clone(), app.now(), session_token(&app, &headers).as_deref());
-    let frame = Frame::of(&app, &mut again, &here).await?;
+    let frame = Frame::of(&app, &mut again, &here).await?.keeping_request(&fields);
     let content = html! {
         h1 { (HEADING) }
         (summary(Some(&refused)))

@@ -10,7 +10,7 @@ use super::thread::{address_of, thread_link, title_link};
 use super::user_address;
 use super::withheld::unlisted_note;
 use crate::App;
-use crate::actions::{Posted, post_or_edit};
+use crate::actions::post_or_edit;
 use crate::error::RequestError;
 use crate::forms::id_or_none;
 use crate::forms::news::NewsIdForm;
@@ -27,6 +27,7 @@ use tidings_domain::Refusal;
 use tidings_domain::accounts::reader::Sight;
 use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::comments::comment::Posted;
 use tidings_domain::comments::lists::{self, UserComment};
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines};
 use tidings_domain::comments::threads::{self, Thread};
@@ -87,7 +88,7 @@ impl<'a> CommentEditor<'a> {
                 input type="hidden" name="news_id" value=(self.news);
                 input type="hidden" name="comment_id" value=(id_or_none(self.edited));
                 input type="hidden" name="parent_id" value=(id_or_none(self.parent));
-                (frame.secret_field())
+                @if self.edited.is_none() { (frame.once_fields()) } @else { (frame.secret_field()) }
                 (self.text_area(&draft))
                 (preview_place(matches!(self.state, EditorState::Preview).then(|| {
                     markdown(self.text, frame.link_target())

@@ -61,7 +61,7 @@ impl FromFields for LinkSent {
 
 /// POST /settings/confirm-email: apisecret.
 pub async fn send_again(State(app): State<App>, form: SignedFields) -> Result<Redirect, RequestError> {
-    let is_sent = mail_link_again(&app, form.user.id).await?;
+    let is_sent = form.user.once(&app.site, mail_link_again(&app, form.user.id)).await?;
     Ok(Redirect::to(if is_sent { "/settings?sent" } else { "/settings" }))
 }
 

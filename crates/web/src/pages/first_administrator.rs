@@ -64,7 +64,8 @@ pub async fn confirm(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<WelcomeForm>,
 ) -> Result<Redirect, RequestError> {
-    first_administrator::become_administrator(&app.site, &user, &form.token).await?;
+    let becoming = first_administrator::become_administrator(&app.site, &user, &form.token);
+    user.once(&app.site, becoming).await?;
     Ok(Redirect::to("/welcome"))
 }
 

@@ -158,7 +158,7 @@ impl FlagPage<'_> {
                 "A flag asks a moderator to look. It is no vote, it costs nothing, and only moderators see it."
             }
             form.form method="post" action="/flag" {
-                (frame.secret_field())
+                (frame.once_fields())
                 (self.thing_fields())
                 fieldset.choices {
                     legend { "Why?" }

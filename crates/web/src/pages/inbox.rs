@@ -5,7 +5,6 @@ use super::layout::Frame;
 use super::parts::{DELETED_USER, age, news_address, number};
 use super::profile_address;
 use super::tweets::tweet_address;
-use crate::App;
 use crate::autolink::autolink;
 use crate::error::RequestError;
 use crate::form::Form;
@@ -16,16 +15,17 @@ use crate::limits::{EXCERPT_CHARACTERS, MESSAGE_CHARACTERS};
 use crate::local_path::LocalPath;
 use crate::markdown::markdown;
 use crate::viewer::{SignedForm, SignedIn};
+use crate::{App, actions};
 use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use std::borrow::Cow;
-use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, feed, mark_read};
+use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, feed};
 use tidings_domain::accounts::reader::Collapsed;
 use tidings_domain::accounts::users::User;
 use tidings_domain::comments::threads::Thread;
 use tidings_domain::inbox::{self, InboxEntry, InboxEvent, ReplyTarget};
-use tidings_domain::news::subscriptions::{self, Subscription};
+use tidings_domain::news::subscriptions::Subscription;
 
 /// A page of the inbox.
 struct InboxPage<'a> {
@@ -344,7 +344,7 @@ pub async fn read(
     State(app): State<App>,
     SignedForm { user, form: (form, back) }: SignedForm<(ReadInboxForm, Next)>,
 ) -> Result<Redirect, RequestError> {
-    mark_read(&app.site, user.id, form.id).await?;
+    actions::mark_read(&app, &user, form.id).await?;
     Ok(Redirect::to(back.next.as_str()))
 }
 
@@ -353,7 +353,7 @@ pub async fn change_feed(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<FeedForm>,
 ) -> Result<Redirect, RequestError> {
-    feed::change_address(&app.site, user.id, form.has_feed).await?;
+    user.once(&app.site, feed::change_address(&app.site, user.id, form.has_feed)).await?;
     Ok(Redirect::to("/inbox#feed"))
 }
 
@@ -362,7 +362,7 @@ pub async fn subscribe(
     State(app): State<App>,
     SignedForm { user, form: (form, back) }: SignedForm<(NewsIdForm, Next)>,
 ) -> Result<Redirect, RequestError> {
-    subscriptions::subscribe(&app.site, app.moment(), &user, form.news_id).await?;
+    actions::set_subscription(&app, &user, form.news_id, true).await?;
     Ok(Redirect::to(back.next.as_str()))
 }
 
@@ -371,6 +371,6 @@ pub async fn unsubscribe(
     State(app): State<App>,
     SignedForm { user, form: (form, back) }: SignedForm<(NewsIdForm, Next)>,
 ) -> Result<Redirect, RequestError> {
-    subscriptions::unsubscribe(&app.site, app.moment(), &user, form.news_id).await?;
+    actions::set_subscription(&app, &user, form.news_id, false).await?;
     Ok(Redirect::to(back.next.as_str()))
 }

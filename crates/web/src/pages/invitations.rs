@@ -65,7 +65,7 @@ impl InvitationsPage<'_> {
         let email = email.hint(html! { "Optional. We mail the link there. Without one, send it yourself." });
         html! {
             form.form.narrow method="post" action=(PAGE) {
-                (frame.secret_field())
+                (frame.once_fields())
                 @if self.has_mail { (email.input(self.refused)) }
                 button.button { "Make an invitation" }
                 p.hint {
@@ -220,7 +220,8 @@ pub async fn withdraw(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<WithdrawForm>,
 ) -> Result<Redirect, RequestError> {
-    invitations::withdraw(&app.site, &user, &form.invitation).await?;
+    let withdrawing = invitations::withdraw(&app.site, &user, &form.invitation);
+    user.once(&app.site, withdrawing).await?;
     Ok(Done::Withdrawn.redirect())
 }
 

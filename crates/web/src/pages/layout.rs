@@ -11,11 +11,12 @@ use crate::App;
 use crate::assets::{ASSETS, LOGO};
 use crate::brand::Brand;
 use crate::error::{RequestError, sentence};
+use crate::form::Fields;
 use crate::local_path::LocalPath;
 use crate::settings::{Settings, SiteSettings};
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::sync::OnceLock;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::accounts::visit::Visit;
@@ -23,10 +24,16 @@ use tidings_domain::cache::{Caches, Shared};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::preferences::{Choice, Shortcuts};
 use tidings_domain::values::rules::Rules;
+use tidings_domain::values::secrets::random_hex;
 use tidings_domain::values::text::printable_lines;
 
 /// The form field that proves that a form is from the viewer's session.
 pub const SECRET_FIELD: &str = "apisecret";
+/// The field with the name of a request, so that it can be sent again.
+pub const REQUEST_FIELD: &str = "request";
+/// Bytes of randomness in the names of requests on a page. They need to differ for one account
+/// within an hour, and protect nothing.
+const REQUEST_BYTES: usize = 8;
 
 /// The places of the navigation that everyone has.
 const PLACES: [(&str, &str); 6] = [
@@ -73,6 +80,10 @@ pub struct Frame<'a> {
     waiting_rows: Option<u64>,
     /// The viewer's secret, masked for this page.
     secret: OnceCell<String>,
+    /// The names of requests on this page: how they begin, and how many there are.
+    requests: (OnceCell<String>, Cell<u32>),
+    /// The name of the request that this page answers, if its forms are to keep it.
+    kept_request: Option<String>,
 }
 
 impl<'a> Frame<'a> {
@@ -84,8 +95,31 @@ impl<'a> Frame<'a> {
         (now, here): (Timestamp, &'a LocalPath),
         viewer: Option<&'a User>,
     ) -> Self {
-        let (way_back, secret) = (here.way_back(), OnceCell::new());
-        Self { settings, rules, caches, brand, now, here, way_back, viewer, waiting_rows: None, secret }
+        let (way_back, secret, requests) = (here.way_back(), OnceCell::new(), Default::default());
+        let kept_request = viewer.and_then(|viewer| viewer.request.as_ref());
+        let kept_request = kept_request.map(|request| request.name().to_owned());
+        Self {
+            settings,
+            rules,
+            caches,
+            brand,
+            now,
+            here,
+            way_back,
+            viewer,
+            waiting_rows: None,
+            secret,
+            requests,
+            kept_request,
+        }
+    }
+
+    /// The same frame, whose forms keep the name of the request that was sent. The frame of the user or the
+    /// visit of a [`SignedFields`](crate::viewer::SignedFields) does that by itself.
+    #[must_use]
+    pub fn keeping_request(mut self, sent: &Fields) -> Self {
+        self.kept_request = sent.get(REQUEST_FIELD).map(str::to_owned);
+        self
     }
 
     /// The frame of a page for any visitor. Call it after the page's own reads, which
@@ -145,7 +179,30 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// What that field holds; empty without a viewer.
+    /// The same, and the name of a request that must not be done twice, although the form may be
+    /// sent twice: see [`tidings_domain::repeats`]. Each form gets another name each time it is
+    /// shown. A form that is shown again after it was sent keeps its name: perhaps what it asked for was
+    /// done. Forms that set a state (edits, votes, follows) have none: sent twice they are as
+    /// once, and a page that is kept can be used for one choice, for the other, and for the first again.
+    #[must_use]
+    pub fn once_fields(&self) -> Markup {
+        let (beginning, count) = &self.requests;
+        html! {
+            (self.secret_field())
+            @if self.viewer.is_some() {
+                @let beginning = beginning.get_or_init(request_beginning);
+                // Firefox otherwise fills in what the form had before a reload.
+                @if let Some(name) = &self.kept_request {
+                    input type="hidden" name=(REQUEST_FIELD) autocomplete="off" value=(name);
+                } @else if !beginning.is_empty() {
+                    input type="hidden" name=(REQUEST_FIELD) autocomplete="off"
+                        value={ (beginning) (count.replace(count.get() + 1)) };
+                }
+            }
+        }
+    }
+
+    /// What the field with the secret holds; empty without a viewer.
     #[must_use]
     pub fn secret(&self) -> &str {
         let masked = || self.viewer.map_or_else(String::new, |viewer| viewer.apisecret.masked());
@@ -405,6 +462,12 @@ fn logo(brand: &Brand) -> Markup {
             PreEscaped(LOGO.trim_end().replacen("<svg", r#"<svg aria-hidden="true" focusable="false""#, 1))
         }
     }
+}
+
+/// How the names of requests on a page begin; empty if the operating system gives no random bytes.
+/// Forms without a name work as well.
+fn request_beginning() -> String {
+    random_hex::<REQUEST_BYTES>().map_or_else(|_| String::new(), |random| random + "-")
 }
 
 #[cfg(test)]

@@ -17,7 +17,6 @@ use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::Role;
-use tidings_domain::moderation::{self};
 use tidings_domain::values::ids::{ModerationId, UserId};
 use tidings_domain::values::limits::MAX_REASON;
 use tidings_domain::values::moderation::{Action, Thing};
@@ -74,7 +73,7 @@ impl ActionForm<'_> {
             form.form.moderation-form method="post" action="/moderate" {
                 fieldset {
                     legend { (self.label) }
-                    (frame.secret_field())
+                    (frame.once_fields())
                     input type="hidden" name="kind" value=(kind);
                     input type="hidden" name="id" value=(id);
                     input type="hidden" name="next" value=(frame.way_back);
@@ -137,7 +136,7 @@ pub fn done_line(frame: &Frame<'_>) -> Markup {
 pub fn undo_form(frame: &Frame<'_>, id: ModerationId) -> Markup {
     html! {
         form.inline method="post" action="/moderate/undo" {
-            (frame.secret_field())
+            (frame.once_fields())
             input type="hidden" name="next" value=(frame.way_back);
             input type="hidden" name="moderation_id" value=(id);
             (reason_field("Reason to undo it", "A mistake"))
@@ -170,8 +169,7 @@ pub async fn undo(
     State(app): State<App>,
     SignedForm { user, form: (form, back) }: SignedForm<(UndoForm, Next)>,
 ) -> Result<Redirect, RequestError> {
-    let how = (form.moderation_id, &form.reason, form.anonymous);
-    let id = moderation::undo(&app.site, app.moment(), &user, how).await?;
+    let id = actions::undo(&app, &user, &form).await?;
     Ok(done(back.next.way_back(), id))
 }
 

@@ -24,7 +24,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::topics::{self, TopicLine};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lists;
-use tidings_domain::submissions::{self, Submission};
+use tidings_domain::submissions::Submission;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits::MAX_OFFERED_TOPICS;
 use tidings_domain::values::text::Title;
@@ -232,6 +232,6 @@ pub async fn delete(
     State(app): State<App>,
     form: SignedForm<()>,
 ) -> Result<Redirect, RequestError> {
-    submissions::delete_news(&app.site, app.moment(), &form.user, id).await?;
+    actions::delete_news(&app, &form.user, id).await?;
     Ok(Redirect::to("/"))
 }

@@ -59,7 +59,8 @@ pub async fn look_for_rings(
     State(app): State<App>,
     SignedForm { user, form: () }: SignedForm<()>,
 ) -> Result<Redirect, RequestError> {
-    vote_rings::start(&app.site, app.now(), &user)?;
+    let starting = async { Ok::<_, RequestError>(vote_rings::start(&app.site, app.now(), &user)?) };
+    user.once(&app.site, starting).await?;
     Ok(Redirect::to("/moderate#votes"))
 }
 
@@ -235,7 +236,7 @@ fn history(frame: &Frame<'_>, author: Option<&RowAuthor>) -> Markup {
 /// The fields that all forms of a row have.
 fn row_fields(frame: &Frame<'_>, row: &Row, thing: &Thing) -> Markup {
     html! {
-        (frame.secret_field())
+        (frame.once_fields())
         input type="hidden" name="kind" value=(thing.kind());
         input type="hidden" name="id" value=(thing.id());
         input type="hidden" name="since" value=(row.since.0);
@@ -292,7 +293,7 @@ fn about_author(frame: &Frame<'_>, row: &Row, author: &RowAuthor) -> Markup {
             @if let Some(host) = &row.host {
                 // The page that it leads to shows first what the rule would have caught.
                 form.review-form method="post" action="/moderate/rules" {
-                    (frame.secret_field())
+                    (frame.once_fields())
                     input type="hidden" name="what" value="domain";
                     input type="hidden" name="pattern" value=(host);
                     input type="hidden" name="effect" value="refuse";

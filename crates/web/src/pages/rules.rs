@@ -5,12 +5,12 @@ use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
 use super::parts::{counted, news_address};
 use super::tweets::tweet_address;
-use crate::App;
 use crate::error::RequestError;
 use crate::forms::rules::{LiftForm, RuleForm};
 use crate::limits::LONG_ACTION_WAIT;
 use crate::local_path::LocalPath;
 use crate::viewer::{SignedFields, SignedForm, SignedIn};
+use crate::{App, actions};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -72,7 +72,7 @@ impl RulesPage<'_> {
         let reason = reason.hint(html! { "Authors of refused posts and readers of the log see it." });
         html! {
             form.form.narrow method="post" action=(ADDRESS) {
-                (frame.secret_field())
+                (frame.once_fields())
                 (choice("what", "What it looks for", &RuleKind::ALL.map(|(kind, name)| (name, kind_words(kind))), self.typed.what))
                 (pattern.input(self.refused))
                 (choice(
@@ -160,7 +160,7 @@ fn rule_item(frame: &Frame<'_>, rule: &PostRule) -> Markup {
             }
             p.log-reason dir="auto" { (rule.reason) }
             form.log-filters method="post" action={ (ADDRESS) "/lift" } {
-                (frame.secret_field())
+                (frame.once_fields())
                 input type="hidden" name="rule_id" value=(rule.id);
                 label for=(field) { "Reason"
                     input type="text" name="reason" #(field) required maxlength="500";
@@ -226,7 +226,7 @@ async fn act(app: &App, form: &SignedFields) -> Result<Option<DryRun>, RequestEr
         let how = (&rule, LONG_ACTION_WAIT);
         return Ok(Some(rules::dry_run(&app.site, app.moment(), &form.user, how).await?));
     }
-    rules::add_rule(&app.site, app.moment(), &form.user, &rule).await?;
+    actions::add_rule(app, &form.user, &rule).await?;
     Ok(None)
 }
 
@@ -235,6 +235,6 @@ pub async fn lift(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<LiftForm>,
 ) -> Result<Redirect, RequestError> {
-    rules::lift_rule(&app.site, app.moment(), &user, (form.rule_id, &form.reason)).await?;
+    actions::lift_rule(&app, &user, &form).await?;
     Ok(Redirect::to(ADDRESS))
 }

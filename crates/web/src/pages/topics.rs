@@ -404,9 +404,9 @@ pub async fn describe(
 }
 
 async fn describe_topic(app: &App, form: &SignedFields) -> Result<Topic, RequestError> {
-    let DescribeForm { topic, about } = form.fields.read()?;
-    topics::describe(&app.site, app.now(), &form.user, &topic, about.as_ref()).await?;
-    Ok(topic)
+    let described: DescribeForm = form.fields.read()?;
+    actions::describe_topic(app, &form.user, &described).await?;
+    Ok(described.topic)
 }
 
 /// POST /followtopic: topic, apisecret, next.

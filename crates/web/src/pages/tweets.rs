@@ -7,12 +7,12 @@ use super::parts::{OUTSIDE, age_as, ago, news_address, number, title_link};
 use super::post_tools::tweet_tools;
 use super::profile_address;
 use super::withheld::{insider_notice, reason, show_link, unlisted_note};
-use crate::App;
 use crate::error::RequestError;
 use crate::limits::TWEET_CACHE_BYTES;
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
 use crate::viewer::{SignedForm, SignedIn};
+use crate::{App, actions};
 use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
@@ -23,7 +23,6 @@ use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
 use tidings_domain::timelines::lines::{TweetLine, TweetSummary};
 use tidings_domain::timelines::reading::{self, TweetPage};
-use tidings_domain::timelines::tweets;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::cursor::Cursor;
 use tidings_domain::values::ids::TweetId;
@@ -258,6 +257,6 @@ pub async fn delete(
     State(app): State<App>,
     form: SignedForm<()>,
 ) -> Result<Redirect, RequestError> {
-    tweets::delete_tweet(&app.site, app.moment(), &form.user, id).await?;
+    actions::delete_tweet(&app, &form.user, id).await?;
     Ok(Redirect::to("/home"))
 }

@@ -31,8 +31,7 @@ pub async fn comment(
     SignedFields { mut visit, user, fields, address }: SignedFields,
 ) -> Result<Redirect, RequestError> {
     let (form, back): (CommentVoteForm, Next) = fields.read()?;
-    actions::vote_comment(&app, Actor { user: &user, address }, &form).await?;
-    let comment = form.comment_id;
+    let comment = actions::vote_comment(&app, Actor { user: &user, address }, &form).await?;
     Ok(Redirect::to(&match branch_of(back.next.path(), comment.news) {
         Some(root) => address_of(&mut visit, comment, root).await,
         None => back.next.to_string(),

@@ -1,6 +1,7 @@
 //! Listing the entries of an inbox, and marking them as read.
 
 use super::{BADGE, Cursor, EntryId, Removal};
+use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
@@ -84,18 +85,18 @@ pub enum Marking {
 ///
 /// # Errors
 /// When the store fails.
-pub async fn mark_read(site: &Site, user: UserId, marking: Marking) -> Result<(), Error> {
+pub async fn mark_read(site: &Site, user: &User, marking: Marking) -> Result<(), Error> {
     match marking {
         Marking::All => mark_all_read(site, user).await,
         Marking::One(entry) => {
-            site.act(&keys::user_unread(user), || async {
-                let removal = Removal::read(site, [(user, entry)]).await?;
+            site.act(&keys::user_unread(user.id), || async {
+                let removal = Removal::read(site, [(user.id, entry)]).await?;
                 if removal.is_read() {
-                    return Ok(Decision::Done(()));
+                    return Decision::Done(()).once(user.request.as_ref(), &());
                 }
                 let mut batch = Batch::new();
                 removal.write_read(&mut batch);
-                Ok(Decision::commit(batch, ()))
+                Decision::commit(batch, ()).once(user.request.as_ref(), &())
             })
             .await
         }
@@ -103,8 +104,8 @@ pub async fn mark_read(site: &Site, user: UserId, marking: Marking) -> Result<()
 }
 
 /// Marks everything as read, also what another program has counted.
-async fn mark_all_read(site: &Site, user: UserId) -> Result<(), Error> {
-    let (key, unread) = (keys::user(user), keys::user_unread(user));
+async fn mark_all_read(site: &Site, user: &User) -> Result<(), Error> {
+    let (key, unread) = (keys::user(user.id), keys::user_unread(user.id));
     site.act(&unread, || async {
         let mut query = Query::new();
         let badge = query.hash_fields(&key, [BADGE]);
@@ -112,14 +113,14 @@ async fn mark_all_read(site: &Site, user: UserId) -> Result<(), Error> {
         let mut answers = site.store.query(query).await?;
         let badge = fields::only(answers.take(badge));
         if answers.take(count) == 0 && badge.as_deref().is_none_or(|badge| badge == "0") {
-            return Ok(Decision::Done(()));
+            return Decision::Done(()).once(user.request.as_ref(), &());
         }
         let mut batch = Batch::new();
         // Every new entry changes the badge, so this fails if one has arrived meanwhile.
         batch.field_unchanged(&key, BADGE, badge);
         batch.set_field(&key, BADGE, "0");
         batch.delete(&unread);
-        Ok(Decision::commit(batch, ()))
+        Decision::commit(batch, ()).once(user.request.as_ref(), &())
     })
     .await
 }

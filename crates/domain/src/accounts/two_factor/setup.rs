@@ -13,6 +13,7 @@ use crate::audit::{self, AccountDeed};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::repeats::KeptAnswer;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
@@ -27,6 +28,16 @@ pub struct NewTotp {
     pub secret: String,
     /// The address from which an app takes it, for a QR code.
     pub uri: String,
+}
+
+impl KeptAnswer for NewTotp {
+    fn to_text(&self) -> String {
+        (self.secret.clone(), self.uri.clone()).to_text()
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        <(String, String)>::from_text(text).map(|(secret, uri)| Self { secret, uri })
+    }
 }
 
 impl Debug for NewTotp {

@@ -1,0 +1,399 @@
+//! Requests that are sent again: the same `request` is answered as the first was, and does nothing.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use reqwest::StatusCode;
+use reqwest::header::CACHE_CONTROL;
+use serde_json::Value;
+use tidings_domain::keys;
+use tidings_domain::values::ids::UserId;
+use tidings_keyspace::{Expiry, Value as Stored};
+
+use crate::client::{Client, Fields, PASSWORD, ok, refused};
+use crate::html::{Form, Page};
+use crate::pages::{page, redirects_to};
+use crate::removals::settle;
+use crate::server::{Engine, Server, each_engine};
+
+/// Calls the API with a name for the request.
+async fn named(client: &Client, path: &str, fields: Fields<'_>, request: &str) -> Value {
+    client.api_post(path, &[fields, &[("request", request)]].concat()).await
+}
+
+/// The keys of the requests that were answered.
+pub fn answered(stored: &BTreeMap<String, Stored>) -> Vec<String> {
+    stored.keys().filter(|key| key.starts_with("request:")).cloned().collect()
+}
+
+/// All that is stored, without what reading changes.
+pub async fn stored(server: &Server) -> BTreeMap<String, Stored> {
+    settle(server).await;
+    let mut dump = server.dump().await;
+    // How far people have read is stored when there is time.
+    dump.retain(|key, _| !key.starts_with("statistics:") && !key.ends_with(":visits"));
+    dump
+}
+
+/// What a member does and can do without harm to what others of this table need.
+const ACTIONS: [(&str, Fields<'_>); 27] = [
+    ("/api/submit", &[("news_id", "-1"), ("title", "A text"), ("text", "The text")]),
+    ("/api/submit", &[("news_id", "-1"), ("title", "A link"), ("url", "https://example.com/")]),
+    ("/api/submit", &[("news_id", "-1"), ("title", "The same"), ("url", "https://example.com/")]),
+    ("/api/submit", &[("news_id", "2"), ("title", "Edited"), ("text", "The text")]),
+    ("/api/postcomment", &[("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", "New")]),
+    ("/api/postcomment", &[("news_id", "1"), ("comment_id", "-1"), ("parent_id", "1"), ("comment", "Reply")]),
+    (
+        "/api/postcomment",
+        &[("news_id", "1"), ("comment_id", "2"), ("parent_id", "-1"), ("comment", "Edited")],
+    ),
+    ("/api/postcomment", &[("news_id", "1"), ("comment_id", "2"), ("parent_id", "-1"), ("comment", "")]),
+    ("/api/votenews", &[("news_id", "1"), ("vote_type", "up")]),
+    ("/api/votenews", &[("news_id", "1"), ("vote_type", "none")]),
+    ("/api/votecomment", &[("comment_id", "1-1"), ("vote_type", "up")]),
+    ("/api/votecomment", &[("comment_id", "1-1"), ("vote_type", "none")]),
+    ("/api/tweet", &[("text", "Hello @alice")]),
+    ("/api/follow", &[("username", "alice")]),
+    ("/api/unfollow", &[("username", "alice")]),
+    ("/api/hide", &[("news_id", "1")]),
+    ("/api/unhide", &[("news_id", "1")]),
+    ("/api/save", &[("news_id", "1")]),
+    ("/api/unsave", &[("news_id", "1")]),
+    ("/api/mute", &[("what", "word"), ("value", "chess")]),
+    ("/api/unmute", &[("what", "word"), ("value", "chess")]),
+    ("/api/subscribe", &[("news_id", "1")]),
+    ("/api/unsubscribe", &[("news_id", "1")]),
+    ("/api/flag", &[("kind", "story"), ("id", "1"), ("reason", "spam")]),
+    ("/api/unflag", &[("kind", "story"), ("id", "1")]),
+    ("/api/sites/vote", &[("link", "example.org"), ("vote", "1")]),
+    ("/api/delnews", &[("news_id", "2")]),
+];
+
+/// New accounts may flag.
+const FLAGS: &[(&str, &str)] = &[("moderation.flag_min_days", "0"), ("moderation.flag_min_karma", "0")];
+
+/// A story of alice with a comment of hers, and bob, who has karma.
+async fn alice_and_bob(server: &Server) -> (Client, Client) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    alice.submit_text("First", "The text").await;
+    alice.comment(1, "The first comment").await;
+    server.set_karma(&bob, 100).await;
+    (alice, bob)
+}
+
+#[tokio::test]
+async fn every_action_is_answered_again_and_not_done_again() {
+    each_engine(FLAGS, async |server| {
+        let (_, bob) = alice_and_bob(&server).await;
+        for (number, (path, fields)) in ACTIONS.into_iter().enumerate() {
+            let request = format!("request {number}");
+            let first = ok(named(&bob, path, fields, &request).await);
+            let done = stored(&server).await;
+            assert_eq!(answered(&done).len(), number + 1, "{path} {fields:?} is noted");
+            assert_eq!(named(&bob, path, fields, &request).await, first, "{path} {fields:?}");
+            assert_eq!(stored(&server).await, done, "{path} {fields:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_repeat_does_not_undo_what_came_after_the_first() {
+    each_engine(&[], async |server| {
+        let (_, bob) = alice_and_bob(&server).await;
+        let vote = |choice| [("news_id", "1"), ("vote_type", choice)];
+        let karma = server.karma(&bob).await;
+        ok(named(&bob, "/api/votenews", &vote("up"), "1").await);
+        ok(named(&bob, "/api/votenews", &vote("none"), "2").await);
+        ok(named(&bob, "/api/votenews", &vote("up"), "1").await);
+        assert_eq!(server.karma(&bob).await, karma);
+        assert_eq!(server.number("news:1", "up").await, 1);
+        // What was so already is noted as well.
+        let alice = [("username", "alice")];
+        bob.follow("alice").await;
+        ok(named(&bob, "/api/follow", &alice, "3").await);
+        ok(named(&bob, "/api/unfollow", &alice, "4").await);
+        ok(named(&bob, "/api/follow", &alice, "3").await);
+        assert_eq!(server.sorted(&keys::followers(UserId(1))).await, []);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn equal_requests_at_the_same_time_act_once() {
+    each_engine(&[], async |server| {
+        let (_, bob) = alice_and_bob(&server).await;
+        let submit = [("news_id", "-1"), ("title", "Title"), ("text", "Text")];
+        let comment = [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", "Once")];
+        let vote = [("comment_id", "1-1"), ("vote_type", "up")];
+        let calls: [(&str, Fields<'_>); 4] = [
+            ("/api/submit", &submit),
+            ("/api/postcomment", &comment),
+            ("/api/tweet", &[("text", "Once")]),
+            ("/api/votecomment", &vote),
+        ];
+        for (path, fields) in calls {
+            let answers = join_all((0..12).map(|_| named(&bob, path, fields, path))).await;
+            let first = ok(answers[0].clone());
+            assert!(answers.iter().all(|answer| *answer == first), "{path}: {answers:?}");
+        }
+        assert_eq!(bob.listed("latest").await.len(), 2);
+        assert_eq!(server.number("news:1", "comments").await, 2);
+        assert_eq!(server.sorted(&keys::user_comments(UserId(bob.user_id))).await.len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_same_name_with_other_contents_is_another_request() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = alice_and_bob(&server).await;
+        let first = ok(named(&bob, "/api/tweet", &[("text", "One")], "a").await);
+        let second = ok(named(&bob, "/api/tweet", &[("text", "Two")], "a").await);
+        assert_ne!(second, first);
+        // Requests of different accounts have nothing to do with each other.
+        let other = ok(named(&alice, "/api/tweet", &[("text", "One")], "a").await);
+        assert_ne!(other, first);
+        // Nor have those to different addresses.
+        ok(named(&bob, "/api/follow", &[("username", "alice")], "a").await);
+        ok(named(&bob, "/api/unfollow", &[("username", "alice")], "a").await);
+        assert_eq!(server.sorted(&keys::followers(UserId(1))).await, []);
+        // Each of them is a repeat when it comes again.
+        let done = stored(&server).await;
+        assert_eq!(named(&bob, "/api/tweet", &[("text", "One")], "a").await, first);
+        assert_eq!(named(&bob, "/api/tweet", &[("text", "Two")], "a").await, second);
+        ok(named(&bob, "/api/follow", &[("username", "alice")], "a").await);
+        assert_eq!(stored(&server).await, done);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_goes_back_to_a_form_and_writes_something_else_is_not_answered_as_before() {
+    each_engine(&[], async |server| {
+        let (_, bob) = alice_and_bob(&server).await;
+        // As the browser kept it: with the same name.
+        let form = form(&bob, "/news/1", "/postcomment").await;
+        let first = form.clone().with("comment", "Once").send(&bob).await;
+        let other = form.clone().with("comment", "Something else").send(&bob).await;
+        assert_ne!(redirects_to(&other), redirects_to(&first));
+        let again = form.with("comment", "Once").send(&bob).await;
+        assert_eq!(redirects_to(&again), redirects_to(&first));
+        assert_eq!(server.number("news:1", "comments").await, 3);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_password_cannot_be_guessed_from_what_is_stored_of_a_request() {
+    each_engine(&[], async |server| {
+        let bob = server.register("bob").await;
+        let elsewhere = server.visitor().log_in("bob", PASSWORD).await;
+        let fields = [("current_password", PASSWORD)];
+        let first = ok(named(&bob, "/api/totp/begin", &fields, "a").await);
+        assert_eq!(named(&bob, "/api/totp/begin", &fields, "a").await, first);
+        // The token of the session is in the hash, so in another session it is another request.
+        assert_ne!(ok(named(&elsewhere, "/api/totp/begin", &fields, "a").await), first);
+        assert_eq!(answered(&stored(&server).await).len(), 2);
+        // Without a password it is the same one.
+        let tweet = [("text", "Hello")];
+        let first = ok(named(&bob, "/api/tweet", &tweet, "a").await);
+        assert_eq!(named(&elsewhere, "/api/tweet", &tweet, "a").await, first);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_failed_is_tried_again() {
+    each_engine(&[], async |server| {
+        let (_, bob) = alice_and_bob(&server).await;
+        server.set_karma(&bob, 0).await;
+        let vote = [("news_id", "1"), ("vote_type", "up")];
+        refused(named(&bob, "/api/votenews", &vote, "a").await);
+        assert_eq!(answered(&stored(&server).await), [""; 0]);
+        server.set_karma(&bob, 100).await;
+        ok(named(&bob, "/api/votenews", &vote, "a").await);
+        assert_eq!(server.number("news:1", "up").await, 2);
+        // A refusal that a repeat would get counts no more than what was answered first.
+        server.set_karma(&bob, 0).await;
+        ok(named(&bob, "/api/votenews", &vote, "a").await);
+        refused(named(&bob, "/api/votenews", &vote, "b").await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_is_kept_for_an_hour() {
+    each_engine(&[], async |server| {
+        let (_, bob) = alice_and_bob(&server).await;
+        let tweet = [("text", "Hello")];
+        let first = ok(named(&bob, "/api/tweet", &tweet, "a").await);
+        let key = answered(&stored(&server).await).remove(0);
+        let Expiry::In(left) = server.expiry(&key).await else { panic!("it does not expire") };
+        assert!(left > Duration::from_secs(3_500) && left <= Duration::from_secs(3_600), "{left:?}");
+        // Redis expires it by a clock of its own.
+        if server.store().is_shared() {
+            server.write(|batch| batch.delete(&key)).await;
+        } else {
+            server.advance(3_599);
+            assert_eq!(named(&bob, "/api/tweet", &tweet, "a").await, first);
+            server.advance(1);
+        }
+        assert_ne!(ok(named(&bob, "/api/tweet", &tweet, "a").await), first);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn another_server_of_the_store_answers_a_repeat() {
+    let server = Server::start(Engine::Redis, FLAGS).await;
+    let other = Server::beside_with(&server.redis.as_ref().unwrap().url(), &server, FLAGS).await;
+    let (_, bob) = alice_and_bob(&server).await;
+    let elsewhere = bob.at(other.address);
+    // It knows nothing of what the first did, as after a restart.
+    for (number, (path, fields)) in ACTIONS.into_iter().enumerate() {
+        let request = format!("request {number}");
+        let first = ok(named(&bob, path, fields, &request).await);
+        assert_eq!(named(&elsewhere, path, fields, &request).await, first, "{path} {fields:?}");
+    }
+    assert_eq!(server.number("news:1", "comments").await, 2);
+    assert_eq!(bob.listed("latest").await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_request_has_1_to_64_characters() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (_, bob) = alice_and_bob(&server).await;
+    let tweet = [("text", "Hello")];
+    for wrong in ["", &"é".repeat(65)] {
+        let message = refused(named(&bob, "/api/tweet", &tweet, wrong).await);
+        assert!(message.contains("request") && message.contains("1 to 64"), "{message}");
+    }
+    for (number, right) in ["\u{1F980}", " ", "a b\r\n\u{7F}", &"é".repeat(64)].into_iter().enumerate() {
+        let text = [("text", &*format!("Number {number}"))];
+        let first = ok(named(&bob, "/api/tweet", &text, right).await);
+        assert_eq!(named(&bob, "/api/tweet", &text, right).await, first, "{right:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_repeat_costs_no_rate_and_is_answered_when_the_rate_is_used_up() {
+    each_engine(&[("rates.tweet_per_account", "2/10m")], async |server| {
+        let (_, bob) = alice_and_bob(&server).await;
+        let first = ok(named(&bob, "/api/tweet", &[("text", "One")], "1").await);
+        for _ in 0..5 {
+            assert_eq!(named(&bob, "/api/tweet", &[("text", "One")], "1").await, first);
+        }
+        ok(named(&bob, "/api/tweet", &[("text", "Two")], "2").await);
+        let third = bob.post("/api/tweet", &[("text", "Three"), ("request", "3")]).await;
+        assert_eq!(third.status, StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(named(&bob, "/api/tweet", &[("text", "One")], "1").await, first);
+    })
+    .await;
+}
+
+/// The form with this action. The browser keeps its page, and with it what was typed.
+async fn form(client: &Client, path: &str, action: &str) -> Form {
+    let answer = client.get(path).await;
+    assert_eq!(answer.headers[CACHE_CONTROL], "private, no-cache", "{path}");
+    Page::of(&answer).form(action)
+}
+
+#[tokio::test]
+async fn the_forms_of_pages_can_be_sent_twice() {
+    each_engine(&[], async |server| {
+        let (_, bob) = alice_and_bob(&server).await;
+        let story = form(&bob, "/submit", "/submit").await.with("title", "Title").with("text", "Text");
+        let thread = form(&bob, "/news/1", "/postcomment").await.with("comment", "Once");
+        let reply = form(&bob, "/reply/1/1", "/postcomment").await.with("comment", "Once more");
+        let tweet = form(&bob, "/home", "/tweet").await.with("text", "Once");
+        for form in [story, thread, reply, tweet] {
+            let first = form.send(&bob).await;
+            let done = stored(&server).await;
+            assert_eq!(redirects_to(&form.send(&bob).await), redirects_to(&first));
+            assert_eq!(stored(&server).await, done);
+        }
+        assert_eq!(server.number("news:1", "comments").await, 3);
+        assert_eq!(bob.listed("latest").await.len(), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn each_form_has_another_name_each_time_it_is_shown() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (_, bob) = alice_and_bob(&server).await;
+    let mut names = Vec::new();
+    for (path, action) in [("/submit", "/submit"), ("/news/1", "/postcomment"), ("/home", "/tweet")] {
+        for _ in 0..3 {
+            names.push(form(&bob, path, action).await.value("request").unwrap().to_owned());
+        }
+    }
+    assert!(names.iter().all(|name| (1..=64).contains(&name.len())), "{names:?}");
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count);
+}
+
+#[tokio::test]
+async fn a_form_that_is_shown_again_keeps_its_name() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (_, bob) = alice_and_bob(&server).await;
+    for (path, action, field) in
+        [("/submit", "/submit", "title"), ("/news/1", "/postcomment", "comment"), ("/home", "/tweet", "text")]
+    {
+        let form = form(&bob, path, action).await.with(field, "");
+        let refused = Page::of(&form.send(&bob).await).form(action);
+        assert_eq!(refused.value("request"), form.value("request"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn forms_that_set_a_state_have_no_name() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (_, bob) = alice_and_bob(&server).await;
+    for path in ["/", "/latest/0", "/@alice", "/best"] {
+        let answer = bob.get(path).await;
+        assert_eq!(answer.headers[CACHE_CONTROL], "private, no-cache", "{path}");
+        assert_eq!(Page::of(&answer).find("input", &[("name", "request")]).len(), 0, "{path}");
+    }
+    // Nor has a visitor a form.
+    let visitor = server.visitor();
+    let thread = page(&visitor, "/news/1").await;
+    assert_eq!(thread.find("input", &[("name", "request")]).len(), 0);
+    assert_eq!(visitor.get("/news/1").await.headers[CACHE_CONTROL], "public, no-cache");
+}
+
+#[tokio::test]
+async fn moderators_and_administrators_can_repeat_what_they_do() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = alice_and_bob(&server).await;
+        server.set_field(&format!("user:{}", alice.user_id), "flags", "a").await;
+        server.set_karma(&alice, 100).await;
+        bob.submit_text("Bob's", "The text").await;
+        alice.submit_on("rust,go", "On topics").await;
+        let rule = [("what", "domain"), ("pattern", "spam.example"), ("effect", "hold"), ("reason", "spam")];
+        let actions: [(&str, Fields<'_>); 10] = [
+            ("/api/moderate", &[("action", "note"), ("kind", "user"), ("id", "bob"), ("reason", "Seen")]),
+            ("/api/moderate", &[("action", "warn"), ("kind", "user"), ("id", "bob"), ("reason", "Do not")]),
+            ("/api/moderate", &[("action", "remove"), ("kind", "story"), ("id", "2"), ("reason", "spam")]),
+            ("/api/moderate/undo", &[("moderation_id", "3"), ("reason", "a mistake")]),
+            ("/api/moderate/rule", &rule),
+            ("/api/moderate/unrule", &[("rule_id", "1"), ("reason", "a mistake")]),
+            ("/api/describetopic", &[("topic", "rust"), ("about", "A language.")]),
+            ("/api/renametopic", &[("topic", "rust"), ("name", "rustlang")]),
+            ("/api/mergetopic", &[("topic", "go"), ("into", "rustlang")]),
+            ("/api/sites/admin/settings", &[("maximum_votes_per_user_per_day", "20")]),
+        ];
+        for (number, (path, fields)) in actions.into_iter().enumerate() {
+            let request = format!("request {number}");
+            let first = ok(named(&alice, path, fields, &request).await);
+            let done = stored(&server).await;
+            assert_eq!(named(&alice, path, fields, &request).await, first, "{path} {fields:?}");
+            assert_eq!(stored(&server).await, done, "{path} {fields:?}");
+        }
+    })
+    .await;
+}
