@@ -100,10 +100,10 @@ async fn use_the_site(person: Client, number: usize, others: usize, is_over: Arc
         let id = person.tweet("Hello").await;
         let other = format!("user-{}", round % others);
         if round % others != number {
-            let call = if round % 3 == 0 { "/api/unfollow" } else { "/api/follow" };
+            let call = if round.is_multiple_of(3) { "/api/unfollow" } else { "/api/follow" };
             person.api_post(call, &[("username", &other)]).await;
         }
-        if round % 4 == 0 {
+        if round.is_multiple_of(4) {
             person.api_post("/api/deltweet", &[("tweet_id", &id.to_string())]).await;
         }
     }

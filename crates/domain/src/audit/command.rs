@@ -35,6 +35,11 @@ pub enum CommandEntry {
         /// Of how many accounts.
         accounts: u64,
     },
+    /// Home timelines are being moved.
+    MovedTimelines {
+        /// Where to, without a password.
+        to: String,
+    },
     /// A moderator has acted.
     Moderated(Moderated),
 }
@@ -88,6 +93,9 @@ impl CommandEntry {
             Self::Account { account, user, deed } => log_account(account, *user, deed),
             Self::HardenedPasswords { accounts } => {
                 tracing::info!(target: AUDIT, by = COMMAND_LINE, accounts, "protected weak passwords");
+            }
+            Self::MovedTimelines { to } => {
+                tracing::info!(target: AUDIT, by = COMMAND_LINE, to, "began to move home timelines");
             }
             Self::Moderated(Moderated { by, action, thing, line, is_by_command }) => {
                 let through = is_by_command.then_some(COMMAND_LINE);

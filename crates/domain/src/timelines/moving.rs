@@ -5,6 +5,7 @@
 //! one reader after the other gets a timeline that is made anew, and loses the old one.
 
 use crate::accounts::users::DEACTIVATED;
+use crate::audit::CommandEntry;
 use crate::error::Error;
 use crate::fields;
 use crate::home_servers;
@@ -175,6 +176,7 @@ impl<'a> TimelineMove<'a> {
                 if let Applied::No(_) = site.apply(batch).await? {
                     return Err(Error::Busy);
                 }
+                CommandEntry::MovedTimelines { to: to.shown() }.write(site).await;
                 (id, 0, stored.url)
             }
         };
