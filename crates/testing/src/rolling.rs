@@ -240,7 +240,7 @@ impl Person {
 
 /// Reads pages in turn. Every other reader is logged in.
 async fn read(mut person: Person, traffic: &Traffic) -> Person {
-    let has_session = person.number % 2 == 0;
+    let has_session = person.number.is_multiple_of(2);
     for number in person.number.. {
         if traffic.is_stopped() {
             break;
