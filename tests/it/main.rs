@@ -95,6 +95,7 @@ mod removals_of_all;
 mod removals_undone;
 mod repeats;
 mod repeats_of_all;
+mod replica_reads;
 mod rounds;
 mod seeing;
 mod service_manager;

@@ -114,7 +114,7 @@ impl Site {
     #[must_use]
     pub fn known_identity(&self) -> Shared<Identity> {
         // The time does not matter: an identity is valid until it is written.
-        let view = View { store: &self.store, now: Default::default(), is_current: true };
+        let view = View { store: &self.store, now: Default::default(), is_current: true, keeps: true };
         self.caches.of::<Identities>().get(view, &()).unwrap_or_else(|| self.last_identity())
     }
 }

@@ -177,7 +177,7 @@ fn domains_of(host: &str) -> impl Iterator<Item = &str> {
 /// When the store fails.
 pub async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<PostRules>, Error> {
     let cache = site.caches.of::<Compiled>();
-    let view = View { store: &site.store, now, is_current: true };
+    let view = View { store: &site.store, now, is_current: true, keeps: true };
     if let Some(rules) = cache.get(view, &()) {
         return Ok(rules);
     }

@@ -147,6 +147,8 @@ pub struct StoreOptions {
     /// How many replicas of a Redis server must have a batch before it is acknowledged. If fewer say
     /// so within half the time-out, the commit fails with [`KeyspaceError::Unsure`]. Default: none.
     pub replicas: u32,
+    /// Whether replicas of a Redis server may answer [`Store::query_replica`]. Default: no.
+    pub reads_replicas: bool,
 }
 
 impl Default for StoreOptions {
@@ -157,6 +159,7 @@ impl Default for StoreOptions {
             create: true,
             clock: EngineClock::System,
             replicas: 0,
+            reads_replicas: false,
         }
     }
 }
@@ -377,6 +380,46 @@ impl Store {
         let noted = self.versions.note_query(&query);
         let outcomes = self.outcomes_of(&query).await?;
         Ok(query.answers_of(outcomes)?.with_noted(noted))
+    }
+
+    /// [`Store::query`], which a replica of the Redis server may answer
+    /// ([`StoreOptions::reads_replicas`]). It has everything that was acknowledged a second before the answer, at
+    /// least. If no replica is so far, or does not answer within that second, the server itself is asked.
+    ///
+    /// No write must be decided by what it answers, and nothing that is made of it must be cached
+    /// until something that was read is written: the write may have been reported before the read.
+    ///
+    /// # Errors
+    /// As [`Store::query`].
+    pub async fn query_replica(&self, query: Query) -> Result<Answers, KeyspaceError> {
+        let Engine::Redis(engine) = &self.engine else { return self.query(query).await };
+        if query.is_empty() {
+            return Ok(Answers::default());
+        }
+        let noted = self.versions.note_query(&query);
+        let Some(outcomes) = engine.query_replica(&query).await else { return self.query(query).await };
+        self.note_round();
+        self.figures.note_query();
+        Ok(query.answers_of(outcomes)?.with_noted(noted))
+    }
+
+    /// Whether a replica may answer [`Store::query_replica`] now.
+    #[must_use]
+    pub fn has_replica(&self) -> bool {
+        match &self.engine {
+            Engine::Redis(engine) => engine.has_replica(),
+            Engine::Redb(_) | Engine::Remote(_) => false,
+        }
+    }
+
+    /// Whether what was cached of the server itself is as new as what a replica may answer: the reports of
+    /// all writes of a second ago have arrived.
+    #[must_use]
+    pub fn is_as_current_as_replicas(&self) -> bool {
+        match &self.engine {
+            Engine::Redis(engine) => engine.is_as_current_as_replicas(),
+            Engine::Redb(_) | Engine::Remote(_) => true,
+        }
     }
 
     /// What becomes of each read of a query, in one round.

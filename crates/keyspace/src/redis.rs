@@ -7,10 +7,12 @@
 //!
 //! The server is the one that the URL names, or that the Sentinels name at the moment (`place.rs`).
 //! With `StoreOptions::replicas`, a batch is acknowledged when replicas have it (`replicated.rs`).
+//! With `StoreOptions::reads_replicas`, some queries are answered by replicas (`readers.rs`).
 
 mod connection;
 mod listener;
 mod place;
+mod readers;
 mod replicas;
 mod replicated;
 mod sentinel_url;
@@ -28,13 +30,14 @@ use super::{
     Entry, KeyPage, KeyspaceError, OpenError, ScanPage, StoreHealth, StoreOptions, Value as EntryValue,
 };
 use crate::certificates;
-use crate::limits::{MAX_COMMAND_ENTRIES, MAX_PIPELINE_BYTES, MAX_PIPELINE_COMMANDS};
+use crate::limits::{MAX_COMMAND_ENTRIES, MAX_PIPELINE_BYTES, MAX_PIPELINE_COMMANDS, READ_STALENESS};
 use crate::read_set::Versions;
 use connection::{ReconnectingConnection, RedisRequestError, RequestOptions};
 use place::{NoConnection, Place};
+use readers::ReplicaReaders;
 use redis::{
-    Client, ConnectionAddr, ErrorKind, IntoConnectionInfo, Pipeline, ProtocolVersion, RedisError,
-    TlsCertificates, Value, cmd,
+    Client, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, Pipeline, ProtocolVersion,
+    RedisError, TlsCertificates, Value, cmd,
 };
 use replicated::ReplicatedWrites;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,6 +64,8 @@ struct RedisShared {
     replicated: Option<ReplicatedWrites>,
     /// How many replicas a batch waits for.
     replicas: u32,
+    /// The replicas, if they may be read.
+    readers: Option<ReplicaReaders>,
     place: Arc<Place>,
     /// Whether another server is to take over when this one fails.
     waits_for_failovers: bool,
@@ -139,7 +144,7 @@ impl Redis {
         versions: Arc<Versions>,
         absence: Option<String>,
     ) -> Result<Self, OpenError> {
-        let StoreOptions { timeout, replicas, .. } = *options;
+        let StoreOptions { timeout, replicas, reads_replicas, .. } = *options;
         let place = Place::parse(url, timeout).map_err(|error| OpenError::Engine {
             url: super::without_password(url),
             reason: advice(&error),
@@ -150,6 +155,7 @@ impl Redis {
             connection: ReconnectingConnection::new(place.clone(), timeout, Some(versions)),
             replicated,
             replicas,
+            readers: reads_replicas.then(ReplicaReaders::new),
             waits_for_failovers: replicas > 0 || place.has_sentinels(),
             place,
             timeout,
@@ -159,6 +165,7 @@ impl Redis {
             cannot_save: AtomicBool::new(false),
         });
         watch::start(&shared);
+        readers::start(&shared);
         Ok(Self { shared })
     }
 
@@ -233,6 +240,25 @@ impl Redis {
         }
         let values = self.send(&pipeline, self.reading()).await?;
         Ok(query.reads().iter().zip(values).map(|(read, value)| wire::answer_of(read, value)).collect())
+    }
+
+    /// Runs a query as one pipeline on a replica. Returns `None` if none may be read now.
+    pub(super) async fn query_replica(&self, query: &Query) -> Option<ReadOutcomes> {
+        match &self.shared.readers {
+            Some(readers) if self.shared.is_admitted.load(Ordering::Acquire) => readers.query(query).await,
+            _ => None,
+        }
+    }
+
+    /// Whether a replica may be read now.
+    pub(super) fn has_replica(&self) -> bool {
+        self.shared.readers.as_ref().is_some_and(ReplicaReaders::has_any)
+    }
+
+    /// Whether what is cached is as new as what may be read from a replica.
+    pub(super) fn is_as_current_as_replicas(&self) -> bool {
+        let connection = &self.shared.connection;
+        connection.tracks_writes() && connection.unconfirmed_for() <= READ_STALENESS
     }
 
     /// Applies a batch in one call of the script.
@@ -489,7 +515,10 @@ fn client(url: &str, timeout: Duration) -> Result<Client, RedisError> {
     let tcp = tcp.set_user_timeout(timeout);
     // Only RESP3 lets a server report writes on the same connection.
     let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-    let info = info.set_tcp_settings(tcp).set_redis_settings(settings);
+    client_of(info.set_tcp_settings(tcp).set_redis_settings(settings))
+}
+
+fn client_of(info: ConnectionInfo) -> Result<Client, RedisError> {
     if matches!(info.addr(), ConnectionAddr::TcpTls { .. }) {
         let authorities = TlsCertificates { client_tls: None, root_cert: Some(certificates::all()) };
         return Client::build_with_tls(info, authorities);

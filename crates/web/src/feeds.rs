@@ -98,7 +98,7 @@ async fn articles(
     topics: Option<TopicChoice>,
     order: ArticleOrder,
 ) -> Result<impl IntoResponse + use<>, RequestError> {
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let mut visit = Visit::new(app.site.clone(), app.now(), None).of_public_list();
     let page = match &topics {
         Some(topics) => lists::of_topics(&mut visit, topics, order, PageNumber::FIRST).await?,
         None => lists::all(&mut visit, order, PageNumber::FIRST).await?,
@@ -158,7 +158,7 @@ pub async fn inbox(
 
 /// The latest stories, without a viewer, and the site.
 async fn latest(app: &App) -> Result<(Vec<NewsLine>, Shared<Brand>), RequestError> {
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let mut visit = Visit::new(app.site.clone(), app.now(), None).of_public_list();
     let mut lines = news::lists::latest(&mut visit, 0, FEED_STORIES).await?.lines;
     lines.retain(|line| !line.news.deleted);
     Ok((lines, app.brand_for(&mut visit).await))

@@ -140,7 +140,7 @@ pub async fn answer_cached<B, F: Future<Output = Response>>(
     };
     // `is_current` skips the check for writes of other servers. They become visible when the
     // second of the entry ends.
-    let view = View { store: &app.site.store, now: app.now(), is_current: true };
+    let view = View { store: &app.site.store, now: app.now(), is_current: true, keeps: true };
     let cache = app.site.caches.of::<CachedResponses>();
     if let Some(cached) = cache.get(view, &request_key) {
         return cached.answer(request.headers());

@@ -3,10 +3,10 @@
 use super::error::{self, RequestError};
 use super::{
     App, api, assets, cookies, feeds, headers, health, live, openapi, origin, pages, reputation,
-    response_cache, sitemap, traffic,
+    response_cache, sitemap, traffic, viewer,
 };
 use axum::Router;
-use axum::middleware::{from_fn_with_state, map_response};
+use axum::middleware::{from_fn_with_state, map_request, map_response};
 use axum::routing::{get, post};
 
 /// The whole site as a service.
@@ -31,6 +31,7 @@ pub fn router(app: App) -> Router {
 /// they can be cached.
 fn shared_routes() -> Router<App> {
     Router::new()
+        .merge(public_lists())
         .merge(shared_pages())
         .merge(shared_feeds())
         .merge(shared_calls())
@@ -38,28 +39,41 @@ fn shared_routes() -> Router<App> {
         .route_layer(map_response(response_cache::mark_shared))
 }
 
-/// The public pages.
-fn shared_pages() -> Router<App> {
-    use pages::{
-        about, articles, comments, formatting, front, home, moderations, past, people, people_tree, profile,
-        sites, thread, topics, tweets,
-    };
+/// The lists that are the same for all visitors. For those without a session, they may come from replicas
+/// of the store.
+fn public_lists() -> Router<App> {
+    use pages::{articles, front, home, topics};
     Router::new()
         .route("/", get(front::top))
         .route("/top/{start}", get(front::top_from_start))
         .route("/latest", get(front::latest_from_start))
         .route("/latest/{start}", get(front::latest))
-        .route("/past", get(past::index))
-        .route("/past/{day}", get(past::period))
-        .route("/past/{day}/{start}", get(past::period_from_start))
         .route("/best", get(articles::best))
         .route("/best/new", get(articles::newest))
         .route("/topic/{topics}", get(articles::best_of_topics))
         .route("/topic/{topics}/new", get(articles::newest_of_topics))
         .route("/topics", get(topics::topics))
+        .route("/everyone", get(home::everyone))
+        .route("/api/getnews/{sort}/{start}/{count}", get(api::news::list))
+        .route("/api/articles/{order}/{page}", get(api::articles::all))
+        .route("/api/topic/{name}/{order}/{page}", get(api::articles::of_topics))
+        .route("/api/topics", get(api::articles::topics))
+        .route("/api/timeline/everyone", get(api::timelines::everyone))
+        .route_layer(map_request(viewer::mark_public_list))
+}
+
+/// The other public pages.
+fn shared_pages() -> Router<App> {
+    use pages::{
+        about, comments, formatting, front, moderations, past, people, people_tree, profile, sites, thread,
+        tweets,
+    };
+    Router::new()
+        .route("/past", get(past::index))
+        .route("/past/{day}", get(past::period))
+        .route("/past/{day}/{start}", get(past::period_from_start))
         .route("/news/{id}", get(thread::thread))
         .route("/comment/{news}/{comment}", get(thread::one_comment))
-        .route("/everyone", get(home::everyone))
         .route("/tweet/{id}", get(tweets::show))
         // Each is `/@<name>`. Without an `@`, the address does not exist.
         .route("/{at_name}", get(profile::at).fallback(profile::other_method))
@@ -98,16 +112,11 @@ fn shared_feeds() -> Router<App> {
         .route("/{at_name}/feed", get(feeds::of_user).fallback(pages::profile::other_method))
 }
 
-/// The API calls that read public data.
+/// The other API calls that read public data.
 fn shared_calls() -> Router<App> {
     Router::new()
-        .route("/api/getnews/{sort}/{start}/{count}", get(api::news::list))
         .route("/api/past/{day}/{start}/{count}", get(api::news::past))
-        .route("/api/articles/{order}/{page}", get(api::articles::all))
-        .route("/api/topic/{name}/{order}/{page}", get(api::articles::of_topics))
-        .route("/api/topics", get(api::articles::topics))
         .route("/api/getcomments/{news_id}", get(api::comments::thread))
-        .route("/api/timeline/everyone", get(api::timelines::everyone))
         .route("/api/timeline/user/{name}", get(api::timelines::of_user))
         .route("/api/followers/{name}", get(api::timelines::followers))
         .route("/api/followings/{name}", get(api::timelines::followings))

@@ -18,6 +18,16 @@ use tidings_domain::repeats::NamedRequest;
 use tidings_domain::values::rates::subscriber;
 use tidings_domain::values::request_name::RequestName;
 
+/// An extension of requests for a list that is the same for all visitors.
+#[derive(Clone, Copy)]
+struct PublicList;
+
+/// Middleware that marks the requests of its routes as of a list that is the same for all visitors.
+pub async fn mark_public_list(mut request: Request) -> Request {
+    request.extensions_mut().insert(PublicList);
+    request
+}
+
 impl FromRequestParts<App> for Visit {
     type Rejection = RequestError;
 
@@ -26,6 +36,8 @@ impl FromRequestParts<App> for Visit {
         let visit = Self::new(app.site.clone(), app.now(), token.as_deref());
         let is_action = parts.method == Method::POST && parts.uri.path().starts_with("/api/");
         let visit = if is_action { visit.only_acting() } else { visit };
+        let is_list = parts.extensions.get::<PublicList>().is_some();
+        let visit = if is_list { visit.of_public_list() } else { visit };
         Ok(match parts.extensions.get::<Prolonged>() {
             Some(Prolonged(prolonged)) => visit.reporting_to(prolonged.clone()),
             None => visit,

@@ -54,6 +54,19 @@ pub struct Visit {
     reader: Option<Shared<Reader>>,
     /// Whether nobody is shown anything.
     only_acts: bool,
+    /// Where the rounds of the visit go.
+    source: ReadSource,
+}
+
+/// Where the rounds of a visit go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ReadSource {
+    /// To the primary.
+    Primary,
+    /// To replicas, which may lag by a second. So nothing that is made of the answers is cached.
+    Replicas,
+    /// To the primary, after rounds that went to replicas.
+    PrimaryNow,
 }
 
 enum Stage {
@@ -85,6 +98,7 @@ impl Visit {
             wants_reader: false,
             reader: None,
             only_acts: false,
+            source: ReadSource::Primary,
         };
         visit.recall();
         visit
@@ -96,6 +110,24 @@ impl Visit {
     pub const fn only_acting(mut self) -> Self {
         self.only_acts = true;
         self
+    }
+
+    /// The same visit, for a list that is the same for all visitors. Without a session token, replicas of
+    /// the store answer it if they may.
+    #[must_use]
+    pub fn of_public_list(mut self) -> Self {
+        if matches!(self.stage, Stage::Anonymous) && self.site.store.has_replica() {
+            self.source = ReadSource::Replicas;
+            self.current = self.site.store.is_as_current_as_replicas();
+        }
+        self
+    }
+
+    /// Lets all further rounds go to the primary, because they decide what is written.
+    pub(crate) fn demand_primary(&mut self) {
+        if self.source == ReadSource::Replicas {
+            self.source = ReadSource::PrimaryNow;
+        }
     }
 
     /// The same visit. It sets `prolonged` if it prolongs the session.
@@ -256,7 +288,8 @@ impl Visit {
         if let Some(read) = identity {
             self.meet_identity(read, &mut answers);
         }
-        if !self.current && has_asked && self.site.store.tracks_writes() {
+        let is_told = self.source == ReadSource::Primary && has_asked;
+        if !self.current && is_told && self.site.store.tracks_writes() {
             self.current = true;
             self.recall();
         }
@@ -334,6 +367,7 @@ impl Visit {
                 }
                 answers
             }
+            Stage::Anonymous if self.source == ReadSource::Replicas => store.query_replica(query).await?,
             Stage::Anonymous | Stage::Viewer(_) => store.query(query).await?,
         })
     }
@@ -341,7 +375,9 @@ impl Visit {
     fn meet_identity(&mut self, read: IdentityRead, answers: &mut Answers) {
         let identity = read.take(answers);
         let identity = self.site.caches.of::<Identities>().insert(self.view(), (), identity, None);
-        self.site.remember_identity(&identity);
+        if self.view().keeps {
+            self.site.remember_identity(&identity);
+        }
         self.identity = Some(identity);
     }
 
@@ -390,7 +426,8 @@ impl Visit {
     /// first round, which also fetches the keys that other servers have written.
     #[must_use]
     pub fn view(&self) -> View<'_> {
-        View { store: &self.site.store, now: self.now, is_current: self.current }
+        let keeps = self.source == ReadSource::Primary;
+        View { store: &self.site.store, now: self.now, is_current: self.current, keeps }
     }
 
     /// This visit without its viewer, for reads that are the same for everyone.
@@ -532,6 +569,11 @@ impl SharedVisit<'_> {
     /// When the store fails.
     pub async fn run(&mut self, query: Query) -> Result<Answers, Error> {
         self.0.run(query).await
+    }
+
+    /// As [`Visit::demand_primary`].
+    pub(crate) fn demand_primary(&mut self) {
+        self.0.demand_primary();
     }
 
     /// The same, unless the query is empty: then the session's read waits for the next

@@ -124,8 +124,13 @@ impl ReconnectingConnection {
 
     /// Whether the reports of all writes before the last [`CONFIRMED_FOR`] have arrived.
     pub(super) fn is_confirmed(&self) -> bool {
+        self.unconfirmed_for() <= CONFIRMED_FOR
+    }
+
+    /// How long ago the reports of all writes were known to have arrived.
+    pub(super) fn unconfirmed_for(&self) -> Duration {
         let confirmed = Duration::from_millis(self.confirmed_ms.load(Ordering::Acquire));
-        self.began.elapsed().saturating_sub(confirmed) <= CONFIRMED_FOR
+        self.began.elapsed().saturating_sub(confirmed)
     }
 
     /// Sends commands as one pipeline. Returns one value for each, which may be an error

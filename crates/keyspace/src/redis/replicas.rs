@@ -1,7 +1,7 @@
 //! What a server says about its replicas and its own role.
 
 use super::place::NoConnection;
-use super::wire;
+use super::{info_field, wire};
 use redis::aio::MultiplexedConnection;
 use redis::{Value, cmd};
 
@@ -22,15 +22,67 @@ pub(super) async fn demand_primary(connection: &mut MultiplexedConnection) -> Re
     }
 }
 
+/// What a primary says about its stream of writes, in its answer to INFO.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct PrimaryState {
+    /// Which stream it is. After a failover, the new primary begins another.
+    pub(super) stream: String,
+    /// How long it is, in bytes.
+    pub(super) offset: u64,
+    /// Where the replicas are that follow it.
+    pub(super) replicas: Vec<(String, u16)>,
+}
+
+impl PrimaryState {
+    /// Reads the answer; `None` if it is not that of a primary.
+    pub(super) fn read(info: &str) -> Option<Self> {
+        if info_field(info, "role") != Some("master") {
+            return None;
+        }
+        let stream = info_field(info, "master_replid")?.to_owned();
+        let offset = info_field(info, "master_repl_offset")?.parse().ok()?;
+        let replica = |line: &str| {
+            let facts = line.split_once(':')?.1;
+            let fact =
+                |name: &str| facts.split(',').find_map(|fact| fact.strip_prefix(name)?.strip_prefix('='));
+            Some((fact("ip")?.to_owned(), fact("port")?.trim().parse().ok()?))
+        };
+        let replicas = info.lines().filter(is_online).filter_map(replica).collect();
+        Some(Self { stream, offset, replicas })
+    }
+}
+
+/// What a replica says about its stream of writes, in its answer to INFO.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ReplicaState {
+    /// Which stream it follows.
+    pub(super) stream: String,
+    /// How much of it it has, in bytes.
+    pub(super) offset: u64,
+}
+
+impl ReplicaState {
+    /// Reads the answer; `None` if it is not that of a replica that is connected with its primary.
+    pub(super) fn read(info: &str) -> Option<Self> {
+        if info_field(info, "role") != Some("slave") || info_field(info, "master_link_status") != Some("up") {
+            return None;
+        }
+        let stream = info_field(info, "master_replid")?.to_owned();
+        Some(Self { stream, offset: info_field(info, "slave_repl_offset")?.parse().ok()? })
+    }
+}
+
 /// The replicas that are connected and have everything but the latest writes, by the server's
 /// answer to INFO.
 pub(super) fn online_replicas(info: &str) -> usize {
-    let is_online = |line: &&str| {
-        line.strip_prefix("slave").is_some_and(|rest| {
-            rest.starts_with(|first: char| first.is_ascii_digit()) && rest.contains("state=online")
-        })
-    };
     info.lines().filter(is_online).count()
+}
+
+/// Whether a line is about such a replica.
+fn is_online(line: &&str) -> bool {
+    line.strip_prefix("slave").is_some_and(|rest| {
+        rest.starts_with(|first: char| first.is_ascii_digit()) && rest.contains("state=online")
+    })
 }
 
 /// What is wrong with the server's setting `min-replicas-to-write`, by its answer to CONFIG GET.
@@ -59,6 +111,28 @@ mod tests {
                     slave_read_only:1\r\n";
         assert_eq!(online_replicas(info), 2);
         assert_eq!(online_replicas("role:master\r\nconnected_slaves:0\r\n"), 0);
+    }
+
+    #[test]
+    fn a_primary_says_how_long_its_stream_is_and_who_follows_it() {
+        let info = "role:master\r\nconnected_slaves:2\r\n\
+                    slave0:ip=127.0.0.1,port=2,state=online,offset=1,lag=0\r\n\
+                    slave1:ip=::1,port=3,state=wait_bgsave,offset=0,lag=0\r\n\
+                    slave2:ip=::1,port=4,state=online,offset=1,lag=1\r\n\
+                    master_replid:abc\r\nmaster_repl_offset:17\r\n";
+        let replicas = vec![("127.0.0.1".to_owned(), 2), ("::1".to_owned(), 4)];
+        let state = PrimaryState { stream: "abc".to_owned(), offset: 17, replicas };
+        assert_eq!(PrimaryState::read(info), Some(state));
+        assert_eq!(PrimaryState::read(&info.replace("master\r", "slave\r")), None);
+    }
+
+    #[test]
+    fn a_replica_says_how_much_it_has_while_it_is_connected() {
+        let info = "role:slave\r\nmaster_link_status:up\r\nslave_repl_offset:12\r\nmaster_replid:abc\r\n";
+        let state = ReplicaState { stream: "abc".to_owned(), offset: 12 };
+        assert_eq!(ReplicaState::read(info), Some(state));
+        assert_eq!(ReplicaState::read(&info.replace("up", "down")), None);
+        assert_eq!(ReplicaState::read(&info.replace("slave\r", "master\r")), None);
     }
 
     #[test]

@@ -121,6 +121,7 @@ impl Redis {
                 connection,
                 replicated: None,
                 replicas: 0,
+                readers: None,
                 place: place.clone(),
                 waits_for_failovers: false,
                 timeout: *timeout,

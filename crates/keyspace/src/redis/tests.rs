@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod failover;
+mod readers;
 
 use super::check_info;
 use crate::{
