@@ -37,13 +37,13 @@ pub(crate) const MOVE: &str = "move";
 pub(crate) const FILLED: &str = "filled";
 pub(crate) const OLD_URL: &str = "old_url";
 
-/// A pending read of where home timelines are.
-pub(crate) struct HomePlaceRead(Handle<Vec<Option<String>>>);
+/// A pending read of where home timelines are, and when it was asked.
+pub(crate) struct HomePlaceRead(Handle<Vec<Option<String>>>, Instant);
 
 impl HomePlaceRead {
     /// Asks where they are.
     pub(crate) fn ask(query: &mut Query) -> Self {
-        Self(query.hash_fields(keys::TIMELINE_PLACE, [URL, SIZE, MOVE, FILLED]))
+        Self(query.hash_fields(keys::TIMELINE_PLACE, [URL, SIZE, MOVE, FILLED]), Instant::now())
     }
 
     /// Where they are.
@@ -57,7 +57,7 @@ impl HomePlaceRead {
             Some(url) => {
                 let size = fields::read(size.as_deref(), key, SIZE);
                 let keep = size.unwrap_or(site.rules.timelines.home_size);
-                Some(Apart { server: site.home_servers.at(&url)?, keep, read_at: Instant::now() })
+                Some(Apart { server: site.home_servers.at(&url)?, keep, asked_at: self.1 })
             }
             None => None,
         };
@@ -124,8 +124,8 @@ impl HomePlace {
 pub(crate) struct Apart {
     server: Arc<HomeServer>,
     keep: u64,
-    /// When it was read that they are here, and with it what the decision rests on.
-    read_at: Instant,
+    /// When it was asked where they are, and with it what the decision rests on.
+    asked_at: Instant,
 }
 
 impl Apart {
@@ -237,7 +237,7 @@ impl Apart {
     }
 
     fn demand_recent(&self) -> Result<(), Error> {
-        if self.read_at.elapsed() > WRITE_WITHIN { Err(Error::Busy) } else { Ok(()) }
+        if self.asked_at.elapsed() > WRITE_WITHIN { Err(Error::Busy) } else { Ok(()) }
     }
 }
 

@@ -93,7 +93,8 @@ impl TimelinePage {
 }
 
 /// The viewer's home timeline; `None` for a visitor who is not logged in. Rounds: 4, and one
-/// each for followed authors that are pulled and for mentions; two more below the floor.
+/// each for followed authors that are pulled and for mentions; two more below the floor. Apart from
+/// the store, two more, and one to the server of home timelines.
 ///
 /// # Errors
 /// When the store fails.
