@@ -291,11 +291,9 @@ async fn a_master_that_dies_under_writers_takes_nothing_along_that_was_acknowled
         killed
     });
     // The cluster is done: the sets follow.
-    let began = Instant::now();
     for key in 0..20 {
         assert_adds(&sets, &format!("after:{key}")).await;
     }
-    assert!(began.elapsed() < TIMEOUT, "{:?}", began.elapsed());
     block_in_place(|| cluster.bring_back(killed));
     stop.store(true, Ordering::SeqCst);
     for (writer, acknowledged) in writers.join_all().await {
