@@ -239,13 +239,13 @@ impl RedisCluster {
     }
 
     fn id(&self, node: usize) -> String {
-        let known = self.known(node).expect("it answers");
+        let known = wait_for("answer of a node", || self.known(node));
         let own = known.into_iter().find(|known| known.flags.contains("myself"));
         own.expect("it knows itself").id
     }
 
     fn bus_port(&self, node: usize) -> u16 {
-        let info = self.ask(node, "CONFIG GET cluster-port").expect("it answers");
+        let info = wait_for("answer of a node", || self.ask(node, "CONFIG GET cluster-port"));
         info.lines().last().expect("a value").parse().expect("a port")
     }
 
