@@ -286,7 +286,7 @@ impl Store {
             let versions = Arc::new(Versions::with_reports());
             (Engine::Redis(redis::Redis::open(url, options, versions.clone()).await?), versions)
         } else if redis::is_of_cluster(url) {
-            let reason = "the facts need one server, because a batch is atomic; a cluster is for home \
+            let reason = "the store must be one server, because a batch is atomic; a cluster is for home \
                           timelines: name it in timelines.store"
                 .to_owned();
             return Err(OpenError::Engine { url: without_password(url), reason });
