@@ -206,6 +206,7 @@ static WITHOUT_RULES: &[(&Family, &str)] = &[
     (&families::MAIL_LEASE, EXPIRES),
     (&families::RATE_ACCOUNT, EXPIRES),
     (&families::RATE_ADDRESS, EXPIRES),
+    (&families::REQUEST, EXPIRES),
     (&families::TIMELINE_LEASE, EXPIRES),
     (&families::USER_NEW_TOTP, EXPIRES),
     (&families::USER_SUBMITTED_RECENTLY, EXPIRES),
