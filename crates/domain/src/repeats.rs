@@ -5,10 +5,9 @@
 //!
 //! Keys: `request:<user id>:<hash>`, the answer to a request that was acted on.
 //!
-//! [`once`] runs an action for a request. The action notes its answer in the batch that does
-//! what was asked for ([`Decision::once`](crate::action::Decision::once) or [`note`]), with a
-//! check that the request is new. So both happen or neither does, and of two equal requests at
-//! the same time one acts. An action that has noted nothing, because it is many batches or did
+//! `once` runs an action for a request. The action notes its answer in the batch that does
+//! what was asked for (`Decision::once` or `note`), with a check that the request is new. So
+//! both happen or neither does, and of two equal requests at the same time one acts. An action that has noted nothing, because it is many batches or did
 //! nothing, is noted after its end: such actions can be done twice without harm.
 //!
 //! A request that is new costs no round more than one without a name, unless it is noted after
