@@ -111,11 +111,16 @@ async fn post_to_many(site: &Arc<Site>, on_the_way: impl FnOnce()) -> Duration {
 async fn homes_that_lack(url: &str, tweets: u64) -> usize {
     let sets = ShardedSets::open(url, Duration::from_secs(20)).await.unwrap();
     let bounds = (f64::NEG_INFINITY, f64::INFINITY);
-    let read = |user: &u64| SetRead { key: format!("user:{user}:home_timeline"), bounds, limit: u64::MAX };
+    let read = |user: &u64| SetRead {
+        key: format!("user:{user}:home_timeline"),
+        bounds,
+        limit: u64::MAX,
+        keep: FULL,
+    };
     let mut lacking = 0;
     for chunk in (101..=100 + MANY_FOLLOWERS).collect::<Vec<_>>().chunks(1_000) {
         let homes = sets.read(chunk.iter().map(read).collect()).await.unwrap();
-        lacking += homes.iter().filter(|home| home.count < tweets).count();
+        lacking += homes.iter().filter(|home| (home.entries.len() as u64) < tweets).count();
     }
     lacking
 }

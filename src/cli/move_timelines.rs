@@ -22,7 +22,8 @@ pub enum MoveCommand {
 /// The options of `tidings move timelines`.
 #[derive(Debug, Args)]
 pub struct MoveTimelines {
-    /// Where to: redis+cluster://HOST,HOST,HOST, redis://HOST, or "store" for the store.
+    /// Where to: redis+cluster://HOST,HOST,HOST, redis://HOST, redis+sentinel://HOST,HOST,HOST/NAME, or
+    /// "store" for the store.
     #[arg(long, value_name = "URL")]
     to: Target,
 }

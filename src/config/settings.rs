@@ -153,7 +153,7 @@ settings! {
                 "Memory for answers that are being sent; beyond it the slowest readers are dropped.";
             cache_mebibytes: u64 = "48", ValueKind::Whole { unit: " of mebibytes", least: 1, most: 65_536 },
                 "Memory for the cache of the embedded store.";
-            site_cache_mebibytes: u64 = "91", ValueKind::Whole { unit: " of mebibytes", least: 8, most: 65_536 },
+            site_cache_mebibytes: u64 = "101", ValueKind::Whole { unit: " of mebibytes", least: 8, most: 65_536 },
                 "Memory for the site's caches: lists, threads, timelines, names, markup and whole responses.";
         }
         /// How the site presents itself.

@@ -53,8 +53,12 @@ fn demand_no_difference(redis: &RedisServer) {
 }
 
 async fn homes(sets: &ShardedSets, readers: impl Iterator<Item = u64>) -> Vec<BTreeSet<u64>> {
-    let read =
-        |user| SetRead { key: format!("user:{user}:home_timeline"), bounds: EVERYTHING, limit: u64::MAX };
+    let read = |user| SetRead {
+        key: format!("user:{user}:home_timeline"),
+        bounds: EVERYTHING,
+        limit: u64::MAX,
+        keep: 800,
+    };
     let parts = sets.read(readers.map(read).collect()).await.unwrap();
     let ids = |entries: Vec<(String, f64)>| entries.into_iter().map(|(id, _)| id.parse().unwrap()).collect();
     parts.into_iter().map(|part| ids(part.entries)).collect()

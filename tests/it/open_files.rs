@@ -5,8 +5,10 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
-use reqwest::StatusCode;
+use serde_json::Value;
 
+use crate::client::{Client, encoded, ok};
+use crate::load::Connection;
 use crate::night::{assert_nothing_is_lost, lasting_redis, post, url_of, visitor, wait_for_health};
 use crate::program::Program;
 
@@ -16,6 +18,8 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 const WAITING: usize = 5;
 /// How much is written meanwhile: more than the embedded store writes to its file in one second.
 const WRITES: usize = 200;
+/// Asks whether the site works.
+const HEALTH: &str = "GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 /// Sets how many files a process may open; returns the limit before.
 fn limit_files(program: &Program, soft: u64) {
@@ -42,9 +46,21 @@ fn is_answered(stream: &mut TcpStream) -> bool {
     bytes[..read].starts_with(b"HTTP/1.1 200 OK")
 }
 
+/// A request that posts a story.
+fn submission(member: &Client, title: &str) -> String {
+    let (auth, apisecret) = (member.auth.as_deref().unwrap(), member.apisecret.as_deref().unwrap());
+    let fields =
+        [("news_id", "-1"), ("title", title), ("url", ""), ("text", "text"), ("apisecret", apisecret)];
+    let body = encoded(&fields);
+    format!(
+        "POST /api/submit HTTP/1.1\r\nHost: localhost\r\nCookie: auth={auth}\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
 async fn check_too_many_files(store: &str) {
     let program = Program::start(store);
-    // Its connection stays open.
     let alice = visitor(&program).register("alice").await;
     let mut posted = Vec::new();
     post(&alice, &mut posted, "Before").await;
@@ -56,6 +72,9 @@ async fn check_too_many_files(store: &str) {
     let mut reader = connect();
     ask(&mut reader);
     assert!(is_answered(&mut reader));
+    // One connection for all requests: a pool would open others.
+    let mut writer = Connection::open(program.address).await;
+    writer.exchange(HEALTH).await;
     limit_files(&program, open_files(&program));
     let mut waiting: Vec<TcpStream> = (0..WAITING).map(|_| connect()).collect();
     waiting.iter_mut().for_each(ask);
@@ -63,11 +82,15 @@ async fn check_too_many_files(store: &str) {
     for number in 0..WRITES {
         ask(&mut reader);
         assert!(is_answered(&mut reader));
-        post(&alice, &mut posted, &format!("Story {number}")).await;
+        let title = format!("Story {number}");
+        writer.exchange(&submission(&alice, &title)).await;
+        ok(serde_json::from_slice(&writer.body).unwrap());
+        posted.push(title);
     }
     // A monitor that is connected hears that the site works.
-    let health = alice.get("/health/ready").await;
-    assert_eq!((health.status, &health.json()["status"]), (StatusCode::OK, &"ok".into()));
+    writer.exchange(HEALTH).await;
+    let health: Value = serde_json::from_slice(&writer.body).unwrap();
+    assert_eq!(health["status"], "ok");
     limit_files(&program, 1_000);
     for stream in &mut waiting {
         assert!(is_answered(stream));

@@ -110,14 +110,15 @@ pub(crate) const CONFIRMED_FOR: Duration = Duration::from_secs(2);
 /// How often a Redis server is asked for a sign of life, and the Sentinels for the primary.
 pub(crate) const WATCH_EVERY: Duration = Duration::from_secs(1);
 
-/// How old what is read from a replica may be: everything that was acknowledged before is there.
-pub(crate) const READ_STALENESS: Duration = Duration::from_secs(1);
+/// How old what is read from a replica may be: everything that was acknowledged before is there. What is made
+/// of it may be kept for as long again, so that nothing is shown that is older than a second.
+pub const READ_STALENESS: Duration = Duration::from_millis(500);
 
 /// How often the replicas that may be read are measured.
 pub(crate) const MEASURE_EVERY: Duration = Duration::from_millis(250);
 
 /// How long a replica may take to answer that. The others wait for it, and must not grow too old meanwhile.
-pub(crate) const MEASURE_PATIENCE: Duration = Duration::from_millis(500);
+pub(crate) const MEASURE_PATIENCE: Duration = Duration::from_millis(250);
 
 /// The most batches that wait for replicas together. This bounds how long the first of them waits.
 pub(crate) const MAX_REPLICATED_GROUP: usize = 256;

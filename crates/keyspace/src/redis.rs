@@ -10,6 +10,7 @@
 //! With `StoreOptions::reads_replicas`, some queries are answered by replicas (`readers.rs`).
 
 mod connection;
+mod failures;
 mod learning;
 mod listener;
 mod place;
@@ -17,9 +18,11 @@ mod readers;
 mod replicas;
 mod replicated;
 mod sentinel_url;
+mod server_info;
 pub(super) mod sharded_sets;
 mod snapshot;
 mod watch;
+mod whole;
 mod wire;
 
 #[cfg(test)]
@@ -27,32 +30,28 @@ mod tests;
 
 use super::batch::{Batch, CommitError, Committed};
 use super::events::Subscription;
-use super::query::{Expiry, Query, ReadOutcomes};
-use super::{
-    Entry, KeyPage, KeyspaceError, OpenError, ScanPage, StoreHealth, StoreOptions, Value as EntryValue,
-};
+use super::query::{Query, ReadOutcomes};
+use super::{KeyspaceError, OpenError, StoreHealth, StoreOptions};
 use crate::certificates;
-use crate::limits::{MAX_COMMAND_ENTRIES, MAX_PIPELINE_BYTES, MAX_PIPELINE_COMMANDS, READ_STALENESS};
+use crate::limits::READ_STALENESS;
 use crate::read_set::Versions;
-use connection::{ReconnectingConnection, RedisRequestError, RequestOptions};
+use connection::{ReconnectingConnection, RequestOptions};
+use failures::{OpenFailure, advice, reason_of, write_failure};
 use learning::Learning;
-use place::{NoConnection, Place};
+use place::Place;
 use readers::ReplicaReaders;
 use redis::{
-    Client, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, Pipeline, ProtocolVersion,
-    RedisError, TlsCertificates, Value, cmd,
+    Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, Pipeline, ProtocolVersion, RedisError,
+    TlsCertificates, Value, cmd,
 };
 use replicated::ReplicatedWrites;
+use server_info::{IS_LOADING, check_info, why_read_only};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The script that applies a batch.
 const COMMIT: &str = include_str!("redis/commit.lua");
-
-/// How many times longer a step of a scan or a restore may take than another round. It may
-/// carry a key with a million members.
-const BULK_PATIENCE: u32 = 15;
 
 /// A store on a server. Clones share its connection.
 #[derive(Clone)]
@@ -83,35 +82,6 @@ struct RedisShared {
     learning: Learning,
     /// Whether the last batch was refused because the server cannot save.
     cannot_save: AtomicBool,
-}
-
-/// Why the server cannot be used.
-struct OpenFailure {
-    /// For the operator.
-    reason: String,
-    /// Whether it may be usable later although no setting was changed.
-    may_heal: bool,
-}
-
-impl OpenFailure {
-    fn of(error: &RedisError) -> Self {
-        Self { reason: advice(error), may_heal: may_heal(error) }
-    }
-
-    fn of_request(failure: RedisRequestError) -> Self {
-        match failure {
-            RedisRequestError::TimedOut { .. } => Self { reason: NO_ANSWER.to_owned(), may_heal: true },
-            RedisRequestError::NotConnected(NoConnection::NoPrimary(reason)) => {
-                Self { reason, may_heal: true }
-            }
-            RedisRequestError::NotConnected(NoConnection::Refused(reason)) => {
-                Self { reason, may_heal: false }
-            }
-            RedisRequestError::NotConnected(NoConnection::Redis(error)) | RedisRequestError::Lost(error) => {
-                Self::of(&error)
-            }
-        }
-    }
 }
 
 impl Redis {
@@ -257,6 +227,11 @@ impl Redis {
         }
     }
 
+    /// Whether replicas may be read.
+    pub(super) fn reads_replicas(&self) -> bool {
+        self.shared.readers.is_some()
+    }
+
     /// Whether a replica may be read now.
     pub(super) fn has_replica(&self) -> bool {
         self.shared.readers.as_ref().is_some_and(ReplicaReaders::has_any)
@@ -320,154 +295,8 @@ impl Redis {
         format!("{}:{channel}", self.shared.place.database())
     }
 
-    /// The number of keys of the database.
-    pub(super) async fn count_keys(&self) -> Result<u64, KeyspaceError> {
-        let value = self.one(cmd("DBSIZE"), self.reading()).await?;
-        let count = wire::integer(&value).and_then(|count| u64::try_from(count).ok());
-        count.ok_or_else(|| match &value {
-            Value::ServerError(error) => wire::server_error("", error),
-            _ => wire::unexpected(""),
-        })
-    }
-
-    /// Reads one page of keys. The cursor is that of SCAN.
-    pub(super) async fn scan(&self, cursor: Option<String>, limit: usize) -> Result<ScanPage, KeyspaceError> {
-        let (keys, next) = self.texts_of_keys(cursor, limit).await?;
-        Ok(ScanPage { entries: self.entries(keys).await?, next })
-    }
-
-    /// The names of some keys, which are texts, and the cursor of the next ones.
-    async fn texts_of_keys(
-        &self,
-        cursor: Option<String>,
-        limit: usize,
-    ) -> Result<(Vec<String>, Option<String>), KeyspaceError> {
-        let (keys, next) = self.key_names(cursor, limit).await?;
-        Ok((keys.into_iter().map(|key| exact_text("", key)).collect::<Result<_, _>>()?, next))
-    }
-
-    /// One page of the names of all keys.
-    pub(super) async fn scan_keys(
-        &self,
-        cursor: Option<String>,
-        limit: usize,
-    ) -> Result<KeyPage, KeyspaceError> {
-        let (names, next) = self.key_names(cursor, limit).await?;
-        let mut page = KeyPage { next, ..KeyPage::default() };
-        for name in names {
-            match String::from_utf8(name) {
-                Ok(key) => page.keys.push(key),
-                Err(error) => page.not_text.push(String::from_utf8_lossy(error.as_bytes()).into_owned()),
-            }
-        }
-        Ok(page)
-    }
-
-    /// The names of some keys, and the cursor of the next ones.
-    async fn key_names(
-        &self,
-        cursor: Option<String>,
-        limit: usize,
-    ) -> Result<(Vec<Vec<u8>>, Option<String>), KeyspaceError> {
-        let mut scan = cmd("SCAN");
-        scan.arg(cursor.unwrap_or_else(|| "0".to_owned())).arg("COUNT").arg(limit.max(1));
-        let page = self.one(scan, self.patient(true)).await?;
-        if let Value::ServerError(error) = &page {
-            return Err(wire::server_error("", error));
-        }
-        let mut page = wire::items(page).ok_or_else(|| wire::unexpected(""))?.into_iter();
-        let next = page.next().and_then(wire::bytes).ok_or_else(|| wire::unexpected(""))?;
-        let next = exact_text("", next)?;
-        let keys = page.next().and_then(wire::items).ok_or_else(|| wire::unexpected(""))?;
-        let keys = keys.into_iter().map(|key| wire::bytes(key).ok_or_else(|| wire::unexpected("")));
-        Ok((keys.collect::<Result<_, _>>()?, (next != "0").then_some(next)))
-    }
-
-    /// Reads whole keys. Leaves out those that no longer exist.
-    async fn entries(&self, keys: Vec<String>) -> Result<Vec<Entry>, KeyspaceError> {
-        if keys.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut types = Pipeline::with_capacity(keys.len());
-        for key in &keys {
-            types.cmd("TYPE").arg(key);
-        }
-        let types = self.send(&types, self.patient(true)).await?;
-        let mut present = Vec::with_capacity(keys.len());
-        let mut reads = Pipeline::with_capacity(keys.len() * 2);
-        for (key, held) in keys.into_iter().zip(types) {
-            if let Value::ServerError(error) = &held {
-                return Err(wire::server_error(&key, error));
-            }
-            let held = wire::bytes(held).ok_or_else(|| wire::unexpected(&key))?;
-            match held.as_slice() {
-                b"none" => continue,
-                b"string" => reads.cmd("GET").arg(&key),
-                b"hash" => reads.cmd("HGETALL").arg(&key),
-                b"set" => reads.cmd("SMEMBERS").arg(&key),
-                b"zset" => reads.cmd("ZRANGE").arg(&key).arg(0).arg(-1).arg("WITHSCORES"),
-                other => {
-                    let held = String::from_utf8_lossy(other);
-                    return Err(KeyspaceError::Invalid(format!(
-                        "the key {key:?} holds a {held}, which is not one of the four types"
-                    )));
-                }
-            };
-            reads.cmd("PTTL").arg(&key);
-            present.push((key, held));
-        }
-        if present.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut values = self.send(&reads, self.patient(true)).await?.into_iter();
-        let mut entries = Vec::with_capacity(present.len());
-        for (key, held) in present {
-            let (value, expiry) = (values.next().unwrap_or_default(), values.next().unwrap_or_default());
-            let expiry = wire::integer(&expiry).ok_or_else(|| wire::unexpected(&key))?;
-            let value = entry_value(&key, &held, value)?;
-            let time_to_live = match wire::expiry(expiry) {
-                Expiry::Absent => continue,
-                Expiry::Never => None,
-                Expiry::In(time_to_live) => Some(time_to_live),
-            };
-            if let Some(value) = value {
-                entries.push(Entry { key, value, time_to_live });
-            }
-        }
-        Ok(entries)
-    }
-
-    /// Replaces whole keys, in pipelines of bounded size.
-    pub(super) async fn restore(&self, entries: Vec<Entry>) -> Result<(), KeyspaceError> {
-        let mut pipeline = Pipeline::new();
-        let mut bytes = 0;
-        for command in entries.into_iter().flat_map(restoring) {
-            bytes += command.get_packed_command().len();
-            pipeline.add_command(command);
-            if bytes >= MAX_PIPELINE_BYTES || pipeline.len() >= MAX_PIPELINE_COMMANDS {
-                self.send_restoring(&pipeline).await?;
-                pipeline.clear();
-                bytes = 0;
-            }
-        }
-        if pipeline.is_empty() { Ok(()) } else { self.send_restoring(&pipeline).await }
-    }
-
-    async fn send_restoring(&self, pipeline: &Pipeline) -> Result<(), KeyspaceError> {
-        let values = self.send(pipeline, self.patient(false)).await?;
-        let failed = values.iter().find_map(|value| match value {
-            Value::ServerError(error) => Some(wire::server_error("", error)),
-            _ => None,
-        });
-        failed.map_or(Ok(()), Err)
-    }
-
     fn reading(&self) -> RequestOptions {
         RequestOptions { timeout: self.shared.timeout, reads: true }
-    }
-
-    fn patient(&self, reads: bool) -> RequestOptions {
-        RequestOptions { timeout: self.shared.timeout * BULK_PATIENCE, reads }
     }
 
     /// Sends one command.
@@ -492,20 +321,6 @@ impl Redis {
     }
 }
 
-fn reason_of(failure: &RedisRequestError, timeout: Duration) -> String {
-    match failure {
-        RedisRequestError::TimedOut { .. } => format!("Redis did not answer within {timeout:?}"),
-        RedisRequestError::NotConnected(error) => format!("no connection to Redis: {error}"),
-        RedisRequestError::Lost(error) => format!("the connection to Redis has failed: {error}"),
-    }
-}
-
-/// The error for a batch that has no answer.
-fn write_failure(failure: &RedisRequestError, timeout: Duration) -> KeyspaceError {
-    let reason = reason_of(failure, timeout);
-    if failure.is_sent() { KeyspaceError::Unsure(reason) } else { KeyspaceError::Unavailable(reason) }
-}
-
 /// What is wrong with the URL of a store that Sentinels look after; nothing if it is not such a URL.
 pub(super) fn flaw_of_url(url: &str) -> Option<String> {
     if sentinel_url::is_of_sentinels(url) { sentinel_url::SentinelUrl::parse(url).err() } else { None }
@@ -515,8 +330,6 @@ pub(super) fn flaw_of_url(url: &str) -> Option<String> {
 pub(super) fn is_of_cluster(url: &str) -> bool {
     url.starts_with("redis+cluster:") || url.starts_with("rediss+cluster:")
 }
-
-const NO_ANSWER: &str = "the server did not answer in time; check that it runs, that the address is right, and that no firewall blocks it";
 
 fn client(url: &str, timeout: Duration) -> Result<Client, RedisError> {
     let info = url.into_connection_info()?;
@@ -536,200 +349,4 @@ fn client_of(info: ConnectionInfo) -> Result<Client, RedisError> {
         return Client::build_with_tls(info, authorities);
     }
     Client::open(info)
-}
-
-/// Why the connection failed, and what the operator can do.
-fn advice(error: &RedisError) -> String {
-    let refused_login = error.kind() == ErrorKind::AuthenticationFailed
-        || matches!(error.code(), Some("NOAUTH" | "WRONGPASS"));
-    if refused_login {
-        return format!(
-            "the server refuses the user name or the password ({error}); \
-             put the right ones into the URL: redis://USER:PASSWORD@HOST"
-        );
-    }
-    if error.code() == Some("NOPERM") {
-        return format!("the user may not do what is needed ({error}); allow it all commands and all keys");
-    }
-    match error.kind() {
-        ErrorKind::InvalidClientConfig => format!("the URL is invalid: {error}"),
-        ErrorKind::Io if error.is_timeout() => NO_ANSWER.to_owned(),
-        ErrorKind::Io => format!("{error}; check that the server runs and that the address is right"),
-        _ => error.to_string(),
-    }
-}
-
-/// Whether the server may be usable later although no setting was changed.
-fn may_heal(error: &RedisError) -> bool {
-    match error.code() {
-        Some("LOADING" | "BUSY" | "MASTERDOWN" | "TRYAGAIN") => return true,
-        Some(_) => return error.detail().is_some_and(|detail| detail.contains("max number of clients")),
-        None => {}
-    }
-    // A certificate that is not trusted remains so.
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<std::io::Error>());
-    error.kind() == ErrorKind::Io
-        && source.is_none_or(|source| source.kind() != std::io::ErrorKind::InvalidData)
-}
-
-const IS_LOADING: &str = "the server is still loading its data; try again when it is done";
-
-const IS_CLUSTERED: &str = "the server is part of a cluster; name a single server";
-
-/// The oldest version that has all commands: it added ZMSCORE and ZRANGE ... REV.
-const OLDEST_VERSION: (u32, u32) = (6, 2);
-
-/// A field of the answer of a server to INFO.
-fn info_field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
-    info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
-}
-
-/// Why a server takes no writes that must be on this many replicas, by its answer to INFO.
-/// `is_refused`: it has said last that it cannot save. INFO does not tell whether a snapshot that
-/// fails keeps it from writing.
-fn why_read_only(info: &str, replicas: u32, is_refused: bool) -> Option<&'static str> {
-    let number = |name| info_field(info, name).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
-    let never_evicts = info_field(info, "maxmemory_policy") == Some("noeviction");
-    if info_field(info, "role") == Some("slave") && info_field(info, "slave_read_only") != Some("0") {
-        return Some(wire::IS_REPLICA);
-    }
-    if replicas::online_replicas(info) < usize::try_from(replicas).unwrap_or(usize::MAX) {
-        return Some(wire::TOO_FEW_REPLICAS);
-    }
-    let is_full = number("maxmemory") > 0 && number("used_memory") >= number("maxmemory");
-    if never_evicts && is_full {
-        return Some(wire::OUT_OF_MEMORY);
-    }
-    let fails = |name| info_field(info, name) == Some("err");
-    let log_fails = info_field(info, "aof_enabled") == Some("1") && fails("aof_last_write_status");
-    (log_fails || (is_refused && fails("rdb_last_bgsave_status"))).then_some(wire::CANNOT_SAVE)
-}
-
-/// Checks the answer of a server to INFO.
-fn check_info(info: &str) -> Result<(), String> {
-    let field = |name: &str| info_field(info, name);
-    let version = field("redis_version").unwrap_or("unknown");
-    let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
-    let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    if found < OLDEST_VERSION {
-        return Err(format!("the server has version {version}; Redis 6.2 or newer, or Valkey, is needed"));
-    }
-    if field("redis_mode") == Some("cluster") {
-        return Err(IS_CLUSTERED.to_owned());
-    }
-    if field("role") == Some("slave") {
-        return Err("the server is a read-only replica; name its primary".to_owned());
-    }
-    if field("loading") == Some("1") {
-        return Err(IS_LOADING.to_owned());
-    }
-    let policy = field("maxmemory_policy").unwrap_or("noeviction");
-    if policy != "noeviction" && field("maxmemory").is_some_and(|limit| limit != "0") {
-        tracing::warn!(
-            policy,
-            "the server deletes keys when its memory is full; set maxmemory-policy to noeviction"
-        );
-    }
-    Ok(())
-}
-
-/// The value of a key, for a copy. A value that is not UTF-8 is an error, because it cannot
-/// be copied unchanged.
-fn entry_value(key: &str, held: &[u8], value: Value) -> Result<Option<EntryValue>, KeyspaceError> {
-    if let Value::ServerError(error) = &value {
-        return Err(wire::server_error(key, error));
-    }
-    if held == b"string" {
-        return match value {
-            Value::Nil => Ok(None),
-            value => Ok(Some(EntryValue::String(value_text(key, value)?))),
-        };
-    }
-    let items = wire::flat(value).ok_or_else(|| wire::unexpected(key))?;
-    if items.is_empty() {
-        return Ok(None);
-    }
-    let mut items = items.into_iter();
-    let value = match held {
-        b"set" => EntryValue::Set(items.map(|member| value_text(key, member)).collect::<Result<_, _>>()?),
-        b"hash" => {
-            let mut fields = Vec::with_capacity(items.len() / 2);
-            while let (Some(field), Some(value)) = (items.next(), items.next()) {
-                fields.push((value_text(key, field)?, value_text(key, value)?));
-            }
-            EntryValue::Hash(fields)
-        }
-        _ => {
-            let mut members = Vec::with_capacity(items.len() / 2);
-            while let (Some(member), Some(score)) = (items.next(), items.next()) {
-                let score = wire::score(&score).ok_or_else(|| wire::unexpected(key))?;
-                members.push((value_text(key, member)?, score));
-            }
-            EntryValue::SortedSet(members)
-        }
-    };
-    Ok(Some(value))
-}
-
-fn value_text(key: &str, value: Value) -> Result<String, KeyspaceError> {
-    exact_text(key, wire::bytes(value).ok_or_else(|| wire::unexpected(key))?)
-}
-
-/// Bytes as text. If they are not UTF-8, the error names the key; an empty `key` means that
-/// the bytes are a key themselves.
-fn exact_text(key: &str, bytes: Vec<u8>) -> Result<String, KeyspaceError> {
-    String::from_utf8(bytes).map_err(|error| {
-        let shown = String::from_utf8_lossy(error.as_bytes());
-        KeyspaceError::Invalid(if key.is_empty() {
-            format!("the key {shown:?} is not UTF-8")
-        } else {
-            format!("the key {key:?} holds {shown:?}, which is not UTF-8")
-        })
-    })
-}
-
-/// The commands that replace what a key holds by an entry.
-fn restoring(entry: Entry) -> Vec<redis::Cmd> {
-    let Entry { key, value, time_to_live } = entry;
-    let command = |name: &str| {
-        let mut command = cmd(name);
-        command.arg(&key);
-        command
-    };
-    let mut commands = vec![command("DEL")];
-    if time_to_live.is_some_and(|left| left.as_millis() == 0) {
-        return commands;
-    }
-    match value {
-        EntryValue::String(text) => {
-            let mut set = command("SET");
-            set.arg(text);
-            commands.push(set);
-        }
-        EntryValue::Hash(fields) => commands.extend(fields.chunks(MAX_COMMAND_ENTRIES).map(|chunk| {
-            let mut set = command("HSET");
-            for (field, value) in chunk {
-                set.arg(field).arg(value);
-            }
-            set
-        })),
-        EntryValue::Set(members) => commands.extend(members.chunks(MAX_COMMAND_ENTRIES).map(|chunk| {
-            let mut add = command("SADD");
-            add.arg(chunk);
-            add
-        })),
-        EntryValue::SortedSet(members) => commands.extend(members.chunks(MAX_COMMAND_ENTRIES).map(|chunk| {
-            let mut add = command("ZADD");
-            for (member, score) in chunk {
-                add.arg(wire::score_text(*score)).arg(member);
-            }
-            add
-        })),
-    }
-    if let Some(time_to_live) = time_to_live {
-        let mut expire = command("PEXPIRE");
-        expire.arg(u64::try_from(time_to_live.as_millis()).unwrap_or(u64::MAX));
-        commands.push(expire);
-    }
-    commands
 }

@@ -3,8 +3,9 @@
 //! An entry is valid within the second it was made in, because pages show ages, and until
 //! anything it was made from is written. So a cached response is byte for byte what the
 //! handler would return, with one exception: writes of another server to a shared store
-//! become visible in the next second. Requests with a session bypass the cache, except those
-//! for files.
+//! become visible in the next second. If the store reads replicas, an entry is valid within half
+//! a second: see [`tidings_keyspace::limits::READ_STALENESS`]. Requests with a session bypass the
+//! cache, except those for files.
 //!
 //! A response is made and compressed once, also for those who ask while it is being made.
 
@@ -48,6 +49,7 @@ tidings_domain::cache_kind! {
 struct ResponseKey {
     address: String,
     encoding: Encoding,
+    is_of_second_half: bool,
 }
 
 /// A [`ResponseKey`] that borrows from the request.
@@ -55,17 +57,21 @@ struct ResponseKey {
 struct RequestKey<'a> {
     address: &'a str,
     encoding: Encoding,
+    /// Whether it is for the second half of a second, if responses are valid within half a second.
+    is_of_second_half: bool,
 }
 
 impl Equivalent<ResponseKey> for RequestKey<'_> {
     fn equivalent(&self, key: &ResponseKey) -> bool {
-        self.address == key.address && self.encoding == key.encoding
+        self.address == key.address
+            && self.encoding == key.encoding
+            && self.is_of_second_half == key.is_of_second_half
     }
 }
 
 impl<'a> RequestKey<'a> {
     /// The key of a request, or `None` if its response must not come from the cache.
-    fn of<B>(request: &'a Request<B>, encoding: Encoding) -> Option<Self> {
+    fn of<B>(request: &'a Request<B>, encoding: Encoding, is_of_second_half: bool) -> Option<Self> {
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let is_refused = request.extensions().get::<RequestError>().is_some();
         let is_file = assets::is_file(request.uri().path());
@@ -73,11 +79,12 @@ impl<'a> RequestKey<'a> {
         if !is_read || is_refused || is_personal {
             return None;
         }
-        Some(Self { address: request.uri().path_and_query()?.as_str(), encoding })
+        Some(Self { address: request.uri().path_and_query()?.as_str(), encoding, is_of_second_half })
     }
 
     fn to_key(&self) -> ResponseKey {
-        ResponseKey { address: self.address.to_owned(), encoding: self.encoding }
+        let Self { address, encoding, is_of_second_half } = *self;
+        ResponseKey { address: address.to_owned(), encoding, is_of_second_half }
     }
 }
 
@@ -135,12 +142,14 @@ pub async fn answer_cached<B, F: Future<Output = Response>>(
     handle: impl FnOnce(Request<B>) -> F,
 ) -> Answer {
     let encoding = Encoding::of(request.headers());
-    let Some(request_key) = RequestKey::of(&request, encoding) else {
+    let moment = app.moment();
+    let is_of_second_half = app.site.store.reads_replicas() && moment.is_in_second_half();
+    let Some(request_key) = RequestKey::of(&request, encoding, is_of_second_half) else {
         return compressor.compress(Answer::from_response(handle(request).await).await, encoding).await;
     };
     // `is_current` skips the check for writes of other servers. They become visible when the
     // second of the entry ends.
-    let view = View { store: &app.site.store, now: app.now(), is_current: true, keeps: true };
+    let view = View { store: &app.site.store, now: moment.timestamp(), is_current: true, keeps: true };
     let cache = app.site.caches.of::<CachedResponses>();
     if let Some(cached) = cache.get(view, &request_key) {
         return cached.answer(request.headers());

@@ -26,7 +26,7 @@ use tidings_keyspace::{Answers, Handle, Hash, Order, Query, Reads, Tracked, Trac
 
 crate::cache_kind! {
     /// Readers.
-    struct Readers: UserId => Reader, "readers", MEBIBYTE, |_, reader| reader.size();
+    struct Readers: UserId => Reader, "readers", 4 * MEBIBYTE, |_, reader| reader.size();
 }
 
 /// What a reader has chosen.

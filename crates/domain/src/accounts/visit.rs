@@ -63,7 +63,7 @@ pub struct Visit {
 enum ReadSource {
     /// To the primary.
     Primary,
-    /// To replicas, which may lag by a second. So nothing that is made of the answers is cached.
+    /// To replicas, which may lag by half a second. So nothing that is made of the answers is cached.
     Replicas,
     /// To the primary, after rounds that went to replicas.
     PrimaryNow,

@@ -29,7 +29,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 crate::cache_kind! {
     /// Threads as all viewers see them.
-    pub(super) struct Threads: NewsId => ThreadLines, "threads", 9 * MEBIBYTE, |_, lines| lines.size();
+    pub(super) struct Threads: NewsId => ThreadLines, "threads", 16 * MEBIBYTE, |_, lines| lines.size();
 }
 
 /// An item with its comments, as the viewer sees them.

@@ -9,8 +9,9 @@
 //!   time-out of the server. [`SETTLE`] is longer than both: a job that removes waits for so long, and
 //!   then nothing comes after it that was decided before.
 //! - Each batch of such a job is rejected if the timelines have moved meanwhile.
-//! - A full timeline is complete down to its lowest entry. Before entries are taken from it, that
-//!   score is noted as its floor.
+//! - A full timeline is complete down to its end: the last of the entries that it keeps. Lower ones may be
+//!   there, and others may have been dropped. Before entries are taken from it, the score of its end is
+//!   noted as its floor.
 //!
 //! The author's own tweets are not in it; they are merged when the author reads.
 
@@ -193,7 +194,7 @@ impl Apart {
         let removed = self.server.note(self.server.sets.remove(asked, self.keep).await)?;
         let refused = |((reader, removal), removed)| match removed {
             Removed::Done => None,
-            Removed::IsFull { lowest } => Some((reader, Removal { floor: Some(lowest), ..removal })),
+            Removed::IsFull { end } => Some((reader, Removal { floor: Some(end), ..removal })),
         };
         Ok(removals.into_iter().zip(removed).filter_map(refused).collect())
     }
@@ -204,9 +205,10 @@ impl Apart {
     /// The server's.
     pub(crate) async fn read_all(&self, readers: &[UserId]) -> Result<Vec<StoredHome>, Error> {
         let bounds = (f64::NEG_INFINITY, f64::INFINITY);
-        let read = |reader: &UserId| SetRead { key: keys::home_timeline(*reader), bounds, limit: u64::MAX };
+        let (limit, keep) = (u64::MAX, self.keep);
+        let read = |reader: &UserId| SetRead { key: keys::home_timeline(*reader), bounds, limit, keep };
         let parts = self.server.sets.read(readers.iter().map(read).collect()).await;
-        Ok(self.server.note(parts)?.into_iter().map(|part| StoredHome::of(part, self.keep)).collect())
+        Ok(self.server.note(parts)?.into_iter().map(StoredHome::of).collect())
     }
 
     /// Reads the newest entries of a home timeline within bounds. `None` if the server is away: then
@@ -220,10 +222,9 @@ impl Apart {
         if self.server.is_away() {
             return None;
         }
-        let read = SetRead { key: keys::home_timeline(reader), bounds, limit };
+        let read = SetRead { key: keys::home_timeline(reader), bounds, limit, keep: self.keep };
         let part = self.server.note(self.server.sets.read(vec![read]).await).ok()?.into_iter().next()?;
-        let floor = floor_of_full(&part, self.keep);
-        Some((part.entries, floor))
+        Some((part.entries, part.end))
     }
 
     /// Deletes the home timelines of readers.
@@ -251,8 +252,8 @@ pub(crate) struct StoredHome {
 }
 
 impl StoredHome {
-    fn of(part: SetPart, keep: u64) -> Self {
-        Self { end: floor_of_full(&part, keep), ..Self::complete(part.entries) }
+    fn of(part: SetPart) -> Self {
+        Self { end: part.end, ..Self::complete(part.entries) }
     }
 
     /// One that does not end because it is full, as far as its entries tell.
@@ -260,8 +261,4 @@ impl StoredHome {
         let tweet = |(member, score): (String, f64)| Some((member.parse().ok()?, score));
         Self { entries: entries.into_iter().filter_map(tweet).collect(), end: None }
     }
-}
-
-fn floor_of_full(part: &SetPart, keep: u64) -> Option<f64> {
-    part.lowest.filter(|_| part.count >= keep)
 }

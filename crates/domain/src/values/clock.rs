@@ -93,6 +93,12 @@ impl Moment {
         Timestamp(self.0 / 1000)
     }
 
+    /// Whether half of its second is over.
+    #[must_use]
+    pub const fn is_in_second_half(self) -> bool {
+        self.0 % 1000 >= 500
+    }
+
     /// The time in seconds, as the score of a sorted set.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]

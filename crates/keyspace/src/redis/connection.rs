@@ -19,7 +19,7 @@ use redis::{AsyncConnectionConfig, Pipeline, PushInfo, PushKind, RedisError, Val
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A connection that reconnects after a failure.
 pub(super) struct ReconnectingConnection {
@@ -30,7 +30,7 @@ pub(super) struct ReconnectingConnection {
     current: Arc<Mutex<CurrentConnection>>,
     /// Locked while connecting, so that concurrent requests share one attempt.
     connecting: tokio::sync::Mutex<()>,
-    began: Instant,
+    began: Duration,
     /// When the latest request was sent that has been answered, in milliseconds since `began`.
     confirmed_ms: AtomicU64,
 }
@@ -113,7 +113,7 @@ impl ReconnectingConnection {
         observer: Option<Arc<dyn WriteObserver>>,
     ) -> Self {
         let (current, connecting) = (Arc::default(), tokio::sync::Mutex::default());
-        let (began, confirmed_ms) = (Instant::now(), AtomicU64::new(0));
+        let (began, confirmed_ms) = (coarse_time(), AtomicU64::new(0));
         Self { place, timeout, observer, current, connecting, began, confirmed_ms }
     }
 
@@ -127,10 +127,14 @@ impl ReconnectingConnection {
         self.unconfirmed_for() <= CONFIRMED_FOR
     }
 
+    fn elapsed(&self) -> Duration {
+        coarse_time().saturating_sub(self.began)
+    }
+
     /// How long ago the reports of all writes were known to have arrived.
     pub(super) fn unconfirmed_for(&self) -> Duration {
         let confirmed = Duration::from_millis(self.confirmed_ms.load(Ordering::Acquire));
-        self.began.elapsed().saturating_sub(confirmed)
+        self.elapsed().saturating_sub(confirmed)
     }
 
     /// Sends commands as one pipeline. Returns one value for each, which may be an error
@@ -172,7 +176,7 @@ impl ReconnectingConnection {
     async fn send_once(&self, pipeline: &Pipeline, used: &mut u64) -> Result<Vec<Value>, RedisRequestError> {
         let (generation, mut connection) = self.connect().await.map_err(RedisRequestError::NotConnected)?;
         *used = generation;
-        let sent = self.began.elapsed();
+        let sent = self.elapsed();
         let values = connection
             .send_packed_commands(pipeline, 0, pipeline.len())
             .await
@@ -197,7 +201,7 @@ impl ReconnectingConnection {
         }
         let Located { client, term } = self.place.locate().await?;
         let generation = self.next_generation();
-        let sent = self.began.elapsed();
+        let sent = self.elapsed();
         let config = self.config(generation);
         let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
         if self.place.has_sentinels() {
@@ -265,6 +269,22 @@ impl ReconnectingConnection {
     fn lock(&self) -> MutexGuard<'_, CurrentConnection> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The time since some moment in the past, a few milliseconds late. A page asks for it a hundred times, once
+/// for each cached value, and the exact time costs more.
+#[cfg(target_os = "linux")]
+fn coarse_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
+    let part = |number: i64| u64::try_from(number).unwrap_or(0);
+    Duration::from_secs(part(time.tv_sec)) + Duration::from_nanos(part(time.tv_nsec))
+}
+
+/// The time since the first call.
+#[cfg(not(target_os = "linux"))]
+fn coarse_time() -> Duration {
+    static BEGAN: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
+    BEGAN.elapsed()
 }
 
 /// Asks the server to report the keys that any client writes. Returns whether it does.

@@ -14,45 +14,55 @@ use crate::query::{Answer, Read};
 use crate::read_set::Doubt;
 use redis::{Pipeline, Value, cmd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 /// The questions so far.
 pub(super) struct Learning {
     /// The number of the latest question.
     asked: AtomicU64,
-    /// Locked while one is under way.
-    turn: Mutex<LastQuestion>,
-}
-
-/// The latest question that was answered or failed.
-struct LastQuestion {
-    number: u64,
-    outcome: Result<(), KeyspaceError>,
+    /// The number of the latest question that is over, and what became of it. It wakes all who wait at once:
+    /// handing a lock from one to the next took as long as several questions.
+    latest: watch::Sender<(u64, Result<(), KeyspaceError>)>,
+    /// Locked while a question is under way.
+    turn: Mutex<()>,
 }
 
 impl Default for Learning {
     fn default() -> Self {
-        let last = LastQuestion { number: 0, outcome: Ok(()) };
-        Self { asked: AtomicU64::new(0), turn: Mutex::new(last) }
+        Self { asked: AtomicU64::new(0), latest: watch::Sender::new((0, Ok(()))), turn: Mutex::new(()) }
     }
 }
 
 impl Redis {
     /// Returns when everything is known that was written before the call.
     pub(crate) async fn learn_writes(&self) -> Result<(), KeyspaceError> {
-        let learning = &self.shared.learning;
+        let Learning { asked, latest, turn } = &self.shared.learning;
         // A question with a later number begins after the call.
-        let before = learning.asked.load(Ordering::Acquire);
-        let timeout = self.shared.timeout;
-        let Ok(mut last) = tokio::time::timeout(timeout, learning.turn.lock()).await else {
-            return Err(KeyspaceError::Unavailable(format!("Redis did not answer within {timeout:?}")));
+        let before = asked.load(Ordering::Acquire);
+        let mut results = latest.subscribe();
+        let wait = async {
+            tokio::select! {
+                biased;
+                Some(outcome) = async {
+                    let later = results.wait_for(|(number, _)| *number > before).await;
+                    later.ok().map(|later| later.1.clone())
+                } => Err(outcome),
+                turn = turn.lock() => Ok(turn),
+            }
         };
-        if last.number <= before {
-            let number = learning.asked.fetch_add(1, Ordering::AcqRel) + 1;
-            let outcome = self.ask_what_was_written().await;
-            *last = LastQuestion { number, outcome };
-        }
-        last.outcome.clone()
+        let timeout = self.shared.timeout;
+        // The question has a time-out of its own, which gives up the connection.
+        let _turn = match tokio::time::timeout(timeout, wait).await {
+            Ok(Ok(turn)) => turn,
+            Ok(Err(outcome)) => return outcome,
+            Err(_) => {
+                return Err(KeyspaceError::Unavailable(format!("Redis did not answer within {timeout:?}")));
+            }
+        };
+        let number = asked.fetch_add(1, Ordering::AcqRel) + 1;
+        let outcome = self.ask_what_was_written().await;
+        latest.send_modify(|latest| *latest = (number, outcome.clone()));
+        outcome
     }
 
     async fn ask_what_was_written(&self) -> Result<(), KeyspaceError> {

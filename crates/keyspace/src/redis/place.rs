@@ -8,8 +8,9 @@
 //! which it was made and is not used in a later one. So two connections of a store never work on
 //! different servers.
 
+use super::failures::may_heal;
 use super::sentinel_url::{SentinelUrl, is_of_sentinels};
-use super::{client, client_of, may_heal, wire};
+use super::{client, client_of, wire};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use redis::aio::MultiplexedConnection;

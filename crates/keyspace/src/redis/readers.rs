@@ -1,14 +1,14 @@
 //! Reading from replicas: which may be read, and reads from them.
 //!
-//! A replica may be read if it has everything that the primary had a second ago ([`READ_STALENESS`]).
+//! A replica may be read if it has everything that the primary had half a second ago ([`READ_STALENESS`]).
 //! That is measured. Four times a second the primary is asked how long its stream of writes is. That is a
 //! *mark*: everything that was acknowledged before the question is in the stream up to there. Then each
 //! replica is asked how far it is in the same stream, which says which marks it has passed. A replica
 //! whose link is down, that has another stream, or that does not answer passes none, and is not read any more
-//! within a second.
+//! within half a second.
 //!
 //! Which replicas there are, the primary says. A read that fails there, or that is not answered
-//! within what is left of the second, is made at the primary.
+//! within what is left of it, is made at the primary.
 
 use super::connection::{ReconnectingConnection, RequestOptions};
 use super::place::Place;

@@ -1,7 +1,8 @@
 //! What a server says about its replicas and its own role.
 
 use super::place::NoConnection;
-use super::{info_field, wire};
+use super::server_info::info_field;
+use super::wire;
 use redis::aio::MultiplexedConnection;
 use redis::{Value, cmd};
 

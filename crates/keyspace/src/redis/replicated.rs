@@ -6,7 +6,9 @@
 //! which holds for all of them.
 
 use super::connection::{ReconnectingConnection, RequestOptions};
-use super::{place::Place, wire, write_failure};
+use super::failures::write_failure;
+use super::place::Place;
+use super::wire;
 use crate::KeyspaceError;
 use crate::limits::MAX_REPLICATED_GROUP;
 use redis::{Cmd, Pipeline, Value};

@@ -12,11 +12,13 @@ mod node;
 mod requests;
 mod slots;
 
+use super::failures::{OpenFailure, advice, reason_of};
 use super::place::Place;
+use super::server_info::{IS_CLUSTERED, IS_LOADING, check_info, why_read_only};
 use super::wire;
-use super::{OpenFailure, advice, check_info, reason_of, why_read_only};
 use crate::limits::{MAX_SET_CALLS, WATCH_EVERY};
-use crate::{KeyspaceError, OpenError, REDIS_SCHEMES, StoreHealth, without_password};
+use crate::url::REDIS_SCHEMES;
+use crate::{KeyspaceError, OpenError, StoreHealth, without_password};
 use cluster::Cluster;
 use exchange::{KeyRequest, SetPlace};
 use node::Node;
@@ -29,8 +31,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout_at};
 
-/// The scripts that add and remove members.
-const ADD: &str = include_str!("sharded_sets/add.lua");
+/// The script that removes members.
 const REMOVE: &str = include_str!("sharded_sets/remove.lua");
 
 /// Sorted sets on a server or a cluster of their own, apart from the store. Clones are cheap and share
@@ -59,7 +60,6 @@ struct SharedSets {
     server: Option<Arc<Place>>,
     timeout: Duration,
     calls: Semaphore,
-    add: SetScript,
     remove: SetScript,
 }
 
@@ -79,8 +79,8 @@ pub struct Removal {
     pub key: String,
     /// The members.
     pub members: Vec<String>,
-    /// The score that is noted as that of the highest member that may have been dropped because the set
-    /// was full; `None` if none is noted.
+    /// The score that is noted as the end of the set when it was full: what is lower may have been
+    /// dropped; `None` if none is noted.
     pub floor: Option<f64>,
 }
 
@@ -89,11 +89,11 @@ pub struct Removal {
 pub enum Removed {
     /// The set has none of the members.
     Done,
-    /// Nothing was removed, because the set is full and its lowest score is above the floor. Note this
-    /// score as the floor, and ask again.
+    /// Nothing was removed, because the set is full and its end is above the floor. Note the end as the
+    /// floor, and ask again.
     IsFull {
-        /// The lowest score.
-        lowest: f64,
+        /// The score of the last of the `keep` highest members.
+        end: f64,
     },
 }
 
@@ -106,6 +106,8 @@ pub struct SetRead {
     pub bounds: (f64, f64),
     /// The most members to read; `u64::MAX` for all.
     pub limit: u64,
+    /// How many members make the set full, at least 1; as for [`ShardedSets::add`].
+    pub keep: u64,
 }
 
 /// What a [`SetRead`] has found, as of one moment. A set that is absent is empty.
@@ -113,10 +115,9 @@ pub struct SetRead {
 pub struct SetPart {
     /// Members with their scores, highest first.
     pub entries: Vec<(String, f64)>,
-    /// How many members the whole set has.
-    pub count: u64,
-    /// The lowest score in the whole set.
-    pub lowest: Option<f64>,
+    /// The score of the last of the `keep` highest members of the whole set, if it has so many. Of what was
+    /// added, everything above is there; of what is lower, some may have been dropped.
+    pub end: Option<f64>,
 }
 
 impl ShardedSets {
@@ -156,7 +157,6 @@ impl ShardedSets {
             server,
             timeout,
             calls: Semaphore::new(MAX_SET_CALLS),
-            add: SetScript::new(ADD),
             remove: SetScript::new(REMOVE),
         });
         watch(&shared);
@@ -169,10 +169,12 @@ impl ShardedSets {
         parse(url, Duration::from_secs(1)).err()
     }
 
-    /// Adds members with their scores, and then drops the lowest so that at most `keep` remain. Members
-    /// that are there already get the score.
+    /// Adds members with their scores, and keeps the `keep` highest. Members that are there already get
+    /// the score.
     ///
-    /// This is atomic for each set: nobody ever sees more than `keep` members. An addition that is repeated
+    /// Others are not dropped at once: that would cost as much as the addition. One of eight additions does it,
+    /// so a set has a few too many for a time: about eight, and more than a hundred with a probability of
+    /// 2 in a million. An addition of several members always does it. An addition that is repeated
     /// changes nothing, even if others have been added since: the `keep` highest remain.
     ///
     /// # Errors
@@ -185,18 +187,17 @@ impl ShardedSets {
         {
             return Err(KeyspaceError::Invalid(format!("a score for {:?} is not a number", wrong.key)));
         }
-        let script = &self.shared.add;
-        let requests: Vec<Add> =
-            additions.into_iter().map(|addition| Add { addition, keep, script }).collect();
-        self.send(&requests, Some(&script.load)).await?;
+        let requests: Vec<Add> = additions.into_iter().map(|addition| Add { addition, keep }).collect();
+        self.send(&requests, None).await?;
         Ok(())
     }
 
     /// Removes members from each set, and tells of each what became of it, in the same order.
     ///
     /// A set with `keep` members or more may have dropped some. Once members are removed, it no
-    /// longer shows that. So nothing is removed from such a set while its lowest score is above the floor
-    /// that the caller has noted (with no floor noted, it always is), unless it has none of the members.
+    /// longer shows that. So nothing is removed from such a set while its end, the score of the last of the
+    /// `keep` highest, is above the floor that the caller has noted (with no floor noted, it always is),
+    /// unless it has none of the members.
     /// This is atomic for each set.
     ///
     /// # Errors
@@ -281,8 +282,8 @@ impl SharedSets {
             SetPlace::Server(node) => {
                 let info = self.info(node).await?;
                 check_info(&info).map_err(|reason| OpenFailure {
-                    may_heal: reason == super::IS_LOADING,
-                    reason: if reason == super::IS_CLUSTERED {
+                    may_heal: reason == IS_LOADING,
+                    reason: if reason == IS_CLUSTERED {
                         "the server is part of a cluster; name it as redis+cluster://HOST:PORT".to_owned()
                     } else {
                         reason

@@ -18,7 +18,8 @@
 
 use super::connection::{ReconnectingConnection, WriteObserver};
 use super::learning::Learning;
-use super::{Redis, RedisShared, exact_text, wire};
+use super::whole::exact_text;
+use super::{Redis, RedisShared, wire};
 use crate::KeyspaceError;
 use crate::limits::{MAX_CHANGED_KEYS, MAX_PAUSED_KEYS, MAX_SNAPSHOT_ROUNDS, SNAPSHOT_CHUNK, SNAPSHOT_PAUSE};
 use crate::snapshot::{Snapshot, give_way};

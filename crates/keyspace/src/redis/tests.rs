@@ -8,7 +8,7 @@ mod failover;
 mod readers;
 mod sharded_sets;
 
-use super::check_info;
+use super::server_info::check_info;
 use crate::{
     Batch, CommitError, Committed, Entry, KeyspaceError, OpenError, Order, Query, ReadSet, Store,
     StoreHealth, StoreOptions, Value,

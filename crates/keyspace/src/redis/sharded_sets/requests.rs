@@ -4,11 +4,15 @@ use super::exchange::KeyRequest;
 use super::{Addition, Removal, Removed, SetPart, SetRead};
 use crate::redis::wire;
 use redis::{Cmd, Value, cmd};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// About what the words of a command take, in bytes.
 const COMMAND_BYTES: usize = 100;
 /// About what a score and the lengths of a member take, in bytes.
 const MEMBER_BYTES: usize = 40;
+/// One in so many additions of a single member also drops the lowest members, which costs about as much as
+/// the addition.
+const TRIMMED_ONE_IN: u64 = 8;
 
 /// A script that works on one set.
 pub(super) struct SetScript {
@@ -33,13 +37,26 @@ impl SetScript {
     }
 }
 
-pub(super) struct Add<'a> {
+/// Adds members, and sometimes drops the lowest after it. These are two commands, and no script, which
+/// takes twice the time on a cluster: see `docs/decisions/0027-home-timelines-on-a-cluster.md`.
+pub(super) struct Add {
     pub(super) addition: Addition,
     pub(super) keep: u64,
-    pub(super) script: &'a SetScript,
 }
 
-impl KeyRequest for Add<'_> {
+impl Add {
+    /// Whether it drops the lowest: always for several members, and for one in [`TRIMMED_ONE_IN`] single
+    /// ones. The same addition does the same again.
+    fn trims(&self) -> bool {
+        let Addition { key, members } = &self.addition;
+        let [(member, _)] = &members[..] else { return true };
+        let mut hasher = DefaultHasher::new();
+        (key, member).hash(&mut hasher);
+        hasher.finish().is_multiple_of(TRIMMED_ONE_IN)
+    }
+}
+
+impl KeyRequest for Add {
     type Answer = ();
     const WRITES: bool = true;
 
@@ -49,17 +66,25 @@ impl KeyRequest for Add<'_> {
 
     fn size(&self) -> usize {
         let members = self.addition.members.iter().map(|(member, _)| member.len() + MEMBER_BYTES);
-        COMMAND_BYTES + self.addition.key.len() + members.sum::<usize>()
+        COMMAND_BYTES * 2 + self.addition.key.len() * 2 + members.sum::<usize>()
     }
 
     fn add_to(&self, commands: &mut Vec<Cmd>) {
         let Addition { key, members } = &self.addition;
-        let mut call = self.script.call(key);
-        call.arg(self.keep);
-        for (member, score) in members {
-            call.arg(wire::score_text(*score)).arg(member);
+        if !members.is_empty() {
+            let mut add = cmd("ZADD");
+            add.arg(key);
+            for (member, score) in members {
+                add.arg(wire::score_text(*score)).arg(member);
+            }
+            commands.push(add);
         }
-        commands.push(call);
+        if self.trims() {
+            let keep = i64::try_from(self.keep).unwrap_or(i64::MAX - 1);
+            let mut trim = cmd("ZREMRANGEBYRANK");
+            trim.arg(key).arg(0).arg(-(keep + 1));
+            commands.push(trim);
+        }
     }
 
     fn answer(&self, _: &mut [Value]) -> Option<()> {
@@ -97,9 +122,9 @@ impl KeyRequest for Remove<'_> {
     fn answer(&self, values: &mut [Value]) -> Option<Removed> {
         match std::mem::take(values.first_mut()?) {
             Value::Nil => Some(Removed::Done),
-            lowest => {
-                let lowest = String::from_utf8(wire::bytes(lowest)?).ok()?;
-                Some(Removed::IsFull { lowest: lowest.parse().ok()? })
+            end => {
+                let end = String::from_utf8(wire::bytes(end)?).ok()?;
+                Some(Removed::IsFull { end: end.parse().ok()? })
             }
         }
     }
@@ -131,7 +156,7 @@ impl KeyRequest for Read {
     }
 
     fn add_to(&self, commands: &mut Vec<Cmd>) {
-        let SetRead { key, bounds: (least, most), limit } = &self.0;
+        let SetRead { key, bounds: (least, most), limit, keep } = &self.0;
         let of_set = |name: &str| {
             let mut command = cmd(name);
             command.arg(key);
@@ -147,25 +172,25 @@ impl KeyRequest for Read {
         let (least, most) = (wire::score_text(*least), wire::score_text(*most));
         entries.arg(most).arg(least).arg("BYSCORE").arg("REV");
         entries.arg("LIMIT").arg(0).arg(limit).arg("WITHSCORES");
-        let mut lowest = of_set("ZRANGE");
-        lowest.arg(0).arg(0).arg("WITHSCORES");
+        let place = i64::try_from(*keep).unwrap_or(i64::MAX).max(1) - 1;
+        let mut end = of_set("ZRANGE");
+        end.arg(place).arg(place).arg("REV").arg("WITHSCORES");
         // As of one moment: otherwise a set could be trimmed between the commands.
-        commands.extend([cmd("MULTI"), entries, of_set("ZCARD"), lowest, cmd("EXEC")]);
+        commands.extend([cmd("MULTI"), entries, end, cmd("EXEC")]);
     }
 
     fn answer(&self, values: &mut [Value]) -> Option<SetPart> {
         let answer = std::mem::take(values.last_mut()?);
         if self.is_of_all() {
             let entries = wire::scored(answer)?;
-            let (count, lowest) = (u64::try_from(entries.len()).ok()?, entries.last());
-            let lowest = lowest.map(|(_, score)| *score);
-            return Some(SetPart { entries, count, lowest });
+            let place = usize::try_from(self.0.keep).unwrap_or(usize::MAX).max(1) - 1;
+            let end = entries.get(place).map(|(_, score)| *score);
+            return Some(SetPart { entries, end });
         }
         let mut parts = wire::items(answer)?.into_iter();
         let entries = wire::scored(parts.next()?)?;
-        let count = u64::try_from(wire::integer(&parts.next()?)?).ok()?;
-        let lowest = wire::scored(parts.next()?)?.first().map(|(_, score)| *score);
-        Some(SetPart { entries, count, lowest })
+        let end = wire::scored(parts.next()?)?.first().map(|(_, score)| *score);
+        Some(SetPart { entries, end })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Reads from replicas: they reach one that keeps up, and what they answer is never older than a second.
+//! Reads from replicas: they reach one that keeps up, and what they answer is never older than half a second.
 
 use super::{PATIENCE, get, increment};
 use crate::limits::READ_STALENESS;
@@ -60,13 +60,20 @@ async fn lists_are_read_from_a_replica_and_everything_else_from_the_primary() {
     increment(&store, "counter").await.unwrap();
     wait_for_replica(&store, true).await;
     while read(&store, "counter").await != 1 {}
-    let before = (look_ups(&primary), look_ups(&replica));
-    for _ in 0..20 {
-        assert_eq!(read(&store, "counter").await, 1);
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let before = (look_ups(&primary), look_ups(&replica));
+        for _ in 0..20 {
+            assert_eq!(read(&store, "counter").await, 1);
+        }
+        let from_replica = look_ups(&replica) - before.1;
+        assert_eq!(from_replica + look_ups(&primary) - before.0, 20);
+        // A busy machine may measure the replica too late; then the primary is asked.
+        if from_replica > 0 {
+            break;
+        }
+        assert!(Instant::now() < deadline);
     }
-    let from_replica = look_ups(&replica) - before.1;
-    assert!(from_replica > 0);
-    assert_eq!(from_replica + look_ups(&primary) - before.0, 20);
     let before = look_ups(&replica);
     for _ in 0..20 {
         assert_eq!(get(&store, "counter").await.unwrap().as_deref(), Some("1"));
@@ -135,7 +142,7 @@ async fn write_on(store: Store, stop: Arc<AtomicBool>, acknowledged: Arc<Mutex<V
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_read_that_is_older_than_a_second_whatever_happens_to_the_replica() {
+async fn nothing_is_read_that_is_older_than_it_may_be_whatever_happens_to_the_replica() {
     let (primary, replica) = pair();
     let store = open(&primary.url()).await;
     wait_for_replica(&store, true).await;

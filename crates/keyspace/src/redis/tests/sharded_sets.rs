@@ -38,7 +38,7 @@ fn removal(key: &str, members: &[&str], floor: Option<f64>) -> Removal {
 }
 
 fn reading(key: &str, bounds: (f64, f64), limit: u64) -> SetRead {
-    SetRead { key: key.to_owned(), bounds, limit }
+    SetRead { key: key.to_owned(), bounds, limit, keep: 2 }
 }
 
 /// The scores of a set, highest first.
@@ -67,12 +67,21 @@ async fn assert_additions_are_kept_to_the_highest(sets: &ShardedSets) {
     assert_eq!(scores(sets, "set").await, [2.0, 1.0, 0.0]);
     sets.add(vec![addition("set", 3..9)], 5).await.unwrap();
     assert_eq!(scores(sets, "set").await, [8.0, 7.0, 6.0, 5.0, 4.0]);
-    // Again, and one that is too low.
-    sets.add(vec![addition("set", 3..9), addition("set", 0..1)], 5).await.unwrap();
+    // Again, and some that are too low.
+    sets.add(vec![addition("set", 3..9), addition("set", 0..2)], 5).await.unwrap();
     assert_eq!(scores(sets, "set").await, [8.0, 7.0, 6.0, 5.0, 4.0]);
     let raised = Addition { key: "set".to_owned(), members: vec![("m4".to_owned(), 9.5)] };
     sets.add(vec![raised], 5).await.unwrap();
     assert_eq!(scores(sets, "set").await, [9.5, 8.0, 7.0, 6.0, 5.0]);
+    // One at a time, the lowest are dropped a little later.
+    let mut most = 0;
+    for number in 10..510 {
+        sets.add(vec![addition("set", number..number + 1)], 5).await.unwrap();
+        let found = scores(sets, "set").await;
+        assert_eq!(found.first(), Some(&f64::from(number)));
+        most = most.max(found.len());
+    }
+    assert!((6..100).contains(&most), "{most}");
     assert_eq!(scores(sets, "other").await, [7.0]);
     // More members than one command carries; none; and a score that is none.
     sets.add(vec![addition("large", 0..2_500), addition("none", 0..0)], 2_100).await.unwrap();
@@ -87,10 +96,29 @@ async fn assert_additions_are_kept_to_the_highest(sets: &ShardedSets) {
     }
 }
 
+/// A set that is not trimmed yet has members that are lower than others that were dropped.
+async fn assert_low_members_do_not_hide_what_was_dropped(sets: &ShardedSets) {
+    sets.add(vec![addition("set", 100..110)], 5).await.unwrap();
+    // One that came late, and is not dropped at once.
+    let mut late = 0;
+    while scores(sets, "set").await.len() == 5 {
+        sets.add(vec![addition("set", late..late + 1)], 5).await.unwrap();
+        late += 1;
+    }
+    let whole = SetRead { keep: 5, ..reading("set", ALL, u64::MAX) };
+    let part = SetRead { keep: 5, ..reading("set", (107.0, 109.0), 2) };
+    let parts = sets.read(vec![whole, part]).await.unwrap();
+    assert_eq!(parts[0].entries.len(), 6);
+    assert_eq!((parts[0].end, parts[1].end), (Some(105.0), Some(105.0)));
+    assert_eq!(remove(sets, &["m107"], Some(104.0), 5).await, Removed::IsFull { end: 105.0 });
+    assert_eq!(remove(sets, &["m107"], Some(105.0), 5).await, Removed::Done);
+    sets.delete(vec!["set".to_owned()]).await.unwrap();
+}
+
 async fn assert_removals_are_guarded(sets: &ShardedSets) {
     sets.add(vec![addition("set", 0..5)], 5).await.unwrap();
     // It is full, and no floor, or one that is too low, is noted.
-    let is_full = Removed::IsFull { lowest: 0.0 };
+    let is_full = Removed::IsFull { end: 0.0 };
     assert_eq!(remove(sets, &["m3"], None, 5).await, is_full);
     assert_eq!(remove(sets, &["m3"], Some(-0.5), 5).await, is_full);
     assert_eq!(scores(sets, "set").await.len(), 5);
@@ -108,7 +136,7 @@ async fn assert_removals_are_guarded(sets: &ShardedSets) {
     // Scores come back exactly, and more members go than Lua can unpack.
     let exact = Addition { key: "set".to_owned(), members: vec![("a".to_owned(), 0.1 + 0.2)] };
     sets.add(vec![exact], 1).await.unwrap();
-    assert_eq!(remove(sets, &["a"], None, 1).await, Removed::IsFull { lowest: 0.1 + 0.2 });
+    assert_eq!(remove(sets, &["a"], None, 1).await, Removed::IsFull { end: 0.1 + 0.2 });
     assert_eq!(remove(sets, &["a"], Some(0.1 + 0.2), 1).await, Removed::Done);
     sets.add(vec![addition("set", 0..9_000)], 10_000).await.unwrap();
     let many: Vec<String> = (0..8_999).map(|score| format!("m{score}")).collect();
@@ -123,18 +151,22 @@ async fn assert_parts_are_read(sets: &ShardedSets) {
     let reads = vec![
         reading("set", (2.0, 5.0), 3),
         reading("absent", ALL, u64::MAX),
-        reading("set", (100.0, f64::INFINITY), u64::MAX),
-        reading("set", ALL, u64::MAX),
+        SetRead { keep: 10, ..reading("set", (100.0, f64::INFINITY), u64::MAX) },
+        SetRead { keep: 10, ..reading("set", ALL, u64::MAX) },
         reading("absent", (0.0, 1.0), 5),
+        SetRead { keep: 11, ..reading("set", (9.0, 9.0), 5) },
+        SetRead { keep: 11, ..reading("set", ALL, u64::MAX) },
     ];
     let parts = sets.read(reads).await.unwrap();
     let entry = |score: i32| (format!("m{score}"), f64::from(score));
-    let part = |entries, count, lowest| SetPart { entries, count, lowest };
-    assert_eq!(parts[0], part(vec![entry(5), entry(4), entry(3)], 10, Some(0.0)));
-    assert_eq!(parts[1], part(Vec::new(), 0, None));
-    assert_eq!(parts[2], part(Vec::new(), 10, Some(0.0)));
-    assert_eq!(parts[3], part((0..10).rev().map(entry).collect(), 10, Some(0.0)));
-    assert_eq!(parts[4], part(Vec::new(), 0, None));
+    let part = |entries, end| SetPart { entries, end };
+    assert_eq!(parts[0], part(vec![entry(5), entry(4), entry(3)], Some(8.0)));
+    assert_eq!(parts[1], part(Vec::new(), None));
+    assert_eq!(parts[2], part(Vec::new(), Some(0.0)));
+    assert_eq!(parts[3], part((0..10).rev().map(entry).collect(), Some(0.0)));
+    assert_eq!(parts[4], part(Vec::new(), None));
+    assert_eq!(parts[5], part(vec![entry(9)], None));
+    assert_eq!(parts[6].end, None);
     sets.delete(vec!["set".to_owned()]).await.unwrap();
 }
 
@@ -153,21 +185,22 @@ async fn assert_many_keys_are_one_call(sets: &ShardedSets) {
     let reads = keys.iter().map(|key| reading(key, ALL, u64::MAX)).collect();
     let parts = sets.read(reads).await.unwrap();
     for (number, (part, removed)) in (0..).zip(parts.into_iter().zip(removed)) {
-        let lowest = f64::from(number);
+        let end = f64::from(number);
         if number % 3 == 0 {
-            assert_eq!((part.count, removed), (0, Removed::Done), "{number}");
+            assert_eq!((part.entries.len(), removed), (0, Removed::Done), "{number}");
         } else {
-            assert_eq!((part.count, part.lowest), (2, Some(lowest)), "{number}");
-            assert_eq!(removed, Removed::IsFull { lowest }, "{number}");
+            assert_eq!((part.entries.len(), part.end), (2, Some(end)), "{number}");
+            assert_eq!(removed, Removed::IsFull { end }, "{number}");
         }
     }
     sets.delete(keys.clone()).await.unwrap();
     let reads = keys.iter().map(|key| reading(key, (0.0, 1.0), 1)).collect();
-    assert!(sets.read(reads).await.unwrap().iter().all(|part| part.count == 0));
+    assert!(sets.read(reads).await.unwrap().iter().all(|part| part.entries.is_empty()));
 }
 
 async fn assert_each_call_does_its_part(sets: &ShardedSets) {
     assert_additions_are_kept_to_the_highest(sets).await;
+    assert_low_members_do_not_hide_what_was_dropped(sets).await;
     assert_removals_are_guarded(sets).await;
     assert_parts_are_read(sets).await;
     assert_many_keys_are_one_call(sets).await;
@@ -236,7 +269,7 @@ async fn sets_on_a_cluster_do_the_same_and_follow_slots_that_move() {
                         sets.add(vec![addition(&key, 0..3)], 2).await.unwrap();
                         let whole = sets.read(vec![reading(&key, ALL, u64::MAX)]).await.unwrap();
                         let part = sets.read(vec![reading(&key, (2.0, 9.0), 5)]).await.unwrap();
-                        assert_eq!((whole[0].count, part[0].count), (2, 2));
+                        assert_eq!((whole[0].entries.len(), whole[0].end), (2, part[0].end));
                         assert_eq!(part[0].entries, [("m2".to_owned(), 2.0)]);
                         let removals = vec![removal(&key, &["m1", "m2"], None)];
                         assert_eq!(sets.remove(removals, 5).await.unwrap(), [Removed::Done]);

@@ -1,0 +1,64 @@
+//! What a server says of itself: its answer to INFO.
+
+use super::{replicas, wire};
+
+pub(super) const IS_LOADING: &str = "the server is still loading its data; try again when it is done";
+
+pub(super) const IS_CLUSTERED: &str = "the server is part of a cluster; name a single server";
+
+/// The oldest version that has all commands: it added ZMSCORE and ZRANGE ... REV.
+pub(super) const OLDEST_VERSION: (u32, u32) = (6, 2);
+
+/// A field of the answer of a server to INFO.
+pub(super) fn info_field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+}
+
+/// Why a server takes no writes that must be on this many replicas, by its answer to INFO.
+/// `is_refused`: it has said last that it cannot save. INFO does not tell whether a snapshot that
+/// fails keeps it from writing.
+pub(super) fn why_read_only(info: &str, replicas: u32, is_refused: bool) -> Option<&'static str> {
+    let number = |name| info_field(info, name).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+    let never_evicts = info_field(info, "maxmemory_policy") == Some("noeviction");
+    if info_field(info, "role") == Some("slave") && info_field(info, "slave_read_only") != Some("0") {
+        return Some(wire::IS_REPLICA);
+    }
+    if replicas::online_replicas(info) < usize::try_from(replicas).unwrap_or(usize::MAX) {
+        return Some(wire::TOO_FEW_REPLICAS);
+    }
+    let is_full = number("maxmemory") > 0 && number("used_memory") >= number("maxmemory");
+    if never_evicts && is_full {
+        return Some(wire::OUT_OF_MEMORY);
+    }
+    let fails = |name| info_field(info, name) == Some("err");
+    let log_fails = info_field(info, "aof_enabled") == Some("1") && fails("aof_last_write_status");
+    (log_fails || (is_refused && fails("rdb_last_bgsave_status"))).then_some(wire::CANNOT_SAVE)
+}
+
+/// Checks the answer of a server to INFO.
+pub(super) fn check_info(info: &str) -> Result<(), String> {
+    let field = |name: &str| info_field(info, name);
+    let version = field("redis_version").unwrap_or("unknown");
+    let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
+    let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if found < OLDEST_VERSION {
+        return Err(format!("the server has version {version}; Redis 6.2 or newer, or Valkey, is needed"));
+    }
+    if field("redis_mode") == Some("cluster") {
+        return Err(IS_CLUSTERED.to_owned());
+    }
+    if field("role") == Some("slave") {
+        return Err("the server is a read-only replica; name its primary".to_owned());
+    }
+    if field("loading") == Some("1") {
+        return Err(IS_LOADING.to_owned());
+    }
+    let policy = field("maxmemory_policy").unwrap_or("noeviction");
+    if policy != "noeviction" && field("maxmemory").is_some_and(|limit| limit != "0") {
+        tracing::warn!(
+            policy,
+            "the server deletes keys when its memory is full; set maxmemory-policy to noeviction"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,261 @@
+//! Reading and writing whole keys, for checks and copies.
+
+use super::connection::RequestOptions;
+use super::{Redis, wire};
+use crate::limits::{MAX_COMMAND_ENTRIES, MAX_PIPELINE_BYTES, MAX_PIPELINE_COMMANDS};
+use crate::query::Expiry;
+use crate::{Entry, KeyPage, KeyspaceError, ScanPage, Value as EntryValue};
+use redis::{Pipeline, Value, cmd};
+
+/// How many times longer a step of a scan or a restore may take than another round. It may
+/// carry a key with a million members.
+const BULK_PATIENCE: u32 = 15;
+
+impl Redis {
+    /// The number of keys of the database.
+    pub(crate) async fn count_keys(&self) -> Result<u64, KeyspaceError> {
+        let value = self.one(cmd("DBSIZE"), self.reading()).await?;
+        let count = wire::integer(&value).and_then(|count| u64::try_from(count).ok());
+        count.ok_or_else(|| match &value {
+            Value::ServerError(error) => wire::server_error("", error),
+            _ => wire::unexpected(""),
+        })
+    }
+
+    /// Reads one page of keys. The cursor is that of SCAN.
+    pub(crate) async fn scan(&self, cursor: Option<String>, limit: usize) -> Result<ScanPage, KeyspaceError> {
+        let (keys, next) = self.texts_of_keys(cursor, limit).await?;
+        Ok(ScanPage { entries: self.entries(keys).await?, next })
+    }
+
+    /// The names of some keys, which are texts, and the cursor of the next ones.
+    pub(super) async fn texts_of_keys(
+        &self,
+        cursor: Option<String>,
+        limit: usize,
+    ) -> Result<(Vec<String>, Option<String>), KeyspaceError> {
+        let (keys, next) = self.key_names(cursor, limit).await?;
+        Ok((keys.into_iter().map(|key| exact_text("", key)).collect::<Result<_, _>>()?, next))
+    }
+
+    /// One page of the names of all keys.
+    pub(crate) async fn scan_keys(
+        &self,
+        cursor: Option<String>,
+        limit: usize,
+    ) -> Result<KeyPage, KeyspaceError> {
+        let (names, next) = self.key_names(cursor, limit).await?;
+        let mut page = KeyPage { next, ..KeyPage::default() };
+        for name in names {
+            match String::from_utf8(name) {
+                Ok(key) => page.keys.push(key),
+                Err(error) => page.not_text.push(String::from_utf8_lossy(error.as_bytes()).into_owned()),
+            }
+        }
+        Ok(page)
+    }
+
+    /// The names of some keys, and the cursor of the next ones.
+    async fn key_names(
+        &self,
+        cursor: Option<String>,
+        limit: usize,
+    ) -> Result<(Vec<Vec<u8>>, Option<String>), KeyspaceError> {
+        let mut scan = cmd("SCAN");
+        scan.arg(cursor.unwrap_or_else(|| "0".to_owned())).arg("COUNT").arg(limit.max(1));
+        let page = self.one(scan, self.patient(true)).await?;
+        if let Value::ServerError(error) = &page {
+            return Err(wire::server_error("", error));
+        }
+        let mut page = wire::items(page).ok_or_else(|| wire::unexpected(""))?.into_iter();
+        let next = page.next().and_then(wire::bytes).ok_or_else(|| wire::unexpected(""))?;
+        let next = exact_text("", next)?;
+        let keys = page.next().and_then(wire::items).ok_or_else(|| wire::unexpected(""))?;
+        let keys = keys.into_iter().map(|key| wire::bytes(key).ok_or_else(|| wire::unexpected("")));
+        Ok((keys.collect::<Result<_, _>>()?, (next != "0").then_some(next)))
+    }
+
+    /// Reads whole keys. Leaves out those that no longer exist.
+    pub(super) async fn entries(&self, keys: Vec<String>) -> Result<Vec<Entry>, KeyspaceError> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut types = Pipeline::with_capacity(keys.len());
+        for key in &keys {
+            types.cmd("TYPE").arg(key);
+        }
+        let types = self.send(&types, self.patient(true)).await?;
+        let mut present = Vec::with_capacity(keys.len());
+        let mut reads = Pipeline::with_capacity(keys.len() * 2);
+        for (key, held) in keys.into_iter().zip(types) {
+            if let Value::ServerError(error) = &held {
+                return Err(wire::server_error(&key, error));
+            }
+            let held = wire::bytes(held).ok_or_else(|| wire::unexpected(&key))?;
+            match held.as_slice() {
+                b"none" => continue,
+                b"string" => reads.cmd("GET").arg(&key),
+                b"hash" => reads.cmd("HGETALL").arg(&key),
+                b"set" => reads.cmd("SMEMBERS").arg(&key),
+                b"zset" => reads.cmd("ZRANGE").arg(&key).arg(0).arg(-1).arg("WITHSCORES"),
+                other => {
+                    let held = String::from_utf8_lossy(other);
+                    return Err(KeyspaceError::Invalid(format!(
+                        "the key {key:?} holds a {held}, which is not one of the four types"
+                    )));
+                }
+            };
+            reads.cmd("PTTL").arg(&key);
+            present.push((key, held));
+        }
+        if present.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut values = self.send(&reads, self.patient(true)).await?.into_iter();
+        let mut entries = Vec::with_capacity(present.len());
+        for (key, held) in present {
+            let (value, expiry) = (values.next().unwrap_or_default(), values.next().unwrap_or_default());
+            let expiry = wire::integer(&expiry).ok_or_else(|| wire::unexpected(&key))?;
+            let value = entry_value(&key, &held, value)?;
+            let time_to_live = match wire::expiry(expiry) {
+                Expiry::Absent => continue,
+                Expiry::Never => None,
+                Expiry::In(time_to_live) => Some(time_to_live),
+            };
+            if let Some(value) = value {
+                entries.push(Entry { key, value, time_to_live });
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Replaces whole keys, in pipelines of bounded size.
+    pub(crate) async fn restore(&self, entries: Vec<Entry>) -> Result<(), KeyspaceError> {
+        let mut pipeline = Pipeline::new();
+        let mut bytes = 0;
+        for command in entries.into_iter().flat_map(restoring) {
+            bytes += command.get_packed_command().len();
+            pipeline.add_command(command);
+            if bytes >= MAX_PIPELINE_BYTES || pipeline.len() >= MAX_PIPELINE_COMMANDS {
+                self.send_restoring(&pipeline).await?;
+                pipeline.clear();
+                bytes = 0;
+            }
+        }
+        if pipeline.is_empty() { Ok(()) } else { self.send_restoring(&pipeline).await }
+    }
+
+    async fn send_restoring(&self, pipeline: &Pipeline) -> Result<(), KeyspaceError> {
+        let values = self.send(pipeline, self.patient(false)).await?;
+        let failed = values.iter().find_map(|value| match value {
+            Value::ServerError(error) => Some(wire::server_error("", error)),
+            _ => None,
+        });
+        failed.map_or(Ok(()), Err)
+    }
+
+    pub(super) fn patient(&self, reads: bool) -> RequestOptions {
+        RequestOptions { timeout: self.shared.timeout * BULK_PATIENCE, reads }
+    }
+}
+
+/// The value of a key, for a copy. A value that is not UTF-8 is an error, because it cannot
+/// be copied unchanged.
+fn entry_value(key: &str, held: &[u8], value: Value) -> Result<Option<EntryValue>, KeyspaceError> {
+    if let Value::ServerError(error) = &value {
+        return Err(wire::server_error(key, error));
+    }
+    if held == b"string" {
+        return match value {
+            Value::Nil => Ok(None),
+            value => Ok(Some(EntryValue::String(value_text(key, value)?))),
+        };
+    }
+    let items = wire::flat(value).ok_or_else(|| wire::unexpected(key))?;
+    if items.is_empty() {
+        return Ok(None);
+    }
+    let mut items = items.into_iter();
+    let value = match held {
+        b"set" => EntryValue::Set(items.map(|member| value_text(key, member)).collect::<Result<_, _>>()?),
+        b"hash" => {
+            let mut fields = Vec::with_capacity(items.len() / 2);
+            while let (Some(field), Some(value)) = (items.next(), items.next()) {
+                fields.push((value_text(key, field)?, value_text(key, value)?));
+            }
+            EntryValue::Hash(fields)
+        }
+        _ => {
+            let mut members = Vec::with_capacity(items.len() / 2);
+            while let (Some(member), Some(score)) = (items.next(), items.next()) {
+                let score = wire::score(&score).ok_or_else(|| wire::unexpected(key))?;
+                members.push((value_text(key, member)?, score));
+            }
+            EntryValue::SortedSet(members)
+        }
+    };
+    Ok(Some(value))
+}
+
+fn value_text(key: &str, value: Value) -> Result<String, KeyspaceError> {
+    exact_text(key, wire::bytes(value).ok_or_else(|| wire::unexpected(key))?)
+}
+
+/// Bytes as text. If they are not UTF-8, the error names the key; an empty `key` means that
+/// the bytes are a key themselves.
+pub(super) fn exact_text(key: &str, bytes: Vec<u8>) -> Result<String, KeyspaceError> {
+    String::from_utf8(bytes).map_err(|error| {
+        let shown = String::from_utf8_lossy(error.as_bytes());
+        KeyspaceError::Invalid(if key.is_empty() {
+            format!("the key {shown:?} is not UTF-8")
+        } else {
+            format!("the key {key:?} holds {shown:?}, which is not UTF-8")
+        })
+    })
+}
+
+/// The commands that replace what a key holds by an entry.
+fn restoring(entry: Entry) -> Vec<redis::Cmd> {
+    let Entry { key, value, time_to_live } = entry;
+    let command = |name: &str| {
+        let mut command = cmd(name);
+        command.arg(&key);
+        command
+    };
+    let mut commands = vec![command("DEL")];
+    if time_to_live.is_some_and(|left| left.as_millis() == 0) {
+        return commands;
+    }
+    match value {
+        EntryValue::String(text) => {
+            let mut set = command("SET");
+            set.arg(text);
+            commands.push(set);
+        }
+        EntryValue::Hash(fields) => commands.extend(fields.chunks(MAX_COMMAND_ENTRIES).map(|chunk| {
+            let mut set = command("HSET");
+            for (field, value) in chunk {
+                set.arg(field).arg(value);
+            }
+            set
+        })),
+        EntryValue::Set(members) => commands.extend(members.chunks(MAX_COMMAND_ENTRIES).map(|chunk| {
+            let mut add = command("SADD");
+            add.arg(chunk);
+            add
+        })),
+        EntryValue::SortedSet(members) => commands.extend(members.chunks(MAX_COMMAND_ENTRIES).map(|chunk| {
+            let mut add = command("ZADD");
+            for (member, score) in chunk {
+                add.arg(wire::score_text(*score)).arg(member);
+            }
+            add
+        })),
+    }
+    if let Some(time_to_live) = time_to_live {
+        let mut expire = command("PEXPIRE");
+        expire.arg(u64::try_from(time_to_live.as_millis()).unwrap_or(u64::MAX));
+        commands.push(expire);
+    }
+    commands
+}

@@ -1,0 +1,453 @@
+//! An open store, on either engine or in the process of a server.
+
+mod whole;
+
+use crate::batch::{Batch, CommitError, Committed};
+use crate::events::Subscription;
+use crate::figures::Figures;
+use crate::health::StoreHealth;
+use crate::query::{Answers, Query, ReadOutcomes};
+use crate::read_set::{ReadSet, Versions};
+use crate::url::{REDIS_SCHEMES, without_password};
+use crate::{KeyspaceError, OpenError, StoreOptions, redb, redis, remote, rounds};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// An open store. Clones are cheap and share the file or the connection.
+///
+/// An embedded store is closed when its last clone is dropped; [`Store::close`] does so
+/// without blocking.
+#[derive(Clone)]
+pub struct Store {
+    engine: Engine,
+    versions: Arc<Versions>,
+    rounds: Arc<AtomicU64>,
+    figures: Arc<Figures>,
+}
+
+#[derive(Clone)]
+enum Engine {
+    Redb(redb::Redb),
+    Redis(redis::Redis),
+    Remote(remote::Remote),
+}
+
+impl Store {
+    /// Opens an empty store in memory, on the embedded engine.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub async fn in_memory() -> Result<Self, OpenError> {
+        Self::open("redb::memory:", &StoreOptions::default()).await
+    }
+
+    /// Opens the store that a URL names: `redb:PATH`, `redb::memory:`,
+    /// `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`, or
+    /// `redis+sentinel://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]/NAME[/DATABASE]` with the Sentinels that
+    /// know the primary as `NAME`; with `rediss` instead of `redis`, over TLS. A password of the
+    /// Sentinels is added as `?sentinel_password=`, and a user as `&sentinel_user=`.
+    ///
+    /// # Errors
+    /// [`OpenError::Url`] if the URL names no engine. [`OpenError::Missing`] if the file does not
+    /// exist and the options do not let it be created. [`OpenError::Locked`] if another process
+    /// has it open. [`OpenError::Absent`] if the Redis server cannot be reached, or the Sentinels
+    /// name none.
+    /// [`OpenError::Engine`] if the file cannot be opened or created, if the Redis server refuses
+    /// the login, or if it is a replica, part of a cluster, or older than 6.2. A server that
+    /// goes away later does not have to be opened again: the engine reconnects.
+    pub async fn open(url: &str, options: &StoreOptions) -> Result<Self, OpenError> {
+        let (engine, versions) = if let Some(path) = url.strip_prefix("redb:") {
+            demand_no_replicas(url, options)?;
+            let versions = Arc::new(Versions::default());
+            (Engine::Redb(redb::Redb::open(path, options, versions.clone())?), versions)
+        } else if REDIS_SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
+            let versions = Arc::new(Versions::with_reports());
+            (Engine::Redis(redis::Redis::open(url, options, versions.clone()).await?), versions)
+        } else if redis::is_of_cluster(url) {
+            let reason = "the store must be one server, because a batch is atomic; a cluster is for home \
+                          timelines: name it in timelines.store"
+                .to_owned();
+            return Err(OpenError::Engine { url: without_password(url), reason });
+        } else {
+            return Err(OpenError::Url(without_password(url)));
+        };
+        Ok(Self { engine, versions, rounds: Arc::default(), figures: Arc::default() })
+    }
+
+    /// Opens the store of the server that listens on a [`ControlSocket`](crate::ControlSocket). Returns
+    /// `None` if no server does.
+    ///
+    /// It is the same store as any other, except that this process does not learn of the writes
+    /// of others, so it must cache nothing ([`Store::tracks_writes`] is false). If the server stops, rounds
+    /// fail with [`KeyspaceError::Unavailable`].
+    ///
+    /// # Errors
+    /// [`OpenError::Engine`] if the server may not be asked, has another version, or does not answer.
+    pub async fn of_server(socket: &Path, options: &StoreOptions) -> Result<Option<Self>, OpenError> {
+        let Some(engine) = remote::Remote::open(socket, options).await? else { return Ok(None) };
+        Ok(Some(Self {
+            engine: Engine::Remote(engine),
+            versions: Arc::default(),
+            rounds: Arc::default(),
+            figures: Arc::default(),
+        }))
+    }
+
+    /// What the server calls the store ([`Served::name`](crate::Served::name)), if it is the store of a
+    /// running server.
+    #[must_use]
+    pub fn served_as(&self) -> Option<&str> {
+        match &self.engine {
+            Engine::Remote(engine) => Some(engine.name()),
+            Engine::Redb(_) | Engine::Redis(_) => None,
+        }
+    }
+
+    /// Asks the program that serves the store ([`Served::answer`](crate::Served::answer)). Returns
+    /// `None` if it is not the store of a running server.
+    ///
+    /// # Errors
+    /// [`KeyspaceError::Unavailable`].
+    pub async fn ask_server(&self, question: &str) -> Result<Option<String>, KeyspaceError> {
+        match &self.engine {
+            Engine::Remote(engine) => engine.ask(question).await.map(Some),
+            Engine::Redb(_) | Engine::Redis(_) => Ok(None),
+        }
+    }
+
+    /// A store on a Redis server that cannot be used yet: see [`OpenError::Absent`]. Everything
+    /// fails with [`KeyspaceError::Unavailable`] and this reason, until [`Store::admit`].
+    ///
+    /// # Errors
+    /// [`OpenError::Url`] if the URL is not one of a Redis server; [`OpenError::Engine`] if it
+    /// cannot be read.
+    pub fn awaited(url: &str, options: &StoreOptions, reason: String) -> Result<Self, OpenError> {
+        if !url.starts_with("redis") {
+            return Err(OpenError::Url(without_password(url)));
+        }
+        let versions = Arc::new(Versions::with_reports());
+        let engine = Engine::Redis(redis::Redis::awaited(url, options, versions.clone(), reason)?);
+        Ok(Self { engine, versions, rounds: Arc::default(), figures: Arc::default() })
+    }
+
+    /// Says why an awaited store still cannot be used. Does nothing to a store that was opened.
+    pub fn still_awaited(&self, reason: &str) {
+        match &self.engine {
+            Engine::Redb(_) | Engine::Remote(_) => {}
+            Engine::Redis(engine) => engine.set_absence(reason),
+        }
+    }
+
+    /// Lets an awaited store be used: [`Store::open`] has found that its server can be. Does
+    /// nothing to a store that was opened.
+    pub fn admit(&self) {
+        match &self.engine {
+            Engine::Redb(_) | Engine::Remote(_) => {}
+            Engine::Redis(engine) => engine.admit(),
+        }
+    }
+
+    /// Runs the reads of a query in one round; an empty query takes none.
+    ///
+    /// On the embedded engine all reads see the same state of the store, and run on the
+    /// calling thread: a few microseconds each, and more for large collections. On Redis
+    /// they are one pipeline, between whose commands other writes may be applied.
+    ///
+    /// # Errors
+    /// [`KeyspaceError::WrongType`] or [`KeyspaceError::Damaged`] for the first read whose
+    /// value cannot be read, unless the read is [tolerant](crate::Handle::or_absent): then the round
+    /// succeeds without it.
+    /// [`KeyspaceError::Unavailable`] if the store cannot be reached, did not answer in
+    /// time, or failed.
+    pub async fn query(&self, query: Query) -> Result<Answers, KeyspaceError> {
+        if query.is_empty() {
+            return Ok(Answers::default());
+        }
+        let noted = self.versions.note_query(&query);
+        let outcomes = self.outcomes_of(&query).await?;
+        self.versions.note_values(&query, &outcomes);
+        Ok(query.answers_of(outcomes)?.with_noted(noted))
+    }
+
+    /// [`Store::query`], which a replica of the Redis server may answer
+    /// ([`StoreOptions::reads_replicas`]). It has everything that was acknowledged
+    /// [`READ_STALENESS`](crate::limits::READ_STALENESS) before the answer, at least. If no replica is so far, or
+    /// does not answer within that time, the server itself is asked.
+    ///
+    /// No write must be decided by what it answers, and nothing that is made of it must be cached
+    /// until something that was read is written: the write may have been reported before the read.
+    ///
+    /// # Errors
+    /// As [`Store::query`].
+    pub async fn query_replica(&self, query: Query) -> Result<Answers, KeyspaceError> {
+        let Engine::Redis(engine) = &self.engine else { return self.query(query).await };
+        if query.is_empty() {
+            return Ok(Answers::default());
+        }
+        let noted = self.versions.note_query(&query);
+        let Some(outcomes) = engine.query_replica(&query).await else { return self.query(query).await };
+        self.note_round();
+        self.figures.note_query();
+        Ok(query.answers_of(outcomes)?.with_noted(noted))
+    }
+
+    /// Whether a replica may answer [`Store::query_replica`] now.
+    #[must_use]
+    pub fn has_replica(&self) -> bool {
+        match &self.engine {
+            Engine::Redis(engine) => engine.has_replica(),
+            Engine::Redb(_) | Engine::Remote(_) => false,
+        }
+    }
+
+    /// Whether replicas may answer [`Store::query_replica`] whenever there are any.
+    #[must_use]
+    pub fn reads_replicas(&self) -> bool {
+        match &self.engine {
+            Engine::Redis(engine) => engine.reads_replicas(),
+            Engine::Redb(_) | Engine::Remote(_) => false,
+        }
+    }
+
+    /// Whether what was cached of the server itself is as new as what a replica may answer: the reports of
+    /// all writes before the last [`limits::READ_STALENESS`](crate::limits::READ_STALENESS) have arrived.
+    #[must_use]
+    pub fn is_as_current_as_replicas(&self) -> bool {
+        match &self.engine {
+            Engine::Redis(engine) => engine.is_as_current_as_replicas(),
+            Engine::Redb(_) | Engine::Remote(_) => true,
+        }
+    }
+
+    /// What becomes of each read of a query, in one round.
+    pub(crate) async fn outcomes_of(&self, query: &Query) -> Result<ReadOutcomes, KeyspaceError> {
+        self.note_round();
+        self.figures.note_query();
+        match &self.engine {
+            Engine::Redb(engine) if query.may_be_large() => engine.query_elsewhere(query).await,
+            Engine::Redb(engine) => engine.query(query),
+            Engine::Redis(engine) => engine.query(query).await,
+            Engine::Remote(engine) => engine.query(query).await,
+        }
+    }
+
+    /// Applies a batch in one round: either all its checks hold and all its writes are
+    /// applied, or nothing is written.
+    ///
+    /// On the embedded engine the writes are on disk when this returns; commits at the
+    /// same time share a flush. On Redis the server's configuration decides when they are.
+    ///
+    /// # Errors
+    /// [`CommitError::Rejected`] with the first check that does not hold. The errors of
+    /// [`Batch::validate`]. [`KeyspaceError::WrongType`] or
+    /// [`KeyspaceError::NotAnInteger`] if a check or a write does not fit what its key holds. In all
+    /// these cases, and after [`KeyspaceError::Unavailable`] and [`KeyspaceError::ReadOnly`], nothing is
+    /// written. After [`KeyspaceError::Unsure`] the outcome is unknown: make the batch safe to repeat.
+    pub async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
+        batch.validate()?;
+        self.note_round();
+        let began = Instant::now();
+        let outcome = match &self.engine {
+            Engine::Redb(engine) => engine.commit(batch).await,
+            Engine::Redis(engine) => {
+                let outcome = engine.commit(&batch).await;
+                self.versions.note_written(&batch);
+                outcome
+            }
+            Engine::Remote(engine) => {
+                let outcome = engine.commit(&batch).await;
+                self.versions.note_written(&batch);
+                outcome
+            }
+        };
+        self.figures.note_commit(&outcome, began.elapsed());
+        outcome
+    }
+
+    fn note_round(&self) {
+        self.rounds.fetch_add(1, Ordering::Relaxed);
+        rounds::note_round();
+    }
+
+    /// Batches that wait for the writer of the embedded engine, or are being written.
+    #[must_use]
+    pub fn queued_batches(&self) -> usize {
+        match &self.engine {
+            Engine::Redb(engine) => engine.queued_batches(),
+            Engine::Redis(_) | Engine::Remote(_) => 0,
+        }
+    }
+
+    /// Draws the next number of a counter, in one round. No number is drawn twice; one may
+    /// be skipped if the caller does not get the answer.
+    ///
+    /// # Errors
+    /// As [`Store::commit`].
+    pub async fn next_id(&self, counter: &str) -> Result<i64, KeyspaceError> {
+        let mut batch = Batch::new();
+        batch.increment(counter, 1);
+        self.draw(batch).await
+    }
+
+    /// Draws the next number of a counter in a field of a hash, like [`Store::next_id`].
+    ///
+    /// # Errors
+    /// As [`Store::commit`].
+    pub async fn next_id_in(&self, hash: &str, field: &str) -> Result<i64, KeyspaceError> {
+        let mut batch = Batch::new();
+        batch.increment_field(hash, field, 1);
+        self.draw(batch).await
+    }
+
+    async fn draw(&self, batch: Batch) -> Result<i64, KeyspaceError> {
+        match self.commit(batch).await {
+            Ok(committed) => committed
+                .counters
+                .first()
+                .copied()
+                .ok_or_else(|| KeyspaceError::Invalid("no number came back for a counter".to_owned())),
+            Err(CommitError::Keyspace(error)) => Err(error),
+            Err(CommitError::Rejected(_)) => {
+                Err(KeyspaceError::Invalid("drawing a number has no check to fail".to_owned()))
+            }
+        }
+    }
+
+    /// The number of rounds (queries and commits) that this store and its clones have
+    /// been asked for. Tests use it to bound the cost of an action.
+    #[must_use]
+    pub fn rounds(&self) -> u64 {
+        self.rounds.load(Ordering::Relaxed)
+    }
+
+    /// The same store with a round counter of its own, for background work that should
+    /// not count with the rest.
+    #[must_use]
+    pub fn counted_apart(&self) -> Self {
+        Self { rounds: Arc::default(), ..self.clone() }
+    }
+
+    /// Runs a future and records every read that it makes from a store, except those
+    /// excluded by [`Query::keep_apart`]. Tasks that it spawns are not recorded. If only a
+    /// few reads of a round matter, track those instead: see [`Query::track`].
+    pub async fn record_reads<T>(&self, work: impl Future<Output = T>) -> (T, ReadSet) {
+        ReadSet::record(work).await
+    }
+
+    /// Whether nothing in the read set has been written since it was read, as far as this
+    /// process knows. If so, reading again would give the same answers, except for keys
+    /// that have expired since. Takes no round.
+    ///
+    /// On a Redis server the writes of other processes become known with the next answer
+    /// of the server, and only if [`Store::tracks_writes`] is true. If the server has not answered
+    /// anything that was sent within the last 2 seconds (it is asked once a second), this is false.
+    #[must_use]
+    pub fn is_unchanged(&self, reads: &ReadSet) -> bool {
+        let may_be_cached = match &self.engine {
+            Engine::Redb(_) | Engine::Remote(_) => true,
+            Engine::Redis(engine) => engine.is_confirmed(),
+        };
+        may_be_cached && reads.is_unchanged(&self.versions)
+    }
+
+    /// Learns of every write that was acknowledged to anyone before the call: afterwards,
+    /// [`Store::is_unchanged`] tells of exactly what was read before, by field where only some
+    /// fields of a hash were read. One round on Redis, which concurrent callers share, and
+    /// another if a hash was written of which fields had been read; none on the embedded engine.
+    ///
+    /// Any other answer of a Redis server brings the names of all keys that were written before,
+    /// too. But what was read of fields of these keys counts as written until this is called.
+    ///
+    /// # Errors
+    /// [`KeyspaceError::Unavailable`].
+    pub async fn learn_writes(&self) -> Result<(), KeyspaceError> {
+        match &self.engine {
+            Engine::Redb(_) | Engine::Remote(_) => Ok(()),
+            Engine::Redis(engine) => {
+                self.note_round();
+                engine.learn_writes().await
+            }
+        }
+    }
+
+    /// Whether [`Store::learn_writes`] would find that what now counts as written was not.
+    #[must_use]
+    pub fn has_doubts(&self) -> bool {
+        self.versions.has_doubts()
+    }
+
+    /// Whether this process learns of every write to the store, by anyone, no later than
+    /// with the answer to a round that starts after it. Always true on the embedded engine.
+    /// False on Redis if the connection is down, or if the server does not permit
+    /// `CLIENT TRACKING`, and for the store of a running server; then nothing must be cached.
+    #[must_use]
+    pub fn tracks_writes(&self) -> bool {
+        match &self.engine {
+            Engine::Redb(_) => true,
+            Engine::Redis(engine) => engine.tracks_writes(),
+            Engine::Remote(_) => false,
+        }
+    }
+
+    /// Subscribes to the messages that batches publish on a channel from now on.
+    ///
+    /// On Redis it opens a connection of its own, in the background, and renews it if it
+    /// breaks. It must be called within a Tokio runtime.
+    #[must_use]
+    pub fn subscribe(&self, channel: &str) -> Subscription {
+        match &self.engine {
+            Engine::Redb(engine) => engine.subscribe(channel),
+            Engine::Redis(engine) => engine.subscribe(channel),
+            Engine::Remote(engine) => engine.subscribe(channel),
+        }
+    }
+
+    /// Whether other processes may use this store at the same time as equals: true on Redis, and for
+    /// the store of a running server. False for a server's own embedded store, which commands
+    /// use through the server.
+    #[must_use]
+    pub const fn is_shared(&self) -> bool {
+        matches!(self.engine, Engine::Redis(_) | Engine::Remote(_))
+    }
+
+    /// Whether a commit is acknowledged only when replicas have it ([`StoreOptions::replicas`]). An empty batch
+    /// then waits until they have everything that was written before, by anyone.
+    #[must_use]
+    pub fn waits_for_replicas(&self) -> bool {
+        match &self.engine {
+            Engine::Redis(engine) => engine.waits_for_replicas(),
+            Engine::Redb(_) | Engine::Remote(_) => false,
+        }
+    }
+
+    /// What the store can do at the moment. Takes nothing on the embedded engine, and one round
+    /// trip on Redis and to a running server, which does not count as a round.
+    pub async fn health(&self) -> StoreHealth {
+        match &self.engine {
+            Engine::Redb(engine) => engine.health(),
+            Engine::Redis(engine) => engine.health().await,
+            Engine::Remote(engine) => engine.health().await,
+        }
+    }
+
+    /// Closes an embedded store: waits until all queued batches are answered, and flushes
+    /// the file. Later commits and queries fail. Does nothing on Redis and for the store of a running
+    /// server.
+    pub async fn close(&self) {
+        match &self.engine {
+            Engine::Redb(engine) => engine.close().await,
+            Engine::Redis(_) | Engine::Remote(_) => {}
+        }
+    }
+}
+
+/// Refuses to promise what an embedded store cannot keep.
+fn demand_no_replicas(url: &str, options: &StoreOptions) -> Result<(), OpenError> {
+    if options.replicas == 0 {
+        return Ok(());
+    }
+    let reason = "an embedded store has no replicas to wait for; let store_replicas be 0".to_owned();
+    Err(OpenError::Engine { url: url.to_owned(), reason })
+}
