@@ -1,7 +1,6 @@
 //! Three servers behind haproxy, as `packaging/haproxy.cfg` has it. The long form is
 //! `cargo bench --bench rolling`.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -55,8 +54,10 @@ async fn a_rolling_restart_fails_no_request_and_loses_no_write() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_server_costs_the_requests_that_it_was_answering_and_no_acknowledged_write() {
     let mut topology = start(&[]);
+    let mut connections = 0;
     let outcome = run(&mut topology, PEOPLE, |topology, traffic| {
         wait_for_more(traffic, 100);
+        connections = topology.connections(1);
         topology.kill(1);
         wait_for_more(traffic, 100);
         topology.start_again(1);
@@ -65,12 +66,11 @@ async fn a_killed_server_costs_the_requests_that_it_was_answering_and_no_acknowl
     })
     .await;
     println!("{} answers, {:?}", outcome.answered, outcome.failed);
-    let mut failed: BTreeMap<usize, usize> = BTreeMap::new();
-    for failure in &outcome.failed {
-        *failed.entry(failure.person).or_default() += 1;
-    }
-    // Each has one request under way at a time.
-    assert!(failed.values().all(|count| *count == 1), "{:?}", outcome.failed);
+    // A connection has one request under way at a time, and a server that has died opens none. It dies
+    // one connection after another, so who has lost a request may lose the next on another connection.
+    // Each person may have opened one after they were counted.
+    let bound = connections + PEOPLE.readers + PEOPLE.writers;
+    assert!(outcome.failed.len() <= bound, "{connections} connections, {:?}", outcome.failed);
     assert!(outcome.lost.is_empty(), "{:?}", outcome.lost);
 }
 

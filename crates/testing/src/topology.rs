@@ -152,10 +152,26 @@ impl Topology {
         line.is_some_and(|line| line.split(',').nth(17) == Some("UP") && line.contains(",L7OK,"))
     }
 
+    /// How many connections haproxy has to a server, in use and idle.
+    pub fn connections(&self, number: usize) -> usize {
+        let text = self.ask_haproxy("show servers conn tidings").unwrap();
+        let (heads, lines) = text.split_once('\n').unwrap();
+        let name = format!("tidings/web{} ", number + 1);
+        let line = lines.lines().find(|line| line.starts_with(&name)).unwrap();
+        // The first line begins with `# `.
+        let columns: BTreeMap<&str, &str> =
+            heads.split_whitespace().skip(1).zip(line.split_whitespace()).collect();
+        ["used_cur", "idle_cur"].iter().map(|column| columns[column].parse::<usize>().unwrap()).sum()
+    }
+
     /// What haproxy says of its servers. Its control socket is there when it runs.
     fn statistics(&self) -> std::io::Result<String> {
+        self.ask_haproxy("show stat")
+    }
+
+    fn ask_haproxy(&self, question: &str) -> std::io::Result<String> {
         let mut stream = UnixStream::connect(self.folder.path().join("admin.sock"))?;
-        stream.write_all(b"show stat\n")?;
+        writeln!(stream, "{question}")?;
         let mut text = String::new();
         stream.read_to_string(&mut text)?;
         Ok(text)
