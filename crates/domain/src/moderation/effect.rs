@@ -14,6 +14,7 @@ use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::{Deed, Reason, Thing};
 use crate::values::restriction::RestrictionKind;
+use futures_util::future::{BoxFuture, ready};
 use tidings_keyspace::{Batch, CheckId};
 
 /// An action that is about to be decided.
@@ -94,64 +95,64 @@ impl Effect {
     }
 }
 
-/// Decides what an action does.
-pub(super) async fn effect_of(case: &Case<'_>) -> Result<Effect, Error> {
+/// Decides what an action does. On the heap: together, the futures would be too large for the stack.
+pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, Error>> {
     match (case.deed, case.thing) {
-        (Deed::Remove, Thing::Comment(address)) => posts::remove_comment(case, *address).await,
-        (Deed::Restore, Thing::Comment(address)) => posts::restore_comment(case, *address).await,
-        (Deed::Remove, Thing::Tweet(id)) => posts::remove_tweet(case, *id).await,
-        (Deed::Restore, Thing::Tweet(id)) => posts::restore_tweet(case, *id).await,
-        (Deed::Remove, Thing::User(name)) => profiles::remove(case, name).await,
-        (Deed::Restore, Thing::User(name)) => profiles::restore(case, name).await,
-        (Deed::RemoveAll(days), Thing::User(name)) => remove_all::remove(case, name, *days).await,
-        (Deed::Remove, Thing::Story(id)) => stories::remove(case, *id).await,
-        (Deed::Restore, Thing::Story(id)) => stories::restore(case, *id).await,
+        (Deed::Remove, Thing::Comment(address)) => Box::pin(posts::remove_comment(case, *address)),
+        (Deed::Restore, Thing::Comment(address)) => Box::pin(posts::restore_comment(case, *address)),
+        (Deed::Remove, Thing::Tweet(id)) => Box::pin(posts::remove_tweet(case, *id)),
+        (Deed::Restore, Thing::Tweet(id)) => Box::pin(posts::restore_tweet(case, *id)),
+        (Deed::Remove, Thing::User(name)) => Box::pin(profiles::remove(case, name)),
+        (Deed::Restore, Thing::User(name)) => Box::pin(profiles::restore(case, name)),
+        (Deed::RemoveAll(days), Thing::User(name)) => Box::pin(remove_all::remove(case, name, *days)),
+        (Deed::Remove, Thing::Story(id)) => Box::pin(stories::remove(case, *id)),
+        (Deed::Restore, Thing::Story(id)) => Box::pin(stories::restore(case, *id)),
         (Deed::Edit { title, topics, url }, Thing::Story(id)) => {
             let edit = (title.as_ref(), topics.as_ref(), url.as_ref());
-            story_edits::edit(case, *id, edit).await
+            Box::pin(story_edits::edit(case, *id, edit))
         }
-        (Deed::Merge(into), Thing::Story(id)) => merging::merge(case, *id, *into).await,
-        (Deed::Split, Thing::Story(id)) => merging::split(case, *id).await,
-        (Deed::Lock, Thing::Story(id)) => threads::lock(case, *id).await,
-        (Deed::Unlock, Thing::Story(id)) => threads::unlock(case, *id).await,
+        (Deed::Merge(into), Thing::Story(id)) => Box::pin(merging::merge(case, *id, *into)),
+        (Deed::Split, Thing::Story(id)) => Box::pin(merging::split(case, *id)),
+        (Deed::Lock, Thing::Story(id)) => Box::pin(threads::lock(case, *id)),
+        (Deed::Unlock, Thing::Story(id)) => Box::pin(threads::unlock(case, *id)),
         (Deed::Silence(hours), Thing::User(name)) => {
-            people::restrict(case, name, RestrictionKind::Silence, *hours).await
+            Box::pin(people::restrict(case, name, RestrictionKind::Silence, *hours))
         }
-        (Deed::Unsilence, Thing::User(name)) => people::lift(case, name, RestrictionKind::Silence).await,
+        (Deed::Unsilence, Thing::User(name)) => Box::pin(people::lift(case, name, RestrictionKind::Silence)),
         (Deed::Hold(hours), Thing::User(name)) => {
-            people::restrict(case, name, RestrictionKind::Hold, *hours).await
+            Box::pin(people::restrict(case, name, RestrictionKind::Hold, *hours))
         }
         (Deed::Discount(hours), Thing::User(name)) => {
-            people::restrict(case, name, RestrictionKind::Discount, *hours).await
+            Box::pin(people::restrict(case, name, RestrictionKind::Discount, *hours))
         }
-        (Deed::Recount, Thing::User(name)) => people::lift(case, name, RestrictionKind::Discount).await,
+        (Deed::Recount, Thing::User(name)) => Box::pin(people::lift(case, name, RestrictionKind::Discount)),
         (Deed::Ban(hours), Thing::User(name)) => {
-            people::restrict(case, name, RestrictionKind::Ban, *hours).await
+            Box::pin(people::restrict(case, name, RestrictionKind::Ban, *hours))
         }
-        (Deed::Unban, Thing::User(name)) => people::lift(case, name, RestrictionKind::Ban).await,
-        (Deed::Warn, Thing::User(name)) => people::warn(case, name).await,
-        (Deed::Note, Thing::User(name)) => notes::add(case, name).await,
-        (Deed::Unnote, Thing::User(name)) => notes::delete(case, name).await,
-        (Deed::Approve, Thing::Appeal(id)) => appeals::grant(case, *id).await,
-        (Deed::Reject, Thing::Appeal(id)) => appeals::reject(case, *id).await,
-        (Deed::Reopen, Thing::Appeal(id)) => appeals::reopen(case, *id).await,
-        (Deed::MakeModerator, Thing::User(name)) => people::set_moderator(case, name, true).await,
-        (Deed::UnmakeModerator, Thing::User(name)) => people::set_moderator(case, name, false).await,
-        (Deed::Unhold, Thing::User(name)) => people::lift(case, name, RestrictionKind::Hold).await,
-        (Deed::Keep, _) => keep::keep(case).await,
-        (Deed::Reopen, _) if keep::is_undone(case) => keep::reopen(case).await,
-        (Deed::Approve, Thing::Story(id)) => held::approve_story(case, *id).await,
-        (Deed::Approve, Thing::Comment(address)) => held::approve_comment(case, *address).await,
-        (Deed::Approve, Thing::Tweet(id)) => held::approve_tweet(case, *id).await,
-        (Deed::Reject, Thing::Story(id)) => held::reject_story(case, *id).await,
-        (Deed::Reject, Thing::Comment(address)) => held::reject_comment(case, *address).await,
-        (Deed::Reject, Thing::Tweet(id)) => held::reject_tweet(case, *id).await,
-        (Deed::Reopen, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => held::reopen(case).await,
-        (Deed::Rule(pattern, effect), Thing::Rule(id)) => rules::add(case, *id, (pattern, *effect)).await,
-        (Deed::Unrule, Thing::Rule(id)) => rules::lift(case, *id).await,
-        (Deed::Approve, Thing::Application(name)) => applications::approve(case, name).await,
-        (Deed::Reject, Thing::Application(name)) => applications::reject(case, name).await,
-        (Deed::Reopen, Thing::Application(name)) => applications::reopen(case, name).await,
-        _ => Err(case.does_not_apply().into()),
+        (Deed::Unban, Thing::User(name)) => Box::pin(people::lift(case, name, RestrictionKind::Ban)),
+        (Deed::Warn, Thing::User(name)) => Box::pin(people::warn(case, name)),
+        (Deed::Note, Thing::User(name)) => Box::pin(notes::add(case, name)),
+        (Deed::Unnote, Thing::User(name)) => Box::pin(notes::delete(case, name)),
+        (Deed::Approve, Thing::Appeal(id)) => Box::pin(appeals::grant(case, *id)),
+        (Deed::Reject, Thing::Appeal(id)) => Box::pin(appeals::reject(case, *id)),
+        (Deed::Reopen, Thing::Appeal(id)) => Box::pin(appeals::reopen(case, *id)),
+        (Deed::MakeModerator, Thing::User(name)) => Box::pin(people::set_moderator(case, name, true)),
+        (Deed::UnmakeModerator, Thing::User(name)) => Box::pin(people::set_moderator(case, name, false)),
+        (Deed::Unhold, Thing::User(name)) => Box::pin(people::lift(case, name, RestrictionKind::Hold)),
+        (Deed::Keep, _) => Box::pin(keep::keep(case)),
+        (Deed::Reopen, _) if keep::is_undone(case) => Box::pin(keep::reopen(case)),
+        (Deed::Approve, Thing::Story(id)) => Box::pin(held::approve_story(case, *id)),
+        (Deed::Approve, Thing::Comment(address)) => Box::pin(held::approve_comment(case, *address)),
+        (Deed::Approve, Thing::Tweet(id)) => Box::pin(held::approve_tweet(case, *id)),
+        (Deed::Reject, Thing::Story(id)) => Box::pin(held::reject_story(case, *id)),
+        (Deed::Reject, Thing::Comment(address)) => Box::pin(held::reject_comment(case, *address)),
+        (Deed::Reject, Thing::Tweet(id)) => Box::pin(held::reject_tweet(case, *id)),
+        (Deed::Reopen, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => Box::pin(held::reopen(case)),
+        (Deed::Rule(pattern, effect), Thing::Rule(id)) => Box::pin(rules::add(case, *id, (pattern, *effect))),
+        (Deed::Unrule, Thing::Rule(id)) => Box::pin(rules::lift(case, *id)),
+        (Deed::Approve, Thing::Application(name)) => Box::pin(applications::approve(case, name)),
+        (Deed::Reject, Thing::Application(name)) => Box::pin(applications::reject(case, name)),
+        (Deed::Reopen, Thing::Application(name)) => Box::pin(applications::reopen(case, name)),
+        _ => Box::pin(ready(Err(case.does_not_apply().into()))),
     }
 }
