@@ -1,7 +1,7 @@
 //! Learning what others have written, so that what is cached can be used.
 //!
 //! The server reports a write before it answers anything that it gets after the write, so any
-//! answer will do. Who asks while another's question is under way waits for it, and then one asks
+//! answer will do. Who wants to know while a question is under way waits for the next one, which is asked
 //! for all who wait: a busy site asks once for many requests.
 //!
 //! A report names a key. If fields of a hash were read, and the hash is reported, the same question
@@ -13,56 +13,94 @@ use crate::limits::{MAX_PIPELINE_COMMANDS, MAX_SETTLING_ROUNDS};
 use crate::query::{Answer, Read};
 use crate::read_set::Doubt;
 use redis::{Pipeline, Value, cmd};
-use std::sync::atomic::{AtomicU64, Ordering};
-use tokio::sync::{Mutex, watch};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
 
-/// The questions so far.
+/// The questions so far, and who asks them.
 pub(super) struct Learning {
-    /// The number of the latest question.
-    asked: AtomicU64,
-    /// The number of the latest question that is over, and what became of it. It wakes all who wait at once:
-    /// handing a lock from one to the next took as long as several questions.
+    state: Mutex<LearningState>,
+    /// The number of the latest question that is over, and what became of it. It wakes all who wait at once.
     latest: watch::Sender<(u64, Result<(), KeyspaceError>)>,
-    /// Locked while a question is under way.
-    turn: Mutex<()>,
+}
+
+#[derive(Default)]
+struct LearningState {
+    /// The number of the latest question.
+    asked: u64,
+    /// Whether somebody waits for the next one.
+    is_wanted: bool,
+    /// Whether a task asks. It ends when nobody waits.
+    is_asking: bool,
 }
 
 impl Default for Learning {
     fn default() -> Self {
-        Self { asked: AtomicU64::new(0), latest: watch::Sender::new((0, Ok(()))), turn: Mutex::new(()) }
+        Self { state: Mutex::default(), latest: watch::Sender::new((0, Ok(()))) }
+    }
+}
+
+impl Learning {
+    fn lock(&self) -> MutexGuard<'_, LearningState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes part in the next question. Returns its number, and whether the caller must see to it that it
+    /// is asked.
+    fn join(&self) -> (u64, bool) {
+        let mut state = self.lock();
+        state.is_wanted = true;
+        (state.asked + 1, !std::mem::replace(&mut state.is_asking, true))
+    }
+
+    /// Begins a question, if anybody waits for it. Returns its number.
+    fn begin(&self) -> Option<u64> {
+        let mut state = self.lock();
+        state.is_asking = std::mem::take(&mut state.is_wanted);
+        state.is_asking.then(|| {
+            state.asked += 1;
+            state.asked
+        })
+    }
+}
+
+/// Lets the next caller start a task that asks, if this one does not end by itself.
+struct Asking<'a>(&'a Learning);
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.lock().is_asking = false;
     }
 }
 
 impl Redis {
     /// Returns when everything is known that was written before the call.
     pub(crate) async fn learn_writes(&self) -> Result<(), KeyspaceError> {
-        let Learning { asked, latest, turn } = &self.shared.learning;
-        // A question with a later number begins after the call.
-        let before = asked.load(Ordering::Acquire);
-        let mut results = latest.subscribe();
-        let wait = async {
-            tokio::select! {
-                biased;
-                Some(outcome) = async {
-                    let later = results.wait_for(|(number, _)| *number > before).await;
-                    later.ok().map(|later| later.1.clone())
-                } => Err(outcome),
-                turn = turn.lock() => Ok(turn),
-            }
-        };
-        let timeout = self.shared.timeout;
-        // The question has a time-out of its own, which gives up the connection.
-        let _turn = match tokio::time::timeout(timeout, wait).await {
-            Ok(Ok(turn)) => turn,
-            Ok(Err(outcome)) => return outcome,
-            Err(_) => {
-                return Err(KeyspaceError::Unavailable(format!("Redis did not answer within {timeout:?}")));
-            }
-        };
-        let number = asked.fetch_add(1, Ordering::AcqRel) + 1;
-        let outcome = self.ask_what_was_written().await;
-        latest.send_modify(|latest| *latest = (number, outcome.clone()));
-        outcome
+        let learning = &self.shared.learning;
+        let mut results = learning.latest.subscribe();
+        // A question that begins after the call.
+        let (number, must_ask) = learning.join();
+        if must_ask {
+            let engine = Self { shared: self.shared.clone() };
+            tokio::spawn(async move { engine.ask_while_wanted().await });
+        }
+        // Two questions, each with a time-out of its own, which gives up the connection.
+        let timeout = 2 * self.shared.timeout;
+        match tokio::time::timeout(timeout, results.wait_for(|(latest, _)| *latest >= number)).await {
+            Ok(Ok(latest)) => latest.1.clone(),
+            _ => Err(KeyspaceError::Unavailable(format!("Redis did not answer within {timeout:?}"))),
+        }
+    }
+
+    /// Asks for all who wait, as long as there are any. It is a task of its own, so that the next question is
+    /// under way before those run who waited for the last one, and whoever has started it may give up.
+    async fn ask_while_wanted(&self) {
+        let learning = &self.shared.learning;
+        while let Some(number) = learning.begin() {
+            let unasked = Asking(learning);
+            let outcome = self.ask_what_was_written().await;
+            std::mem::forget(unasked);
+            learning.latest.send_modify(|latest| *latest = (number, outcome));
+        }
     }
 
     async fn ask_what_was_written(&self) -> Result<(), KeyspaceError> {

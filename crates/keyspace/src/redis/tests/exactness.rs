@@ -90,13 +90,20 @@ async fn a_write_ends_what_read_its_field_and_nothing_else() {
     assert!(kept > 600, "{kept}");
 }
 
+/// Looks between two writes of one writer, so that some of them find nothing new.
+const LOOKS_PER_WRITE: u64 = 12;
+
 /// Raises the number in a field until told to stop, and says which number is acknowledged.
-async fn raise(write: impl AsyncFn(u64), acknowledged: &AtomicU64, is_over: &AtomicBool) {
+async fn raise(write: impl AsyncFn(u64), acknowledged: &AtomicU64, looks: &AtomicU64, is_over: &AtomicBool) {
     for number in 1.. {
         write(number).await;
         acknowledged.store(number, Ordering::SeqCst);
-        if is_over.load(Ordering::SeqCst) {
-            return;
+        let next = looks.load(Ordering::SeqCst) + LOOKS_PER_WRITE;
+        while looks.load(Ordering::SeqCst) < next {
+            if is_over.load(Ordering::SeqCst) {
+                return;
+            }
+            tokio::task::yield_now().await;
         }
     }
 }
@@ -109,6 +116,7 @@ async fn what_was_acknowledged_is_seen_by_the_next_look_while_all_write() {
     let open = async || Store::open(&server.url(), &options).await.unwrap();
     let (store, other) = (open().await, open().await);
     let (acknowledged, is_over): ([AtomicU64; 3], _) = (Default::default(), AtomicBool::new(false));
+    let looks = AtomicU64::new(0);
     let set = async |store: &Store, field: &str, number: u64| {
         let mut batch = Batch::new();
         batch.set_field("user:1", field, number.to_string());
@@ -127,6 +135,7 @@ async fn what_was_acknowledged_is_seen_by_the_next_look_while_all_write() {
             for (field, acknowledged) in FIELDS.into_iter().zip(&acknowledged) {
                 let least = acknowledged.load(Ordering::SeqCst);
                 store.learn_writes().await.unwrap();
+                looks.fetch_add(1, Ordering::SeqCst);
                 let seen = match cached.get(field) {
                     Some((value, reads)) if store.is_unchanged(reads) => {
                         uses += 1;
@@ -148,9 +157,9 @@ async fn what_was_acknowledged_is_seen_by_the_next_look_while_all_write() {
     let [name, karma, mail] = &acknowledged;
     let (uses, ..) = tokio::join!(
         look,
-        raise(async |number| set(&store, "name", number).await, name, &is_over),
-        raise(async |number| set(&other, "karma", number).await, karma, &is_over),
-        raise(by_program, mail, &is_over),
+        raise(async |number| set(&store, "name", number).await, name, &looks, &is_over),
+        raise(async |number| set(&other, "karma", number).await, karma, &looks, &is_over),
+        raise(by_program, mail, &looks, &is_over),
     );
     assert!(uses >= 100, "{uses}");
 }
