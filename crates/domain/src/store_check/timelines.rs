@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::home_servers;
 use crate::keys::{self, families};
 use crate::site::Site;
-use crate::timelines::check::TimelineCheck;
+use crate::timelines::check::{HomeDifference, TimelineCheck};
 use crate::timelines::place;
 use crate::timelines::tweets::Tweet;
 use crate::values::clock::Moment;
@@ -156,12 +156,17 @@ fn home<'a>(
             // `check timelines` looks there.
             return Ok(None);
         }
-        if !TimelineCheck::begin(site, now, false).await?.home_differs(id).await? {
-            return Ok(None);
-        }
+        let check = TimelineCheck::begin(site, now, false).await?;
+        let Some(difference) = check.home_difference(id).await? else { return Ok(None) };
         let fault = Fault {
             key: keys::home_timeline(id),
-            found: "tweets that do not belong there, or not all that do".to_owned(),
+            found: match difference {
+                HomeDifference::Stranger(tweet) => format!("the tweet {tweet}, which does not belong there"),
+                HomeDifference::Lacks(tweet) => format!("no tweet {tweet}"),
+                HomeDifference::FloorTooLow(tweet) => {
+                    format!("no tweet {tweet}, and a place in {} below it", keys::HOME_FLOORS)
+                }
+            },
             expected: "the newest tweets of the user and of those whom the user follows".to_owned(),
             mend: Mend::Home(id),
         };

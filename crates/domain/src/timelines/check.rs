@@ -23,8 +23,8 @@ use crate::values::withheld::{WITHHELD, Withheld};
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, Order, Query};
 
-/// How often a home timeline that differs is read again: on a site in use, two rounds may
-/// read different states.
+/// How often a home timeline must be seen to differ in the same way: on a site in use, two rounds
+/// may read different states.
 const LOOKS: usize = 3;
 
 /// A check under way.
@@ -258,23 +258,25 @@ impl<'a> TimelineCheck<'a> {
         Ok(found)
     }
 
-    /// Whether a stored home timeline is not what it should be.
+    /// In what a stored home timeline is not what it should be.
     ///
     /// # Errors
     /// When the store fails.
-    pub(crate) async fn home_differs(&self, user: UserId) -> Result<bool, Error> {
-        Ok(self.read_home(user).await?.is_some_and(|home| home.differs()))
+    pub(crate) async fn home_difference(&self, user: UserId) -> Result<Option<HomeDifference>, Error> {
+        Ok(self.read_home(user).await?.and_then(|home| home.difference()))
     }
 
     /// Checks that a stored home timeline is what it should be.
     async fn check_home(&self, user: UserId) -> Result<CheckReport, Error> {
         let mut found = CheckReport::default();
-        let mut differs = false;
+        let (mut differs, mut last) = (false, None);
         for look in 0..LOOKS {
             let Some(home) = self.read_home(user).await? else {
                 return Ok(found);
             };
-            differs = home.differs();
+            let difference = home.difference();
+            differs = difference.is_some() && (look == 0 || difference == last);
+            last = difference;
             if !differs || (self.repair && look > 0) {
                 break;
             }
@@ -344,7 +346,7 @@ impl<'a> TimelineCheck<'a> {
             Ok(true) => Ok(true),
             // Another server may have done it.
             Ok(false) | Err(Error::Busy) => {
-                Ok(self.read_home(user).await?.is_none_or(|home| !home.differs()))
+                Ok(self.read_home(user).await?.is_none_or(|home| home.difference().is_none()))
             }
             Err(error) => Err(error),
         }
@@ -407,9 +409,24 @@ struct Home {
     jobs: HashSet<Job>,
 }
 
+/// In what a stored home timeline is not what it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HomeDifference {
+    /// It has a tweet that does not belong there.
+    Stranger(TweetId),
+    /// It lacks a tweet.
+    Lacks(TweetId),
+    /// It claims to be complete down to a tweet for which there is no room.
+    FloorTooLow(TweetId),
+}
+
 impl Home {
-    fn differs(&self) -> bool {
-        self.strangers().next().is_some() || self.lacks_a_tweet() || self.floor_is_too_low()
+    /// One of the differences: the oldest, since the newest may be of a write under way.
+    fn difference(&self) -> Option<HomeDifference> {
+        let stranger = || self.strangers().last().map(HomeDifference::Stranger);
+        let lacking = || self.lacking().last().map(HomeDifference::Lacks);
+        let floor = || self.above_floor().map(HomeDifference::FloorTooLow);
+        stranger().or_else(lacking).or_else(floor)
     }
 
     /// Stored tweets that do not belong here and that no job will remove.
@@ -424,21 +441,21 @@ impl Home {
         })
     }
 
-    fn lacks_a_tweet(&self) -> bool {
+    /// Tweets that belong here, are not stored, and that no job will deliver.
+    fn lacking(&self) -> impl Iterator<Item = TweetId> {
         let stored: HashSet<TweetId> = self.stored.iter().map(|(id, _)| *id).collect();
         let above = |score: f64| self.floor.is_none_or(|floor| score > floor);
-        self.whole.entries.iter().any(|(id, score)| {
+        let lacks = move |(id, score): &(TweetId, f64)| {
             above(*score) && !stored.contains(id) && !self.jobs.contains(&deliver::job(*id))
-        })
+        };
+        self.whole.entries.iter().copied().filter(lacks).map(|(id, _)| id)
     }
 
-    /// Whether a tweet is left out although it is above the floor.
-    fn floor_is_too_low(&self) -> bool {
-        let is_stored = |id: &TweetId| self.stored.iter().any(|(stored, _)| stored == id);
-        match &self.whole.left_out {
-            Some((id, score)) => !is_stored(id) && self.floor.is_none_or(|floor| floor < *score),
-            None => false,
-        }
+    /// The tweet that is left out although it is above the floor.
+    fn above_floor(&self) -> Option<TweetId> {
+        let (id, score) = self.whole.left_out?;
+        let is_stored = self.stored.iter().any(|(stored, _)| *stored == id);
+        (!is_stored && self.floor.is_none_or(|floor| floor < score)).then_some(id)
     }
 }
 

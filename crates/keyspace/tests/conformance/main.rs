@@ -126,6 +126,11 @@ impl Subject {
         .await;
     }
 
+    /// Waits until the server has reported the writes so far, which it does to the writer too.
+    async fn settle(&self) {
+        self.ask(|query| query.string("anything")).await;
+    }
+
     /// Everything in the store.
     async fn dump(&self) -> Vec<Entry> {
         dump(&self.store).await

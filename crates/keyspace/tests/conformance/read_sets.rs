@@ -20,11 +20,6 @@ impl Subject {
         let string = query.track(string);
         self.store.query(query).await.unwrap().take_tracked(string)
     }
-
-    /// Waits until the server has reported the writes so far, which it does to the writer too.
-    async fn settle(&self) {
-        self.ask(|query| query.string("anything")).await;
-    }
 }
 
 pub(super) async fn a_read_set_ends_with_every_kind_of_write_to_what_was_read(subject: Subject) {

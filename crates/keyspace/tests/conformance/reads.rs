@@ -185,6 +185,7 @@ pub(super) async fn a_tolerated_wrong_type_reads_as_absent_and_spares_the_other_
 
 pub(super) async fn a_tolerated_read_is_tracked_like_any_other(subject: Subject) {
     subject.write_one_of_each().await;
+    subject.settle().await;
     let mut query = Query::new();
     let wrong = query.hash("set").or_absent(&mut query);
     let wrong = query.track(wrong);
