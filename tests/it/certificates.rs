@@ -1,25 +1,35 @@
-//! Certificates of an authority that only the system knows, by `SSL_CERT_FILE`: of Redis and of
-//! the mail relay.
+//! Certificates of an authority that only the system knows, by `SSL_CERT_FILE`: of Redis, of Sentinels and a
+//! cluster, and of the mail relay.
 
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use tidings_testing::certificates::Authority;
 
 use crate::client::{Client, PASSWORD, ok};
 use crate::program::Program;
-use crate::redis_server::RedisServer;
+use crate::program::wait_until;
+use crate::redis_server::{RedisCluster, RedisServer, ReplicatedRedis, Security};
 use crate::server::http_client;
 use crate::smtp_server::SmtpServer;
 
-fn add_user(store: &str, name: &str, authority: Option<&Path>) -> Output {
+/// How long the store may take to have another primary.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Runs a command on a store.
+fn run(store: &str, arguments: &[&str], authority: Option<&Path>) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
-    command.args(["--store", store, "user", "add", name]).env_remove("SSL_CERT_FILE");
+    command.args(["--store", store]).args(arguments).env_remove("SSL_CERT_FILE");
     if let Some(authority) = authority {
         command.env("SSL_CERT_FILE", authority);
     }
     command.output().unwrap()
+}
+
+fn add_user(store: &str, name: &str, authority: Option<&Path>) -> Output {
+    run(store, &["user", "add", name], authority)
 }
 
 #[test]
@@ -44,6 +54,53 @@ fn redis_may_have_a_certificate_of_an_authority_of_the_system() {
     let trusted = add_user(&store, "alice", Some(&authority.file()));
     assert!(trusted.status.success(), "{trusted:?}");
     assert!(redis.send(b"HGET user:1 username").contains("alice"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sentinels_and_a_cluster_may_have_certificates_and_passwords() {
+    let authority = Authority::new();
+    let (identity, file) = (authority.identity(), authority.file());
+    let security = Security { authority: file.clone(), certificate: identity.certificate, key: identity.key };
+    let (mut redis, mut cluster) =
+        (ReplicatedRedis::start_secured(&security), RedisCluster::start_secured(&security));
+    let (store, timelines) = (redis.url(), cluster.url());
+    let stranger = add_user(&store, "alice", None);
+    let reason = String::from_utf8_lossy(&stranger.stderr).into_owned();
+    assert!(!stranger.status.success() && reason.to_lowercase().contains("certificate"), "{reason}");
+
+    let settings = [
+        ("TIDINGS_TIMELINES__STORE", &*timelines),
+        ("TIDINGS_SERVER__STORE_REPLICAS", "1"),
+        ("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0"),
+        ("SSL_CERT_FILE", file.to_str().unwrap()),
+    ];
+    let program = Program::start_with(&store, &settings);
+    let visitor = Client::new(http_client(), program.address);
+    let (alice, bob) = (visitor.register("alice").await, visitor.register("bob").await);
+    bob.follow("alice").await;
+    let demand_delivery = async |cluster: &RedisCluster| {
+        // Until another server has taken over, it says that it may or may not have been done.
+        let deadline = Instant::now() + PATIENCE;
+        while alice.try_tweet("Hello").await["status"] != "ok" {
+            assert!(Instant::now() < deadline, "{}", program.log());
+        }
+        let checked = wait_until("a delivery", || {
+            let checked = run(&store, &["check", "timelines"], Some(&file));
+            let said = String::from_utf8_lossy(&checked.stdout).into_owned();
+            (checked.status.success() && said.contains(" 0 differ")).then_some(said)
+        });
+        assert!(cluster.keys() > 0, "{checked}");
+    };
+    demand_delivery(&cluster).await;
+    let killed = cluster.kill_master();
+    cluster.wait_for_failover(killed);
+    demand_delivery(&cluster).await;
+    let killed = redis.kill_primary();
+    redis.wait_for_failover(killed);
+    demand_delivery(&cluster).await;
+    for secret in ["secret", "swordfish"] {
+        assert!(!program.log().contains(secret), "{}", program.log());
+    }
 }
 
 #[tokio::test]

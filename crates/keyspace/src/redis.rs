@@ -289,10 +289,8 @@ impl Redis {
         Subscription::from_server(listener::listen(place, self.channel(channel), self.shared.timeout))
     }
 
-    /// The name of a channel on the server. It contains the number of the database, because
-    /// all databases of a server share their channels.
     fn channel(&self, channel: &str) -> String {
-        format!("{}:{channel}", self.shared.place.database())
+        channel_of(&self.shared.place, channel)
     }
 
     fn reading(&self) -> RequestOptions {
@@ -319,6 +317,12 @@ impl Redis {
         }
         Err(KeyspaceError::Unavailable(self.absence()))
     }
+}
+
+/// The name of a channel on the server. It contains the number of the database, because all
+/// databases of a server share their channels.
+fn channel_of(place: &Place, channel: &str) -> String {
+    format!("{}:{channel}", place.database())
 }
 
 /// What is wrong with the URL of a store that Sentinels look after; nothing if it is not such a URL.

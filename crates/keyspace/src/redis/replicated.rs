@@ -4,6 +4,10 @@
 //! it. So these batches have a connection of their own, and go in groups: while one group waits,
 //! the next gathers. A group is one pipeline of the calls of the script, with one `WAIT` at its end,
 //! which holds for all of them.
+//!
+//! Since Redis 7.2, and on Valkey, `WAIT` waits only for what this connection has written itself, and not
+//! for what a batch has found that writes nothing: that somebody else has done the same already. So each
+//! group ends with an empty message, which goes to the replicas behind everything that was written before.
 
 use super::connection::{ReconnectingConnection, RequestOptions};
 use super::failures::write_failure;
@@ -34,9 +38,10 @@ struct QueuedCommand {
 impl ReplicatedWrites {
     /// Waits for this many replicas.
     pub(super) fn new(place: Arc<Place>, timeout: Duration, replicas: u32) -> Self {
+        let channel = super::channel_of(&place, "replicated");
         let connection = ReconnectingConnection::new(place, timeout, None);
         Self {
-            writer: Arc::new(GroupWriter { connection, timeout, replicas }),
+            writer: Arc::new(GroupWriter { connection, timeout, replicas, channel }),
             timeout,
             queue: OnceLock::new(),
         }
@@ -65,6 +70,8 @@ struct GroupWriter {
     connection: ReconnectingConnection,
     timeout: Duration,
     replicas: u32,
+    /// Where the empty messages go. Nobody listens.
+    channel: String,
 }
 
 impl GroupWriter {
@@ -92,17 +99,19 @@ impl GroupWriter {
 
     /// Sends a group and answers it, which empties it.
     async fn send_group(&self, group: &mut Vec<QueuedCommand>) {
-        let mut pipeline = Pipeline::with_capacity(group.len() + 1);
+        let mut pipeline = Pipeline::with_capacity(group.len() + 2);
         for queued in group.iter() {
             pipeline.add_command(queued.command.clone());
         }
+        pipeline.cmd("PUBLISH").arg(&self.channel).arg("");
         // The answer to WAIT must come before the request is given up.
         let patience_ms = u64::try_from(self.timeout.as_millis() / 2).unwrap_or(u64::MAX);
         pipeline.cmd("WAIT").arg(self.replicas).arg(patience_ms.max(1));
         let options = RequestOptions { timeout: self.timeout, reads: false };
         match self.connection.send(&pipeline, options).await {
             Ok(mut values) => {
-                let acknowledged = self.acknowledged(values.pop());
+                let replicas = values.pop();
+                let acknowledged = self.acknowledged(values.pop(), replicas);
                 for (queued, value) in group.drain(..).zip(values) {
                     let answer = match (&value, &acknowledged) {
                         // Nothing was written, or the caller finds out: see `write_failure`.
@@ -122,12 +131,15 @@ impl GroupWriter {
         }
     }
 
-    /// Whether enough replicas have everything, by the answer to WAIT.
+    /// Whether enough replicas have everything, by the answers to PUBLISH and WAIT.
     ///
     /// If not, nothing is sure, not even that a check of a batch does not hold: what it looked at
     /// may be lost.
-    fn acknowledged(&self, answer: Option<Value>) -> Result<(), KeyspaceError> {
+    fn acknowledged(&self, published: Option<Value>, answer: Option<Value>) -> Result<(), KeyspaceError> {
         let unsure = |reason: String| Err(KeyspaceError::Unsure(reason));
+        if let Some(Value::ServerError(error)) = published {
+            return unsure(format!("Redis answered {} to PUBLISH", error.code()));
+        }
         match answer {
             Some(Value::ServerError(error)) => unsure(format!("Redis answered {}", error.code())),
             Some(value) => match wire::integer(&value) {

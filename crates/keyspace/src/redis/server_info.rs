@@ -44,7 +44,8 @@ pub(super) fn check_info(info: &str) -> Result<(), String> {
     if found < OLDEST_VERSION {
         return Err(format!("the server has version {version}; Redis 6.2 or newer, or Valkey, is needed"));
     }
-    if field("redis_mode") == Some("cluster") {
+    // Valkey has no field redis_mode.
+    if field("cluster_enabled") == Some("1") {
         return Err(IS_CLUSTERED.to_owned());
     }
     if field("role") == Some("slave") {

@@ -465,13 +465,13 @@ async fn keys_of_other_types_are_told_and_not_skipped() {
 fn servers_are_judged_by_what_they_tell() {
     let info = |version: &str, more: &str| format!("# Server\r\nredis_version:{version}\r\n{more}\r\n");
     for version in ["6.2.0", "7.0.15", "7.2.4", "8.0.0", "10.1.0"] {
-        assert_eq!(check_info(&info(version, "redis_mode:standalone\r\nrole:master")), Ok(()));
+        assert_eq!(check_info(&info(version, "cluster_enabled:0\r\nrole:master")), Ok(()));
     }
     for version in ["6.0.16", "5.0.7", "2.8", ""] {
         assert!(check_info(&info(version, "")).unwrap_err().contains("6.2 or newer"));
     }
     assert!(check_info("").unwrap_err().contains("6.2 or newer"));
-    assert!(check_info(&info("7.0.0", "redis_mode:cluster")).unwrap_err().contains("cluster"));
+    assert!(check_info(&info("7.0.0", "cluster_enabled:1")).unwrap_err().contains("cluster"));
     assert!(check_info(&info("7.0.0", "role:slave")).unwrap_err().contains("replica"));
     assert!(check_info(&info("7.0.0", "loading:1")).unwrap_err().contains("loading"));
 }

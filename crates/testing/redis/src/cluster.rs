@@ -1,6 +1,7 @@
 //! A cluster of three masters, each with a replica, for one test.
 
-use crate::{RedisServer, wait_for};
+use crate::security::PASSWORD;
+use crate::{RedisServer, Security, free_port, wait_for};
 
 const MASTERS: usize = 3;
 const NODES: usize = 2 * MASTERS;
@@ -15,7 +16,7 @@ pub struct RedisCluster {
     nodes: Vec<RedisServer>,
     /// Those that were killed.
     is_down: [bool; NODES],
-    password: Option<String>,
+    is_secured: bool,
 }
 
 /// What a node says about itself or another one.
@@ -30,12 +31,23 @@ struct Known {
 impl RedisCluster {
     /// Starts everything, and waits until all nodes know that the cluster works.
     pub fn start() -> Self {
-        Self::start_with(&[])
+        Self::start_all(&[], None)
     }
 
-    /// The same with further options of the nodes.
-    pub fn start_with(options: &[&str]) -> Self {
+    /// The same with a password.
+    pub fn start_with_password() -> Self {
+        Self::start_all(&["--requirepass", PASSWORD, "--masterauth", PASSWORD], None)
+    }
+
+    /// The same with TLS and a password.
+    pub fn start_secured(security: &Security) -> Self {
+        Self::start_all(&["--tls-cluster", "yes"], Some(security))
+    }
+
+    fn start_all(options: &[&str], security: Option<&Security>) -> Self {
         let fixed = [
+            "--cluster-enabled",
+            "yes",
             "--cluster-node-timeout",
             NODE_TIMEOUT_MS,
             // A replica may take over whatever it has, and gets its copy at once.
@@ -45,10 +57,17 @@ impl RedisCluster {
             "0",
         ];
         let options = [fixed.as_slice(), options].concat();
-        let nodes: Vec<RedisServer> = (0..NODES).map(|_| RedisServer::start_as_node(&options)).collect();
-        let password = options.iter().position(|option| *option == "--requirepass");
-        let password = password.map(|at| options[at + 1].to_owned());
-        let cluster = Self { nodes, is_down: [false; NODES], password };
+        let start = |_| {
+            RedisServer::start_by(|| {
+                let mut all: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
+                // The usual one, 10,000 higher, may be taken or not be a port at all.
+                all.extend(["--cluster-port".to_owned(), free_port().to_string()]);
+                all.extend(security.map(Security::server_options).unwrap_or_default());
+                all
+            })
+        };
+        let nodes: Vec<RedisServer> = (0..NODES).map(start).collect();
+        let cluster = Self { nodes, is_down: [false; NODES], is_secured: security.is_some() };
         cluster.join();
         cluster
     }
@@ -63,7 +82,7 @@ impl RedisCluster {
         // Each meets all: it would take seconds for the word to spread.
         for node in 0..NODES {
             for other in (0..NODES).filter(|other| *other != node) {
-                let (port, bus) = (self.nodes[other].port(), self.bus_port(other));
+                let (port, bus) = (self.nodes[other].known_port(), self.bus_port(other));
                 self.demand(node, &format!("CLUSTER MEET 127.0.0.1 {port} {bus}"));
             }
         }
@@ -80,14 +99,22 @@ impl RedisCluster {
     /// The URL of the sets: with the first three nodes.
     pub fn url(&self) -> String {
         let places: Vec<String> =
-            self.nodes.iter().take(MASTERS).map(|node| format!("127.0.0.1:{}", node.port())).collect();
-        let login = self.password.as_ref().map(|password| format!(":{password}@")).unwrap_or_default();
-        format!("redis+cluster://{login}{}", places.join(","))
+            self.nodes.iter().take(MASTERS).map(|node| format!("127.0.0.1:{}", node.known_port())).collect();
+        let password = self.nodes[0].option("--requirepass");
+        let login = password.map(|password| format!(":{password}@")).unwrap_or_default();
+        let scheme = if self.is_secured { "rediss" } else { "redis" };
+        format!("{scheme}+cluster://{login}{}", places.join(","))
     }
 
     /// One of the nodes.
     pub fn node(&self, number: usize) -> &RedisServer {
         &self.nodes[number]
+    }
+
+    /// How many keys the masters have.
+    pub fn keys(&self) -> usize {
+        let count = |node: usize| self.ask(node, "DBSIZE")?.trim().strip_prefix(':')?.parse::<usize>().ok();
+        self.masters().into_iter().map(|node| count(node).expect("the node answers")).sum()
     }
 
     /// The numbers of the nodes that are masters with slots, by what the first living one knows.
@@ -262,14 +289,7 @@ impl RedisCluster {
 
     /// Sends a command; nothing if the node does not answer.
     fn ask(&self, node: usize, line: &str) -> Option<String> {
-        match &self.password {
-            None => self.nodes[node].try_send(line.as_bytes()),
-            Some(password) => {
-                let answer =
-                    self.nodes[node].try_send(format!("AUTH {password}\r\n{line}\r\n").as_bytes())?;
-                Some(answer.strip_prefix("+OK\r\n")?.to_owned())
-            }
-        }
+        self.nodes[node].ask(line)
     }
 }
 

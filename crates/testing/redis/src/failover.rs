@@ -1,12 +1,13 @@
 //! A primary with two replicas and three Sentinels, for one test.
 
-use crate::{RedisServer, try_on_free_ports, wait_for};
-use std::io::{self, Read, Write};
+use crate::security::{PASSWORD, SENTINEL_PASSWORD};
+use crate::{RedisServer, Security, try_on_free_ports, wait_for};
+use std::cell::Cell;
+use std::io;
 use std::net::TcpStream;
-use std::process::{Child, Command};
+use std::process::Child;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 /// The name by which the Sentinels know the primary.
 const NAME: &str = "tidings";
@@ -26,6 +27,7 @@ pub struct ReplicatedRedis {
     /// The primary is any of them.
     servers: Vec<RedisServer>,
     sentinels: Vec<Sentinel>,
+    is_secured: bool,
     /// The primary, if the Sentinels have replaced none that is well.
     expected: AtomicUsize,
 }
@@ -34,6 +36,9 @@ pub struct ReplicatedRedis {
 struct Sentinel {
     process: Child,
     port: u16,
+    /// The port by which it is known: the one with TLS, if it is secured.
+    known_port: u16,
+    is_secured: bool,
     /// One connection for all questions: each that is closed takes a port for a minute.
     connection: Mutex<Option<TcpStream>>,
     _folder: tempfile::TempDir,
@@ -47,17 +52,31 @@ impl ReplicatedRedis {
 
     /// The same with further options of the servers.
     pub fn start_with(options: &[&str]) -> Self {
+        Self::start_all(options, None)
+    }
+
+    /// The same with TLS and passwords everywhere.
+    pub fn start_secured(security: &Security) -> Self {
+        Self::start_all(&[], Some(security))
+    }
+
+    fn start_all(options: &[&str], security: Option<&Security>) -> Self {
         // A replica gets its copy at once.
         let options = [options, &["--repl-diskless-sync-delay", "0"]].concat();
-        let options = options.as_slice();
-        let mut servers = vec![RedisServer::start_with(options)];
-        let primary = servers[0].port();
-        for _ in 1..SERVERS {
-            let port = primary.to_string();
-            servers.push(RedisServer::start_with(&[options, &["--replicaof", "127.0.0.1", &port]].concat()));
-        }
-        let sentinels = (0..SENTINELS).map(|_| Sentinel::start(primary)).collect();
-        let started = Self { servers, sentinels, expected: AtomicUsize::new(0) };
+        let start = |primary: Option<u16>| {
+            RedisServer::start_by(|| {
+                let mut all: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
+                all.extend(security.map(Security::server_options).unwrap_or_default());
+                all.extend(primary.map(replica_of).into_iter().flatten());
+                all
+            })
+        };
+        let mut servers = vec![start(None)];
+        let primary = servers[0].known_port();
+        servers.extend((1..SERVERS).map(|_| start(Some(primary))));
+        let sentinels = (0..SENTINELS).map(|_| Sentinel::start(primary, security)).collect();
+        let is_secured = security.is_some();
+        let started = Self { servers, sentinels, is_secured, expected: AtomicUsize::new(0) };
         for sentinel in &started.sentinels {
             sentinel.hurry();
         }
@@ -68,8 +87,12 @@ impl ReplicatedRedis {
     /// The URL of the store.
     pub fn url(&self) -> String {
         let places: Vec<String> =
-            self.sentinels.iter().map(|sentinel| format!("127.0.0.1:{}", sentinel.port)).collect();
-        format!("redis+sentinel://{}/{NAME}", places.join(","))
+            self.sentinels.iter().map(|sentinel| format!("127.0.0.1:{}", sentinel.known_port)).collect();
+        let place = format!("{}/{NAME}", places.join(","));
+        if self.is_secured {
+            return format!("rediss+sentinel://:{PASSWORD}@{place}?sentinel_password={SENTINEL_PASSWORD}");
+        }
+        format!("redis+sentinel://{place}")
     }
 
     /// One of the servers.
@@ -81,7 +104,7 @@ impl ReplicatedRedis {
     pub fn primary(&self) -> Option<usize> {
         let named: Vec<u16> = self.sentinels.iter().filter_map(Sentinel::primary_port).collect();
         self.servers.iter().position(|server| {
-            named.iter().filter(|port| **port == server.port()).count() > self.sentinels.len() / 2
+            named.iter().filter(|port| **port == server.known_port()).count() > self.sentinels.len() / 2
         })
     }
 
@@ -117,7 +140,7 @@ impl ReplicatedRedis {
     pub fn bring_back(&mut self, number: usize) {
         let primary = self.primary().expect("there is a primary");
         assert_ne!(primary, number, "a failover comes first");
-        let port = self.servers[primary].port();
+        let port = self.servers[primary].known_port();
         self.servers[number].start_again_as_replica_of(port);
     }
 
@@ -125,7 +148,7 @@ impl ReplicatedRedis {
     pub fn wait_until_whole(&self) {
         wait_for("replicas and Sentinels that know each other", || {
             let primary = self.primary()?;
-            let info = self.servers[primary].try_send(b"INFO replication")?;
+            let info = self.servers[primary].ask("INFO replication")?;
             let replicas = info.matches("state=online").count();
             let is_whole = self.sentinels.iter().all(|sentinel| sentinel.knows_all());
             (self.is_primary(primary) && replicas == SERVERS - 1 && is_whole).then_some(())
@@ -148,17 +171,23 @@ impl ReplicatedRedis {
     }
 
     fn is_primary(&self, number: usize) -> bool {
-        let role = self.servers[number].try_send(b"ROLE");
+        let role = self.servers[number].ask("ROLE");
         role.is_some_and(|role| role.contains("master"))
     }
 }
 
+/// The options of a replica.
+pub(crate) fn replica_of(primary: u16) -> [String; 3] {
+    ["--replicaof".to_owned(), "127.0.0.1".to_owned(), primary.to_string()]
+}
+
 impl Sentinel {
-    fn start(primary: u16) -> Self {
+    fn start(primary: u16, security: Option<&Security>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let known_port = Cell::new(0);
         let (port, process) = try_on_free_ports(|port| {
             let configuration = folder.path().join("sentinel.conf");
-            let text = format!(
+            let mut text = format!(
                 "port {port}\nbind 127.0.0.1\nprotected-mode no\ndir {}\n\
                  sentinel monitor {NAME} 127.0.0.1 {primary} 2\n\
                  sentinel down-after-milliseconds {NAME} {DOWN_AFTER_MS}\n\
@@ -166,12 +195,26 @@ impl Sentinel {
                  sentinel parallel-syncs {NAME} {SERVERS}\n",
                 folder.path().display()
             );
+            known_port.set(port);
+            if let Some(security) = security {
+                text += &format!(
+                    "requirepass {SENTINEL_PASSWORD}\nsentinel sentinel-pass {SENTINEL_PASSWORD}\n\
+                     sentinel auth-pass {NAME} {PASSWORD}\n"
+                );
+                for (name, value) in security.tls() {
+                    if name == "tls-port" {
+                        known_port.set(value.parse().expect("a port"));
+                    }
+                    text += &format!("{name} {value}\n");
+                }
+            }
             std::fs::write(&configuration, text).expect("the folder can be written");
-            let mut command = Command::new("redis-server");
+            let mut command = crate::command();
             command.arg(&configuration).arg("--sentinel");
             crate::start_process(command, port)
         });
-        Self { process, port, connection: Mutex::default(), _folder: folder }
+        let (known_port, is_secured) = (known_port.get(), security.is_some());
+        Self { process, port, known_port, is_secured, connection: Mutex::default(), _folder: folder }
     }
 
     /// Looks at the servers and tells of itself ten times as often as Sentinels do, so that a failover
@@ -183,26 +226,15 @@ impl Sentinel {
 
     /// Sends a command, written as one line; answers what came back, raw.
     fn ask(&self, line: &str) -> io::Result<String> {
-        /// The answer may be long; that to PING ends it.
-        const END: &[u8] = b"+PONG\r\n";
         let mut connection = self.connection.lock().expect("no other question has panicked");
         // After a failure the connection is not kept.
         let mut stream = match connection.take() {
             Some(stream) => stream,
             None => TcpStream::connect(("127.0.0.1", self.port))?,
         };
-        stream.set_read_timeout(Some(Duration::from_secs(2)))?;
-        stream.write_all(format!("{line}\r\nPING\r\n").as_bytes())?;
-        let (mut answer, mut part) = (Vec::new(), [0; 4096]);
-        while !answer.ends_with(END) {
-            match stream.read(&mut part)? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                length => answer.extend_from_slice(&part[..length]),
-            }
-        }
+        let answer = crate::ask(&mut stream, self.is_secured.then_some(SENTINEL_PASSWORD), line)?;
         *connection = Some(stream);
-        answer.truncate(answer.len() - END.len());
-        Ok(String::from_utf8_lossy(&answer).into_owned())
+        Ok(answer)
     }
 
     fn primary_port(&self) -> Option<u16> {

@@ -8,9 +8,11 @@
 
 mod cluster;
 mod failover;
+mod security;
 
 pub use cluster::RedisCluster;
 pub use failover::ReplicatedRedis;
+pub use security::Security;
 
 use std::cell::RefCell;
 use std::io::{Read, Write};
@@ -20,6 +22,9 @@ use std::time::{Duration, Instant};
 
 /// How long the server may take to answer after its start.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long the server may take for a command.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A running server.
 pub struct RedisServer {
@@ -37,24 +42,18 @@ impl RedisServer {
 
     /// Starts a server with further options, such as `["--requirepass", "secret"]`.
     pub fn start_with(options: &[&str]) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
-        let (port, process) = try_on_free_ports(|port| launch(port, &options, &folder));
-        Self { process, port, options, folder }
+        Self::start_by(|| options.iter().map(|option| (*option).to_owned()).collect())
     }
 
-    /// Starts a node of a cluster that is to be made.
-    pub(crate) fn start_as_node(options: &[&str]) -> Self {
+    /// Starts a server with options that may name further free ports, anew for each attempt.
+    pub(crate) fn start_by(options: impl Fn() -> Vec<String>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let used = RefCell::new(Vec::new());
         let (port, process) = try_on_free_ports(|port| {
-            // The usual one, 10,000 higher, may be taken or not be a port at all.
-            let bus = free_port();
-            let bus_options = ["--cluster-enabled", "yes", "--cluster-port", &bus.to_string()];
-            let all: Vec<String> =
-                bus_options.iter().chain(options).map(|option| (*option).to_owned()).collect();
-            used.replace(all.clone());
-            launch(port, &all, &folder)
+            let options = options();
+            let process = launch(port, &options, &folder);
+            used.replace(options);
+            process
         });
         Self { process, port, options: used.into_inner(), folder }
     }
@@ -67,6 +66,17 @@ impl RedisServer {
     /// The port of the server.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// The port by which other servers and clients know it: the one with TLS, if there is one.
+    pub(crate) fn known_port(&self) -> u16 {
+        self.option("--tls-port").map_or(self.port, |port| port.parse().expect("a port"))
+    }
+
+    /// The first value of an option that the server was started with.
+    fn option(&self, name: &str) -> Option<&str> {
+        let at = self.options.iter().position(|option| option == name)?;
+        self.options.get(at + 1).map(String::as_str)
     }
 
     /// Stops the server at once; its data is lost.
@@ -93,7 +103,7 @@ impl RedisServer {
         if let Some(at) = is_replica {
             self.options.drain(at..at + 3);
         }
-        self.options.extend(["--replicaof".to_owned(), "127.0.0.1".to_owned(), primary.to_string()]);
+        self.options.extend(failover::replica_of(primary));
         self.start_again();
     }
 
@@ -115,6 +125,12 @@ impl RedisServer {
     /// The same, or nothing if the server does not answer.
     pub fn try_send(&self, line: &[u8]) -> Option<String> {
         send(self.port, line).ok()
+    }
+
+    /// The same for an answer of any length, with the password of the server, if it has one.
+    pub(crate) fn ask(&self, line: &str) -> Option<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
+        ask(&mut stream, self.option("--requirepass"), line).ok()
     }
 
     fn signal(&self, signal: &str) {
@@ -151,7 +167,7 @@ fn free_port() -> u16 {
 
 /// A server that answers, or nothing when it has stopped by itself.
 fn launch(port: u16, options: &[String], folder: &tempfile::TempDir) -> Option<Child> {
-    let mut command = Command::new("redis-server");
+    let mut command = command();
     command
         .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
         .args(["--save", "", "--appendonly", "no", "--loglevel", "warning"])
@@ -159,6 +175,11 @@ fn launch(port: u16, options: &[String], folder: &tempfile::TempDir) -> Option<C
         .arg(folder.path())
         .args(options);
     start_process(command, port)
+}
+
+/// The program: `redis-server`, or what `TIDINGS_TEST_REDIS` names, such as `valkey-server`.
+fn command() -> Command {
+    Command::new(std::env::var_os("TIDINGS_TEST_REDIS").unwrap_or_else(|| "redis-server".into()))
 }
 
 /// A process that answers on a port, or nothing when it has stopped by itself.
@@ -194,10 +215,31 @@ fn send(port: u16, line: &[u8]) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
+/// Sends a command, written as one line, after the password; answers all that came back, raw.
+fn ask(stream: &mut TcpStream, password: Option<&str>, line: &str) -> std::io::Result<String> {
+    /// The answer to PING ends that of the command.
+    const END: &[u8] = b"+PONG\r\n";
+    let login = password.map(|password| format!("AUTH {password}\r\n")).unwrap_or_default();
+    stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+    stream.write_all(format!("{login}{line}\r\nPING\r\n").as_bytes())?;
+    let (mut answer, mut part) = (Vec::new(), [0; 4096]);
+    while !answer.ends_with(END) {
+        match stream.read(&mut part)? {
+            0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+            length => answer.extend_from_slice(&part[..length]),
+        }
+    }
+    answer.truncate(answer.len() - END.len());
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let welcome = if password.is_some() { "+OK\r\n" } else { "" };
+    let refused = || std::io::Error::other(answer.clone());
+    Ok(answer.strip_prefix(welcome).ok_or_else(refused)?.to_owned())
+}
+
 /// Connects and sends the beginning of a line.
 fn connect(port: u16, line: &[u8]) -> std::io::Result<TcpStream> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+    stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
     stream.write_all(line)?;
     Ok(stream)
 }

@@ -279,6 +279,9 @@ async fn send_group<R: KeyRequest>(
     }
     let left = deadline.saturating_duration_since(Instant::now());
     let waits = target.has_replica || pending.iter().any(|pending| pending.must_wait);
+    let marker = if R::WRITES && waits { marker(&pending, requests) } else { Vec::new() };
+    let marked = marker.len();
+    marker.into_iter().for_each(|command| _ = pipeline.add_command(command));
     if R::WRITES && waits {
         // The answer must come before the request is given up.
         let patience_ms = u64::try_from(left.as_millis() / 2).unwrap_or(u64::MAX);
@@ -295,10 +298,13 @@ async fn send_group<R: KeyRequest>(
             return Ok(GroupOutcome::failed(pending, reason));
         }
     };
+    let mut is_marked = true;
     if R::WRITES && waits {
         if let Err(reason) = confirmed(values.pop()) {
             return Ok(GroupOutcome::failed(pending, format!("{}: {reason}", node.name)));
         }
+        is_marked = matches!(values.last(), Some(Value::Array(answers)) if first_error(answers).is_none());
+        values.truncate(values.len().saturating_sub(marked));
     } else if R::WRITES && target.is_in_cluster && has_live_replica(values.pop()) {
         // It has just come, and might take over before it has this. So write again, and wait.
         let left = pending.into_iter().map(|pending| Pending { must_wait: true, ..pending }).collect();
@@ -309,7 +315,35 @@ async fn send_group<R: KeyRequest>(
         values.retain(|_| (asking.binary_search(&place).is_err(), place += 1).0);
     }
     let values = values.get_mut(usize::from(preamble.is_some())..).unwrap_or_default();
-    read_answers(requests, pending, &lengths, values, &node.name)
+    let mut outcome = read_answers(requests, pending, &lengths, values, &node.name)?;
+    if !is_marked {
+        // The last key has another server now. The rest is not confirmed.
+        let answered = outcome.answered.drain(..).map(|(index, _)| Pending {
+            index,
+            slot: slot_of(requests[index].key()),
+            redirect: None,
+            must_wait: false,
+        });
+        outcome.left.extend(answered);
+    }
+    Ok(outcome)
+}
+
+/// Commands that leave everything as it is, and that go to the replicas in any case: since Redis 7.2, and
+/// on Valkey, `WAIT` does not wait for what is as it was before, because somebody else has just written it.
+/// They are those of the key of the last request, because no other key must be here.
+fn marker<R: KeyRequest>(pending: &[Pending], requests: &[R]) -> Vec<Cmd> {
+    let Some(last) = pending.last() else { return Vec::new() };
+    let of_set = |name: &str| {
+        let mut command = cmd(name);
+        command.arg(requests[last.index].key());
+        command
+    };
+    let (mut add, mut remove) = (of_set("ZADD"), of_set("ZREM"));
+    add.arg("-inf").arg("");
+    remove.arg("");
+    let asking = last.redirect.as_ref().filter(|redirect| redirect.is_asking).map(|_| cmd("ASKING"));
+    asking.into_iter().chain([cmd("MULTI"), add, remove, cmd("EXEC")]).collect()
 }
 
 /// Whether a replica has what was written, by the answer to WAIT.

@@ -342,6 +342,31 @@ async fn a_write_that_no_replica_has_is_not_sure() {
     assert_eq!(store.health().await, StoreHealth::Works);
 }
 
+#[tokio::test]
+async fn what_another_has_written_and_no_replica_has_is_as_unsure() {
+    let server = RedisServer::start_with(&["--repl-diskless-sync-delay", "0"]);
+    let replica = RedisServer::start_with(&["--replicaof", "127.0.0.1", &server.port().to_string()]);
+    let short = StoreOptions { timeout: Duration::from_millis(800), replicas: 1, ..StoreOptions::default() };
+    let open = async || Store::open(&server.url(), &short).await.unwrap();
+    let (store, other) = (open().await, open().await);
+    assert_writes(&store, "counter").await;
+    replica.pause();
+    let is_unsure = |outcome: Result<_, CommitError>| {
+        matches!(outcome, Err(CommitError::Keyspace(KeyspaceError::Unsure(_))))
+    };
+    assert!(is_unsure(increment(&store, "counter").await));
+    // The other has written nothing, so there is nothing of its own to wait for.
+    assert!(is_unsure(other.commit(Batch::new()).await));
+    let mut batch = Batch::new();
+    batch.key_absent("counter");
+    assert!(is_unsure(other.commit(batch).await));
+    replica.resume();
+    let deadline = Instant::now() + PATIENCE;
+    while is_unsure(other.commit(Batch::new()).await) {
+        assert!(Instant::now() < deadline);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_wait_for_replicas_together_and_reads_do_not_wait() {
     let redis = start(&[]).await;
