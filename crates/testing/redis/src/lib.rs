@@ -177,17 +177,18 @@ fn launch(port: u16, options: &[String], folder: &tempfile::TempDir) -> Option<C
     start_process(command, port)
 }
 
-/// The program: `redis-server`, or what `TIDINGS_TEST_REDIS` names, such as `valkey-server`.
+/// The program: `redis-server`, or what `TEST_REDIS_SERVER` names, such as `valkey-server`.
 fn command() -> Command {
-    Command::new(std::env::var_os("TIDINGS_TEST_REDIS").unwrap_or_else(|| "redis-server".into()))
+    Command::new(std::env::var_os("TEST_REDIS_SERVER").unwrap_or_else(|| "redis-server".into()))
 }
 
 /// A process that answers on a port, or nothing when it has stopped by itself.
 fn start_process(mut command: Command, port: u16) -> Option<Child> {
-    let mut process =
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap_or_else(
-            |error| panic!("redis-server cannot be run ({error}); install it: apt-get install redis-server"),
-        );
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut process = command.spawn().unwrap_or_else(|error| {
+        let program = command.get_program().display();
+        panic!("{program} cannot be run ({error}); install it: apt-get install redis-server")
+    });
     let deadline = Instant::now() + TIMEOUT;
     while Instant::now() < deadline {
         if process.try_wait().expect("the server's state is known").is_some() {

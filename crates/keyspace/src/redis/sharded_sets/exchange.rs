@@ -64,6 +64,13 @@ struct Pending {
     must_wait: bool,
 }
 
+impl Pending {
+    /// Whether the server must be told that we know that the slot is on its way there.
+    fn is_asking(&self) -> bool {
+        self.redirect.as_ref().is_some_and(|redirect| redirect.is_asking)
+    }
+}
+
 /// The answer of a server that does not have the slot.
 struct Redirect {
     address: String,
@@ -247,6 +254,69 @@ fn divide<R: KeyRequest>(target: Target, pending: Vec<Pending>, requests: &[R], 
     }
 }
 
+/// The pipeline for a group.
+struct Packed {
+    pipeline: Pipeline,
+    /// How many commands each request has.
+    lengths: Vec<usize>,
+    /// The places of ASKING, whose answers nobody wants.
+    asking: Vec<usize>,
+    ending: Ending,
+}
+
+/// What stands behind the requests.
+enum Ending {
+    /// Nothing: they only read, or the server is in no cluster.
+    Nothing,
+    /// The question which replicas the master has.
+    Replicas,
+    /// The commands of [`add_marker`], so many, and `WAIT`.
+    Wait { marker: usize },
+}
+
+/// Makes the pipeline for a group, which is given up after `left`.
+fn pack<R: KeyRequest>(group: &Group, requests: &[R], preamble: Option<&Cmd>, left: Duration) -> Packed {
+    let Group { target, pending } = group;
+    let mut pipeline = Pipeline::with_capacity(pending.len() * 2 + 6);
+    if let Some(preamble) = preamble {
+        pipeline.add_command(preamble.clone());
+    }
+    let mut asking = Vec::new();
+    let mut commands = Vec::new();
+    let mut lengths = Vec::with_capacity(pending.len());
+    for pending in pending {
+        let request = &requests[pending.index];
+        request.add_to(&mut commands);
+        lengths.push(commands.len());
+        for (number, command) in commands.drain(..).enumerate() {
+            // It holds for the next command, or for all of a transaction.
+            if pending.is_asking() && (number == 0 || !request.is_transaction()) {
+                asking.push(pipeline.len());
+                pipeline.add_command(cmd("ASKING"));
+            }
+            pipeline.add_command(command);
+        }
+    }
+    let waits = target.has_replica || pending.iter().any(|pending| pending.must_wait);
+    let ending = if R::WRITES && waits {
+        let before = pipeline.len();
+        if let Some(last) = pending.last() {
+            add_marker(last, requests[last.index].key(), &mut pipeline);
+        }
+        let marker = pipeline.len() - before;
+        // The answer must come before the request is given up.
+        let patience_ms = u64::try_from(left.as_millis() / 2).unwrap_or(u64::MAX);
+        pipeline.cmd("WAIT").arg(1).arg(patience_ms.max(1));
+        Ending::Wait { marker }
+    } else if R::WRITES && target.is_in_cluster {
+        pipeline.cmd("INFO").arg("replication");
+        Ending::Replicas
+    } else {
+        Ending::Nothing
+    };
+    Packed { pipeline, lengths, asking, ending }
+}
+
 /// Sends one pipeline and reads the answers.
 async fn send_group<R: KeyRequest>(
     group: Group,
@@ -254,41 +324,9 @@ async fn send_group<R: KeyRequest>(
     preamble: Option<&Cmd>,
     deadline: Instant,
 ) -> Result<GroupOutcome<R::Answer>, KeyspaceError> {
-    let Group { target, pending } = group;
-    let mut pipeline = Pipeline::with_capacity(pending.len() * 2 + 2);
-    if let Some(preamble) = preamble {
-        pipeline.add_command(preamble.clone());
-    }
-    // The places of ASKING, whose answers nobody wants.
-    let mut asking = Vec::new();
-    let mut commands = Vec::new();
-    let mut lengths = Vec::with_capacity(pending.len());
-    for pending in &pending {
-        let request = &requests[pending.index];
-        request.add_to(&mut commands);
-        lengths.push(commands.len());
-        let is_asking = pending.redirect.as_ref().is_some_and(|redirect| redirect.is_asking);
-        for (number, command) in commands.drain(..).enumerate() {
-            // It holds for the next command, or for all of a transaction.
-            if is_asking && (number == 0 || !request.is_transaction()) {
-                asking.push(pipeline.len());
-                pipeline.add_command(cmd("ASKING"));
-            }
-            pipeline.add_command(command);
-        }
-    }
     let left = deadline.saturating_duration_since(Instant::now());
-    let waits = target.has_replica || pending.iter().any(|pending| pending.must_wait);
-    let marker = if R::WRITES && waits { marker(&pending, requests) } else { Vec::new() };
-    let marked = marker.len();
-    marker.into_iter().for_each(|command| _ = pipeline.add_command(command));
-    if R::WRITES && waits {
-        // The answer must come before the request is given up.
-        let patience_ms = u64::try_from(left.as_millis() / 2).unwrap_or(u64::MAX);
-        pipeline.cmd("WAIT").arg(1).arg(patience_ms.max(1));
-    } else if R::WRITES && target.is_in_cluster {
-        pipeline.cmd("INFO").arg("replication");
-    }
+    let Packed { pipeline, lengths, asking, ending } = pack(&group, requests, preamble, left);
+    let Group { target, pending } = group;
     let node = &target.node;
     let sent = if R::WRITES { node.write(&pipeline, left).await } else { node.read(&pipeline, left).await };
     let mut values = match sent {
@@ -298,17 +336,23 @@ async fn send_group<R: KeyRequest>(
             return Ok(GroupOutcome::failed(pending, reason));
         }
     };
-    let mut is_marked = true;
-    if R::WRITES && waits {
-        if let Err(reason) = confirmed(values.pop()) {
-            return Ok(GroupOutcome::failed(pending, format!("{}: {reason}", node.name)));
+    let mut is_confirmed = true;
+    match ending {
+        Ending::Nothing => {}
+        Ending::Wait { marker } => {
+            if let Err(reason) = confirmed(values.pop()) {
+                return Ok(GroupOutcome::failed(pending, format!("{}: {reason}", node.name)));
+            }
+            is_confirmed =
+                matches!(values.last(), Some(Value::Array(answers)) if first_error(answers).is_none());
+            values.truncate(values.len().saturating_sub(marker));
         }
-        is_marked = matches!(values.last(), Some(Value::Array(answers)) if first_error(answers).is_none());
-        values.truncate(values.len().saturating_sub(marked));
-    } else if R::WRITES && target.is_in_cluster && has_live_replica(values.pop()) {
-        // It has just come, and might take over before it has this. So write again, and wait.
-        let left = pending.into_iter().map(|pending| Pending { must_wait: true, ..pending }).collect();
-        return Ok(GroupOutcome { answered: Vec::new(), left, reason: None });
+        Ending::Replicas if has_live_replica(values.pop()) => {
+            // It has just come, and might take over before it has this. So write again, and wait.
+            let left = pending.into_iter().map(|pending| Pending { must_wait: true, ..pending }).collect();
+            return Ok(GroupOutcome { answered: Vec::new(), left, reason: None });
+        }
+        Ending::Replicas => {}
     }
     if !asking.is_empty() {
         let mut place = 0;
@@ -316,8 +360,8 @@ async fn send_group<R: KeyRequest>(
     }
     let values = values.get_mut(usize::from(preamble.is_some())..).unwrap_or_default();
     let mut outcome = read_answers(requests, pending, &lengths, values, &node.name)?;
-    if !is_marked {
-        // The last key has another server now. The rest is not confirmed.
+    if !is_confirmed {
+        // The last key has another server now, so nothing has marked what was written to this one.
         let answered = outcome.answered.drain(..).map(|(index, _)| Pending {
             index,
             slot: slot_of(requests[index].key()),
@@ -329,21 +373,17 @@ async fn send_group<R: KeyRequest>(
     Ok(outcome)
 }
 
-/// Commands that leave everything as it is, and that go to the replicas in any case: since Redis 7.2, and
-/// on Valkey, `WAIT` does not wait for what is as it was before, because somebody else has just written it.
-/// They are those of the key of the last request, because no other key must be here.
-fn marker<R: KeyRequest>(pending: &[Pending], requests: &[R]) -> Vec<Cmd> {
-    let Some(last) = pending.last() else { return Vec::new() };
-    let of_set = |name: &str| {
-        let mut command = cmd(name);
-        command.arg(requests[last.index].key());
-        command
-    };
-    let (mut add, mut remove) = (of_set("ZADD"), of_set("ZREM"));
-    add.arg("-inf").arg("");
-    remove.arg("");
-    let asking = last.redirect.as_ref().filter(|redirect| redirect.is_asking).map(|_| cmd("ASKING"));
-    asking.into_iter().chain([cmd("MULTI"), add, remove, cmd("EXEC")]).collect()
+/// Adds commands that leave everything as it is, and that go to the replicas in any case: since Redis 7.2,
+/// and on Valkey, `WAIT` does not wait for what is as it was before, because somebody else has just written
+/// it. They are of the key of the last request, because no other key must be here.
+fn add_marker(last: &Pending, key: &str, pipeline: &mut Pipeline) {
+    if last.is_asking() {
+        pipeline.add_command(cmd("ASKING"));
+    }
+    pipeline.cmd("MULTI");
+    pipeline.cmd("ZADD").arg(key).arg("-inf").arg("");
+    pipeline.cmd("ZREM").arg(key).arg("");
+    pipeline.cmd("EXEC");
 }
 
 /// Whether a replica has what was written, by the answer to WAIT.
