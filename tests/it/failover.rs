@@ -56,6 +56,9 @@ async fn a_repeat_is_answered_only_when_replicas_have_what_the_first_did() {
     let alice = server.member("alice").await;
     let story = alice.submit_text("One", "text").await.to_string();
     let hide = [("news_id", &*story), ("request", "a name")];
+    let bob = server.member("bob").await;
+    server.set_karma(&bob, 100).await;
+    let vote = Page::of(&bob.get("/latest/0").await).form("/votenews").pressing("up");
     let primary = redis.primary().unwrap();
     let replicas = || (0..3).filter(|number| *number != primary);
     replicas().for_each(|number| redis.server(number).pause());
@@ -69,6 +72,10 @@ async fn a_repeat_is_answered_only_when_replicas_have_what_the_first_did() {
         assert_eq!(again.status, StatusCode::SERVICE_UNAVAILABLE);
         assert!(refused(again.json()).contains("It may or may not have been done; repeat it"));
     }
+    // So is the vote that would be refused as the second.
+    for client in [bob.clone(), bob.clone(), bob.at(other.address)] {
+        assert_eq!(vote.send(&client).await.status, StatusCode::SERVICE_UNAVAILABLE);
+    }
     // The form that is shown again is a repeat, too.
     let form = Page::of(&alice.get("/submit").await).form("/submit").with("title", "T").with("text", "Text");
     let shown = form.send(&alice).await;
@@ -81,6 +88,10 @@ async fn a_repeat_is_answered_only_when_replicas_have_what_the_first_did() {
     ok(alice.api_post("/api/hide", &hide).await);
     ok(alice.at(other.address).api_post("/api/hide", &hide).await);
     assert_eq!(server.sorted(&hidden).await, [], "it was done before it was taken back");
+    for client in [bob.at(other.address), bob.clone()] {
+        assert_eq!(redirects_to(&vote.send(&client).await), "/latest/0#news-1");
+    }
+    assert_eq!(server.number("news:1", "up").await, 2);
     let posted = shown.send(&alice).await;
     assert_eq!(redirects_to(&shown.send(&alice).await), redirects_to(&posted));
     assert_eq!(alice.listed("latest").await.len(), 2);

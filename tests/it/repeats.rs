@@ -351,19 +351,74 @@ async fn a_form_that_is_shown_again_keeps_its_name() {
 }
 
 #[tokio::test]
-async fn forms_that_set_a_state_have_no_name() {
+async fn each_form_that_a_session_can_send_has_a_name() {
     let server = Server::start(Engine::Memory, &[]).await;
-    let (_, bob) = alice_and_bob(&server).await;
-    for path in ["/", "/latest/0", "/@alice", "/best"] {
-        let answer = bob.get(path).await;
+    let (alice, _) = alice_and_bob(&server).await;
+    server.set_field(&format!("user:{}", alice.user_id), "flags", "a").await;
+    for path in
+        ["/", "/latest/0", "/@bob", "/news/1", "/settings", "/settings/mutes", "/editnews/1", "/inbox"]
+    {
+        let answer = alice.get(path).await;
         assert_eq!(answer.headers[CACHE_CONTROL], "private, no-cache", "{path}");
-        assert_eq!(Page::of(&answer).find("input", &[("name", "request")]).len(), 0, "{path}");
+        let forms = Page::of(&answer).forms();
+        let signed: Vec<_> = forms.iter().filter(|form| form.value("apisecret").is_some()).collect();
+        assert!(!signed.is_empty(), "{path}");
+        for form in signed {
+            assert!(form.value("request").is_some_and(|name| name.len() == 16), "{form:?} of {path}");
+        }
     }
-    // Nor has a visitor a form.
+    // The pages of a visitor are the same for all.
     let visitor = server.visitor();
     let thread = page(&visitor, "/news/1").await;
     assert_eq!(thread.find("input", &[("name", "request")]).len(), 0);
     assert_eq!(visitor.get("/news/1").await.headers[CACHE_CONTROL], "public, no-cache");
+}
+
+#[tokio::test]
+async fn a_vote_that_is_sent_twice_is_answered_twice() {
+    each_engine(&[], async |server| {
+        let (_, bob) = alice_and_bob(&server).await;
+        for (path, action) in [("/latest/0", "/votenews"), ("/news/1", "/votecomment")] {
+            let vote = form(&bob, path, action).await.pressing("up");
+            let first = vote.send(&bob).await;
+            let done = stored(&server).await;
+            assert_eq!(redirects_to(&vote.send(&bob).await), redirects_to(&first));
+            assert_eq!(stored(&server).await, done);
+            // With another name it is refused.
+            let other = vote.without("request").send(&bob).await;
+            assert!(!other.status.is_redirection(), "{action}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_page_that_is_kept_sets_a_state_again() {
+    each_engine(&[], async |server| {
+        let (_, bob) = alice_and_bob(&server).await;
+        bob.comment(1, "One").await;
+        // What the browser kept, and what is shown after it was sent.
+        let vote = form(&bob, "/latest/0", "/votenews").await.pressing("up");
+        let follow = form(&bob, "/@alice", "/follow").await;
+        let edits = page(&bob, "/editcomment/1/2").await.forms();
+        let edit = edits.into_iter().find(|form| form.value("comment") == Some("One")).unwrap();
+        let state = async || {
+            let followers = server.sorted(&keys::followers(UserId(1))).await.len();
+            let body = format!("{:?}", bob.thread(1).await);
+            (server.number("news:1", "up").await, followers, body.contains("Two"))
+        };
+        for _ in 0..2 {
+            vote.send(&bob).await;
+            follow.send(&bob).await;
+            edit.clone().with("comment", "Two").send(&bob).await;
+            assert_eq!(state().await, (2, 1, true));
+            form(&bob, "/latest/0", "/votenews").await.pressing("none").send(&bob).await;
+            form(&bob, "/@alice", "/unfollow").await.send(&bob).await;
+            edit.clone().with("comment", "Three").send(&bob).await;
+            assert_eq!(state().await, (1, 0, false));
+        }
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -31,6 +31,10 @@ const NOT_TRIED: &[(&str, &str)] = &[
     ("/welcome", "the first account becomes administrator, once"),
 ];
 
+/// Addresses that do something again for a repeat, and why this is right.
+const DONE_AGAIN: &[(&str, &str)] =
+    &[("/settings/sessions", "ends the sessions that have begun since; only the secret changes again")];
+
 /// Addresses whose answers are not kept, and why a repeat does no harm.
 const NOT_KEPT: &[(&str, &str)] = &[
     ("/api/create_account", "no account yet: a name can be taken once"),
@@ -128,7 +132,7 @@ async fn each_action_with_a_session_is_done_once_and_answered_twice() {
         if first != again {
             wrong.push(format!("{}: {again:?} instead of {first:?}", call.path));
         }
-        if stored(&target.server).await != done {
+        if !is_listed(DONE_AGAIN, &route_of(call)) && stored(&target.server).await != done {
             wrong.push(format!("{}: it is done twice", call.path));
         }
         kept += 1;

@@ -14,6 +14,10 @@
 //! its end. A repeat costs one round if this server did the first; else it fails like a second
 //! action, at the latest at the check of its batch, and one round more finds the answer.
 //!
+//! A request that sets a state (`NamedRequest::setting_a_state`) acts whenever there is something to do, and
+//! is answered as the first was when it would be refused. So a page that the browser keeps, and with it
+//! the name, can be used for one choice, for the other, and for the first again.
+//!
 //! The answer may be of a write that is not sure: it is on the primary, but not on the replicas that it
 //! must be on (`StoreOptions::replicas`), and may be lost. So before an answer is given that this server has
 //! not acknowledged itself, replicas must have it, which takes another round on such a store.
@@ -47,6 +51,8 @@ const REMEMBERED: usize = 4_096;
 pub struct NamedRequest {
     key: String,
     name: RequestName,
+    /// Whether it may act again if it is not refused.
+    sets_state: bool,
     /// Whether a batch that was to be committed notes the answer.
     is_noted: Arc<AtomicBool>,
 }
@@ -64,7 +70,15 @@ impl NamedRequest {
     #[must_use]
     pub fn new(user: UserId, name: RequestName, address: &str, fields: &[(&str, &str)]) -> Self {
         let hash = RequestHash::of(&name, address, fields);
-        Self { key: keys::request(user, &hash), name, is_noted: Arc::default() }
+        Self { key: keys::request(user, &hash), name, sets_state: false, is_noted: Arc::default() }
+    }
+
+    /// The same request, of a form that sets a state: a vote, a follow, a setting. Sent twice it is as once, and
+    /// sent again after a change it sets the state again. The first answer is for what would be refused.
+    #[must_use]
+    pub fn setting_a_state(mut self) -> Self {
+        self.sets_state = true;
+        self
     }
 
     /// What the client calls the request.
@@ -73,13 +87,18 @@ impl NamedRequest {
         self.name.as_str()
     }
 
-    /// Adds the answer to a batch, which then fails if the request was answered already.
-    pub(crate) fn write<A: KeptAnswer>(&self, batch: &mut Batch, answer: &A) -> Result<CheckId, Error> {
+    /// Adds the answer to a batch, which then fails if the request was answered already and may not
+    /// act again.
+    pub(crate) fn write<A: KeptAnswer>(
+        &self,
+        batch: &mut Batch,
+        answer: &A,
+    ) -> Result<Option<CheckId>, Error> {
         let record = answer.to_text();
         if record.len() > MAX_ANSWER_BYTES {
             return Err(Error::Internal(format!("the answer to a request has {} bytes", record.len())));
         }
-        let is_new = batch.key_absent(&self.key);
+        let is_new = (!self.sets_state).then(|| batch.key_absent(&self.key));
         batch.set_expiring(&self.key, record, KEPT);
         self.is_noted.store(true, Ordering::Relaxed);
         Ok(is_new)
@@ -146,7 +165,8 @@ where
     E: From<Error>,
 {
     let Some(request) = request else { return action.await };
-    if site.answered.knows(&request.key)
+    if !request.sets_state
+        && site.answered.knows(&request.key)
         && let Some(answer) = request.answer(site).await?
     {
         return Ok(answer);
@@ -307,6 +327,19 @@ mod tests {
         let failed: Result<u64, Error> = once(&site, request.as_ref(), async { Err(Error::Busy) }).await;
         assert!(matches!(failed, Err(Error::Busy)));
         assert_eq!(count(&site, named(1, "a", "/count")).await.unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_request_that_sets_a_state_acts_until_it_is_refused() {
+        let site = site(&Arc::new(START.into())).await;
+        let request = || named(1, "a", "/count").map(NamedRequest::setting_a_state);
+        assert_eq!(count(&site, request()).await.unwrap(), 1);
+        assert_eq!(count(&site, request()).await.unwrap(), 2);
+        let refused = async |request: Option<NamedRequest>| {
+            once(&site, request.as_ref(), async { Err::<u64, _>(Error::Busy) }).await
+        };
+        assert_eq!(refused(request()).await.unwrap(), 2, "as it was answered last");
+        assert!(matches!(refused(named(1, "b", "/count")).await, Err(Error::Busy)));
     }
 
     #[tokio::test]

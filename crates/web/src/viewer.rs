@@ -18,6 +18,9 @@ use tidings_domain::repeats::NamedRequest;
 use tidings_domain::values::rates::subscriber;
 use tidings_domain::values::request_name::RequestName;
 
+/// How the addresses of the API begin.
+const API: &str = "/api/";
+
 /// An extension of requests for a list that is the same for all visitors.
 #[derive(Clone, Copy)]
 struct PublicList;
@@ -28,13 +31,24 @@ pub async fn mark_public_list(mut request: Request) -> Request {
     request
 }
 
+/// An extension of requests to do something that a second request would do once more.
+#[derive(Clone, Copy)]
+struct ActsOnce;
+
+/// Middleware that marks the requests of its routes as such that must not be done twice. The other
+/// forms set a state.
+pub async fn mark_acting_once(mut request: Request) -> Request {
+    request.extensions_mut().insert(ActsOnce);
+    request
+}
+
 impl FromRequestParts<App> for Visit {
     type Rejection = RequestError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
         let token = cookies::session_token(app, &parts.headers);
         let visit = Self::new(app.site.clone(), app.now(), token.as_deref());
-        let is_action = parts.method == Method::POST && parts.uri.path().starts_with("/api/");
+        let is_action = parts.method == Method::POST && parts.uri.path().starts_with(API);
         let visit = if is_action { visit.only_acting() } else { visit };
         let is_list = parts.extensions.get::<PublicList>().is_some();
         let visit = if is_list { visit.of_public_list() } else { visit };
@@ -138,10 +152,16 @@ impl SignedFields {
         }
         if let Some(name) = request_name(&fields)? {
             let request = NamedRequest::new(user.id, name, &call.address, &call.contents(&fields));
+            let request = if call.acts_once { request } else { request.setting_a_state() };
             user.request = Some(request.clone());
             visit.name_request(request);
         }
         Ok(Self { visit, user, fields, address })
+    }
+
+    /// Says that the request sets a state, although others to the same address act once.
+    pub fn set_a_state(&mut self) {
+        self.user.request = self.user.request.take().map(NamedRequest::setting_a_state);
     }
 
     /// The session of the visit.
@@ -196,6 +216,8 @@ const SECRETS: [&str; 3] = ["password", "current_password", "code"];
 pub struct Call {
     address: String,
     session_token: Option<String>,
+    /// Whether a request with a name is not done again, whatever has changed since.
+    acts_once: bool,
 }
 
 impl Call {
@@ -216,7 +238,9 @@ impl FromRequestParts<App> for Call {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
         let session_token = cookies::session_token(app, &parts.headers);
-        Ok(Self { address: parts.uri.path().to_owned(), session_token })
+        let address = parts.uri.path().to_owned();
+        let acts_once = address.starts_with(API) || parts.extensions.get::<ActsOnce>().is_some();
+        Ok(Self { address, session_token, acts_once })
     }
 }
 

@@ -94,7 +94,7 @@ impl AdminPage<'_> {
             h2 { "The front page in numbers" }
             (self.table(frame))
             form.form method="post" action="/admin/recompute" {
-                (frame.secret_field())
+                (frame.signed_fields())
                 p.hint {
                     "Ranks follow votes and time automatically. After you change the ranking settings, this \
                      updates all stories at once."

@@ -62,7 +62,7 @@ impl AdminSitePage<'_> {
         let configured = &frame.settings.site;
         html! {
             form.form method="post" action="/admin/site" {
-                (frame.secret_field())
+                (frame.signed_fields())
                 (self.line("name", "Name", &configured.name, &format!(
                     "Shown on every page, in feeds and in mails. Up to {MAX_SITE_NAME} characters. \
                      If empty: {}.", configured.name
@@ -175,7 +175,7 @@ impl AdminSitePage<'_> {
                 }
             }
             form.form method="post" action="/admin/site/logo" enctype="multipart/form-data" {
-                (frame.secret_field())
+                (frame.signed_fields())
                 div {
                     label for="logo" { "Picture" }
                     input #logo name="logo" type="file" required accept="image/png,image/jpeg,image/webp,image/gif"
@@ -191,7 +191,7 @@ impl AdminSitePage<'_> {
             }
             @if frame.brand.logo.is_some() {
                 form.form method="post" action="/admin/site/removelogo" {
-                    (frame.secret_field())
+                    (frame.signed_fields())
                     p.hint { "If you remove it, the logo of Tidings is shown." }
                     button.button.grave { "Remove the logo" }
                 }

@@ -73,13 +73,13 @@ impl AdminSitesPage<'_> {
         let maximum = maximum.with("type", "number").with("autocomplete", "off");
         html! {
             form.form method="post" action="/admin/sites/settings" {
-                (frame.secret_field())
+                (frame.signed_fields())
                 input type="hidden" name="voting_is_disabled" value=(value);
                 p.hint { (state) }
                 button.button.grave[!self.settings.is_disabled] { (action) }
             }
             form.form.narrow method="post" action="/admin/sites/settings" {
-                (frame.secret_field())
+                (frame.signed_fields())
                 (maximum.with("min", "0").with("max", "1000000").required().input(self.refused))
                 button.button { "Save" }
             }
@@ -183,7 +183,7 @@ impl FoundVoter {
                 div { dt { "banned" } dd { @if self.details.is_banned { "yes" } @else { "no" } } }
             }
             form.form method="post" action=(action) {
-                (frame.secret_field())
+                (frame.signed_fields())
                 input type="hidden" name="user_id" value=(self.details.id);
                 p.hint {
                     @if self.details.is_banned {

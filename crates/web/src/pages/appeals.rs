@@ -49,7 +49,7 @@ impl AppealFields<'_> {
         });
         html! {
             form.form method="post" action="/appeal" {
-                (frame.once_fields())
+                (frame.signed_fields())
                 input type="hidden" name="moderation_id" value=(self.id);
                 (text.text_area(self.refused))
                 @if let Some(username) = self.username {

@@ -88,7 +88,7 @@ impl<'a> CommentEditor<'a> {
                 input type="hidden" name="news_id" value=(self.news);
                 input type="hidden" name="comment_id" value=(id_or_none(self.edited));
                 input type="hidden" name="parent_id" value=(id_or_none(self.parent));
-                @if self.edited.is_none() { (frame.once_fields()) } @else { (frame.secret_field()) }
+                (frame.signed_fields())
                 (self.text_area(&draft))
                 (preview_place(matches!(self.state, EditorState::Preview).then(|| {
                     markdown(self.text, frame.link_target())
@@ -167,7 +167,7 @@ impl CommentFormPage<'_> {
                 input type="hidden" name="comment_id" value=(id);
                 input type="hidden" name="parent_id" value="-1";
                 input type="hidden" name="comment" value="";
-                (frame.secret_field())
+                (frame.signed_fields())
                 p.hint { "Its text will no longer be shown. Replies to it stay." }
                 button.button.grave { "Delete comment" }
             }
@@ -270,6 +270,9 @@ pub async fn edit(
 pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Response, RequestError> {
     if form.fields.get(PREVIEW).is_some() {
         return preview(&app, form).await;
+    }
+    if matches!(id_or_none::<CommentId>(&form.fields, "comment_id"), Ok(Some(_))) {
+        form.set_a_state();
     }
     let failure = match try_post(&app, &form).await {
         Ok(posted) => {

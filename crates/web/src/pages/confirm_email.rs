@@ -41,7 +41,7 @@ pub fn reminder(frame: &Frame<'_>, is_sent: bool) -> Markup {
                     }
                     @if is_sent { p role="status" { "The link has been sent again." } }
                     form method="post" action="/settings/confirm-email" {
-                        (frame.secret_field())
+                        (frame.signed_fields())
                         button.button.small { "Send the link again" }
                     }
                 }

@@ -42,7 +42,7 @@ fn page(frame: &Frame<'_>, token: &WelcomeToken) -> Markup {
             }
             @if let Some(viewer) = frame.viewer {
                 form.form method="post" action="/welcome" {
-                    (frame.secret_field())
+                    (frame.signed_fields())
                     input type="hidden" name="token" value=(token);
                     button.button { "Make " (viewer.username) " the administrator" }
                 }

@@ -136,7 +136,7 @@ impl FlagPage<'_> {
                 }
                 @if flag.waits() {
                     form.inline method="post" action="/unflag" {
-                        (frame.secret_field())
+                        (frame.signed_fields())
                         (self.thing_fields())
                         button.button.small { "Take the flag back" }
                     }
@@ -158,7 +158,7 @@ impl FlagPage<'_> {
                 "A flag asks a moderator to look. It is no vote, it costs nothing, and only moderators see it."
             }
             form.form method="post" action="/flag" {
-                (frame.once_fields())
+                (frame.signed_fields())
                 (self.thing_fields())
                 fieldset.choices {
                     legend { "Why?" }

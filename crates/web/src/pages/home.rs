@@ -101,7 +101,7 @@ impl HomePage<'_> {
         let text = text.with("data-limit", &limit).with("data-draft", &draft).required();
         html! {
             form.form.compose method="post" action="/tweet" {
-                (frame.once_fields())
+                (frame.signed_fields())
                 (text.text_area(self.refused))
                 // The script adds how many characters are left.
                 div.send { button.button { "Tweet" } }

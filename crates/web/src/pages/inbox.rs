@@ -46,7 +46,7 @@ impl InboxPage<'_> {
             (filters(self.filter))
             @if unread > 0 {
                 form.inbox-tools method="post" action="/readinbox" {
-                    (frame.secret_field())
+                    (frame.signed_fields())
                     input type="hidden" name="id" value="all";
                     input type="hidden" name="next" value=(back);
                     p { (number(unread)) " unread" }
@@ -141,7 +141,7 @@ fn entry_item(frame: &Frame<'_>, entry: &InboxEntry, back: &str) -> Markup {
                 @if let Some((address, name)) = destination(entry) { a.action href=(address) { (name) } }
                 @if !entry.read {
                     form method="post" action="/readinbox" {
-                        (frame.secret_field())
+                        (frame.signed_fields())
                         input type="hidden" name="id" value=(id);
                         input type="hidden" name="next" value={ (back) "#" (anchor(id)) };
                         button.button.small.quiet {
@@ -256,7 +256,7 @@ fn feed_section(frame: &Frame<'_>, viewer: &User) -> Markup {
     let button = |feed: &str, name: &str| {
         html! {
             form method="post" action="/inbox/feed" {
-                (frame.secret_field())
+                (frame.signed_fields())
                 input type="hidden" name="feed" value=(feed);
                 button.button.small.quiet { (name) }
             }
@@ -307,7 +307,7 @@ pub fn subscription_button(frame: &Frame<'_>, thread: &Thread) -> Markup {
     html! {
         @if frame.viewer.is_some() && !news.is_gone() {
             form.subscription method="post" action=(action) {
-                (frame.secret_field())
+                (frame.signed_fields())
                 input type="hidden" name="news_id" value=(news.id);
                 input type="hidden" name="next" value=(frame.way_back);
                 button.button.small.quiet { (name) span.hidden { (rest) } }

@@ -65,7 +65,7 @@ impl InvitationsPage<'_> {
         let email = email.hint(html! { "Optional. We mail the link there. Without one, send it yourself." });
         html! {
             form.form.narrow method="post" action=(PAGE) {
-                (frame.once_fields())
+                (frame.signed_fields())
                 @if self.has_mail { (email.input(self.refused)) }
                 button.button { "Make an invitation" }
                 p.hint {
@@ -111,7 +111,7 @@ fn open_item(frame: &Frame<'_>, open: &OpenInvitation) -> Markup {
             }
         }
         form method="post" action={ (PAGE) "/withdraw" } {
-            (frame.secret_field())
+            (frame.signed_fields())
             input type="hidden" name="invitation" value=(open.code.expose());
             button.button.small.quiet {
                 "Withdraw" span.hidden { " the invitation made " (age(frame, open.since)) }

@@ -16,7 +16,7 @@ use crate::local_path::LocalPath;
 use crate::settings::{Settings, SiteSettings};
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use std::borrow::Cow;
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 use std::sync::OnceLock;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::accounts::visit::Visit;
@@ -31,8 +31,8 @@ use tidings_domain::values::text::printable_lines;
 pub const SECRET_FIELD: &str = "apisecret";
 /// The field with the name of a request, so that it can be sent again.
 pub const REQUEST_FIELD: &str = "request";
-/// Bytes of randomness in the names of requests on a page. They need to differ for one account
-/// within an hour, and protect nothing.
+/// Bytes of randomness in the name of the requests of a page. It needs to be another one for one account
+/// within an hour, and protects nothing.
 const REQUEST_BYTES: usize = 8;
 
 /// The places of the navigation that everyone has.
@@ -80,10 +80,8 @@ pub struct Frame<'a> {
     waiting_rows: Option<u64>,
     /// The viewer's secret, masked for this page.
     secret: OnceCell<String>,
-    /// The names of requests on this page: how they begin, and how many there are.
-    requests: (OnceCell<String>, Cell<u32>),
-    /// The name of the request that this page answers, if its forms are to keep it.
-    kept_request: Option<String>,
+    /// What the forms of this page call their requests. A page that answers a request keeps its name.
+    request: OnceCell<String>,
 }
 
 impl<'a> Frame<'a> {
@@ -95,9 +93,9 @@ impl<'a> Frame<'a> {
         (now, here): (Timestamp, &'a LocalPath),
         viewer: Option<&'a User>,
     ) -> Self {
-        let (way_back, secret, requests) = (here.way_back(), OnceCell::new(), Default::default());
-        let kept_request = viewer.and_then(|viewer| viewer.request.as_ref());
-        let kept_request = kept_request.map(|request| request.name().to_owned());
+        let (way_back, secret) = (here.way_back(), OnceCell::new());
+        let answered = viewer.and_then(|viewer| viewer.request.as_ref());
+        let request = answered.map_or_else(OnceCell::new, |request| request.name().to_owned().into());
         Self {
             settings,
             rules,
@@ -109,8 +107,7 @@ impl<'a> Frame<'a> {
             viewer,
             waiting_rows: None,
             secret,
-            requests,
-            kept_request,
+            request,
         }
     }
 
@@ -118,7 +115,9 @@ impl<'a> Frame<'a> {
     /// visit of a [`SignedFields`](crate::viewer::SignedFields) does that by itself.
     #[must_use]
     pub fn keeping_request(mut self, sent: &Fields) -> Self {
-        self.kept_request = sent.get(REQUEST_FIELD).map(str::to_owned);
+        if let Some(name) = sent.get(REQUEST_FIELD) {
+            self.request = name.to_owned().into();
+        }
         self
     }
 
@@ -169,35 +168,17 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The hidden field that proves that a form is from the viewer's session.
+    /// The hidden fields of a form: what proves that it is from the viewer's session, and the name of the
+    /// request, so that it can be sent again: see [`tidings_domain::repeats`]. Forms of a page have the same
+    /// name, as other contents are another request. A form that is shown again after it was sent keeps
+    /// its name: perhaps what it asked for was done.
     #[must_use]
-    pub fn secret_field(&self) -> Markup {
+    pub fn signed_fields(&self) -> Markup {
         html! {
             @if self.viewer.is_some() {
                 input type="hidden" name=(SECRET_FIELD) value=(self.secret());
-            }
-        }
-    }
-
-    /// The same, and the name of a request that must not be done twice, although the form may be
-    /// sent twice: see [`tidings_domain::repeats`]. Each form gets another name each time it is
-    /// shown. A form that is shown again after it was sent keeps its name: perhaps what it asked for was
-    /// done. Forms that set a state (edits, votes, follows) have none: sent twice they are as
-    /// once, and a page that is kept can be used for one choice, for the other, and for the first again.
-    #[must_use]
-    pub fn once_fields(&self) -> Markup {
-        let (beginning, count) = &self.requests;
-        html! {
-            (self.secret_field())
-            @if self.viewer.is_some() {
-                @let beginning = beginning.get_or_init(request_beginning);
                 // Firefox otherwise fills in what the form had before a reload.
-                @if let Some(name) = &self.kept_request {
-                    input type="hidden" name=(REQUEST_FIELD) autocomplete="off" value=(name);
-                } @else if !beginning.is_empty() {
-                    input type="hidden" name=(REQUEST_FIELD) autocomplete="off"
-                        value={ (beginning) (count.replace(count.get() + 1)) };
-                }
+                input type="hidden" name=(REQUEST_FIELD) autocomplete="off" value=(self.request());
             }
         }
     }
@@ -207,6 +188,14 @@ impl<'a> Frame<'a> {
     pub fn secret(&self) -> &str {
         let masked = || self.viewer.map_or_else(String::new, |viewer| viewer.apisecret.masked());
         self.secret.get_or_init(masked)
+    }
+
+    /// What the field with the name of the request holds.
+    #[must_use]
+    pub fn request(&self) -> &str {
+        // Without randomness, it is another name each second.
+        let new = || random_hex::<REQUEST_BYTES>().unwrap_or_else(|_| self.now.to_string());
+        self.request.get_or_init(new)
     }
 
     /// A whole page. An empty title is the front page's.
@@ -294,7 +283,7 @@ impl<'a> Frame<'a> {
                     }
                     li {
                         form method="post" action="/logout" {
-                            (self.secret_field())
+                            (self.signed_fields())
                             button { "log out" }
                         }
                     }
@@ -462,12 +451,6 @@ fn logo(brand: &Brand) -> Markup {
             PreEscaped(LOGO.trim_end().replacen("<svg", r#"<svg aria-hidden="true" focusable="false""#, 1))
         }
     }
-}
-
-/// How the names of requests on a page begin; empty if the operating system gives no random bytes.
-/// Forms without a name work as well.
-fn request_beginning() -> String {
-    random_hex::<REQUEST_BYTES>().map_or_else(|_| String::new(), |random| random + "-")
 }
 
 #[cfg(test)]

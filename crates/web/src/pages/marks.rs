@@ -36,7 +36,7 @@ pub fn marks_form(frame: &Frame<'_>) -> Markup {
     html! {
         @if frame.viewer.is_some() {
             form #(FORM) method="post" action="/hide" {
-                (frame.secret_field())
+                (frame.signed_fields())
                 input type="hidden" name="next" value=(frame.way_back);
             }
         }
@@ -109,7 +109,7 @@ impl JustHidden {
         html! {
             div.notice.undo role="status" {
                 form.inline method="post" action="/unhide" {
-                    (frame.secret_field())
+                    (frame.signed_fields())
                     input type="hidden" name="next" value=(frame.way_back);
                     span { "Hidden: " a href=(news_address(self.id)) { bdi { (self.title) } } "." }
                     button.button.small name="news_id" value=(self.id) { "Undo" }

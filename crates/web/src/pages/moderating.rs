@@ -73,7 +73,7 @@ impl ActionForm<'_> {
             form.form.moderation-form method="post" action="/moderate" {
                 fieldset {
                     legend { (self.label) }
-                    (frame.once_fields())
+                    (frame.signed_fields())
                     input type="hidden" name="kind" value=(kind);
                     input type="hidden" name="id" value=(id);
                     input type="hidden" name="next" value=(frame.way_back);
@@ -136,7 +136,7 @@ pub fn done_line(frame: &Frame<'_>) -> Markup {
 pub fn undo_form(frame: &Frame<'_>, id: ModerationId) -> Markup {
     html! {
         form.inline method="post" action="/moderate/undo" {
-            (frame.once_fields())
+            (frame.signed_fields())
             input type="hidden" name="next" value=(frame.way_back);
             input type="hidden" name="moderation_id" value=(id);
             (reason_field("Reason to undo it", "A mistake"))

@@ -39,7 +39,7 @@ const KINDS: [(MuteKind, &str); 4] = [
 fn mute_button(frame: &Frame<'_>, (kind, value): (MuteKind, &str), is_muted: bool, label: &Markup) -> Markup {
     html! {
         form method="post" action=(if is_muted { "/unmute" } else { "/mute" }) {
-            (frame.secret_field())
+            (frame.signed_fields())
             input type="hidden" name="what" value=(kind.name());
             input type="hidden" name="value" value=(value);
             input type="hidden" name="next" value=(frame.way_back);
@@ -52,7 +52,7 @@ fn mute_button(frame: &Frame<'_>, (kind, value): (MuteKind, &str), is_muted: boo
 fn block_button(frame: &Frame<'_>, username: &str, is_blocked: bool, label: &Markup) -> Markup {
     html! {
         form method="post" action=(if is_blocked { "/unblock" } else { "/block" }) {
-            (frame.secret_field())
+            (frame.signed_fields())
             input type="hidden" name="username" value=(username);
             input type="hidden" name="next" value=(frame.way_back);
             button.button.small.quiet { (label) }
@@ -169,7 +169,7 @@ impl MutesPage<'_> {
         let value = Field::new("value", "What to mute").value(text("value")).hint(hint);
         html! {
             form.form.narrow method="post" action="/mute" {
-                (frame.secret_field())
+                (frame.signed_fields())
                 input type="hidden" name="next" value=(MUTES);
                 div {
                     label for="what" { "Kind" }
@@ -191,7 +191,7 @@ impl MutesPage<'_> {
         let field = Field::new("username", "Username").value(name);
         html! {
             form.form.narrow method="post" action="/block" {
-                (frame.secret_field())
+                (frame.signed_fields())
                 input type="hidden" name="next" value={ (MUTES) "#blocked" };
                 (field.with("autocomplete", "off").exact().required().input(refused))
                 button.button { "Block" }

@@ -218,7 +218,7 @@ pub async fn delete_form(
         p.hint { "It will disappear from all lists. Its comments can still be read." }
         form.form method="post" action={ "/delnews/" (id) } {
             input type="hidden" name="news_id" value=(id);
-            (frame.secret_field())
+            (frame.signed_fields())
             button.button.grave { "Delete" }
         }
         p { a.action href=(news_address(id)) { "Keep this story" } }

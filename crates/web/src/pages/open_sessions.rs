@@ -35,7 +35,7 @@ impl SessionsPage<'_> {
             ul.people { @for session in self.sessions { li.session { (session_item(frame, session)) } } }
             @if has_others {
                 form.form method="post" action="/settings/sessions" {
-                    (frame.secret_field())
+                    (frame.signed_fields())
                     input type="hidden" name="session" value="others";
                     button.button.grave { "End all other sessions" }
                 }
@@ -66,7 +66,7 @@ fn session_item(frame: &Frame<'_>, session: &OpenSession) -> Markup {
         }
         @if !session.current {
             form method="post" action="/settings/sessions" {
-                (frame.secret_field())
+                (frame.signed_fields())
                 input type="hidden" name="session" value=(session.id);
                 button.button.small.quiet { "End" span.hidden { " the session: " (name) } }
             }

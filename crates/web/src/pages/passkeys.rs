@@ -75,7 +75,7 @@ fn add_page(frame: &Frame<'_>, name: &str, refused: Option<&RefusedForm>) -> Mar
         h1 { "Add a passkey" }
         (summary(refused))
         form.form.narrow method="post" action="/settings/two-factor/passkeys" {
-            (frame.secret_field())
+            (frame.signed_fields())
             (name.input(refused))
             (password_field(frame, refused))
             button.button { "Continue" }
@@ -94,7 +94,7 @@ fn create_page(frame: &Frame<'_>, name: &str, options: &str) -> Markup {
         h1 { "Add a passkey" }
         p.prose { "Your browser now asks how you want to keep the passkey \u{201c}" (name) "\u{201d}." }
         (form.render(&html! {
-            (frame.secret_field())
+            (frame.signed_fields())
             input type="hidden" name="name" value=(name);
         }))
         p { a.action href="/settings/two-factor" { "Cancel" } }
@@ -163,7 +163,7 @@ fn remove_page(frame: &Frame<'_>, passkey: &PasskeyFacts, refused: Option<&Refus
              Remove it from your device too, which would go on offering it."
         }
         form.form.narrow method="post" action="/settings/two-factor/passkeys/remove" {
-            (frame.secret_field())
+            (frame.signed_fields())
             input type="hidden" name="passkey" value=(passkey.id);
             (password_field(frame, refused))
             button.button.grave { "Remove the passkey" }

@@ -37,7 +37,7 @@ pub fn follow_button(frame: &Frame<'_>, person: &Person, next: &str, among_other
             Some(_) => {
                 form.follow method="post" action=(action) {
                     input type="hidden" name="username" value=(person.username);
-                    (frame.secret_field())
+                    (frame.signed_fields())
                     input type="hidden" name="next" value=(next);
                     button.button.small.quiet[person.followed] { (label) (whom) }
                 }

@@ -114,7 +114,7 @@ impl PersonFile {
         html! {
             p.person-note dir="auto" { (note.text) }
             form.inline method="post" action="/moderate/undo" {
-                (frame.once_fields())
+                (frame.signed_fields())
                 input type="hidden" name="moderation_id" value=(note.id);
                 input type="hidden" name="reason" value="No longer needed";
                 input type="hidden" name="next" value=(frame.way_back);
@@ -234,7 +234,7 @@ fn note_form(frame: &Frame<'_>, thing: &Thing) -> Markup {
         form.form.moderation-form method="post" action="/moderate" {
             fieldset {
                 legend { "Write a note" }
-                (frame.once_fields())
+                (frame.signed_fields())
                 input type="hidden" name="kind" value=(thing.kind());
                 input type="hidden" name="id" value=(thing.id());
                 input type="hidden" name="next" value=(frame.way_back);

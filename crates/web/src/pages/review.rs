@@ -106,7 +106,7 @@ fn rings(frame: &Frame<'_>, check: &BackgroundCheck<VoteRingReport>) -> Markup {
                 p role="status" { "A search is running. Reload the page in a minute." }
             } @else {
                 form.inline method="post" action="/moderate/votes" {
-                    (frame.secret_field())
+                    (frame.signed_fields())
                     button.button.small { "Look for vote rings" }
                 }
             }
@@ -236,7 +236,7 @@ fn history(frame: &Frame<'_>, author: Option<&RowAuthor>) -> Markup {
 /// The fields that all forms of a row have.
 fn row_fields(frame: &Frame<'_>, row: &Row, thing: &Thing) -> Markup {
     html! {
-        (frame.once_fields())
+        (frame.signed_fields())
         input type="hidden" name="kind" value=(thing.kind());
         input type="hidden" name="id" value=(thing.id());
         input type="hidden" name="since" value=(row.since.0);
@@ -293,7 +293,7 @@ fn about_author(frame: &Frame<'_>, row: &Row, author: &RowAuthor) -> Markup {
             @if let Some(host) = &row.host {
                 // The page that it leads to shows first what the rule would have caught.
                 form.review-form method="post" action="/moderate/rules" {
-                    (frame.once_fields())
+                    (frame.signed_fields())
                     input type="hidden" name="what" value="domain";
                     input type="hidden" name="pattern" value=(host);
                     input type="hidden" name="effect" value="refuse";

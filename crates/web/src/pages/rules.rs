@@ -72,7 +72,7 @@ impl RulesPage<'_> {
         let reason = reason.hint(html! { "Authors of refused posts and readers of the log see it." });
         html! {
             form.form.narrow method="post" action=(ADDRESS) {
-                (frame.once_fields())
+                (frame.signed_fields())
                 (choice("what", "What it looks for", &RuleKind::ALL.map(|(kind, name)| (name, kind_words(kind))), self.typed.what))
                 (pattern.input(self.refused))
                 (choice(
@@ -160,7 +160,7 @@ fn rule_item(frame: &Frame<'_>, rule: &PostRule) -> Markup {
             }
             p.log-reason dir="auto" { (rule.reason) }
             form.log-filters method="post" action={ (ADDRESS) "/lift" } {
-                (frame.once_fields())
+                (frame.signed_fields())
                 input type="hidden" name="rule_id" value=(rule.id);
                 label for=(field) { "Reason"
                     input type="text" name="reason" #(field) required maxlength="500";

@@ -200,7 +200,7 @@ pub async fn logout_form(
                 a href="/settings/sessions" { "end other sessions" } "."
             }
             form.form method="post" action="/logout" {
-                (frame.secret_field())
+                (frame.signed_fields())
                 button.button { "Log out" }
             }
         } @else {

@@ -79,7 +79,7 @@ impl<'a> ProfileEditor<'a> {
         let action = if self.more.is_some() { "/settings" } else { "/profile" };
         html! {
             form.form method="post" action=(action) {
-                (frame.secret_field())
+                (frame.signed_fields())
                 @if let Some(more) = &self.more { (full_name_field(more.fullname, refused)) }
                 (Field::new("about", "About you").value(self.about).text_area(refused))
                 @if let Some(more) = &self.more {
@@ -310,7 +310,7 @@ fn deactivate_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
             }
         }
         form.form.narrow method="post" action="/settings/deactivate" {
-            (frame.secret_field())
+            (frame.signed_fields())
             @if let Some(viewer) = frame.viewer {
                 // Tells a password manager whose password it is.
                 input type="text" name="username" value=(viewer.username) autocomplete="username" hidden;

@@ -267,7 +267,7 @@ impl SiteReputationPage<'_> {
             @if frame.viewer.is_some() {
                 form.verdict method="post" action="/votesite" aria-label="Your vote" {
                     input type="hidden" name="link" value=(self.host);
-                    (frame.secret_field())
+                    (frame.signed_fields())
                     input type="hidden" name="next" value=(frame.way_back);
                     button.button name="vote" value="1" aria-pressed=(pressed(Verdict::Good)) { "Good site" }
                     button.button name="vote" value="-1" aria-pressed=(pressed(Verdict::Bad)) { "Bad site" }

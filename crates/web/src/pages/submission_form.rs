@@ -126,7 +126,7 @@ impl SubmissionPage<'_> {
         html! {
             form.form method="post" action=(action) data-submission {
                 input type="hidden" name="news_id" value=(id);
-                @if self.edited.is_none() { (frame.once_fields()) } @else { (frame.secret_field()) }
+                (frame.signed_fields())
                 // The Enter key presses the first button of a form.
                 button.hidden tabindex="-1" aria-hidden="true" {}
                 @let [title, url, text] = ["title", "url", "text"]

@@ -82,7 +82,7 @@ impl TopicsPage<'_> {
                     @for (from, to) in &self.overview.moves {
                         li {
                             form.inline method="post" action="/mergetopic" {
-                                (frame.secret_field())
+                                (frame.signed_fields())
                                 input type="hidden" name="topic" value=(from);
                                 input type="hidden" name="into" value=(to);
                                 (from) " to " (to) " "
@@ -137,7 +137,7 @@ pub fn stance_forms(frame: &Frame<'_>, topic: &Topic, reader: &Reader) -> Markup
     let form = |action: &str, text: &str| {
         html! {
             form method="post" action=(action) {
-                (frame.secret_field())
+                (frame.signed_fields())
                 input type="hidden" name="topic" value=(topic);
                 input type="hidden" name="next" value=(frame.way_back);
                 button.button.small.quiet { (text) }
@@ -262,7 +262,7 @@ fn describe_form(
     let field = Field::new("about", "What it is about, in one sentence").value(sentence).hint(hint);
     html! {
         form.form method="post" action="/describetopic" {
-            (frame.secret_field())
+            (frame.signed_fields())
             input type="hidden" name="topic" value=(topic);
             (field.with("dir", "auto").with("autocomplete", "off").input(refused))
             button.button { "Save" }
@@ -284,7 +284,7 @@ fn move_form(frame: &Frame<'_>, topic: &str, kind: Move, typed: Option<(&str, &R
     let field = Field::new(name, label).value(value.unwrap_or_default());
     html! {
         form.form.narrow method="post" action=(action) {
-            (frame.secret_field())
+            (frame.signed_fields())
             input type="hidden" name="topic" value=(topic);
             (field.with("autocomplete", "off").required().exact().input(refused))
             button.button { (button) }

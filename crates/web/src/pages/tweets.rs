@@ -243,7 +243,7 @@ pub async fn delete_form(
         article.tweet.alone { (tweet(&frame, &line)) }
         p.hint { "It will disappear from all timelines." }
         form.form method="post" action={ "/deltweet/" (id) } {
-            (frame.secret_field())
+            (frame.signed_fields())
             button.button.grave { "Delete" }
         }
         p { a.action href=(tweet_address(id)) { "Keep this tweet" } }

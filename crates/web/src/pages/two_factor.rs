@@ -152,7 +152,7 @@ fn app_page(frame: &Frame<'_>, has_app: bool, refused: Option<&RefusedForm>) -> 
         @if has_app {
             p.prose { "Without it, and without a passkey, your password alone logs you in." }
             form.form.narrow method="post" action="/settings/two-factor/app/remove" {
-                (frame.secret_field())
+                (frame.signed_fields())
                 (password_field(frame, refused))
                 (code_field("Code", html! { "From the app, or a recovery code." }, refused))
                 button.button.grave { "Remove the app" }
@@ -160,7 +160,7 @@ fn app_page(frame: &Frame<'_>, has_app: bool, refused: Option<&RefusedForm>) -> 
         } @else {
             p.prose { "You need an app for codes on your phone, such as Aegis, 2FAS or Google Authenticator." }
             form.form.narrow method="post" action="/settings/two-factor/app" {
-                (frame.secret_field())
+                (frame.signed_fields())
                 (password_field(frame, refused))
                 button.button { "Continue" }
             }
@@ -185,7 +185,7 @@ fn confirm_page(frame: &Frame<'_>, new: &NewTotp, refused: Option<&RefusedForm>)
         p.prose { "Or open " a href=(new.uri) { "your app on this device" } ", or type this key into it:" }
         p { code.totp-key { (groups.join(" ")) } }
         form.form.narrow method="post" action="/settings/two-factor/app/confirm" {
-            (frame.secret_field())
+            (frame.signed_fields())
             (code_field("Code", html! { "The six digits that the app shows now." }, refused))
             button.button { "Turn on" }
         }
@@ -264,7 +264,7 @@ fn codes_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
         (summary(refused))
         p.prose { "Your present recovery codes end." }
         form.form.narrow method="post" action="/settings/two-factor/codes" {
-            (frame.secret_field())
+            (frame.signed_fields())
             (password_field(frame, refused))
             button.button { "Make new codes" }
         }

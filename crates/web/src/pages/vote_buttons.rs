@@ -1,7 +1,7 @@
 //! The buttons that vote on a story or a comment, and what votes cost.
 
 use super::fragments::{Fragment, Slots, placeholders, written};
-use super::layout::{Frame, SECRET_FIELD};
+use super::layout::{Frame, REQUEST_FIELD, SECRET_FIELD};
 use super::parts::{DELETED_USER, number};
 use crate::error::sentence;
 use crate::limits::{VOTE_LABEL_CHARACTERS, VOTE_LABEL_NAME_BYTES};
@@ -203,6 +203,8 @@ placeholders! {
         Back,
         /// The secret of the viewer's forms.
         Secret,
+        /// What the forms of the page call their requests.
+        Request,
     }
 }
 
@@ -234,6 +236,7 @@ pub fn vote_buttons<'a>(
             },
             VotePlaceholder::Back => frame.way_back.render_to(html),
             VotePlaceholder::Secret => html.push_str(frame.secret()),
+            VotePlaceholder::Request => frame.request().render_to(html),
         });
     })
 }
@@ -270,6 +273,7 @@ fn buttons_markup(
                     data-final[frame.rules.karma.take_back_seconds == 0] {
                     input type="hidden" name=(id) value=(slots.at(VotePlaceholder::Target));
                     input type="hidden" name=(SECRET_FIELD) value=(slots.at(VotePlaceholder::Secret));
+                    input type="hidden" name=(REQUEST_FIELD) value=(slots.at(VotePlaceholder::Request));
                     (next)
                     (both)
                 }
