@@ -120,7 +120,8 @@ async fn each_action_with_a_session_is_done_once_and_answered_twice() {
             continue;
         }
         let done = stored(&target.server).await;
-        if answered(&done).len() != 1 {
+        // Forms that set a state keep no answer.
+        if is_call && answered(&done).len() != 1 {
             wrong.push(format!("{}: the answer is not kept", call.path));
         }
         if call.fields.iter().any(|(name, ..)| *name == "password") {

@@ -6,7 +6,7 @@
 //! `|| async { ... }` and not `async || { ... }`: the compiler cannot prove yet that the
 //! future of a generic `AsyncFn` is `Send`, which handlers and spawned tasks need.
 
-use crate::error::Error;
+use crate::error::{Error, Refusal};
 use crate::repeats::{KeptAnswer, NamedRequest};
 use crate::site::{Applied, Site, apply};
 use std::collections::hash_map::DefaultHasher;
@@ -71,6 +71,23 @@ impl<T> Decision<T> {
         self.with_rejection(check.into(), Rejection::IdInUse { counter, id: id.to_string() })
     }
 
+    /// The decision when what was asked for is so already: a form that sets a state is sent again and gets the
+    /// answer, and any other request the refusal.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub(crate) fn done_already(
+        request: Option<&NamedRequest>,
+        answer: T,
+        refusal: Refusal,
+    ) -> Result<Self, Error> {
+        if request.is_some_and(NamedRequest::sets_state) {
+            Ok(Self::Done(answer))
+        } else {
+            Err(refusal.into())
+        }
+    }
+
     /// Notes the answer to a request with a name in the batch; with nothing to write, in one of
     /// its own. See [`repeats`](crate::repeats).
     ///
@@ -83,6 +100,7 @@ impl<T> Decision<T> {
     ) -> Result<Self, Error> {
         let Some(request) = request else { return Ok(self) };
         let mut commit = match self {
+            Self::Done(answer) if request.sets_state() => return Ok(Self::Done(answer)),
             Self::Done(answer) => {
                 Commit { batch: Batch::new(), answer, rejections: Vec::new(), request: None }
             }
@@ -243,7 +261,6 @@ impl Turns {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::error::Refusal;
     use crate::passwords::PasswordWorker;
     use crate::values::rules::Rules;
     use std::cell::Cell;

@@ -14,9 +14,9 @@
 //! its end. A repeat costs one round if this server did the first; else it fails like a second
 //! action, at the latest at the check of its batch, and one round more finds the answer.
 //!
-//! A request that sets a state (`NamedRequest::setting_a_state`) acts whenever there is something to do, and
-//! is answered as the first was when it would be refused. So a page that the browser keeps, and with it
-//! the name, can be used for one choice, for the other, and for the first again.
+//! A request that sets a state (`NamedRequest::setting_a_state`) keeps no answer. It acts whenever there is
+//! something to do, and what is so already is not refused (`Decision::done_already`). So a page that the browser
+//! keeps, and with it the name, can be used for one choice, for the other, and for the first again.
 //!
 //! The answer may be of a write that is not sure: it is on the primary, but not on the replicas that it
 //! must be on (`StoreOptions::replicas`), and may be lost. So before an answer is given that this server has
@@ -51,9 +51,9 @@ const REMEMBERED: usize = 4_096;
 pub struct NamedRequest {
     key: String,
     name: RequestName,
-    /// Whether it may act again if it is not refused.
+    /// Whether it acts again, and keeps no answer.
     sets_state: bool,
-    /// Whether a batch that was to be committed notes the answer.
+    /// Whether a batch that was to be committed notes the answer, or sets the state.
     is_noted: Arc<AtomicBool>,
 }
 
@@ -74,7 +74,7 @@ impl NamedRequest {
     }
 
     /// The same request, of a form that sets a state: a vote, a follow, a setting. Sent twice it is as once, and
-    /// sent again after a change it sets the state again. The first answer is for what would be refused.
+    /// sent again after a change it sets the state again.
     #[must_use]
     pub fn setting_a_state(mut self) -> Self {
         self.sets_state = true;
@@ -87,21 +87,29 @@ impl NamedRequest {
         self.name.as_str()
     }
 
-    /// Adds the answer to a batch, which then fails if the request was answered already and may not
-    /// act again.
+    /// Whether it sets a state.
+    pub(crate) const fn sets_state(&self) -> bool {
+        self.sets_state
+    }
+
+    /// Adds the answer to a batch, which then fails if the request was answered already. To the batch that
+    /// sets a state, nothing.
     pub(crate) fn write<A: KeptAnswer>(
         &self,
         batch: &mut Batch,
         answer: &A,
     ) -> Result<Option<CheckId>, Error> {
+        self.is_noted.store(true, Ordering::Relaxed);
+        if self.sets_state {
+            return Ok(None);
+        }
         let record = answer.to_text();
         if record.len() > MAX_ANSWER_BYTES {
             return Err(Error::Internal(format!("the answer to a request has {} bytes", record.len())));
         }
-        let is_new = (!self.sets_state).then(|| batch.key_absent(&self.key));
+        let is_new = batch.key_absent(&self.key);
         batch.set_expiring(&self.key, record, KEPT);
-        self.is_noted.store(true, Ordering::Relaxed);
-        Ok(is_new)
+        Ok(Some(is_new))
     }
 
     /// Says that the batch with the answer was not applied, although the action has one: it is noted
@@ -116,9 +124,8 @@ impl NamedRequest {
         let mut query = Query::new();
         let record = query.string(&self.key);
         let Some(record) = site.store.query(query).await?.take(record) else { return Ok(None) };
-        if site.store.waits_for_replicas() && !site.answered.knows(&self.key) {
-            // With nothing in it, the batch waits for what others have written.
-            site.store.commit(Batch::new()).await?;
+        if !site.answered.knows(&self.key) {
+            confirm(site).await?;
         }
         site.answered.remember(&self.key);
         let unreadable = || Error::Internal(format!("{} holds no answer of the action", self.key));
@@ -165,8 +172,14 @@ where
     E: From<Error>,
 {
     let Some(request) = request else { return action.await };
-    if !request.sets_state
-        && site.answered.knows(&request.key)
+    if request.sets_state {
+        let answer = action.await?;
+        if !request.is_noted.load(Ordering::Relaxed) {
+            confirm(site).await?;
+        }
+        return Ok(answer);
+    }
+    if site.answered.knows(&request.key)
         && let Some(answer) = request.answer(site).await?
     {
         return Ok(answer);
@@ -190,6 +203,15 @@ where
         Ok(None) | Err(Error::Store(_)) => Err(failure),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Waits until replicas have what others have written. Rounds: 1 on a store that waits for them.
+async fn confirm(site: &Site) -> Result<(), Error> {
+    if site.store.waits_for_replicas() {
+        // There is nothing in it to be applied, only to wait for.
+        site.store.commit(Batch::new()).await?;
+    }
+    Ok(())
 }
 
 /// The latest requests that this server has answered, so that a repeat is recognised before
@@ -226,6 +248,7 @@ fn hash(key: &str) -> u64 {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::Refusal;
     use crate::action::Decision;
     use crate::passwords::PasswordWorker;
     use crate::values::rules::Rules;
@@ -330,16 +353,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_that_sets_a_state_acts_until_it_is_refused() {
+    async fn a_request_that_sets_a_state_acts_again_and_keeps_no_answer() {
         let site = site(&Arc::new(START.into())).await;
         let request = || named(1, "a", "/count").map(NamedRequest::setting_a_state);
         assert_eq!(count(&site, request()).await.unwrap(), 1);
         assert_eq!(count(&site, request()).await.unwrap(), 2);
-        let refused = async |request: Option<NamedRequest>| {
-            once(&site, request.as_ref(), async { Err::<u64, _>(Error::Busy) }).await
-        };
-        assert_eq!(refused(request()).await.unwrap(), 2, "as it was answered last");
-        assert!(matches!(refused(named(1, "b", "/count")).await, Err(Error::Busy)));
+        let failed: Result<u64, Error> = once(&site, request().as_ref(), async { Err(Error::Busy) }).await;
+        assert!(matches!(failed, Err(Error::Busy)));
+    }
+
+    #[tokio::test]
+    async fn what_is_so_already_is_refused_unless_a_form_sets_a_state() {
+        let already =
+            |request: Option<&NamedRequest>| Decision::done_already(request, 1, Refusal::VotedAlready);
+        let request = named(1, "a", "/x");
+        assert!(already(None).is_err() && already(request.as_ref()).is_err());
+        assert!(matches!(
+            already(request.map(NamedRequest::setting_a_state).as_ref()),
+            Ok(Decision::Done(1))
+        ));
     }
 
     #[tokio::test]

@@ -51,8 +51,12 @@ pub async fn vote_news(
         let State { news, my_vote, recent, standing } = state.take(&mut answers, site, now)?;
         let article = article.map(|article| article.take(&mut answers, now, &news, voter));
         let saved = saved.map(|saved| saved.take(&mut answers));
-        if my_vote.is_some() {
-            return Err(Refusal::VotedAlready.into());
+        match my_vote {
+            Some((cast, _)) if cast == direction => {
+                return Decision::done_already(request, None, Refusal::VotedAlready);
+            }
+            Some(_) => return Err(Refusal::VotedAlready.into()),
+            None => {}
         }
         standing.refuse_second_vote()?;
         let Price { needed, cost, transfer } = price(site, &news, &user, direction)?;
@@ -74,11 +78,12 @@ pub async fn vote_news(
         saved.iter().for_each(|saved| saved.write_saved(&mut batch, now));
         article.iter().for_each(|article| article.write(&mut batch));
         recent.add(site, &mut batch, &record).await?;
-        Decision::commit(batch, counters).once(request, &())
+        Decision::commit(batch, Some(counters)).once(request, &())
     });
-    let voted = voted.await?;
-    site.actions.count(CountedAction::Vote);
-    refresh_rank(site, now, id, voted).await;
+    if let (Some(expected), counters) = voted.await? {
+        site.actions.count(CountedAction::Vote);
+        refresh_rank(site, now, id, (expected, counters)).await;
+    }
     Ok(())
 }
 
@@ -110,7 +115,9 @@ pub async fn take_back_news_vote(
         let article = article.take(&mut answers, now, &news, voter);
         let saved = saved.take(&mut answers);
         let is_first = |time: f64| voter == news.user_id && is_same_time(time, news.ctime);
-        let (direction, time) = my_vote.ok_or(Refusal::NoVoteToTakeBack)?;
+        let Some((direction, time)) = my_vote else {
+            return Decision::done_already(request, None, Refusal::NoVoteToTakeBack);
+        };
         let record = recent.record().filter(|record| is_same_time(time, Timestamp(record.time)));
         let record = record.ok_or_else(|| why_final(site, is_first(time)))?;
         let mut batch = taken_back_batch(&news, voter, direction);
@@ -122,9 +129,11 @@ pub async fn take_back_news_vote(
             saved.write_taken_back(&mut batch, &record);
             article.write_taken_back(&mut batch, record.article);
         }
-        Decision::commit(batch, counters).once(request, &())
+        Decision::commit(batch, Some(counters)).once(request, &())
     });
-    refresh_rank(site, now, id, taken_back.await?).await;
+    if let (Some(expected), counters) = taken_back.await? {
+        refresh_rank(site, now, id, (expected, counters)).await;
+    }
     Ok(())
 }
 
@@ -336,17 +345,22 @@ pub async fn vote_comment(
 ) -> Result<(), Error> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
     let (request, voter) = (voter.user.request.as_ref(), voter.id);
-    site.act(&comment_home(address), || async {
+    let home = comment_home(address);
+    let is_new = site.act(&home, || async {
         let (mut stored, recent, standing) = read_comment(site, now, address, voter).await?;
+        if stored.comment.vote_of(voter) == Some(direction) {
+            return Decision::done_already(request, false, Refusal::VotedAlready);
+        }
         stored.comment.vote(voter, direction)?;
         standing.refuse_second_vote_on(address.comment)?;
         let mut batch = comment::replacement(address, &stored.json, &stored.comment);
         standing.check(&mut batch);
         recent.add(site, &mut batch, &VoteRecord::free(now)).await?;
-        Decision::commit(batch, ()).once(request, &address)
-    })
-    .await?;
-    site.actions.count(CountedAction::CommentVote);
+        Decision::commit(batch, true).once(request, &address)
+    });
+    if is_new.await? {
+        site.actions.count(CountedAction::CommentVote);
+    }
     Ok(())
 }
 
@@ -366,7 +380,9 @@ pub async fn take_back_comment_vote(
     let (request, voter) = (voter.user.request.as_ref(), voter.id);
     site.act(&comment_home(address), || async {
         let (mut stored, recent, standing) = read_comment(site, now, address, voter).await?;
-        stored.comment.vote_of(voter).ok_or(Refusal::NoVoteToTakeBack)?;
+        if stored.comment.vote_of(voter).is_none() {
+            return Decision::done_already(request, (), Refusal::NoVoteToTakeBack);
+        }
         recent.record().ok_or_else(|| why_final(site, voter == stored.comment.user_id))?;
         stored.comment.take_back_vote(voter);
         let mut batch = comment::replacement(address, &stored.json, &stored.comment);

@@ -13,7 +13,7 @@ use axum::routing::{get, post};
 pub fn router(app: App) -> Router {
     Router::new()
         .merge(shared_routes())
-        .merge(making_forms())
+        .merge(forms_acting_once())
         .merge(page_routes())
         .merge(api_routes())
         .merge(reputation_routes())
@@ -130,29 +130,40 @@ fn shared_calls() -> Router<App> {
         .route("/v1/scores", get(reputation::deployed_scores))
 }
 
-/// The targets of forms that make something: a story, a mail, a line of a log. Sent twice, they would make
-/// it twice. The other forms set a state.
-fn making_forms() -> Router<App> {
+/// The targets of forms that act once: a second story, mail or line of a log would be one too many, and
+/// a second deletion would be refused. The other forms set a state.
+fn forms_acting_once() -> Router<App> {
     use pages::{
         admin, admin_sites, appeals, comments, confirm_email, flagging, home, inbox, invitations, moderating,
-        news_forms, review, rules, two_factor,
+        news_forms, open_sessions, passkeys, review, rules, topics, tweets, two_factor,
     };
     Router::new()
         .route("/submit", get(news_forms::submit_form).post(news_forms::submit))
+        .route("/delnews/{id}", get(news_forms::delete_form).post(news_forms::delete))
         .route("/postcomment", post(comments::post))
         .route("/tweet", post(home::tweet))
+        .route("/deltweet/{id}", get(tweets::delete_form).post(tweets::delete))
         .route("/flag", post(flagging::flag))
+        .route("/unflag", post(flagging::unflag))
         .route("/appeal", post(appeals::send))
-        .route("/settings/invitations", get(invitations::page).post(invitations::invite))
-        .route("/settings/confirm-email", post(confirm_email::send_again))
+        .route("/renametopic", post(topics::rename))
+        .route("/mergetopic", post(topics::merge))
         .route("/inbox/feed", post(inbox::change_feed))
-        .route("/admin/recompute", post(admin::recompute))
+        .route("/settings/sessions", get(open_sessions::page).post(open_sessions::end))
+        .route("/settings/invitations", get(invitations::page).post(invitations::invite))
+        .route("/settings/invitations/withdraw", post(invitations::withdraw))
+        .route("/settings/confirm-email", post(confirm_email::send_again))
         .route("/settings/two-factor/app", get(two_factor::app_form).post(two_factor::begin_app))
+        .route("/settings/two-factor/app/remove", post(two_factor::remove_app))
+        .route("/settings/two-factor/passkeys/remove", get(passkeys::remove_form).post(passkeys::remove))
         .route("/moderate", get(review::page).post(moderating::moderate))
         .route("/moderate/undo", post(moderating::undo))
         .route("/moderate/votes", post(review::look_for_rings))
         .route("/moderate/rules", get(rules::page).post(rules::change))
         .route("/moderate/rules/lift", post(rules::lift))
+        .route("/admin/recompute", post(admin::recompute))
+        .route("/admin/sites/ban", post(admin_sites::ban))
+        .route("/admin/sites/unban", post(admin_sites::unban))
         .route("/admin/sites/settings", post(admin_sites::change_settings))
         .route_layer(map_request(viewer::mark_acting_once))
 }
@@ -161,9 +172,8 @@ fn making_forms() -> Router<App> {
 fn page_routes() -> Router<App> {
     use pages::{
         admin, admin_site, admin_sites, appeals, articles, comments, confirm_email, first_administrator,
-        flagging, front, home, inbox, invitations, marks, mutes, news_forms, open_sessions, passkeys,
-        password_reset, people, profile, register, second_step, sessions, settings, sites, topics, tweets,
-        two_factor, unsubscribe, votes, welcome,
+        flagging, front, home, inbox, marks, mutes, news_forms, passkeys, password_reset, people, profile,
+        register, second_step, sessions, settings, sites, topics, two_factor, unsubscribe, votes, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
@@ -173,7 +183,6 @@ fn page_routes() -> Router<App> {
         .route("/save", post(marks::save))
         .route("/unsave", post(marks::unsave))
         .route("/flag/{kind}/{id}", get(flagging::show))
-        .route("/unflag", post(flagging::unflag))
         .route("/random", get(front::random))
         .route("/topics/followed", get(articles::best_of_followed))
         .route("/topics/followed/new", get(articles::newest_of_followed))
@@ -182,10 +191,7 @@ fn page_routes() -> Router<App> {
         .route("/mutetopic", post(topics::mute))
         .route("/unmutetopic", post(topics::unmute))
         .route("/describetopic", post(topics::describe))
-        .route("/renametopic", post(topics::rename))
-        .route("/mergetopic", post(topics::merge))
         .route("/editnews/{id}", get(news_forms::edit_form).post(news_forms::edit))
-        .route("/delnews/{id}", get(news_forms::delete_form).post(news_forms::delete))
         .route("/votenews", post(votes::news))
         .route("/votecomment", post(votes::comment))
         .route("/reply/{news}/{comment}", get(comments::reply))
@@ -199,13 +205,10 @@ fn page_routes() -> Router<App> {
         .route("/home", get(home::home))
         .route("/home/events", get(live::events))
         .route("/suggestions", get(people::suggestions))
-        .route("/deltweet/{id}", get(tweets::delete_form).post(tweets::delete))
         .route("/follow", post(people::follow))
         .route("/unfollow", post(people::unfollow))
         .route("/profile", post(profile::change))
         .route("/settings", get(settings::settings).post(settings::change))
-        .route("/settings/sessions", get(open_sessions::page).post(open_sessions::end))
-        .route("/settings/invitations/withdraw", post(invitations::withdraw))
         .route("/confirm-email/{token}", get(confirm_email::form).post(confirm_email::confirm))
         .route("/settings/mutes", get(mutes::page))
         .route("/mute", post(mutes::mute))
@@ -214,11 +217,9 @@ fn page_routes() -> Router<App> {
         .route("/unblock", post(mutes::unblock))
         .route("/settings/two-factor", get(two_factor::page))
         .route("/settings/two-factor/app/confirm", post(two_factor::confirm_app))
-        .route("/settings/two-factor/app/remove", post(two_factor::remove_app))
         .route("/settings/two-factor/codes", get(two_factor::codes_form).post(two_factor::renew_codes))
         .route("/settings/two-factor/passkeys", get(passkeys::add_form).post(passkeys::begin))
         .route("/settings/two-factor/passkeys/confirm", post(passkeys::confirm))
-        .route("/settings/two-factor/passkeys/remove", get(passkeys::remove_form).post(passkeys::remove))
         .route("/settings/deactivate", get(settings::deactivate_form).post(settings::deactivate))
         .route("/appeal/{id}", get(appeals::form))
         .route("/login", get(sessions::login_form).post(sessions::log_in))
@@ -240,8 +241,6 @@ fn page_routes() -> Router<App> {
         .route("/admin/site/removelogo", post(admin_site::remove_logo))
         .route("/votesite", post(sites::vote))
         .route("/admin/sites", get(admin_sites::page))
-        .route("/admin/sites/ban", post(admin_sites::ban))
-        .route("/admin/sites/unban", post(admin_sites::unban))
 }
 
 /// The style sheet, the script and the icons.

@@ -12,6 +12,8 @@ use super::withheld::unlisted_note;
 use crate::App;
 use crate::actions::post_or_edit;
 use crate::error::RequestError;
+use crate::form::Fields;
+use crate::forms::comments::CommentForm;
 use crate::forms::id_or_none;
 use crate::forms::news::NewsIdForm;
 use crate::limits::USER_COMMENTS;
@@ -271,7 +273,7 @@ pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Resp
     if form.fields.get(PREVIEW).is_some() {
         return preview(&app, form).await;
     }
-    if matches!(id_or_none::<CommentId>(&form.fields, "comment_id"), Ok(Some(_))) {
+    if is_edit(&form.fields) {
         form.set_a_state();
     }
     let failure = match try_post(&app, &form).await {
@@ -286,6 +288,12 @@ pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Resp
     let page = form_again(&app, form, (&text, EditorState::Refused(&refused))).await;
     // If the form cannot be shown again, respond with the first failure.
     page.map(|page| refused.response(page)).map_err(|_| failure)
+}
+
+/// Whether a comment gets another text. One without a text is deleted, which happens once.
+fn is_edit(fields: &Fields) -> bool {
+    let form = fields.read::<CommentForm>();
+    form.is_ok_and(|form| form.comment_id.is_some() && !form.comment.trim().is_empty())
 }
 
 /// The form again, with the comment as it will look.

@@ -8,7 +8,7 @@ use crate::actions;
 use crate::agent_name::agent_name;
 use crate::error::RequestError;
 use crate::form::Form;
-use crate::forms::accounts::Saved;
+use crate::forms::accounts::{EndedSession, Saved};
 use crate::local_path::LocalPath;
 use crate::viewer::{SignedFields, SignedIn};
 use axum::extract::State;
@@ -102,8 +102,12 @@ pub async fn page(
 pub async fn end(
     State(app): State<App>,
     here: LocalPath,
-    form: SignedFields,
+    mut form: SignedFields,
 ) -> Result<Response, RequestError> {
+    if matches!(form.fields.read(), Ok(EndedSession::Others)) {
+        // Sent again, the form ends those that have begun since.
+        form.set_a_state();
+    }
     match actions::end_session(&app, &form).await {
         Ok(()) => Ok(Redirect::to("/settings/sessions?saved").into_response()),
         Err(failure) => {
