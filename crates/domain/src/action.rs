@@ -81,10 +81,9 @@ impl<T> Decision<T> {
         answer: T,
         refusal: Refusal,
     ) -> Result<Self, Error> {
-        if request.is_some_and(NamedRequest::sets_state) {
-            Ok(Self::Done(answer))
-        } else {
-            Err(refusal.into())
+        match request.filter(|request| request.sets_state()) {
+            Some(request) => Ok(Self::nothing_to_do(request, answer)),
+            None => Err(refusal.into()),
         }
     }
 
@@ -100,7 +99,7 @@ impl<T> Decision<T> {
     ) -> Result<Self, Error> {
         let Some(request) = request else { return Ok(self) };
         let mut commit = match self {
-            Self::Done(answer) if request.sets_state() => return Ok(Self::Done(answer)),
+            Self::Done(answer) if request.sets_state() => return Ok(Self::nothing_to_do(request, answer)),
             Self::Done(answer) => {
                 Commit { batch: Batch::new(), answer, rejections: Vec::new(), request: None }
             }
@@ -110,6 +109,12 @@ impl<T> Decision<T> {
         commit.request = Some(request.clone());
         // The action ends, and what was answered is found.
         Ok(Self::Commit(commit).if_rejected_by(is_new, Err(Error::Busy)))
+    }
+
+    /// A request sets a state that is so already, whatever an earlier attempt was to commit.
+    fn nothing_to_do(request: &NamedRequest, answer: T) -> Self {
+        request.withdraw_note();
+        Self::Done(answer)
     }
 
     fn with_rejection(mut self, check: Option<CheckId>, rejection: Rejection<T>) -> Self {

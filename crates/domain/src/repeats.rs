@@ -112,8 +112,8 @@ impl NamedRequest {
         Ok(Some(is_new))
     }
 
-    /// Says that the batch with the answer was not applied, although the action has one: it is noted
-    /// after its end.
+    /// Says that the batch of an attempt was not applied: what the action answers after all is noted, or
+    /// confirmed, after its end.
     pub(crate) fn withdraw_note(&self) {
         self.is_noted.store(false, Ordering::Relaxed);
     }
