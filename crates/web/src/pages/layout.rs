@@ -27,10 +27,8 @@ use tidings_domain::values::rules::Rules;
 use tidings_domain::values::secrets::random_hex;
 use tidings_domain::values::text::printable_lines;
 
-/// The form field that proves that a form is from the viewer's session.
-pub const SECRET_FIELD: &str = "apisecret";
 /// The field with the name of a request, so that it can be sent again.
-pub const REQUEST_FIELD: &str = "request";
+const REQUEST_FIELD: &str = "request";
 /// Bytes of randomness in the name of the requests of a page. It needs to be another one for one account
 /// within an hour, and protects nothing.
 const REQUEST_BYTES: usize = 8;
@@ -78,10 +76,10 @@ pub struct Frame<'a> {
     pub viewer: Option<&'a User>,
     /// How many rows of the review queue wait, if the viewer moderates and it is known.
     waiting_rows: Option<u64>,
-    /// The viewer's secret, masked for this page.
-    secret: OnceCell<String>,
-    /// What the forms of this page call their requests. A page that answers a request keeps its name.
-    request: OnceCell<String>,
+    /// The name of the request that this page answers.
+    answered: Option<String>,
+    /// The fields that prove that a form is from the viewer's session, masked for this page.
+    signed_fields: OnceCell<Markup>,
 }
 
 impl<'a> Frame<'a> {
@@ -93,9 +91,7 @@ impl<'a> Frame<'a> {
         (now, here): (Timestamp, &'a LocalPath),
         viewer: Option<&'a User>,
     ) -> Self {
-        let (way_back, secret) = (here.way_back(), OnceCell::new());
         let answered = viewer.and_then(|viewer| viewer.request.as_ref());
-        let request = answered.map_or_else(OnceCell::new, |request| request.name().to_owned().into());
         Self {
             settings,
             rules,
@@ -103,11 +99,11 @@ impl<'a> Frame<'a> {
             brand,
             now,
             here,
-            way_back,
+            way_back: here.way_back(),
             viewer,
             waiting_rows: None,
-            secret,
-            request,
+            answered: answered.map(|request| request.name().to_owned()),
+            signed_fields: OnceCell::new(),
         }
     }
 
@@ -115,9 +111,7 @@ impl<'a> Frame<'a> {
     /// visit of a [`SignedFields`](crate::viewer::SignedFields) does that by itself.
     #[must_use]
     pub fn keeping_request(mut self, sent: &Fields) -> Self {
-        if let Some(name) = sent.get(REQUEST_FIELD) {
-            self.request = name.to_owned().into();
-        }
+        self.answered = sent.get(REQUEST_FIELD).map(str::to_owned);
         self
     }
 
@@ -171,31 +165,25 @@ impl<'a> Frame<'a> {
     /// The hidden fields of a form: what proves that it is from the viewer's session, and the name of the
     /// request, so that it can be sent again: see [`tidings_domain::repeats`]. Forms of a page have the same
     /// name, as other contents are another request. A form that is shown again after it was sent keeps
-    /// its name: perhaps what it asked for was done.
+    /// its name: perhaps what it asked for was done. Empty without a viewer.
     #[must_use]
-    pub fn signed_fields(&self) -> Markup {
-        html! {
-            @if self.viewer.is_some() {
-                input type="hidden" name=(SECRET_FIELD) value=(self.secret());
-                // Firefox otherwise fills in what the form had before a reload.
-                input type="hidden" name=(REQUEST_FIELD) autocomplete="off" value=(self.request());
+    pub fn signed_fields(&self) -> &Markup {
+        self.signed_fields.get_or_init(|| {
+            html! {
+                @if let Some(viewer) = self.viewer {
+                    input type="hidden" name="apisecret" value=(viewer.apisecret.masked());
+                    // Firefox otherwise fills in what the form had before a reload.
+                    input type="hidden" name=(REQUEST_FIELD) autocomplete="off" value=(self.request());
+                }
             }
-        }
+        })
     }
 
-    /// What the field with the secret holds; empty without a viewer.
-    #[must_use]
-    pub fn secret(&self) -> &str {
-        let masked = || self.viewer.map_or_else(String::new, |viewer| viewer.apisecret.masked());
-        self.secret.get_or_init(masked)
-    }
-
-    /// What the field with the name of the request holds.
-    #[must_use]
-    pub fn request(&self) -> &str {
+    /// The name of the request that the page answers, or a new one.
+    fn request(&self) -> String {
         // Without randomness, it is another name each second.
         let new = || random_hex::<REQUEST_BYTES>().unwrap_or_else(|_| self.now.to_string());
-        self.request.get_or_init(new)
+        self.answered.clone().unwrap_or_else(new)
     }
 
     /// A whole page. An empty title is the front page's.

@@ -1,7 +1,7 @@
 //! The buttons that vote on a story or a comment, and what votes cost.
 
 use super::fragments::{Fragment, Slots, placeholders, written};
-use super::layout::{Frame, REQUEST_FIELD, SECRET_FIELD};
+use super::layout::Frame;
 use super::parts::{DELETED_USER, number};
 use crate::error::sentence;
 use crate::limits::{VOTE_LABEL_CHARACTERS, VOTE_LABEL_NAME_BYTES};
@@ -201,10 +201,8 @@ placeholders! {
         Label,
         /// The page to return to.
         Back,
-        /// The secret of the viewer's forms.
-        Secret,
-        /// What the forms of the page call their requests.
-        Request,
+        /// The fields of each of the viewer's forms.
+        Signed,
     }
 }
 
@@ -235,8 +233,7 @@ pub fn vote_buttons<'a>(
                 }
             },
             VotePlaceholder::Back => frame.way_back.render_to(html),
-            VotePlaceholder::Secret => html.push_str(frame.secret()),
-            VotePlaceholder::Request => frame.request().render_to(html),
+            VotePlaceholder::Signed => html.push_str(&frame.signed_fields().0),
         });
     })
 }
@@ -272,8 +269,7 @@ fn buttons_markup(
                 form.vote method="post" action=(action) data-api=(api)
                     data-final[frame.rules.karma.take_back_seconds == 0] {
                     input type="hidden" name=(id) value=(slots.at(VotePlaceholder::Target));
-                    input type="hidden" name=(SECRET_FIELD) value=(slots.at(VotePlaceholder::Secret));
-                    input type="hidden" name=(REQUEST_FIELD) value=(slots.at(VotePlaceholder::Request));
+                    (slots.at(VotePlaceholder::Signed))
                     (next)
                     (both)
                 }
