@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tidings_domain::supervision::panics;
 use tidings_domain::{Error, migrations};
-use tidings_keyspace::{OpenError, Store, StoreOptions};
+use tidings_keyspace::{OpenError, Store, StoreOptions, without_password};
 
 /// How often a command tries what others got in the way of, and the pauses in between: more
 /// than 15 seconds altogether.
@@ -280,6 +280,18 @@ async fn patiently<T>(mut attempt: impl AsyncFnMut() -> anyhow::Result<T>) -> an
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
     attempt().await
+}
+
+/// Says what to do before a store is served whose home timelines are at this place, which is that of the
+/// store it was made from.
+fn say_place_apart(place: Option<String>, store: &str) -> anyhow::Result<()> {
+    let Some(place) = place else { return Ok(()) };
+    say!(
+        "its home timelines are at {place}. If another site goes on to use them, run this before you serve the \
+         store: tidings move timelines --to store --store {}",
+        without_password(store)
+    );
+    Ok(())
 }
 
 /// A progress bar on standard error; hidden if that is not a terminal.

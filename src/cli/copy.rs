@@ -1,10 +1,11 @@
 //! `tidings copy FROM TO`: copies a store, key by key, to a store of any engine.
 
-use super::{WrongUse, progress_bar, reach_existing_store, store_options};
+use super::{WrongUse, progress_bar, reach_existing_store, say_place_apart, store_options};
 use crate::config::Config;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::collections::HashMap;
+use tidings_domain::timelines::moving::place_apart;
 use tidings_domain::values::words::{counted, grouped};
 use tidings_keyspace::{Store, without_password};
 
@@ -47,7 +48,7 @@ impl CopyCommand {
             );
         }
         let copied = copy_all(&from, &to).await?;
-        let found = to.count_keys().await?;
+        let (found, place) = (to.count_keys().await?, place_apart(&to).await?);
         to.close().await;
         from.close().await;
         copied.compare(present, found)?;
@@ -57,6 +58,7 @@ impl CopyCommand {
             grouped(copied.expiring),
             counted(found, "key", "keys")
         );
+        say_place_apart(place, &self.to)?;
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{patiently, progress_bar, reach_existing_store};
 use crate::config::{Config, TimelinesUrl};
+use anyhow::Context;
 use clap::{Args, Subcommand};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
@@ -39,7 +40,7 @@ impl std::str::FromStr for Target {
         if text == "store" {
             return Ok(Self(Destination::Store));
         }
-        let url: TimelinesUrl = text.parse()?;
+        let url: TimelinesUrl = text.parse().map_err(|error| format!("{error}, or store"))?;
         Ok(Self(url.destination()))
     }
 }
@@ -68,9 +69,9 @@ impl MoveCommand {
 /// Moves the timelines of all users. Returns how many there are; `None` if all are there already.
 async fn move_all(site: &Site, to: &Destination) -> anyhow::Result<Option<u64>> {
     to.look().await?;
-    let Some(mut moving) = patiently(async || Ok(TimelineMove::begin(site, to).await?)).await? else {
-        return Ok(None);
-    };
+    let begun = patiently(async || Ok(TimelineMove::begin(site, to).await?)).await;
+    let begun = begun.with_context(|| format!("the home timelines cannot be moved to {}", to.shown()))?;
+    let Some(mut moving) = begun else { return Ok(None) };
     let bar = progress_bar(moving.progress().1, "moving home timelines");
     while moving.next().await? {
         let (done, all) = moving.progress();

@@ -454,7 +454,8 @@ impl FromText for StoreUrl {
 }
 
 /// The forms of the URL of a server for home timelines.
-const TIMELINES_URL_FORMS: &str = "redis+cluster://HOST,HOST,HOST, redis://HOST, rediss:// with TLS";
+const TIMELINES_URL_FORMS: &str =
+    "redis+cluster://HOST,HOST,HOST, redis://HOST, redis+sentinel://HOST,HOST,HOST/NAME, and rediss with TLS";
 
 /// Where home timelines are put; empty for the store. It may hold a password, so `Debug` and
 /// `Display` leave the credentials out.

@@ -148,6 +148,9 @@ impl Status {
     pub fn screen(&self, now: Timestamp) -> String {
         let running = match self.uptime_seconds {
             Some(seconds) => format!("running for {}", age(seconds)),
+            None if self.store.starts_with("redis") => {
+                "no running server was found (with Redis it needs server.control)".to_owned()
+            }
             None => "no running server was found".to_owned(),
         };
         let requests = self.requests_per_second.map(|rate| match self.p99_ms {

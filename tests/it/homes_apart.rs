@@ -160,6 +160,36 @@ async fn home_timelines_move_to_a_cluster_and_back_while_people_use_the_site() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn home_timelines_do_not_move_into_the_store_by_its_address() {
+    let redis = RedisServer::start();
+    let store = open(&redis).await;
+    let program = Program::start_with(&redis.url(), &[("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0")]);
+    let visitor = Client::new(http_client(), program.address);
+    let (alice, bob) = (visitor.register("alice").await, visitor.register("bob").await);
+    bob.follow("alice").await;
+    alice.tweet("Hello").await;
+    wait_for_jobs(&store).await;
+    let refused = run(&redis, &["move", "timelines", "--to", &redis.url()]);
+    assert!(
+        !refused.status.success() && said(&refused).contains("the store of a site"),
+        "{}",
+        said(&refused)
+    );
+    demand_no_difference(&redis);
+    // Another database of the same server is a place of its own.
+    let other = format!("{}/1", redis.url());
+    let moved = run(&redis, &["move", "timelines", "--to", &other]);
+    assert!(moved.status.success(), "{}", said(&moved));
+    demand_no_difference(&redis);
+    // What is made from the store has the same place, and says so.
+    let folder = tempfile::tempdir().unwrap();
+    let copy = format!("redb:{}", folder.path().join("copy.redb").display());
+    let copied = run(&redis, &["copy", &redis.url(), &copy]);
+    let advice = format!("tidings move timelines --to store --store {copy}");
+    assert!(copied.status.success() && said(&copied).contains(&advice), "{}", said(&copied));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_cluster_pages_are_complete_and_deliveries_wait() {
     let (redis, mut cluster) = (RedisServer::start(), RedisCluster::start());
     let store = open(&redis).await;

@@ -6,7 +6,7 @@
 
 mod responses;
 
-pub use responses::{ErrorResponse, error_responses, failure_response};
+pub use responses::{ErrorResponse, ShownInForm, error_responses, failure_response};
 
 use super::form::Malformed;
 use super::titles::TitleError;

@@ -134,8 +134,8 @@ fn shared_calls() -> Router<App> {
 /// a second deletion would be refused. The other forms set a state.
 fn forms_acting_once() -> Router<App> {
     use pages::{
-        admin, admin_sites, appeals, comments, confirm_email, flagging, home, inbox, invitations, moderating,
-        news_forms, open_sessions, passkeys, review, rules, topics, tweets, two_factor,
+        admin, admin_sites, appeals, comments, flagging, home, inbox, invitations, moderating, news_forms,
+        open_sessions, passkeys, review, rules, topics, tweets, two_factor,
     };
     Router::new()
         .route("/submit", get(news_forms::submit_form).post(news_forms::submit))
@@ -152,7 +152,6 @@ fn forms_acting_once() -> Router<App> {
         .route("/settings/sessions", get(open_sessions::page).post(open_sessions::end))
         .route("/settings/invitations", get(invitations::page).post(invitations::invite))
         .route("/settings/invitations/withdraw", post(invitations::withdraw))
-        .route("/settings/confirm-email", post(confirm_email::send_again))
         .route("/settings/two-factor/app", get(two_factor::app_form).post(two_factor::begin_app))
         .route("/settings/two-factor/app/remove", post(two_factor::remove_app))
         .route("/settings/two-factor/passkeys/remove", get(passkeys::remove_form).post(passkeys::remove))
@@ -209,6 +208,7 @@ fn page_routes() -> Router<App> {
         .route("/unfollow", post(people::unfollow))
         .route("/profile", post(profile::change))
         .route("/settings", get(settings::settings).post(settings::change))
+        .route("/settings/confirm-email", post(confirm_email::send_again))
         .route("/confirm-email/{token}", get(confirm_email::form).post(confirm_email::confirm))
         .route("/settings/mutes", get(mutes::page))
         .route("/mute", post(mutes::mute))

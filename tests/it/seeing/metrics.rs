@@ -87,7 +87,8 @@ async fn check_metrics(store: &str, is_redb: bool) {
     assert!(value(&families, "tidings_store_reads_total", &[]) > 5.0);
     assert!(value(&families, "tidings_store_commits_total", &[("result", "ok")]) > 5.0);
     assert!(value(&families, "tidings_store_commit_duration_seconds_count", &[]) > 5.0);
-    assert_eq!(is_redb, value(&families, "tidings_store_writer_queue", &[]) == 0.0 && is_redb);
+    // A job of the server may write just now.
+    assert!(value(&families, "tidings_store_writer_queue", &[]) < if is_redb { 10.0 } else { 1.0 });
     check_histogram(&families["tidings_http_request_duration_seconds"]);
     check_labels(&families);
 }

@@ -19,7 +19,10 @@ use crate::values::ids::UserId;
 use crate::values::secrets::random_token;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use std::time::Duration;
-use tidings_keyspace::{Batch, EngineClock, Handle, OpenError, Query, ShardedSets, without_password};
+use tidings_keyspace::{
+    Batch, EngineClock, Handle, KeyspaceError, OpenError, Query, SetRead, ShardedSets, Store,
+    without_password,
+};
 
 /// Readers whose timelines are made between two notes of how far the move is.
 const CHUNK: u64 = 64;
@@ -47,14 +50,29 @@ impl Destination {
         }
     }
 
-    /// Looks whether home timelines can be there.
+    /// Looks whether home timelines can be there. In the store of a site they could not be told from
+    /// its own: a move would delete what it has made.
     ///
     /// # Errors
     /// What is wrong with the server. One that is absent is no error.
     pub async fn look(&self) -> Result<(), OpenError> {
-        match self {
-            Self::Store => Ok(()),
-            Self::Apart(url) => ShardedSets::open(url, home_servers::TIMEOUT).await.map(drop),
+        let Self::Apart(url) = self else { return Ok(()) };
+        let sets = ShardedSets::open(url, home_servers::TIMEOUT).await?;
+        let version = SetRead {
+            key: keys::LAYOUT_VERSION.to_owned(),
+            bounds: (f64::NEG_INFINITY, f64::INFINITY),
+            limit: 1,
+            keep: 1,
+        };
+        // It is a text, and only there if a store is.
+        match sets.read(vec![version]).await {
+            Err(KeyspaceError::WrongType(_)) => Err(OpenError::Engine {
+                url: without_password(url),
+                reason: "this database is the store of a site; name a server of its own, or another \
+                         database by /NUMBER"
+                    .to_owned(),
+            }),
+            _ => Ok(()),
         }
     }
 
@@ -103,6 +121,17 @@ async fn read_stored(site: &Site) -> Result<Stored, Error> {
     Ok(Stored { url, last_move, filled, old_url, users, tweets })
 }
 
+/// Where the home timelines of a store are, without a password; `None` if they are in it. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn place_apart(store: &Store) -> Result<Option<String>, KeyspaceError> {
+    let mut query = Query::new();
+    let url = query.hash_fields(keys::TIMELINE_PLACE, [URL]);
+    let url: Option<String> = fields::only(store.query(query).await?.take(url));
+    Ok(url.as_deref().map(without_password))
+}
+
 /// Puts the home timelines of a new site at the place that its settings name. Where there are tweets
 /// already, it only logs that the timelines are elsewhere. Rounds: 2.
 ///
@@ -122,6 +151,10 @@ pub async fn begin_new_site(site: &Site, to: &Destination) -> Result<(), Error> 
                 "home timelines are not where timelines.store says; tidings move timelines moves them"
             );
         }
+        return Ok(());
+    }
+    if let Err(error) = to.look().await {
+        tracing::error!(%error, "timelines.store cannot have the home timelines; they stay in the store");
         return Ok(());
     }
     let mut batch = Batch::new();

@@ -58,7 +58,7 @@ pub(super) fn advice(error: &RedisError) -> String {
     if refused_login {
         return format!(
             "the server refuses the user name or the password ({error}); \
-             put the right ones into the URL: redis://USER:PASSWORD@HOST"
+             put the right ones into the URL, before the hosts: USER:PASSWORD@"
         );
     }
     if error.code() == Some("NOPERM") {

@@ -23,7 +23,10 @@ pub(super) fn why_read_only(info: &str, replicas: u32, is_refused: bool) -> Opti
     if info_field(info, "role") == Some("slave") && info_field(info, "slave_read_only") != Some("0") {
         return Some(wire::IS_REPLICA);
     }
-    if replicas::online_replicas(info) < usize::try_from(replicas).unwrap_or(usize::MAX) {
+    let is_lonely = replicas::online_replicas(info) < usize::try_from(replicas).unwrap_or(usize::MAX);
+    // Only a server with min-replicas-to-write counts those that are good. How many it needs, INFO does not say.
+    let good = info_field(info, "min_slaves_good_slaves").and_then(|text| text.parse::<u32>().ok());
+    if is_lonely || good.is_some_and(|good| good < replicas.max(1)) {
         return Some(wire::TOO_FEW_REPLICAS);
     }
     let is_full = number("maxmemory") > 0 && number("used_memory") >= number("maxmemory");

@@ -138,7 +138,11 @@ impl ShardedSets {
                 return Err(OpenError::Engine { url: without_password(url), reason });
             }
             Err(OpenFailure { reason, .. }) => {
-                tracing::warn!(url = without_password(url), reason, "the sets cannot be reached yet");
+                tracing::warn!(
+                    url = without_password(url),
+                    reason,
+                    "the sorted sets of this server or cluster cannot be reached yet"
+                );
             }
             Ok(()) => {}
         }

@@ -33,10 +33,15 @@ pub async fn error_responses(State(app): State<App>, mut request: Request, next:
     let limit = app.settings.request_timeout;
     let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
     let failure = match tokio::time::timeout(limit, handled).await {
-        Ok(Ok(mut response)) => match response.extensions_mut().remove::<RequestError>() {
-            Some(failure) => failure,
-            None => return response,
-        },
+        Ok(Ok(mut response)) => {
+            if let Some(ShownInForm(failure)) = response.extensions_mut().remove() {
+                Failed { app: &app, method: &method, address: &address, failure: &failure }.note();
+            }
+            match response.extensions_mut().remove::<RequestError>() {
+                Some(failure) => failure,
+                None => return response,
+            }
+        }
         Ok(Err(_)) => RequestError::Panic,
         Err(_) if method.is_safe() => RequestError::Timeout,
         Err(_) => RequestError::UnsureTimeout,
@@ -48,6 +53,10 @@ pub async fn error_responses(State(app): State<App>, mut request: Request, next:
     }
     visitor.page(&failed).await
 }
+
+/// An extension of responses with a form that is shown again: why the request failed.
+#[derive(Clone)]
+pub struct ShownInForm(pub RequestError);
 
 /// The response to a failed request without its viewer, and its line in the log.
 pub fn failure_response(app: &App, method: &Method, address: &Uri, failure: &RequestError) -> Response {
@@ -122,18 +131,24 @@ impl Failed<'_> {
         is_missing.then(|| pages::login_to(LoginReason::of_path(path), self.here().as_str()))
     }
 
+    /// Notes what the failure says about the store, and its line in the log.
+    fn note(&self) {
+        let Self { app, method, address, failure } = *self;
+        if let Some(state) = failure.store_state() {
+            app.health.note_failure(state);
+        }
+        failure.log(app.now(), method, loggable(address.path()));
+    }
+
     /// The response, and its line in the log. `page` makes the page with a message.
     fn response(&self, format: ErrorFormat, page: impl FnOnce(&str) -> Markup) -> Response {
-        let Self { app, method, address, failure } = *self;
+        let Self { failure, .. } = *self;
         if let Some(login) = self.login() {
             return Redirect::to(&login).into_response();
         }
         let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
         let request_id = internal.then(|| request_id::current().unwrap_or_default());
-        if let Some(state) = failure.store_state() {
-            app.health.note_failure(state);
-        }
-        failure.log(app.now(), method, loggable(address.path()));
+        self.note();
         let mut message = failure.message();
         if let Some(request_id) = &request_id {
             message = sentence(&format!("{INTERNAL} (request {request_id})"));

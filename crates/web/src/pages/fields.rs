@@ -8,14 +8,13 @@
 use super::fragments::written;
 use super::layout::Frame;
 use super::parts::alert;
-use crate::error::{RequestError, correctable_message, sentence, wrong_fields};
-use axum::http::{StatusCode, header};
+use crate::error::{RequestError, ShownInForm, correctable_message, sentence, wrong_fields};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use maud::{Escaper, Markup, Render, html};
 use std::fmt::Write;
 
-/// Why a form is shown again: the message, the field that it is about, and the status of the
-/// failure.
+/// Why a form is shown again: the message, the field that it is about, and the failure.
 pub struct RefusedForm {
     /// The message to the user.
     pub message: String,
@@ -25,8 +24,7 @@ pub struct RefusedForm {
     candidates: Vec<&'static str>,
     /// What the message says when it is beside its field and need not name it.
     beside_field: Option<String>,
-    status: StatusCode,
-    retry_after: Option<u64>,
+    failure: RequestError,
 }
 
 impl RefusedForm {
@@ -35,7 +33,6 @@ impl RefusedForm {
     /// # Errors
     /// The failure itself, if the user cannot correct it.
     pub fn from_failure(failure: RequestError) -> Result<Self, RequestError> {
-        let (status, retry_after) = (failure.status(), failure.retry_after());
         let candidates = wrong_fields(&failure);
         let beside_field = match &failure {
             RequestError::Field { expected, .. } if *expected != RequestError::MISSING => {
@@ -43,8 +40,8 @@ impl RefusedForm {
             }
             _ => None,
         };
-        let message = correctable_message(failure)?;
-        Ok(Self { message, field: None, candidates, beside_field, status, retry_after })
+        let message = correctable_message(failure.clone())?;
+        Ok(Self { message, field: None, candidates, beside_field, failure })
     }
 
     /// The same for a form with these fields that people fill in: the message is shown beside the
@@ -68,10 +65,11 @@ impl RefusedForm {
     /// The response with the form filled in.
     #[must_use]
     pub fn response(&self, page: Markup) -> Response {
-        let mut response = (self.status, page).into_response();
-        if let Some(seconds) = self.retry_after {
+        let mut response = (self.failure.status(), page).into_response();
+        if let Some(seconds) = self.failure.retry_after() {
             response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         }
+        response.extensions_mut().insert(ShownInForm(self.failure.clone()));
         response
     }
 }
@@ -275,8 +273,7 @@ pub(super) mod test_support {
             field,
             candidates: Vec::new(),
             beside_field: None,
-            status: StatusCode::UNPROCESSABLE_ENTITY,
-            retry_after: None,
+            failure: RequestError::Field { name: "field", expected: "it must be another" },
         }
     }
 }

@@ -333,6 +333,11 @@ async fn a_write_that_no_replica_has_is_not_sure() {
     server.send(b"CONFIG SET min-replicas-to-write 1");
     let written = increment(&store, "counter").await;
     assert!(matches!(written, Err(CommitError::Keyspace(KeyspaceError::ReadOnly(_)))), "{written:?}");
+    // A store that does not wait for replicas says so, too.
+    let other = Store::open(&server.url(), &StoreOptions::default()).await.unwrap();
+    assert!(
+        matches!(other.health().await, StoreHealth::ReadOnly(cause) if cause.contains("too few replicas"))
+    );
     assert_eq!(get(&store, "counter").await.unwrap().as_deref(), Some("1"));
     // With a replica, all is well.
     server.send(b"CONFIG SET min-replicas-to-write 0");
