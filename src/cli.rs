@@ -288,7 +288,7 @@ fn say_place_apart(place: Option<String>, store: &str) -> anyhow::Result<()> {
     let Some(place) = place else { return Ok(()) };
     say!(
         "its home timelines are at {place}. If another site goes on to use them, run this before you serve the \
-         store: tidings move timelines --to store --store {}",
+         store: tidings move timelines --to store --leave-old --store {}",
         without_password(store)
     );
     Ok(())

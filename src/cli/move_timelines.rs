@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
-use tidings_domain::timelines::moving::{Destination, TimelineMove};
+use tidings_domain::timelines::moving::{Destination, OldTimelines, TimelineMove};
 use tidings_domain::values::words::counted;
 
 /// What can be moved.
@@ -27,6 +27,10 @@ pub struct MoveTimelines {
     /// "store" for the store.
     #[arg(long, value_name = "URL")]
     to: Target,
+    /// Leave what is at the old place: another site goes on to use it, from which this store was copied
+    /// or restored.
+    #[arg(long)]
+    leave_old: bool,
 }
 
 /// Where to.
@@ -51,10 +55,11 @@ impl MoveCommand {
     /// # Errors
     /// When a server or the store fails, or others keep writing the same timelines.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let Self::Timelines(MoveTimelines { to: Target(to) }) = self;
+        let Self::Timelines(MoveTimelines { to: Target(to), leave_old }) = self;
+        let old = if leave_old { OldTimelines::Left } else { OldTimelines::Deleted };
         let store = reach_existing_store(config.server.store.as_str(), config).await?;
         let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
-        let moved = move_all(&site, &to).await;
+        let moved = move_all(&site, &to, old).await;
         store.close().await;
         match moved? {
             Some(users) => {
@@ -67,9 +72,9 @@ impl MoveCommand {
 }
 
 /// Moves the timelines of all users. Returns how many there are; `None` if all are there already.
-async fn move_all(site: &Site, to: &Destination) -> anyhow::Result<Option<u64>> {
+async fn move_all(site: &Site, to: &Destination, old: OldTimelines) -> anyhow::Result<Option<u64>> {
     to.look().await?;
-    let begun = patiently(async || Ok(TimelineMove::begin(site, to).await?)).await;
+    let begun = patiently(async || Ok(TimelineMove::begin(site, to, old).await?)).await;
     let begun = begun.with_context(|| format!("the home timelines cannot be moved to {}", to.shown()))?;
     let Some(mut moving) = begun else { return Ok(None) };
     let bar = progress_bar(moving.progress().1, "moving home timelines");

@@ -5,6 +5,7 @@ use crate::client::{ok, refused};
 use crate::failover_runs::{run, start_site};
 use crate::html::Page;
 use crate::pages::redirects_to;
+use crate::program::Program;
 use crate::server::Server;
 use reqwest::StatusCode;
 use std::time::Duration;
@@ -27,6 +28,8 @@ async fn three_failovers_lose_nothing_that_the_site_acknowledged() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_that_no_replica_has_is_answered_as_not_sure() {
     let (server, redis) = start_site().await;
+    let settings = [("TIDINGS_SERVER__STORE_REPLICAS", "1"), ("TIDINGS_LIMITS__SUBMISSION_SECONDS", "0")];
+    let program = Program::start_with(&redis.url(), &settings);
     let alice = server.member("alice").await;
     alice.submit_text("One", "text").await;
     let primary = redis.primary().unwrap();
@@ -45,6 +48,10 @@ async fn a_write_that_no_replica_has_is_answered_as_not_sure() {
     let page = String::from_utf8(page.body).unwrap();
     assert!(page.contains("may or may not have been done; repeat it"), "{page}");
     assert!(page.contains("A text of some length"), "{page}");
+    // Neither that nor an error page is kept from the operator.
+    let page = alice.at(program.address).post("/submit", &fields).await;
+    assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(program.wait_for_log("it is not sure whether a write was done").contains("/submit"));
     // Reading goes on.
     assert_eq!(server.visitor().get("/").await.status, StatusCode::OK);
 }

@@ -185,8 +185,15 @@ async fn home_timelines_do_not_move_into_the_store_by_its_address() {
     let folder = tempfile::tempdir().unwrap();
     let copy = format!("redb:{}", folder.path().join("copy.redb").display());
     let copied = run(&redis, &["copy", &redis.url(), &copy]);
-    let advice = format!("tidings move timelines --to store --store {copy}");
+    let advice = format!("move timelines --to store --leave-old --store {copy}");
     assert!(copied.status.success() && said(&copied).contains(&advice), "{}", said(&copied));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+    let moved = command.args(advice.split(' ')).output().unwrap();
+    assert!(moved.status.success(), "{}", said(&moved));
+    demand_no_difference(&redis);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+    let checked = command.args(["check", "timelines", "--store", &copy]).output().unwrap();
+    assert!(said(&checked).contains(" 0 differ"), "{}", said(&checked));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

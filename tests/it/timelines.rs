@@ -18,7 +18,7 @@ use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::timelines::check::TimelineCheck;
 use tidings_domain::timelines::follows::{follow, unfollow};
-use tidings_domain::timelines::moving::{self, Destination, TimelineMove};
+use tidings_domain::timelines::moving::{self, Destination, OldTimelines, TimelineMove};
 use tidings_domain::timelines::reading;
 use tidings_domain::timelines::tweets::{delete_tweet, post_tweet};
 use tidings_domain::values::clock::Moment;
@@ -166,7 +166,7 @@ impl World {
             Destination::Store => Destination::Apart(url.clone()),
             Destination::Apart(_) => Destination::Store,
         };
-        let mut moving = TimelineMove::begin(self.site(), &to).await.unwrap().unwrap();
+        let mut moving = TimelineMove::begin(self.site(), &to, OldTimelines::Deleted).await.unwrap().unwrap();
         while moving.next().await.unwrap() {}
     }
 

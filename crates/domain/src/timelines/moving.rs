@@ -83,6 +83,15 @@ impl Destination {
     }
 }
 
+/// What becomes of the home timelines at an old place apart from the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OldTimelines {
+    /// They are deleted.
+    Deleted,
+    /// They are left, because another site goes on to use them: this one is a copy of it.
+    Left,
+}
+
 /// A move under way.
 pub struct TimelineMove<'a> {
     site: &'a Site,
@@ -187,7 +196,7 @@ impl<'a> TimelineMove<'a> {
     /// # Errors
     /// [`Error::Busy`] if another move begins at the same time; when the new server or the store fails.
     /// Then nothing has changed.
-    pub async fn begin(site: &'a Site, to: &Destination) -> Result<Option<Self>, Error> {
+    pub async fn begin(site: &'a Site, to: &Destination, old: OldTimelines) -> Result<Option<Self>, Error> {
         if let Some(url) = to.url() {
             site.home_servers.at(url)?.demand_usable().await?;
         }
@@ -202,7 +211,8 @@ impl<'a> TimelineMove<'a> {
                 batch.field_unchanged(keys::TIMELINE_PLACE, MOVE, last_move);
                 write_place(&mut batch, site, to, &id);
                 batch.set_field(keys::TIMELINE_PLACE, FILLED, "0");
-                match &stored.url {
+                let old_url = stored.url.filter(|_| old == OldTimelines::Deleted);
+                match &old_url {
                     Some(url) => batch.set_field(keys::TIMELINE_PLACE, OLD_URL, url),
                     None => batch.delete_field(keys::TIMELINE_PLACE, OLD_URL),
                 }
@@ -210,7 +220,7 @@ impl<'a> TimelineMove<'a> {
                     return Err(Error::Busy);
                 }
                 CommandEntry::MovedTimelines { to: to.shown() }.write(site).await;
-                (id, 0, stored.url)
+                (id, 0, old_url)
             }
         };
         let old = old_url.and_then(|url| home_servers::open(&url).ok());
