@@ -73,9 +73,12 @@ impl MoveCommand {
 
 /// Moves the timelines of all users. Returns how many there are; `None` if all are there already.
 async fn move_all(site: &Site, to: &Destination, old: OldTimelines) -> anyhow::Result<Option<u64>> {
-    to.look().await?;
-    let begun = patiently(async || Ok(TimelineMove::begin(site, to, old).await?)).await;
-    let begun = begun.with_context(|| format!("the home timelines cannot be moved to {}", to.shown()))?;
+    let begun = patiently(async || {
+        to.look().await?;
+        Ok(TimelineMove::begin(site, to, old).await?)
+    });
+    let begun =
+        begun.await.with_context(|| format!("the home timelines cannot be moved to {}", to.shown()))?;
     let Some(mut moving) = begun else { return Ok(None) };
     let bar = progress_bar(moving.progress().1, "moving home timelines");
     while moving.next().await? {

@@ -68,7 +68,7 @@ struct SharedSets {
 pub struct Addition {
     /// The key of the set.
     pub key: String,
-    /// The members with their scores. None is empty: see `exchange.rs`.
+    /// The members with their scores. The empty text must not be one: `exchange.rs` adds and removes it.
     pub members: Vec<(String, f64)>,
 }
 

@@ -163,8 +163,8 @@ impl<'a> Frame<'a> {
     }
 
     /// The hidden fields of a form: what proves that it is from the viewer's session, and the name of the
-    /// request, so that it can be sent again: see [`tidings_domain::repeats`]. Forms of a page have the same
-    /// name, as other contents are another request. A form that is shown again after it was sent keeps
+    /// request, so that it can be sent again: see [`tidings_domain::repeats`]. All forms of a page have the
+    /// same name: with other contents it is another request. A form that is shown again after it was sent keeps
     /// its name: perhaps what it asked for was done. Empty without a viewer.
     #[must_use]
     pub fn signed_fields(&self) -> &Markup {
