@@ -12,7 +12,7 @@ use crate::site::{Applied, Site, apply};
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Display;
 use std::hash::{Hash, Hasher};
-use tidings_keyspace::{Batch, CheckId, Store};
+use tidings_keyspace::{Batch, CheckId, Committed, Store};
 use tokio::sync::{Mutex, MutexGuard};
 
 /// Attempts before an action gives up as [`Error::Busy`].
@@ -145,8 +145,7 @@ impl Site {
         Ok(answer)
     }
 
-    /// The same, and returns the results of the batch's increments: in their order, none
-    /// if nothing was written.
+    /// The same, and returns the new values of the batch's counters; none if nothing was written.
     ///
     /// # Errors
     /// As [`Site::act`].
@@ -154,7 +153,7 @@ impl Site {
         &self,
         home: &str,
         attempt: impl Fn() -> A,
-    ) -> Result<(T, Vec<i64>), Error>
+    ) -> Result<(T, Committed), Error>
     where
         A: Future<Output = Result<Decision<T>, Error>>,
     {
@@ -201,7 +200,7 @@ struct Attempts<'a> {
 }
 
 impl Attempts<'_> {
-    async fn run<T, A>(mut self, store: &Store, attempt: impl Fn() -> A) -> Result<(T, Vec<i64>), Error>
+    async fn run<T, A>(mut self, store: &Store, attempt: impl Fn() -> A) -> Result<(T, Committed), Error>
     where
         A: Future<Output = Result<Decision<T>, Error>>,
     {
@@ -210,18 +209,18 @@ impl Attempts<'_> {
             self.left -= 1;
             self.wait_for_turn(has_lost).await;
             let commit = match attempt().await? {
-                Decision::Done(answer) => return Ok((answer, Vec::new())),
+                Decision::Done(answer) => return Ok((answer, Committed::default())),
                 Decision::Commit(commit) => commit,
             };
             let check = match apply(store, commit.batch).await? {
-                Applied::Yes(committed) => return Ok((commit.answer, committed.counters)),
+                Applied::Yes(committed) => return Ok((commit.answer, committed)),
                 Applied::No(check) => check,
             };
             match commit.rejections.into_iter().find(|(meant, _)| *meant == check) {
                 Some((_, Rejection::Answer(answer))) => {
                     // The note was not written with the rest.
                     commit.request.iter().for_each(NamedRequest::withdraw_note);
-                    return answer.map(|answer| (answer, Vec::new()));
+                    return answer.map(|answer| (answer, Committed::default()));
                 }
                 Some((_, Rejection::IdInUse { counter, id })) => {
                     tracing::error!(counter, id, "this id is in use: the counter is behind");
@@ -352,7 +351,8 @@ mod tests {
             })
         };
         let counts = futures_util::future::join_all((0..100).map(|_| increment())).await;
-        let mut counts: Vec<i64> = counts.into_iter().map(|acted| acted.unwrap().1[0]).collect();
+        let mut counts: Vec<i64> =
+            counts.into_iter().map(|acted| acted.unwrap().1.counter("count").unwrap()).collect();
         counts.sort_unstable();
         assert_eq!(counts, (1..=100).collect::<Vec<i64>>());
     }
@@ -360,7 +360,8 @@ mod tests {
     #[tokio::test]
     async fn an_action_with_nothing_to_write_writes_nothing() {
         let site = site().await;
-        let (answer, counters) = site.act_counting("home", || async { Ok(Decision::Done(7)) }).await.unwrap();
-        assert_eq!((answer, counters), (7, Vec::new()));
+        let (answer, committed) =
+            site.act_counting("home", || async { Ok(Decision::Done(7)) }).await.unwrap();
+        assert_eq!((answer, committed), (7, Committed::default()));
     }
 }

@@ -248,7 +248,7 @@ async fn draw_ids(site: &Site, counter: &str, count: u64) -> Result<u64, Error> 
     let mut batch = Batch::new();
     batch.increment(counter, by);
     let committed = site.store.commit(batch).await?;
-    let last = committed.counters.first().copied().unwrap_or(0);
+    let last = committed.counter(counter).unwrap_or(0);
     u64::try_from(last - by + 1).map_err(|_| Error::Internal(format!("{counter} holds {last}")))
 }
 

@@ -19,7 +19,7 @@ use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::ranking;
 use crate::values::rates::RatedAction;
-use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
+use tidings_keyspace::{Answers, Batch, Committed, Handle, Hash, Query};
 
 /// Votes on an item. A vote up also saves the item, costs the voter karma, gives some to the
 /// author and counts for the article within its first week. A vote down costs more. A vote
@@ -80,9 +80,9 @@ pub async fn vote_news(
         recent.add(site, &mut batch, &record).await?;
         Decision::commit(batch, Some(counters)).once(request, &())
     });
-    if let (Some(expected), counters) = voted.await? {
+    if let (Some(expected), committed) = voted.await? {
         site.actions.count(CountedAction::Vote);
-        refresh_rank(site, now, id, (expected, counters)).await;
+        refresh_rank(site, now, id, (expected, &committed)).await;
     }
     Ok(())
 }
@@ -131,16 +131,22 @@ pub async fn take_back_news_vote(
         }
         Decision::commit(batch, Some(counters)).once(request, &())
     });
-    if let (Some(expected), counters) = taken_back.await? {
-        refresh_rank(site, now, id, (expected, counters)).await;
+    if let (Some(expected), committed) = taken_back.await? {
+        refresh_rank(site, now, id, (expected, &committed)).await;
     }
     Ok(())
 }
 
 /// Stores the rank again if other votes were applied between a read and its commit. If that
 /// fails, readers do it later: the vote is done, and must not be answered as if it were not.
-async fn refresh_rank(site: &Site, now: Timestamp, id: NewsId, (expected, counters): ([i64; 2], Vec<i64>)) {
-    if counters.get(..2) != Some(&expected)
+async fn refresh_rank(
+    site: &Site,
+    now: Timestamp,
+    id: NewsId,
+    (expected, committed): ([i64; 2], &Committed),
+) {
+    let key = keys::news(id);
+    if ["up", "down"].map(|field| committed.field(&key, field)) != expected.map(Some)
         && let Err(error) = ranks::refresh_rank(site, now, id).await
     {
         tracing::debug!(%error, id = id.0, "the rank of a story is not stored again");
@@ -248,8 +254,7 @@ fn voters_key(news: &News, direction: Direction) -> String {
     }
 }
 
-/// Adds `by` to the votes of one direction, and stores score and rank accordingly. These are
-/// the first increments of the batch. Returns the counters up and down that it leaves, if
+/// Adds `by` to the votes of one direction, and stores score and rank accordingly. Returns the counters up and down that it leaves, if
 /// nobody else votes at the same time.
 fn write_counters(
     batch: &mut Batch,

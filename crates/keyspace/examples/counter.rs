@@ -39,8 +39,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn add(store: &Store, by: i64) -> Result<i64, CommitError> {
     let mut batch = Batch::new();
     batch.increment(COUNTER, by);
-    // A commit returns the new value of each increment of its batch.
-    Ok(store.commit(batch).await?.counters[0])
+    // A commit returns the new values of the counters of its batch.
+    Ok(store.commit(batch).await?.counter(COUNTER).unwrap_or_default())
 }
 
 /// The value of the counter: 0 before the first increment. Takes one round.

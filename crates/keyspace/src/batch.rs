@@ -163,6 +163,40 @@ impl Write {
         };
         key.into_iter().chain(floors)
     }
+
+    /// Adds another increment to this one, if both are of one counter or member. Returns whether
+    /// they are.
+    fn absorb(&mut self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Increment(key, sum), Self::Increment(other, by)) if key == other => {
+                *sum = sum.saturating_add(*by);
+            }
+            (Self::IncrementField(key, field, sum), Self::IncrementField(other, other_field, by))
+                if (&*key, &*field) == (other, other_field) =>
+            {
+                *sum = sum.saturating_add(*by);
+            }
+            (Self::SortedIncrement(key, member, sum), Self::SortedIncrement(other, other_member, by))
+                if (&*key, &*member) == (other, other_member) =>
+            {
+                *sum += by;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether an increment has the same effect before this write as after it.
+    fn may_follow(&self, increment: &Self) -> bool {
+        match (self, increment) {
+            (Self::IncrementField(..) | Self::SortedIncrement(..), _) => true,
+            (Self::SetFields(_, fields), Self::IncrementField(_, counter, _)) => {
+                fields.iter().all(|(field, _)| field != counter)
+            }
+            (Self::SortedStore(_, selection), _) if selection.scores == increment.key() => false,
+            _ => self.written_keys().all(|key| key != increment.key()),
+        }
+    }
 }
 
 /// A check of a batch: its position among the checks, from 0.
@@ -170,11 +204,42 @@ impl Write {
 pub struct CheckId(pub usize);
 
 /// The result of a batch that was applied.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Committed {
-    /// The new values of the counters: one for each `increment` and `increment_field`, in
-    /// their order.
-    pub counters: Vec<i64>,
+    /// The counters that were incremented: key, field and new value.
+    counters: Vec<(String, Option<String>, i64)>,
+}
+
+impl Committed {
+    /// The new values of the counters of a batch, which are in the order of its writes.
+    pub(crate) fn of(counters: Vec<(String, Option<String>)>, values: Vec<i64>) -> Self {
+        let counters = counters.into_iter().zip(values).map(|((key, field), value)| (key, field, value));
+        Self { counters: counters.collect() }
+    }
+
+    /// The new value of a string that [`Batch::increment`] has changed.
+    #[must_use]
+    pub fn counter(&self, key: &str) -> Option<i64> {
+        self.find(key, None)
+    }
+
+    /// The new value of a field that [`Batch::increment_field`] has changed.
+    #[must_use]
+    pub fn field(&self, key: &str, field: &str) -> Option<i64> {
+        self.find(key, Some(field))
+    }
+
+    /// The new values of all counters, in the order of the batch.
+    #[must_use]
+    pub fn values(&self) -> Vec<i64> {
+        self.counters.iter().map(|(.., value)| *value).collect()
+    }
+
+    fn find(&self, key: &str, field: Option<&str>) -> Option<i64> {
+        let is_it =
+            |counter: &&(String, Option<String>, i64)| counter.0 == key && counter.1.as_deref() == field;
+        self.counters.iter().rev().find(is_it).map(|(.., value)| *value)
+    }
 }
 
 /// Why a batch was not applied.
@@ -194,8 +259,8 @@ pub enum CommitError {
 /// All checks look at the state before the batch. Both engines evaluate in the same order:
 /// first the checks in their order (a check on a key of another type fails with
 /// [`KeyspaceError::WrongType`]), then the types and counters that the writes need, then
-/// the writes in their order. A later write sees what an earlier one has written. A hash,
-/// set or sorted set that loses its last entry is absent.
+/// the writes in their order. A later write sees what an earlier one has written. Increments of
+/// one counter or member become one. A hash, set or sorted set that loses its last entry is absent.
 ///
 /// The name of the corresponding Redis command is in parentheses.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -298,9 +363,32 @@ impl Batch {
         self.check(Check::SortedMemberPresent(key.into(), member.into()))
     }
 
-    /// Adds a write.
+    /// Adds a write, as it is: increments of one counter are not merged.
     pub fn write(&mut self, write: Write) {
         self.writes.push(write);
+    }
+
+    /// Adds an increment, to an earlier one of the same counter or member if there is one.
+    fn add_increment(&mut self, increment: Write) {
+        for write in self.writes.iter_mut().rev() {
+            if write.absorb(&increment) {
+                return;
+            }
+            if !write.may_follow(&increment) {
+                break;
+            }
+        }
+        self.writes.push(increment);
+    }
+
+    /// The counters that are incremented, in the order of the writes.
+    pub(crate) fn counters(&self) -> Vec<(String, Option<String>)> {
+        let name = |write: &Write| match write {
+            Write::Increment(key, _) => Some((key.clone(), None)),
+            Write::IncrementField(key, field, _) => Some((key.clone(), Some(field.clone()))),
+            _ => None,
+        };
+        self.writes.iter().filter_map(name).collect()
     }
 
     /// Sets a string that does not expire, whatever the key held (SET).
@@ -325,10 +413,10 @@ impl Batch {
         self.write(Write::Expire(key.into(), time_to_live));
     }
 
-    /// Adds to a string that is a whole number, 0 if absent (INCRBY). The commit returns the
-    /// new value, which must be within [`COUNTER_LIMIT`].
+    /// Adds to a string that is a whole number, 0 if absent (INCRBY). [`Committed::counter`] has
+    /// the new value, which must be within [`COUNTER_LIMIT`].
     pub fn increment(&mut self, key: impl Into<String>, by: i64) {
-        self.write(Write::Increment(key.into(), by));
+        self.add_increment(Write::Increment(key.into(), by));
     }
 
     /// Sets a field of a hash (HSET).
@@ -351,10 +439,10 @@ impl Batch {
         self.write(Write::DeleteField(key.into(), field.into()));
     }
 
-    /// Adds to a field of a hash that is a whole number, 0 if absent (HINCRBY). The commit
-    /// returns the new value, which must be within [`COUNTER_LIMIT`].
+    /// Adds to a field of a hash that is a whole number, 0 if absent (HINCRBY).
+    /// [`Committed::field`] has the new value, which must be within [`COUNTER_LIMIT`].
     pub fn increment_field(&mut self, key: impl Into<String>, field: impl Into<String>, by: i64) {
-        self.write(Write::IncrementField(key.into(), field.into(), by));
+        self.add_increment(Write::IncrementField(key.into(), field.into(), by));
     }
 
     /// Adds a member to a set (SADD).
@@ -395,7 +483,7 @@ impl Batch {
 
     /// Adds to the score of a member of a sorted set (ZINCRBY).
     pub fn sorted_increment(&mut self, key: impl Into<String>, member: impl Into<String>, by: f64) {
-        self.write(Write::SortedIncrement(key.into(), member.into(), by));
+        self.add_increment(Write::SortedIncrement(key.into(), member.into(), by));
     }
 
     /// Removes a member of a sorted set (ZREM).

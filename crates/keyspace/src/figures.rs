@@ -1,7 +1,7 @@
 //! What the store counts and times for `/metrics`. The handles are made once.
 
 use crate::KeyspaceError;
-use crate::batch::{CommitError, Committed};
+use crate::batch::CommitError;
 use metrics::{Counter, Histogram};
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ impl Figures {
     }
 
     /// Counts and times a commit.
-    pub(crate) fn note_commit(&self, outcome: &Result<Committed, CommitError>, took: Duration) {
+    pub(crate) fn note_commit<T>(&self, outcome: &Result<T, CommitError>, took: Duration) {
         self.commit_times.record(took);
         let counter = match outcome {
             Ok(_) => &self.applied,

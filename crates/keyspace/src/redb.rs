@@ -25,7 +25,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-use super::batch::{Batch, CommitError, Committed, Write};
+use super::batch::{Batch, CommitError, Write};
 use super::events::{Message, Subscription};
 use super::query::{Query, Read, ReadOutcomes};
 use super::{Entry, KeyPage, KeyspaceError, OpenError, ScanPage, StoreHealth, StoreOptions, Value};
@@ -160,7 +160,7 @@ impl Redb {
     }
 
     /// Passes a batch to the writer and waits until it is on disk.
-    pub(super) async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
+    pub(super) async fn commit(&self, batch: Batch) -> Result<Vec<i64>, CommitError> {
         match tokio::time::timeout(self.shared.timeout, self.submit(batch)).await {
             Ok(outcome) => outcome,
             // It may still be applied.
@@ -168,7 +168,7 @@ impl Redb {
         }
     }
 
-    async fn submit(&self, batch: Batch) -> Result<Committed, CommitError> {
+    async fn submit(&self, batch: Batch) -> Result<Vec<i64>, CommitError> {
         let Ok(place) = self.shared.places.clone().acquire_owned().await else {
             return Err(unavailable("the store is closed"));
         };

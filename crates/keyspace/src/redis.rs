@@ -28,7 +28,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use super::batch::{Batch, CommitError, Committed};
+use super::batch::{Batch, CommitError};
 use super::events::Subscription;
 use super::query::{Query, ReadOutcomes};
 use super::{KeyspaceError, OpenError, StoreHealth, StoreOptions};
@@ -244,7 +244,7 @@ impl Redis {
     }
 
     /// Applies a batch in one call of the script.
-    pub(super) async fn commit(&self, batch: &Batch) -> Result<Committed, CommitError> {
+    pub(super) async fn commit(&self, batch: &Batch) -> Result<Vec<i64>, CommitError> {
         let by_digest = self.call_script("EVALSHA", &self.shared.commit_digest, batch).await?;
         let value = match by_digest {
             // The server does not have the script, because it has not run it since its

@@ -249,6 +249,7 @@ impl Store {
         batch.validate()?;
         self.note_round();
         let began = Instant::now();
+        let counters = batch.counters();
         let outcome = match &self.engine {
             Engine::Redb(engine) => engine.commit(batch).await,
             Engine::Redis(engine) => {
@@ -263,7 +264,7 @@ impl Store {
             }
         };
         self.figures.note_commit(&outcome, began.elapsed());
-        outcome
+        outcome.map(|values| Committed::of(counters, values))
     }
 
     fn note_round(&self) {
@@ -304,9 +305,8 @@ impl Store {
     async fn draw(&self, batch: Batch) -> Result<i64, KeyspaceError> {
         match self.commit(batch).await {
             Ok(committed) => committed
-                .counters
-                .first()
-                .copied()
+                .values()
+                .pop()
                 .ok_or_else(|| KeyspaceError::Invalid("no number came back for a counter".to_owned())),
             Err(CommitError::Keyspace(error)) => Err(error),
             Err(CommitError::Rejected(_)) => {

@@ -469,6 +469,12 @@ pub const DAMAGES: &[Damage] = &[
                 b.set_field("user:1:messages", id.to_string(), "text");
                 b.sorted_add("user:1:inbox", format!("moderation:{id}"), 5.0);
             }
+            // Two of those that leave it are unread.
+            for id in [1, 2] {
+                b.sorted_add("user:1:inbox", format!("moderation:{id}"), f64::from(id));
+                b.sorted_add("user:1:unread", format!("moderation:{id}"), f64::from(id));
+            }
+            b.increment_field("user:1", "replies", 2);
         },
         "user:1:inbox",
         MENDED,

@@ -27,7 +27,7 @@ pub async fn reward_visit(site: &Site, now: Timestamp, user: &mut Arc<User>) -> 
     batch.increment_field(&key, "karma", karma.visit_increment);
     if let Applied::Yes(committed) = site.apply(batch).await? {
         let user = Arc::make_mut(user);
-        user.karma = committed.counters.first().copied().unwrap_or(user.karma);
+        user.karma = committed.field(&key, "karma").unwrap_or(user.karma);
         user.karma_incr_time = Some(now);
     }
     Ok(())

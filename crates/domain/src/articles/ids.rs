@@ -39,10 +39,11 @@ pub(crate) async fn draw(site: &Site, count: u64, with_tweet: bool) -> Result<Dr
         if with_tweet {
             batch.increment(keys::TWEET_IDS, 1);
         }
-        let counters = site.store.commit(batch).await?.counters;
-        let [news, articles] = [0, 1].map(|at| counters.get(at).copied().unwrap_or_default());
-        let tweet = match counters.get(2) {
-            Some(id) => Some(TweetId::try_from(*id).map_err(|_| unusable(keys::TWEET_IDS))?),
+        let committed = site.store.commit(batch).await?;
+        let [news, articles] = [keys::NEWS_COUNT, keys::ARTICLE_COUNT]
+            .map(|counter| committed.counter(counter).unwrap_or_default());
+        let tweet = match committed.counter(keys::TWEET_IDS) {
+            Some(id) => Some(TweetId::try_from(id).map_err(|_| unusable(keys::TWEET_IDS))?),
             None => None,
         };
         let ids = |last: i64| -> Result<DrawnIds, Error> {

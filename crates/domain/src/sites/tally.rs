@@ -119,8 +119,7 @@ impl Tally {
         Ok(known)
     }
 
-    /// Adds the changes to a batch. The first counters of the batch are the sum and the count
-    /// of the first host, if they change.
+    /// Adds the changes to a batch.
     pub(super) fn write(&self, batch: &mut Batch, networks: &NetworkVotes) {
         for (host, change) in &self.hosts {
             let mut same_network = 0;

@@ -156,9 +156,9 @@ impl Action<'_> {
             };
             decision.once(self.user.and_then(|user| user.request.as_ref()), &())
         });
-        let (undone, counters) = voted.await?;
+        let (undone, committed) = voted.await?;
         if let Some(undone) = undone
-            && counters.get(1) == Some(&0)
+            && committed.field(&keys::link(&self.ballot.host), COUNT_OF_VOTES) == Some(0)
         {
             forget_host(self.site, &self.ballot.host, Some(Day::of(undone.time))).await?;
         }

@@ -8,7 +8,7 @@ use super::tables::{
     Bytes, Encoding, PACKED_BYTES, PackedFields, RowHeader, Tables, ValueType, WriteTable, after, expiry_key,
     joined, pack_field, prefix, split_expiry_key, text,
 };
-use crate::batch::{Batch, CheckId, CommitError, Committed, Write, parse_counter};
+use crate::batch::{Batch, CheckId, CommitError, Write, parse_counter};
 use crate::{COUNTER_LIMIT, KeyspaceError};
 use redb::{ReadableTable, StorageError};
 use sorted::packed_set;
@@ -26,7 +26,7 @@ pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
     tables: &Tables<T>,
     batch: &Batch,
     now: u64,
-) -> Result<Committed, CommitError> {
+) -> Result<Vec<i64>, CommitError> {
     for (index, check) in batch.checks().iter().enumerate() {
         if !tables.holds(check, now)? {
             return Err(CommitError::Rejected(CheckId(index)));
@@ -97,7 +97,7 @@ pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
             Write::Publish(..) => {}
         }
     }
-    Ok(Committed { counters })
+    Ok(counters)
 }
 
 /// The planned state of a key, made from what is stored when a batch first names the key.

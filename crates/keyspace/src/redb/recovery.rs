@@ -150,9 +150,9 @@ fn apply<'a>(
                     batch.write(write);
                 }
                 time = time.max(logged.now);
-                let committed = preflight(&tables, &batch, logged.now)
+                let counters = preflight(&tables, &batch, logged.now)
                     .map_err(|error| corrupted(&format!("a record does not fit the store: {error}")))?;
-                tables.apply(&batch, &committed.counters, logged.now)?;
+                tables.apply(&batch, &counters, logged.now)?;
                 applied_batches += 1;
             }
             applied += 1;

@@ -24,7 +24,7 @@ use super::of_one_key;
 use super::steady_clock::SteadyClock;
 use super::store_file::Trouble;
 use super::tables::{META, META_CLOCK, META_RECORD, Tables, WriteTable};
-use crate::batch::{Batch, Check, CommitError, Committed, Write};
+use crate::batch::{Batch, Check, CommitError, Write};
 use crate::events::Message;
 use crate::limits::{MAX_GROUP_BATCHES, MAX_SWEPT_ROWS};
 use crate::read_set::Versions;
@@ -48,7 +48,7 @@ pub(super) const WRITER: &str = "store writer";
 /// A batch in the writer's queue.
 pub(super) struct QueuedBatch {
     pub(super) batch: Batch,
-    pub(super) reply: oneshot::Sender<Result<Committed, CommitError>>,
+    pub(super) reply: oneshot::Sender<Result<Vec<i64>, CommitError>>,
     /// The place in the bounded queue, freed with the answer.
     pub(super) _place: OwnedSemaphorePermit,
 }
@@ -372,7 +372,7 @@ impl WriterThread {
     fn apply_group(
         &mut self,
         group: &[QueuedBatch],
-    ) -> Result<Vec<Result<Committed, CommitError>>, redb::Error> {
+    ) -> Result<Vec<Result<Vec<i64>, CommitError>>, redb::Error> {
         self.is_logged = false;
         let transaction = self.database.begin_write()?;
         let mut outcomes = Vec::with_capacity(group.len());
@@ -381,8 +381,8 @@ impl WriterThread {
         for queued in group {
             let now = self.clock.now_ms();
             let outcome = checked(&tables, &queued.batch, now);
-            if let Ok(committed) = &outcome {
-                tables.apply(&queued.batch, &committed.counters, now)?;
+            if let Ok(counters) = &outcome {
+                tables.apply(&queued.batch, counters, now)?;
                 let writes = queued.batch.writes();
                 if !writes.is_empty() {
                     accepted.push(LoggedBatch { now, writes: Cow::Borrowed(writes) });
@@ -477,7 +477,7 @@ impl WriterThread {
 
 /// Checks a batch. If it meets what is damaged, only this batch fails: nothing has been changed
 /// for it.
-fn checked(tables: &Tables<WriteTable<'_>>, batch: &Batch, now: u64) -> Result<Committed, CommitError> {
+fn checked(tables: &Tables<WriteTable<'_>>, batch: &Batch, now: u64) -> Result<Vec<i64>, CommitError> {
     // redb panics if a page makes no sense.
     match catch_damage(|| preflight(tables, batch, now)) {
         Ok(Err(CommitError::Keyspace(KeyspaceError::Damaged(_)))) | Err(_) => {

@@ -1,7 +1,7 @@
 //! The translation of reads and batches to Redis commands, and of the answers back.
 
 use crate::KeyspaceError;
-use crate::batch::{Batch, Check, CheckId, CommitError, Committed, Within, Write};
+use crate::batch::{Batch, Check, CheckId, CommitError, Within, Write};
 use crate::query::{Answer, Expiry, Hash, Order, Read};
 use redis::{Cmd, Value, cmd};
 use std::time::Duration;
@@ -350,14 +350,14 @@ fn add_write(command: &mut Cmd, write: &Write) {
 }
 
 /// The outcome of a batch, from the answer of `commit.lua`.
-pub(super) fn outcome_of(batch: &Batch, value: Value) -> Result<Committed, CommitError> {
+pub(super) fn outcome_of(batch: &Batch, value: Value) -> Result<Vec<i64>, CommitError> {
     let strange = || KeyspaceError::Unsure("the commit script answered something unexpected".to_owned());
     let mut answer = items(value).ok_or_else(strange)?.into_iter();
     let word = answer.next().and_then(bytes).ok_or_else(strange)?;
     let numbers: Vec<i64> =
         answer.map(|value| integer(&value).ok_or_else(strange)).collect::<Result<_, _>>()?;
     if word == b"committed" {
-        return Ok(Committed { counters: numbers });
+        return Ok(numbers);
     }
     // Lua counts from one. A negative number means another key of the write: the floors of a
     // bounded set, or a key of a selection, whose position follows.

@@ -2,7 +2,7 @@
 
 use super::socket::{is_nobody, is_too_long};
 use super::wire::{self, Greeting, Request, Welcome, WireError};
-use crate::batch::{Batch, CommitError, Committed};
+use crate::batch::{Batch, CommitError};
 use crate::events::{Notice, Subscription};
 use crate::file_check::{FileCheck, FileCheckStep};
 use crate::limits::{MAX_QUEUED_MESSAGES, MAX_REMOTE_SCAN};
@@ -72,10 +72,10 @@ impl Remote {
         self.call(&Request::Query(Cow::Borrowed(query.reads()))).await
     }
 
-    pub(crate) async fn commit(&self, batch: &Batch) -> Result<Committed, CommitError> {
+    pub(crate) async fn commit(&self, batch: &Batch) -> Result<Vec<i64>, CommitError> {
         let request = Request::Commit(Cow::Borrowed(batch.checks()), Cow::Borrowed(batch.writes()));
         let is_sent = AtomicBool::new(false);
-        match self.call_noting::<Result<Committed, CommitError>>(&request, &is_sent).await {
+        match self.call_noting::<Result<Vec<i64>, CommitError>>(&request, &is_sent).await {
             Err(KeyspaceError::Unavailable(reason)) if is_sent.load(Ordering::Relaxed) => {
                 Err(KeyspaceError::Unsure(reason).into())
             }

@@ -92,7 +92,8 @@ async fn answer_all(served: &Served, mut stream: UnixStream) -> Result<(), WireE
                 let mut batch = Batch::new();
                 checks.into_owned().into_iter().for_each(|check| _ = batch.check(check));
                 writes.into_owned().into_iter().for_each(|write| batch.write(write));
-                wire::send_answer(&mut stream, &Ok(served.store.commit(batch).await)).await?;
+                let outcome = served.store.commit(batch).await.map(|committed| committed.values());
+                wire::send_answer(&mut stream, &Ok(outcome)).await?;
             }
             Request::CountKeys => {
                 let store = served.store.clone();

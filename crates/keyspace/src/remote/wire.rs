@@ -64,7 +64,7 @@ pub(super) struct Welcome {
 pub(super) enum Request<'a> {
     /// A round of reads: `ReadOutcomes`.
     Query(Cow<'a, [Read]>),
-    /// A batch: `Result<Committed, CommitError>`.
+    /// A batch: `Result<Vec<i64>, CommitError>`, with the new values of the counters in their order.
     Commit(Cow<'a, [Check]>, Cow<'a, [Write]>),
     /// The number of keys: `u64`.
     CountKeys,

@@ -18,7 +18,7 @@ pub(super) async fn concurrent_increments_are_all_kept(subject: Subject) {
                 let mut batch = Batch::new();
                 batch.increment("counter", 1);
                 batch.increment_field("hash", "field", 2);
-                seen.push(store.commit(batch).await.unwrap().counters);
+                seen.push(store.commit(batch).await.unwrap().values());
             }
             seen
         });
@@ -88,7 +88,7 @@ pub(super) async fn more_batches_at_once_than_any_queue_holds_are_all_applied(su
         tasks.spawn(async move {
             let mut batch = Batch::new();
             batch.increment("counter", 1);
-            store.commit(batch).await.unwrap().counters
+            store.commit(batch).await.unwrap().values()
         });
     }
     let mut counters: Vec<i64> = tasks.join_all().await.into_iter().flatten().collect();

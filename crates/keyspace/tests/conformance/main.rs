@@ -112,7 +112,7 @@ impl Subject {
 
     /// Applies a batch that must pass. Returns its counters.
     async fn write(&self, fill: impl FnOnce(&mut Batch)) -> Vec<i64> {
-        self.commit(fill).await.unwrap().counters
+        self.commit(fill).await.unwrap().values()
     }
 
     /// One key of each type.
@@ -253,6 +253,7 @@ rules! {
         counters_count
         field_counters_count
         counters_come_in_the_order_of_the_writes
+        increments_of_one_counter_or_member_are_one
         only_whole_numbers_in_range_are_counters
         a_counter_stays_within_its_limit
         writes_apply_in_order

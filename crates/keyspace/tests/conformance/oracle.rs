@@ -91,7 +91,7 @@ async fn run(store: &Store, step: &Step) -> String {
                 batch.write(write.clone());
             }
             match store.commit(batch).await {
-                Ok(committed) => format!("{:?}", committed.counters),
+                Ok(committed) => format!("{:?}", committed.values()),
                 refused => refusal(refused),
             }
         }

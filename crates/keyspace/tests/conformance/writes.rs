@@ -156,6 +156,43 @@ pub(super) async fn counters_come_in_the_order_of_the_writes(subject: Subject) {
     assert_eq!(counters, [2, 1, 3]);
 }
 
+pub(super) async fn increments_of_one_counter_or_member_are_one(subject: Subject) {
+    let committed = subject
+        .commit(|batch| {
+            batch.increment("counter", 1);
+            batch.increment_field("hash", "a", 5);
+            batch.increment_field("hash", "b", 7);
+            batch.set_field("hash", "text", "between");
+            batch.increment("counter", 2);
+            batch.increment_field("hash", "a", -2);
+            batch.sorted_increment("sorted", "m", 1.5);
+            batch.sorted_increment("sorted", "m", 1.0);
+            // Not these: the second increment counts from nothing.
+            batch.sorted_increment("trimmed", "m", 4.0);
+            batch.sorted_trim("trimmed", 0);
+            batch.sorted_increment("trimmed", "m", 1.0);
+        })
+        .await
+        .unwrap();
+    assert_eq!(committed.counter("counter"), Some(3));
+    assert_eq!([committed.field("hash", "a"), committed.field("hash", "b")], [Some(3), Some(7)]);
+    assert_eq!([committed.counter("hash"), committed.field("hash", "text")], [None, None]);
+    assert_eq!(subject.ask(|query| query.string("counter")).await.as_deref(), Some("3"));
+    assert_eq!(subject.ask(|query| query.scores("sorted", ["m"])).await, [Some(2.5)]);
+    assert_eq!(subject.ask(|query| query.scores("trimmed", ["m"])).await, [Some(1.0)]);
+    // A sum beyond the limit, and a counter that is set in between, are refused before anything is done.
+    for between in [false, true] {
+        let refused = subject.commit(|batch| {
+            batch.increment_field("hash", "a", COUNTER_LIMIT);
+            if between {
+                batch.set_field("hash", "a", "0");
+            }
+            batch.increment_field("hash", "a", COUNTER_LIMIT);
+        });
+        assert!(refusal(refused.await).starts_with("invalid"), "{between}");
+    }
+}
+
 pub(super) async fn only_whole_numbers_in_range_are_counters(subject: Subject) {
     for value in NO_COUNTERS {
         subject

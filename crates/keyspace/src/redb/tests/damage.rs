@@ -45,7 +45,7 @@ pub(super) fn closed() -> (SimulatedDisk, Range<u64>) {
 }
 
 /// Whether a batch is refused because of the key that is damaged.
-fn names_damage(outcome: &Result<Committed, CommitError>) -> bool {
+fn names_damage(outcome: &Result<Vec<i64>, CommitError>) -> bool {
     matches!(outcome, Err(CommitError::Keyspace(KeyspaceError::Damaged(damaged))) if *damaged == key(200))
 }
 

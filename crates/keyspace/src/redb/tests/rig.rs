@@ -68,7 +68,7 @@ impl Rig {
     pub(super) fn commit(
         &mut self,
         batches: impl IntoIterator<Item = Batch>,
-    ) -> Vec<Result<Committed, CommitError>> {
+    ) -> Vec<Result<Vec<i64>, CommitError>> {
         let (mut queue, mut answers) = (Vec::new(), Vec::new());
         for batch in batches {
             let (reply, answer) = oneshot::channel();
