@@ -194,3 +194,112 @@ async fn a_lift_that_is_undone_restores_the_end() {
         "{log}"
     );
 }
+
+#[tokio::test]
+async fn what_an_administrator_does_to_posts_of_others_is_in_the_log_and_administrators_undo_it() {
+    each_engine(&[], async |server| {
+        let [alice, moderator, bob, _] = people(&server).await;
+        let link = bob.submit_link("A link", "http://example.com/a").await;
+        let text = bob.submit_text("A text", "old words").await;
+        bob.comment(link, "a comment").await;
+        let tweet = bob.tweet("a tweet").await.to_string();
+        let removed = "removed:by an administrator";
+        let steps = [
+            ("edit story", "A better title"),
+            ("edit story", "new words"),
+            ("edit comment", "better words"),
+            ("remove comment", removed),
+            ("remove story", removed),
+            ("remove tweet", removed),
+        ];
+        for (number, (action, stored)) in steps.into_iter().enumerate() {
+            let before = crate::removals::state(&server).await;
+            let answer = match number {
+                0 => alice.edit(link, "A better title", "http://example.com/a", "").await,
+                1 => alice.edit(text, "A text", "", "new words").await,
+                2 => alice.edit_comment(link, 1, "better words").await,
+                3 => alice.edit_comment(link, 1, "").await,
+                4 => alice.delete(link).await,
+                _ => alice.api_post("/api/deltweet", &[("tweet_id", &tweet)]).await,
+            };
+            ok(answer);
+            crate::removals::settle(&server).await;
+            assert!(format!("{:?}", server.dump().await).contains(stored), "{action}: {stored}");
+            let line = ok(server.visitor().api_get("/api/moderations?count=1").await)["entries"][0].clone();
+            let done = format!("{} {}", line["action"].as_str().unwrap(), line["kind"].as_str().unwrap());
+            assert_eq!((&*done, &line["moderator"]), (action, &json!("alice")));
+            assert_eq!(line["reason"], "by an administrator");
+            let told = ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].to_string();
+            assert!(told.contains("by an administrator"), "{told}");
+            // A moderator undoes only what moderators have decided, whatever the way.
+            let id = line["id"].as_u64().unwrap();
+            let thing = (line["kind"].as_str().unwrap(), line["target"].as_str().unwrap());
+            let by_moderator = match line["action"].as_str() {
+                Some("remove") => {
+                    [undo(&moderator, id).await, moderate(&moderator, "restore", thing, "").await]
+                }
+                _ => [undo(&moderator, id).await, undo(&moderator, id).await],
+            };
+            for refusal in by_moderator {
+                assert!(refused(refusal).contains("Only an administrator can undo it"));
+            }
+            ok(undo(&alice, id).await);
+            crate::removals::assert_same(&crate::removals::state(&server).await, &before);
+        }
+        // Others are refused, and what is one's own is nobody's business.
+        for refusal in [moderator.delete(link).await, moderator.edit_comment(link, 1, "").await] {
+            assert!(refused(refusal).starts_with("Only the author can"));
+        }
+        let lines = log(&server, &alice, "").await.len();
+        let own = alice.submit_text("Mine", "text").await;
+        alice.comment(own, "mine").await;
+        ok(alice.edit(own, "Still mine", "", "text").await);
+        ok(alice.edit_comment(own, 1, "").await);
+        ok(alice.delete(own).await);
+        assert_eq!(log(&server, &alice, "").await.len(), lines);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn pages_offer_no_unlogged_edit_or_deletion_of_posts_of_others() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [alice, _, bob, _] = people(&server).await;
+    let story = bob.submit_text("A story", "text").await;
+    bob.comment(story, "a comment").await;
+    let tweet = bob.tweet("a tweet").await;
+    let (thread, tweet) = (format!("/news/{story}"), format!("/tweet/{tweet}"));
+    for path in [&*thread, "/comment/1/1", "/", "/everyone", &tweet] {
+        let page = String::from_utf8(alice.get(path).await.body).unwrap();
+        for link in ["/editnews/", "/delnews/", "/editcomment/", "/deltweet/"] {
+            assert!(!page.contains(link), "{path}: {link}");
+        }
+    }
+    let page = String::from_utf8(bob.get(&thread).await.body).unwrap();
+    assert!(page.contains("/editnews/1") && page.contains("/editcomment/1/1"), "{page}");
+    for path in ["/editnews/1", "/delnews/1", "/editcomment/1/1"] {
+        assert_eq!(alice.get(path).await.status, reqwest::StatusCode::FORBIDDEN, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_moderator_edits_a_comment_and_the_undo_is_refused_once_its_author_has_changed_it() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [_, moderator, bob, _] = people(&server).await;
+    let story = bob.submit_text("A story", "text").await;
+    bob.comment(story, "some words").await;
+    let about = [("action", "edit"), ("kind", "comment"), ("id", "1-1"), ("reason", "tone")];
+    let edit = async |text: &str| {
+        let fields: Vec<_> = about.into_iter().chain([("text", text)]).collect();
+        moderator.api_post("/api/moderate", &fields).await
+    };
+    assert!(refused(edit("some words").await).contains("like that already"));
+    let first = ok(edit("kinder words").await)["moderation_id"].as_u64().unwrap();
+    assert_eq!(bob.thread(story).await[0]["body"], "kinder words");
+    ok(undo(&moderator, first).await);
+    assert_eq!(bob.thread(story).await[0]["body"], "some words");
+    let second = ok(edit("kinder words").await)["moderation_id"].as_u64().unwrap();
+    ok(bob.edit_comment(story, 1, "my own words").await);
+    assert!(refused(undo(&moderator, second).await).contains("edited since"));
+    assert!(refused(moderator.api_post("/api/moderate", &about).await).contains("text"));
+}

@@ -219,7 +219,7 @@ async fn a_repost_sets_no_submission_limit_and_edits_are_not_limited() {
 }
 
 #[tokio::test]
-async fn the_author_may_edit_for_15_minutes_and_an_administrator_at_any_time() {
+async fn the_author_may_edit_for_15_minutes_and_an_administrator_moderates_at_any_time() {
     let (server, admin, alice, bob) = site_with_users(&[]).await;
     let id = alice.submit_text("Original", "text").await;
     assert!(refused(bob.edit(id, "Bob's", "", "text").await).contains("author"));

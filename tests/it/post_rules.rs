@@ -262,3 +262,170 @@ async fn a_public_post_cannot_be_edited_into_one_that_would_wait() {
     ok(bob.delete(held).await);
     assert_eq!(queue(&server).await, Vec::<String>::new());
 }
+
+/// Deactivates an account.
+async fn leave(person: &Client) {
+    let answer = person.post("/settings/deactivate", &[("password", crate::client::PASSWORD)]).await;
+    assert_eq!(answer.status, reqwest::StatusCode::SEE_OTHER, "{answer:?}");
+}
+
+/// Lets bob's posts wait: a story, a comment on the first story, and a tweet. Returns their ids.
+async fn held_posts(alice: &Client, bob: &Client) -> [(&'static str, String); 3] {
+    ok(decide(alice, "hold", "user", "bob").await);
+    let story = ok(bob.submit("A held story", "https://held.example/", "").await)["news_id"].to_string();
+    ok(bob.try_comment(1, None, "A held comment").await);
+    let tweet = ok(bob.try_tweet("A held tweet").await)["tweet_id"].to_string();
+    [("story", story), ("comment", "1-1".to_owned()), ("tweet", tweet)]
+}
+
+#[tokio::test]
+async fn posts_of_somebody_who_has_left_meanwhile_are_approved_and_published_without_the_name() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = (server.register("alice").await, server.register("bob").await);
+        let carol = server.member("carol").await;
+        carol.submit_text("A story", "text").await;
+        let posts = held_posts(&alice, &bob).await;
+        leave(&bob).await;
+        server.advance(60);
+        settle(&server).await;
+        assert_eq!(queue(&server).await.len(), 3);
+        for (kind, id) in &posts {
+            ok(decide(&alice, "approve", kind, id).await);
+        }
+        settle(&server).await;
+        assert_eq!(queue(&server).await, Vec::<String>::new());
+        let [(_, story), _, (_, tweet)] = &posts;
+        assert_eq!(carol.news(story.parse().unwrap()).await["username"], "[deleted user]");
+        assert_eq!(carol.thread(1).await[0]["username"], "[deleted user]");
+        let tweets = ok(carol.api_get("/api/timeline/everyone").await)["tweets"].clone();
+        let shown = (&tweets[0]["text"], &tweets[0]["username"]);
+        assert_eq!(shown, (&json!("A held tweet"), &json!("[deleted user]")));
+        for path in ["/everyone".to_owned(), format!("/tweet/{tweet}"), "/latest/0".to_owned()] {
+            let page = crate::pages::page(&carol, &path).await;
+            assert!(page.content().contains("[deleted user]"), "{path}");
+        }
+        crate::store_check::demand_clean(&server).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn posts_of_somebody_who_has_left_meanwhile_are_rejected_like_any_other() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (alice, bob) = (server.register("alice").await, server.register("bob").await);
+    let carol = server.member("carol").await;
+    carol.submit_text("A story", "text").await;
+    let posts = held_posts(&alice, &bob).await;
+    leave(&bob).await;
+    settle(&server).await;
+    for (kind, id) in &posts {
+        ok(decide(&alice, "reject", kind, id).await);
+    }
+    assert_eq!(queue(&server).await, Vec::<String>::new());
+    assert_eq!(carol.listed("latest").await, [1]);
+}
+
+#[tokio::test]
+async fn a_rejection_with_a_reason_of_several_lines_can_be_undone() {
+    each_engine(&[], async |server| {
+        let [alice, bob, carol] = people(&server).await;
+        carol.submit_text("A story", "text").await;
+        for (kind, id) in held_posts(&alice, &bob).await {
+            let (row, reason) = (format!("{kind}:{id}"), "No shops.\n\nNor\tpills.");
+            let fields = [("action", "reject"), ("kind", kind), ("id", &*id), ("reason", reason)];
+            let line = ok(alice.api_post("/api/moderate", &fields).await)["moderation_id"].to_string();
+            assert!(!queue(&server).await.contains(&row));
+            let fields = [("moderation_id", line.as_str()), ("reason", "a mistake")];
+            ok(alice.api_post("/api/moderate/undo", &fields).await);
+            assert!(queue(&server).await.contains(&row), "{row}");
+            ok(decide(&alice, "approve", kind, &id).await);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_story_that_a_submitter_may_not_see_is_no_earlier_story() {
+    each_engine(&[], async |server| {
+        let [alice, bob, carol] = people(&server).await;
+        ok(decide(&alice, "hold", "user", "bob").await);
+        let url = "https://held.example/";
+        let held = bob.submit_link("Held", url).await;
+        assert_eq!(bob.submit_link("Again", url).await, held, "the author sees it");
+        assert_eq!(alice.submit_link("Again", url).await, held, "moderators see it");
+        let answer = ok(carol.submit("Another", url, "").await);
+        assert_eq!(answer.get("held"), None);
+        let other = answer["news_id"].as_u64().unwrap();
+        assert_eq!(carol.listed("latest").await, [other]);
+        assert_eq!(bob.submit_link("Again", url).await, other, "the one that all see is the earlier one");
+
+        let url = "https://rejected.example/";
+        let rejected = bob.submit_link("Rejected", url).await;
+        ok(decide(&alice, "reject", "story", &rejected.to_string()).await);
+        assert_eq!(bob.submit_link("Again", url).await, rejected);
+        let accepted = carol.submit_link("Accepted", url).await;
+        assert_ne!(accepted, rejected);
+
+        let url = "https://edited.example/";
+        bob.submit_link("Held too", url).await;
+        ok(carol.edit(other, "Another", url, "").await);
+        assert_eq!(carol.submit_link("Once more", url).await, other);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn to_every_action_of_a_reader_a_held_post_is_one_that_does_not_exist() {
+    let settings = [("moderation.flag_min_days", "0"), ("moderation.flag_min_karma", "0")];
+    each_engine(&settings, async |server| {
+        let [alice, bob, carol] = people(&server).await;
+        carol.submit_text("A story", "text").await;
+        let [(_, story), _, (_, tweet)] = held_posts(&alice, &bob).await;
+        server.set_karma(&carol, 100).await;
+        let before = server.dump().await;
+        type Action<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
+        let actions: [Action<'_>; 16] = [
+            ("/api/save", "news_id", &[]),
+            ("/api/unsave", "news_id", &[]),
+            ("/api/hide", "news_id", &[]),
+            ("/api/unhide", "news_id", &[]),
+            ("/api/subscribe", "news_id", &[]),
+            ("/api/unsubscribe", "news_id", &[]),
+            ("/api/votenews", "news_id", &[("vote_type", "up")]),
+            ("/api/votenews", "news_id", &[("vote_type", "down")]),
+            ("/api/votenews", "news_id", &[("vote_type", "none")]),
+            ("/api/postcomment", "news_id", &[("comment_id", "-1"), ("parent_id", "-1"), ("comment", "c")]),
+            ("/api/postcomment", "news_id", &[("comment_id", "1"), ("comment", "c")]),
+            ("/api/submit", "news_id", &[("title", "t"), ("url", ""), ("text", "t")]),
+            ("/api/delnews", "news_id", &[]),
+            ("/api/flag", "id", &[("kind", "story"), ("reason", "spam")]),
+            ("/api/flag", "note", &[("kind", "story"), ("id", "1"), ("reason", "duplicate")]),
+            ("/api/unflag", "id", &[("kind", "story")]),
+        ];
+        for (path, name, more) in actions {
+            let send = async |id: &str| {
+                let fields: Vec<_> = [(name, id)].into_iter().chain(more.iter().copied()).collect();
+                refused(carol.api_post(path, &fields).await)
+            };
+            let told = send(&story).await;
+            assert_eq!(told, send("999").await, "{path} {more:?}");
+            let is_by_story = !matches!((path, name), ("/api/flag", "note") | ("/api/unflag", _));
+            assert!(!is_by_story || told == "There is no such story.", "{path}: {told}");
+        }
+        for (path, id, missing, name, more) in [
+            ("/api/votecomment", "1-1", "1-9", "comment_id", [("vote_type", "up"), ("x", "")]),
+            ("/api/flag", "1-1", "1-9", "id", [("kind", "comment"), ("reason", "spam")]),
+            ("/api/flag", &*tweet, "999", "id", [("kind", "tweet"), ("reason", "spam")]),
+            ("/api/deltweet", &*tweet, "999", "tweet_id", [("x", ""), ("y", "")]),
+        ] {
+            let send = async |id: &str| refused(carol.api_post(path, &[(name, id), more[0], more[1]]).await);
+            assert_eq!(send(id).await, send(missing).await, "{path} {id}");
+        }
+        for answer in [carol.edit_comment(1, 1, "mine").await, carol.edit_comment(1, 1, "").await] {
+            assert_eq!(refused(answer), "There is no such comment.");
+        }
+        assert_eq!(server.dump().await, before);
+        assert!(refused(bob.vote(story.parse().unwrap(), "up").await).contains("waiting for"));
+    })
+    .await;
+}

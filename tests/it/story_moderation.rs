@@ -334,3 +334,112 @@ async fn the_forms_on_the_page_of_a_story_do_it_and_offer_to_undo_it() {
     assert_eq!(redirects_to(&answer), format!("{path}?moderated=3"));
     assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
 }
+
+#[tokio::test]
+async fn a_removed_story_is_gone_for_readers_and_search_engines_and_its_page_says_why() {
+    each_engine(&[], async |server| {
+        let [_, moderator, bob, carol] = people(&server).await;
+        let story = bob.submit_link("A secret title", URL).await;
+        carol.comment(story, "a comment").await;
+        let path = format!("/news/{story}");
+        let comments = carol.api_get(&format!("/api/getcomments/{story}")).await;
+        let removal = line(act(&moderator, "remove", story, &[]).await);
+        for reader in [&server.visitor(), &carol] {
+            for path in [path.clone(), format!("{path}?page=1")] {
+                let answer = reader.get(&path).await;
+                assert_eq!(answer.status, StatusCode::GONE, "{path}");
+                let body = String::from_utf8(answer.body).unwrap();
+                assert!(body.contains(r#"<meta name="robots" content="noindex">"#), "{body}");
+                assert!(body.contains("removed by a moderator: a reason"), "{body}");
+                assert!(body.contains("a comment"), "{body}");
+                assert!(!body.contains("A secret title") && !body.contains("og:title"), "{body}");
+            }
+        }
+        for insider in [&bob, &moderator] {
+            let answer = insider.get(&path).await;
+            assert_eq!(answer.status, StatusCode::OK);
+            assert!(!String::from_utf8(answer.body).unwrap().contains("noindex"));
+        }
+        assert_eq!(carol.api_get(&format!("/api/getcomments/{story}")).await, comments);
+        line(undo(&moderator, removal).await);
+        assert_eq!(server.visitor().get(&path).await.status, StatusCode::OK);
+        ok(bob.delete(story).await);
+        assert_eq!(server.visitor().get(&path).await.status, StatusCode::OK);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn lamer_news_beside_us_is_told_by_del_what_is_removed() {
+    each_engine(&[], async |server| {
+        let [_, moderator, bob, _] = people(&server).await;
+        let story = bob.submit_text("A story", "its text").await;
+        bob.comment(story, "a comment").await;
+        let (key, thread) = (format!("news:{story}"), format!("thread:comment:{story}"));
+        let before = (server.hash(&key).await, server.field(&thread, "1").await.unwrap());
+        let comment = crate::removals::act(&moderator, "remove", ("comment", &format!("{story}-1"))).await;
+        let stored: Value = serde_json::from_str(&server.field(&thread, "1").await.unwrap()).unwrap();
+        assert_eq!((&stored["del"], &stored["body"]), (&json!(1), &json!("a comment")));
+        assert_eq!(stored["withheld"], "removed:a reason");
+        let removal = line(act(&moderator, "remove", story, &[]).await);
+        let stored = server.hash(&key).await;
+        assert_eq!((&*stored["del"], &*stored["url"]), ("1", "text://its text"));
+        assert_eq!(stored["withheld"], "removed:a reason");
+        crate::store_check::demand_clean(&server).await;
+        // It counts as removed, not as deleted.
+        assert!(refused(bob.delete(story).await).contains("removed this story"));
+        assert!(refused(bob.edit_comment(story, 1, "").await).contains("removed this comment"));
+        line(act(&moderator, "lock", story, &[]).await);
+        line(act(&moderator, "unlock", story, &[]).await);
+        // Removals that were written by earlier versions lack the field.
+        server.write(|batch| batch.delete_field(&key, "del")).await;
+        line(undo(&moderator, removal).await);
+        line(undo(&moderator, comment).await);
+        let after = (server.hash(&key).await, server.field(&thread, "1").await.unwrap());
+        assert_eq!(after.1, before.1);
+        assert!(!after.0.contains_key("del") && !after.0.contains_key("withheld"), "{after:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_has_a_damaged_state_stays_hidden_and_a_check_names_it() {
+    each_engine(&[], async |server| {
+        let [_, moderator, bob, carol] = people(&server).await;
+        let story = bob.submit_link("A qdamaged story", URL).await;
+        let other = bob.submit_text("A story", "text").await;
+        bob.comment(other, "a qdamaged comment").await;
+        let tweet = bob.tweet("a qdamaged tweet").await;
+        ok(bob.update_profile("a qdamaged profile", "", "").await);
+        let json = server.field(&format!("thread:comment:{other}"), "1").await.unwrap();
+        let damaged = json.replacen('{', r#"{"withheld":"remvoed:spam","#, 1);
+        server
+            .write(|batch| {
+                batch.set_field(format!("news:{story}"), "withheld", "remvoed:spam");
+                batch.set_field(format!("thread:comment:{other}"), "1", damaged);
+                batch.set_field(format!("tweet:{tweet}"), "withheld", "damaged");
+                batch.set_field("user:3", "withheld", "damaged");
+            })
+            .await;
+        let before = server.dump().await;
+        let thread = format!("/news/{other}");
+        for reader in [&server.visitor(), &carol] {
+            for path in ["/", "/latest/0", "/everyone", "/@bob", "/usercomments/bob/0", &*thread] {
+                let body = String::from_utf8(reader.get(path).await.body).unwrap();
+                assert!(!body.contains("qdamaged"), "{path}: {body}");
+            }
+            assert_eq!(reader.get(&format!("/news/{story}")).await.status, StatusCode::NOT_FOUND);
+        }
+        assert_eq!(refused(carol.vote(story, "up").await), "There is no such story.");
+        assert!(content(&moderator, &format!("/news/{story}")).await.contains("A qdamaged story"));
+        let found = crate::store_check::report(&server, true).await;
+        for key in [format!("news:{story}"), format!("thread:comment:{other}"), format!("tweet:{tweet}")] {
+            assert!(found.differences.iter().any(|difference| difference.key == key), "{key}: {found:#?}");
+        }
+        for key in [format!("news:{story}"), format!("news:{other}"), format!("thread:comment:{other}")] {
+            assert_eq!(server.dump().await[&key], before[&key], "nothing is changed to match the damage");
+        }
+        assert_eq!(server.sorted("news.cron").await.len(), 2);
+    })
+    .await;
+}

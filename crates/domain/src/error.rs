@@ -282,8 +282,8 @@ pub enum Refusal {
     /// A moderator has merged the story into another.
     #[error("this story has been merged into story {0}. Please comment and vote there")]
     NewsMerged(NewsId),
-    /// Neither the author nor an administrator.
-    #[error("only the author or an administrator can edit this story")]
+    /// Not the story's author.
+    #[error("only the author can edit this story")]
     NotYourNews,
     /// The time in which the author can make changes has passed.
     #[error("you can no longer change this. The limit is {0} after posting", wait(*.window_seconds))]
@@ -355,8 +355,8 @@ pub enum Refusal {
     /// No such tweet, or it was deleted.
     #[error("there is no such tweet")]
     NoSuchTweet,
-    /// Neither the author nor an administrator.
-    #[error("only the author or an administrator can delete this tweet")]
+    /// Not the tweet's author.
+    #[error("only the author can delete this tweet")]
     NotYourTweet,
     /// Whoever is followed or replied to has blocked the user.
     #[error("this person has blocked you. You can't follow them or reply to them")]
@@ -467,6 +467,9 @@ pub enum Refusal {
     /// The action is about a person with a higher role, or something of theirs.
     #[error("you cannot moderate somebody whose role is higher than yours")]
     HigherRole,
+    /// A moderator would undo what an administrator has decided.
+    #[error("an administrator has decided this. Only an administrator can undo it")]
+    DecidedByAdministrator,
     /// The kind of thing does not take the action.
     #[error("the action {action} cannot be applied to {}", with_article(.kind))]
     ActionDoesNotApply {

@@ -6,6 +6,7 @@
 //! the value, which may be a secret. Reading a good value allocates nothing: the key is
 //! built for the log only.
 
+use crate::values::withheld::{WITHHELD, Withheld};
 use std::collections::HashMap;
 use std::str::FromStr;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -53,6 +54,22 @@ pub(crate) fn read<T: FromStr>(value: Option<&str>, key: impl FnOnce() -> String
 /// (Other programs have decremented counters too often.)
 pub(crate) fn count(value: Option<&str>, key: impl FnOnce() -> String, field: &str) -> u64 {
     read::<i64>(value, key, field).map_or(0, |count| u64::try_from(count).unwrap_or(0))
+}
+
+/// Why something is withheld, by the field `withheld` of `key`. A state that cannot be read is
+/// logged, and withholds it.
+pub(crate) fn withheld(stored: Option<&str>, key: impl FnOnce() -> String) -> Option<Withheld> {
+    let state = Withheld::stored(stored?);
+    if matches!(state, Withheld::Unreadable(_)) {
+        report_state(&key());
+    }
+    Some(state)
+}
+
+/// Logs that why something is withheld cannot be read.
+#[cold]
+pub(crate) fn report_state(key: &str) {
+    tracing::warn!(key, field = WITHHELD, "this state cannot be read; readers do not see what it is about");
 }
 
 /// The string at a key as a `T`; `None` when it is absent or cannot be read.
@@ -189,6 +206,20 @@ mod tests {
         assert!(log.contains("key=\"item:8\"") && log.contains("field=\"replies\""), "{log}");
         let log = logged(|| assert_eq!(read_string::<u64>(Some("x"), || "items".to_owned()), None));
         assert!(log.contains("key=\"items\"") && !log.contains("field"), "{log}");
+    }
+
+    #[test]
+    fn a_damaged_state_is_logged_and_withholds() {
+        let mut state = None;
+        let log = logged(|| state = withheld(Some("remvoed:a secret"), || "item:7".to_owned()));
+        assert_eq!(state, Some(Withheld::Unreadable("remvoed:a secret".into())));
+        assert!(log.contains("key=\"item:7\"") && log.contains("field=\"withheld\""), "{log}");
+        assert!(!log.contains("a secret"), "{log}");
+        let log = logged(|| {
+            state = withheld(Some("flagged:"), || unreachable!("the key is for the log"));
+            assert_eq!(withheld(None, || unreachable!("the key is for the log")), None);
+        });
+        assert_eq!((state, log.as_str()), (Some(Withheld::Flagged), ""));
     }
 
     #[test]

@@ -11,7 +11,7 @@
 mod of_thing;
 mod subject;
 
-pub(crate) use of_thing::{ThingFlags, ThingFlagsRead};
+pub(crate) use of_thing::{LEFT_HIDDEN, ThingFlags, ThingFlagsRead};
 pub(crate) use subject::{Subject, shortened};
 
 use crate::accounts::actor::Actor;
@@ -84,7 +84,7 @@ pub async fn flag(
         return Err(Refusal::ReasonDoesNotFit { reason: flagging.reason.name(), kind: thing.kind() }.into());
     }
     if flagging.reason == FlagReason::Duplicate {
-        demand_other_story(site, thing, &flagging.note).await?;
+        demand_other_story(site, actor.user, thing, &flagging.note).await?;
     }
     let home = keys::flags(thing);
     let flagged = site.act(&home, || async {
@@ -128,8 +128,8 @@ pub async fn flag(
     Ok(())
 }
 
-/// Takes a flag back. If what is left weighs too little, the thing is shown again. Rounds: at
-/// most 4.
+/// Takes a flag back. What flags have hidden stays hidden, and in the review queue, until a moderator
+/// looks at it. Rounds: at most 4.
 ///
 /// # Errors
 /// [`Refusal::TooManyRequests`], [`Refusal::NoSuchFlag`], [`Refusal::FlagDecided`], or the
@@ -152,15 +152,10 @@ pub async fn unflag(site: &Site, now: Moment, actor: Actor<'_>, thing: &Thing) -
             Err(error) => return Err(error),
         };
         let mut batch = Batch::new();
-        flags.remove(&mut batch, actor.id, subject.as_ref().map(|_| now));
+        let is_hidden =
+            subject.as_ref().is_some_and(|subject| subject.withheld() == Some(&Withheld::Flagged));
+        flags.remove(&mut batch, actor.id, subject.as_ref().map(|_| now), is_hidden);
         batch.sorted_remove(keys::user_flags(actor.id), thing.key());
-        let hide_at = site.rules.moderation.hide_at * Weight::ONE.0;
-        if let Some(subject) = subject
-            && subject.withheld() == Some(&Withheld::Flagged)
-            && (flags.weight() < hide_at || hide_at == 0)
-        {
-            subject.write_withheld(&mut batch, None);
-        }
         Decision::commit(batch, ()).once(actor.request.as_ref(), &())
     });
     unflagged.await?;
@@ -201,7 +196,7 @@ pub async fn facts(visit: &mut Visit, thing: &Thing) -> Result<FlagFacts, Error>
 }
 
 /// Refuses a duplicate of nothing, of itself, or of a story that is not there. Rounds: at most 1.
-async fn demand_other_story(site: &Site, thing: &Thing, note: &FlagNote) -> Result<(), Error> {
+async fn demand_other_story(site: &Site, person: &User, thing: &Thing, note: &FlagNote) -> Result<(), Error> {
     let Some(other) = other_story(note.as_str()) else {
         // A link to somewhere else is as good: moderators can follow it.
         return NewsUrl::parse(note.as_str()).map(|_| ()).map_err(|_| Refusal::DuplicateOfWhat.into());
@@ -213,7 +208,7 @@ async fn demand_other_story(site: &Site, thing: &Thing, note: &FlagNote) -> Resu
     let news = query.hash(keys::news(other));
     let news = News::from_hash(&site.store.query(query).await?.take(news));
     match news {
-        Some(news) if !news.deleted => Ok(()),
+        Some(news) if !news.deleted && news.is_seen_by(person) => Ok(()),
         _ => Err(Refusal::DuplicateOfWhat.into()),
     }
 }

@@ -1,7 +1,8 @@
 //! Moderation: what moderators and administrators do to stories, comments, tweets and people,
 //! each action with a person, a reason, a line in the public log, and a way back.
 //!
-//! [`moderate`] and [`undo`] are the only ways to act. An action is one batch: what it does (its
+//! [`moderate`] and [`undo`] are the only ways to act, also for an administrator who calls what authors
+//! call ([`moderate_as_administrator`]). An action is one batch: what it does (its
 //! `Effect`) and its line in the log. So there is no action without a line, and no line without
 //! its action. The lines are numbered without gaps, which shows that none is missing.
 //!
@@ -35,4 +36,4 @@ mod stories;
 mod story_edits;
 mod threads;
 
-pub use act::{ModerationRequest, SeenRow, moderate, undo};
+pub use act::{ModerationRequest, SeenRow, moderate, moderate_as_administrator, undo};

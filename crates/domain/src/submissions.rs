@@ -22,17 +22,18 @@ use crate::comments::comment::{self, Comment};
 use crate::comments::notify::Announcement;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::keys;
 use crate::news::item::{News, TEXT_SCHEME, linked_site};
 use crate::news::ranks::write_rank;
 use crate::post_rules::CheckedPost;
 use crate::repeats::KeptAnswer;
 use crate::site::Site;
+use crate::submissions::url_guards::Holders;
 use crate::timelines::tweets::{Audience, AudienceRead, TweetDraft};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::hostname::Hostname;
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
+use crate::values::moderation::Deed;
 use crate::values::ranking;
 use crate::values::text::{Body, Title};
 use crate::values::topic::Topics;
@@ -106,6 +107,21 @@ impl Submission {
             SubmissionContent::Link(_, Some(_)) => Err(Refusal::UrlAndText),
             _ => Ok(()),
         }
+    }
+}
+
+impl Submission {
+    /// The same as an edit of a story by a moderator.
+    ///
+    /// # Errors
+    /// [`Refusal::UrlAndText`].
+    pub fn as_edit(&self) -> Result<Deed, Refusal> {
+        self.check_edit()?;
+        let (url, text) = match &self.content {
+            SubmissionContent::Link(url, _) => (Some(url.clone()), None),
+            SubmissionContent::Text(text) => (None, Some(text.clone())),
+        };
+        Ok(Deed::Edit { title: Some(self.title.clone()), topics: self.topics.clone(), url, text })
     }
 }
 
@@ -194,19 +210,19 @@ pub async fn submit_news(
         let is_new = !topics.is_empty() && newness::is_new(site, now.timestamp(), author).await?;
         let author_is = (author, is_new);
         let found = find_earlier_or_audience(site, author_is, &url_keys, &topics, &mut batch).await?;
-        let audience = match found {
+        let (audience, holders) = match found {
             RepostCheck::Earlier(earlier) => {
                 let submitted = Submitted::Earlier(earlier);
                 return Decision::Done((submitted, None)).once(author.request.as_ref(), &submitted);
             }
-            RepostCheck::New { audience } => audience,
+            RepostCheck::New { audience, holders } => (audience, holders),
         };
         let is_announced = author.tweet_news && waits.is_none();
         let DrawnIds { first: id, tweet } = ids::draw(site, 1, is_announced).await?;
         let unused = batch.key_absent(keys::news(id));
         // Another program may have written it without drawing its number.
         let article_unused = batch.key_absent(keys::article(id));
-        guard_against_reposts(&mut batch, site, author, id, &url_keys);
+        guard_against_reposts(&mut batch, site, (author, id), &url_keys, &holders);
         if let Some(reason) = &waits {
             held::write(&mut batch, now.timestamp(), (author, id), submission, reason);
             origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
@@ -223,10 +239,17 @@ pub async fn submit_news(
             let address = CommentAddress { news: id, comment: comment.id };
             Announcement::of_first_comment(site, now, address, &comment).await?.write(&mut batch);
         }
-        let tweet = tweet.map(|id| TweetDraft { id, now, author: author.id, audience, is_stored: false });
+        let tweet = tweet.map(|id| TweetDraft {
+            id,
+            now,
+            author: author.id,
+            audience,
+            is_stored: false,
+            has_author_left: false,
+        });
         let mut account_there = None;
         if let Some(tweet) = &tweet {
-            account_there = Some(tweet.write(&mut batch, site, submission.title.as_str(), Some(id)));
+            account_there = tweet.write(&mut batch, site, submission.title.as_str(), Some(id));
             batch.set_field(keys::news(id), "tweet_id", tweet.id.to_string());
         }
         Decision::commit(batch, (Submitted::New(id), tweet))
@@ -249,12 +272,12 @@ pub async fn submit_news(
 enum RepostCheck {
     /// The same URL was posted recently: this item.
     Earlier(NewsId),
-    /// No; whom an announcement of the author reaches.
-    New { audience: Audience },
+    /// No; whom an announcement of the author reaches, and what has the URL unseen.
+    New { audience: Audience, holders: Holders },
 }
 
 /// Finds an earlier item with the same URL. Refuses an author who must wait, or who may not
-/// create a topic. Rounds: 1.
+/// create a topic. Rounds: 1; 2 if there is one.
 async fn find_earlier_or_audience(
     site: &Site,
     (author, is_new): (&User, bool),
@@ -268,11 +291,10 @@ async fn find_earlier_or_audience(
     let audience = AudienceRead::ask(&mut query, author.id);
     let known = TopicsRead::ask(&mut query, topics);
     let mut answers = site.store.query(query).await?;
-    let mut earlier = earlier.into_iter().zip(url_keys).filter_map(|(handle, key)| {
-        let id = answers.take(handle);
-        fields::read_string(id.as_deref(), || key.clone())
-    });
-    if let Some(id) = earlier.next() {
+    let held = earlier.into_iter().zip(url_keys);
+    let held = held.filter_map(|(handle, key)| Some((key.clone(), answers.take(handle)?))).collect();
+    let holders = Holders::read(site, author, held).await?;
+    if let Some(id) = holders.earlier {
         return Ok(RepostCheck::Earlier(id));
     }
     let recent = answers.take(recent);
@@ -280,7 +302,7 @@ async fn find_earlier_or_audience(
         return Err(Refusal::SubmittedRecently { seconds: seconds_left(recent) }.into());
     }
     known.demand(&mut answers, topics, site, (author, is_new), batch)?;
-    Ok(RepostCheck::New { audience: audience.take(site, &mut answers)? })
+    Ok(RepostCheck::New { audience: audience.take(site, &mut answers)?, holders })
 }
 
 /// The article of a new item, with its author's vote.
@@ -305,10 +327,16 @@ fn is_limited(site: &Site, author: &User) -> bool {
 
 /// Adds to a batch what keeps an author from submitting again too soon, and others from
 /// submitting the same URL.
-fn guard_against_reposts(batch: &mut Batch, site: &Site, author: &User, id: NewsId, url_keys: &[String]) {
+fn guard_against_reposts(
+    batch: &mut Batch,
+    site: &Site,
+    (author, id): (&User, NewsId),
+    url_keys: &[String],
+    holders: &Holders,
+) {
     let limits = &site.rules.limits;
     for key in url_keys {
-        batch.key_absent(key);
+        holders.demand_free(batch, key);
     }
     if is_limited(site, author) {
         let recent = keys::submitted_recently(author.id);

@@ -36,7 +36,7 @@ pub async fn vote_news(
     direction: Direction,
 ) -> Result<(), Error> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
-    let (request, voter) = (voter.user.request.as_ref(), voter.id);
+    let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     let is_up = direction == Direction::Up;
     let home = keys::news(id);
     let voted = site.act_counting(&home, || async {
@@ -48,7 +48,7 @@ pub async fn vote_news(
         let saved = is_up.then(|| SavedRead::ask(&mut query, id, voter));
         let mut answers = site.store.query(query).await?;
         let user = User::from_hash(&answers.take(user)).ok_or(Refusal::NoSuchUser)?;
-        let State { news, my_vote, recent, standing } = state.take(&mut answers, site, now)?;
+        let State { news, my_vote, recent, standing } = state.take(&mut answers, site, now, account)?;
         let article = article.map(|article| article.take(&mut answers, now, &news, voter));
         let saved = saved.map(|saved| saved.take(&mut answers));
         match my_vote {
@@ -103,7 +103,7 @@ pub async fn take_back_news_vote(
     id: NewsId,
 ) -> Result<(), Error> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
-    let (request, voter) = (voter.user.request.as_ref(), voter.id);
+    let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     let home = keys::news(id);
     let taken_back = site.act_counting(&home, || async {
         let mut query = Query::new();
@@ -111,7 +111,7 @@ pub async fn take_back_news_vote(
         let article = ArticleVoteRead::ask(&mut query, id, voter);
         let saved = SavedRead::ask(&mut query, id, voter);
         let mut answers = site.store.query(query).await?;
-        let State { news, my_vote, recent, standing } = state.take(&mut answers, site, now)?;
+        let State { news, my_vote, recent, standing } = state.take(&mut answers, site, now, account)?;
         let article = article.take(&mut answers, now, &news, voter);
         let saved = saved.take(&mut answers);
         let is_first = |time: f64| voter == news.user_id && is_same_time(time, news.ctime);
@@ -191,12 +191,18 @@ impl StateRead {
         Self { news, my_vote, recent, standing: VoterStandingRead::ask(query, id, voter) }
     }
 
-    fn take(self, answers: &mut Answers, site: &Site, now: Timestamp) -> Result<State, Refusal> {
+    fn take(
+        self,
+        answers: &mut Answers,
+        site: &Site,
+        now: Timestamp,
+        voter: &User,
+    ) -> Result<State, Refusal> {
         let news = News::from_hash(&answers.take(self.news)).ok_or(Refusal::NoSuchNews)?;
         let my_vote = self.my_vote.take_with_time(answers);
         let recent = self.recent.take(answers, now, site.rules.karma.take_back_seconds);
         let standing = self.standing.take(answers, now);
-        news.refuse_if_gone()?;
+        news.refuse_if_gone(voter)?;
         Ok(State { news, my_vote, recent, standing: standing? })
     }
 }
@@ -232,7 +238,7 @@ fn vote_batch(now: Timestamp, news: &News, voter: UserId, direction: Direction) 
     let mut batch = Batch::new();
     batch.sorted_member_absent(keys::news_up(news.id), &member);
     batch.sorted_member_absent(keys::news_down(news.id), &member);
-    news.check_listed(&mut batch);
+    news.check_state(&mut batch);
     batch.sorted_add(voters_key(news, direction), &member, now.as_score());
     batch
 }
@@ -242,7 +248,7 @@ fn taken_back_batch(news: &News, voter: UserId, direction: Direction) -> Batch {
     let (voters, member) = (voters_key(news, direction), voter.to_string());
     let mut batch = Batch::new();
     batch.sorted_member_present(&voters, &member);
-    news.check_listed(&mut batch);
+    news.check_state(&mut batch);
     batch.sorted_remove(voters, member);
     batch
 }
@@ -349,10 +355,10 @@ pub async fn vote_comment(
     direction: Direction,
 ) -> Result<(), Error> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
-    let (request, voter) = (voter.user.request.as_ref(), voter.id);
+    let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     let home = comment_home(address);
     let is_new = site.act(&home, || async {
-        let (mut stored, recent, standing) = read_comment(site, now, address, voter).await?;
+        let (mut stored, recent, standing) = read_comment(site, now, address, account).await?;
         if stored.comment.vote_of(voter) == Some(direction) {
             return Decision::done_already(request, false, Refusal::VotedAlready);
         }
@@ -382,9 +388,9 @@ pub async fn take_back_comment_vote(
     address: CommentAddress,
 ) -> Result<(), Error> {
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
-    let (request, voter) = (voter.user.request.as_ref(), voter.id);
+    let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     site.act(&comment_home(address), || async {
-        let (mut stored, recent, standing) = read_comment(site, now, address, voter).await?;
+        let (mut stored, recent, standing) = read_comment(site, now, address, account).await?;
         if stored.comment.vote_of(voter).is_none() {
             return Decision::done_already(request, (), Refusal::NoVoteToTakeBack);
         }
@@ -407,19 +413,17 @@ async fn read_comment(
     site: &Site,
     now: Timestamp,
     address: CommentAddress,
-    voter: UserId,
+    voter: &User,
 ) -> Result<(Stored, RecentVote, VoterStanding), Error> {
     let mut query = Query::new();
     let stored = StoredRead::ask(&mut query, address);
-    let recent = RecentVoteRead::ask(&mut query, voter, VotedOn::Comment(address));
-    let standing = VoterStandingRead::ask(&mut query, address.news, voter);
+    let recent = RecentVoteRead::ask(&mut query, voter.id, VotedOn::Comment(address));
+    let standing = VoterStandingRead::ask(&mut query, address.news, voter.id);
     let mut answers = site.store.query(query).await?;
     let stored = stored.take(&mut answers)?;
     let recent = recent.take(&mut answers, now, site.rules.karma.take_back_seconds);
-    if let Some(refusal) = stored.news_gone {
-        return Err(refusal.into());
-    }
+    stored.news.refuse_if_gone(voter)?;
     let standing = standing.take(&mut answers, now)?;
-    stored.comment.refuse_if_gone()?;
+    stored.comment.refuse_if_gone(voter)?;
     Ok((stored, recent, standing))
 }

@@ -498,6 +498,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::ModeratorsOnly
         | Refusal::OwnThing
         | Refusal::HigherRole
+        | Refusal::DecidedByAdministrator
         | Refusal::ActionDoesNotApply { .. }
         | Refusal::CannotBeUndone
         | Refusal::CannotBeFlagged(_)

@@ -240,7 +240,7 @@ impl Perspective<'_> {
             None | Some(Withheld::Merged(_)) => Sight::Shown,
             Some(_) if self.is_insider(written.author) => Sight::Shown,
             Some(Withheld::Removed(_)) => Sight::Collapsed(Collapsed::Removed),
-            Some(Withheld::Held(_)) => Sight::LeftOut,
+            Some(Withheld::Held(_) | Withheld::Unreadable(_)) => Sight::LeftOut,
             Some(Withheld::Flagged) if shows_flagged => Sight::Shown,
             Some(Withheld::Flagged) => Sight::Collapsed(Collapsed::Flagged),
         }

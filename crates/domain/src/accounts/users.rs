@@ -233,6 +233,13 @@ impl User {
         }
     }
 
+    /// Whether the user sees what `author` wrote even if it is withheld from readers: authors and
+    /// moderators do.
+    #[must_use]
+    pub fn is_insider(&self, author: UserId) -> bool {
+        self.id == author || self.role() >= Role::Moderator
+    }
+
     /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
         let texts =
@@ -270,7 +277,7 @@ impl User {
             tweet_news: fields.text("tweet_news") != Some("0"),
             gravatar: fields.text("gravatar") != Some("0"),
             is_established: fields.text(ESTABLISHED) == Some("1"),
-            withheld: fields.read(WITHHELD),
+            withheld: fields::withheld(fields.text(WITHHELD), || keys::user(id)),
             restrictions: Restrictions::read(|field| fields.read(field)),
             preferences: Preferences::read(|field| fields.text(field)),
             seen_time: fields.read("seen_time").map(Timestamp),
@@ -466,7 +473,7 @@ impl UserNamesRead {
         let Self { cached: mut names, read } = self;
         let cache = visit.site().caches.of::<Usernames>();
         for (id, person) in read.take(answers).0 {
-            let name = person.map(|person| person.map(|person| person.username.into()));
+            let name = person.map(|person| person.ok().map(|person| person.username.into()));
             names.insert(id, cache.insert(visit.view(), id, name, None));
         }
         UserNames(names)
@@ -482,23 +489,32 @@ pub(crate) struct PersonNames {
     pub(crate) fullname: String,
 }
 
+/// The names of a user, or when the account was deactivated.
+type NamesOrLeft = Result<PersonNames, Option<Timestamp>>;
+
 /// Names and full names of users.
-pub(crate) struct People(HashMap<UserId, Tracked<Option<PersonNames>>>);
+pub(crate) struct People(HashMap<UserId, Tracked<NamesOrLeft>>);
 
 impl People {
     /// The names of a user; `None` for a deactivated account.
     pub(crate) fn get(&self, id: UserId) -> Option<&PersonNames> {
-        self.0.get(&id)?.peek().as_ref()
+        self.0.get(&id)?.peek().as_ref().ok()
     }
 
     /// The same; adds what was read for it to `reads`.
     pub(crate) fn collect_into(&self, id: UserId, reads: &mut Reads) -> Option<PersonNames> {
-        self.0.get(&id)?.clone().collect_into(reads)
+        self.0.get(&id)?.clone().collect_into(reads).ok()
+    }
+
+    /// Whether the account of a user was deactivated before a time, in Unix seconds.
+    pub(crate) fn has_left_before(&self, id: UserId, time: f64) -> bool {
+        let left = self.0.get(&id).and_then(|names| names.peek().as_ref().err().copied().flatten());
+        left.is_some_and(|left| left.as_score() < time)
     }
 
     /// Removes and returns the names of a user.
     pub(crate) fn remove(&mut self, id: UserId) -> Option<PersonNames> {
-        self.0.remove(&id)?.into_value()
+        self.0.remove(&id)?.into_value().ok()
     }
 }
 
@@ -520,11 +536,13 @@ impl PeopleRead {
 
     /// The names and full names.
     pub(crate) fn take(self, answers: &mut Answers) -> People {
-        let names = |names: Vec<Option<String>>| {
+        let names = |names: Vec<Option<String>>| -> NamesOrLeft {
             let [username, fullname, deactivated] = fields::each(names);
-            let username = username.filter(|_| deactivated.is_none());
-            Some(PersonNames {
-                username: username?,
+            if let Some(left) = deactivated {
+                return Err(left.parse().ok().map(Timestamp));
+            }
+            Ok(PersonNames {
+                username: username.ok_or(None)?,
                 fullname: size::shown_name(&fullname.unwrap_or_default()).to_owned(),
             })
         };

@@ -245,7 +245,7 @@ impl State {
         let expected = self.expected(site);
         let (news_key, name) = (keys::news(self.news.id), keys::article(self.news.id));
         let mut batch = Batch::new();
-        self.news.check_listed(&mut batch);
+        self.news.check_state(&mut batch);
         let demanded = [
             (&news_key, "title", self.stored_title.as_ref()),
             (&news_key, "url", Some(&self.news.url)),

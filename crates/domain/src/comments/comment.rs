@@ -6,7 +6,7 @@
 use crate::accounts::actor::Actor;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::reader::{Perspective, Sight, Written};
-use crate::accounts::users::User;
+use crate::accounts::users::{Role, User};
 use crate::accounts::{admission, newness};
 use crate::action::Decision;
 use crate::audit::AUDIT;
@@ -28,11 +28,12 @@ use crate::values::limits;
 use crate::values::moderation::Thing;
 use crate::values::rates::RatedAction;
 use crate::values::text::Body;
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
 
 /// The field of a thread with the last comment id drawn.
@@ -141,8 +142,12 @@ impl Comment {
     /// Reads a field of an item's thread; a comment that cannot be read is logged.
     pub(crate) fn read(news: NewsId, field: &str, json: &str) -> Option<Self> {
         let comment = Self::from_field(field, json);
-        if comment.is_none() && field != NEXT_ID {
-            fields::report(&keys::thread(news), Some(field));
+        match &comment {
+            None if field != NEXT_ID => fields::report(&keys::thread(news), Some(field)),
+            Some(Self { withheld: Some(Withheld::Unreadable(_)), .. }) => {
+                fields::report_state(&format!("{}, comment {field}", keys::thread(news)));
+            }
+            _ => {}
         }
         comment
     }
@@ -157,7 +162,7 @@ impl Comment {
                 parent_id: CommentId::try_from(stored.parent_id).ok(),
                 up: stored.up,
                 down: stored.down,
-                deleted: stored.del != 0,
+                deleted: is_deleted(stored.del != 0, stored.withheld.as_ref()),
                 withheld: stored.withheld,
                 extra: Map::new(),
             });
@@ -171,10 +176,12 @@ impl Comment {
         let user_id = number(&take("user_id")?)?;
         let parent_id = take("parent_id").as_ref().and_then(number).unwrap_or(NO_PARENT);
         let (up, down, del) = (voters(take("up")), voters(take("down")), take("del"));
-        let withheld = stored.get(WITHHELD).and_then(|state| state.as_str()?.parse().ok());
-        if withheld.is_some() {
-            stored.swap_remove(WITHHELD);
-        }
+        let withheld = match stored.swap_remove(WITHHELD).unwrap_or_default() {
+            Value::Null => None,
+            Value::String(state) => Some(Withheld::stored(&state)),
+            damaged => Some(Withheld::Unreadable(damaged.to_string().into())),
+        };
+        let has_del = del.as_ref().and_then(number).unwrap_or(0) != 0;
         // Derived from the votes.
         stored.swap_remove("score");
         Some(Self {
@@ -185,7 +192,7 @@ impl Comment {
             parent_id: CommentId::try_from(parent_id).ok(),
             up,
             down,
-            deleted: del.as_ref().and_then(number).unwrap_or(0) != 0,
+            deleted: is_deleted(has_del, withheld.as_ref()),
             withheld,
             extra: stored,
         })
@@ -202,7 +209,8 @@ impl Comment {
         put("score", self.score().into());
         put("up", self.up.as_slice().into());
         put("down", self.down.as_slice().into());
-        if self.deleted {
+        // Lamer News shows what has no `del`.
+        if self.deleted || matches!(self.withheld, Some(Withheld::Removed(_))) {
             put("del", 1.into());
         }
         if let Some(withheld) = &self.withheld {
@@ -225,15 +233,18 @@ impl Comment {
         self.deleted || self.withheld.as_ref().is_some_and(Withheld::is_unlisted)
     }
 
-    /// Refuses what cannot be done with what is gone.
+    /// Refuses what somebody cannot do with what is gone.
     ///
     /// # Errors
-    /// The refusal that says why it is.
-    pub fn refuse_if_gone(&self) -> Result<(), Refusal> {
+    /// [`Refusal::NoSuchComment`] for what they may not see; otherwise the refusal that says why it is gone.
+    pub fn refuse_if_gone(&self, viewer: &User) -> Result<(), Refusal> {
         match &self.withheld {
             _ if self.deleted => Err(Refusal::CommentDeleted),
             Some(Withheld::Removed(_)) => Err(Refusal::CommentRemoved),
-            Some(Withheld::Held(_)) => Err(Refusal::CommentHeld),
+            Some(Withheld::Held(_) | Withheld::Unreadable(_)) if !viewer.is_insider(self.user_id) => {
+                Err(Refusal::NoSuchComment)
+            }
+            Some(Withheld::Held(_) | Withheld::Unreadable(_)) => Err(Refusal::CommentHeld),
             // Comments are not merged.
             Some(Withheld::Flagged | Withheld::Merged(_)) | None => Ok(()),
         }
@@ -300,13 +311,15 @@ impl Comment {
     /// The refusal that says why not.
     pub fn may_edit(&self, viewer: &User, now: Timestamp, window_seconds: u64) -> Result<(), Refusal> {
         if viewer.id != self.user_id {
-            return Err(Refusal::NotYourComment);
+            return match self.refuse_if_gone(viewer) {
+                Err(Refusal::NoSuchComment) => Err(Refusal::NoSuchComment),
+                _ => Err(Refusal::NotYourComment),
+            };
         }
-        if self.deleted {
-            return Err(Refusal::CommentDeleted);
-        }
-        if let Some(Withheld::Removed(_)) = self.withheld {
-            return Err(Refusal::CommentRemoved);
+        match self.refuse_if_gone(viewer) {
+            // What waits can be changed.
+            Ok(()) | Err(Refusal::CommentHeld) => {}
+            gone => return gone,
         }
         if window_seconds > 0 && now.seconds_since(self.ctime) > window_seconds {
             return Err(Refusal::TooLateToChange { window_seconds });
@@ -314,12 +327,13 @@ impl Comment {
         Ok(())
     }
 
-    /// Whether `viewer` may delete it now; administrators may at any time.
+    /// Whether `viewer` may delete it now; administrators may delete their own at any time.
     ///
     /// # Errors
     /// The refusal that says why not.
     pub fn may_delete(&self, viewer: &User, now: Timestamp, window_seconds: u64) -> Result<(), Refusal> {
-        if viewer.flags.admin { Ok(()) } else { self.may_edit(viewer, now, window_seconds) }
+        let is_unbounded = viewer.role() == Role::Administrator;
+        self.may_edit(viewer, now, if is_unbounded { 0 } else { window_seconds })
     }
 }
 
@@ -348,10 +362,8 @@ impl CommentRead {
 pub(crate) struct Stored {
     pub(crate) comment: Comment,
     pub(crate) json: String,
-    /// Why nothing can be done in its thread, if so.
-    pub(crate) news_gone: Option<Refusal>,
-    pub(super) news_comments: u64,
-    pub(super) news_author: UserId,
+    /// Its story.
+    pub(crate) news: News,
 }
 
 /// Pending reads of one comment and the state of its item.
@@ -377,15 +389,11 @@ impl StoredRead {
     pub(crate) fn take(self, answers: &mut Answers) -> Result<Stored, Refusal> {
         let CommentAddress { news, comment } = self.address;
         let item = News::from_hash(&answers.take(self.news)).ok_or(Refusal::NoSuchNews)?;
-        let json = fields::only(answers.take(self.json)).ok_or(Refusal::NoSuchComment)?;
+        // Whoever may not see the story does not learn that there is one.
+        let missing = if item.is_secret() { Refusal::NoSuchNews } else { Refusal::NoSuchComment };
+        let json = fields::only(answers.take(self.json)).ok_or(missing)?;
         let comment = Comment::read(news, &comment.to_string(), &json).ok_or(Refusal::NoSuchComment)?;
-        Ok(Stored {
-            comment,
-            json,
-            news_gone: item.refuse_if_gone().err(),
-            news_comments: item.comments,
-            news_author: item.user_id,
-        })
+        Ok(Stored { comment, json, news: item })
     }
 }
 
@@ -440,8 +448,9 @@ pub async fn post_comment(
     let waits = admission::admit(site, now, author.user, checked(body)).await?;
     let thread = keys::thread(news);
     let origin = Origin::of(site, author.address).await?;
-    let audience = find_audience(site, news, parent).await?;
-    let replied_to = audience.replied_to();
+    let open = OpenThread::read(site, author.user, news, parent).await?;
+    // Later attempts look again: the story or the parent may be gone.
+    let first = Mutex::new(Some(open));
     let id = site.store.next_id_in(&thread, NEXT_ID).await?;
     let id =
         CommentId::try_from(id).map_err(|_| Error::Internal(format!("{NEXT_ID} of {thread} is {id}")))?;
@@ -456,22 +465,27 @@ pub async fn post_comment(
     let done = Posted { change: CommentChange::Insert, address, parent, waits };
     let request = author.user.request.as_ref();
     let posted = site.act(&thread, || async {
+        let read = first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let open = match read {
+            Some(open) => open,
+            None => OpenThread::read(site, author.user, news, parent).await?,
+        };
         if waits {
             let mut batch = Batch::new();
+            open.check(&mut batch);
             let unused = batch.field_absent(&thread, id.to_string());
             held::write(&mut batch, address, &comment);
             origins::write(origin.as_ref(), &mut batch, now, author.id);
             let decision = Decision::commit(batch, None).if_rejected_by(unused, Err(Error::Busy));
             return decision.once(request, &done);
         }
-        let announcement = Announcement::read(site, moment, (address, &comment), &audience).await?;
+        let announcement = Announcement::read(site, moment, (address, &comment), &open.audience).await?;
+        let replied_to = open.audience.replied_to();
         if replied_to.is_some_and(|user| announcement.is_blocked_by(user)) {
             return Err(Refusal::BlockedBy.into());
         }
         let mut batch = Batch::new();
-        let news_there = batch.key_present(keys::news(news));
-        let news_not_deleted = batch.field_absent(keys::news(news), "del");
-        let not_locked = batch.field_absent(keys::news(news), LOCKED);
+        open.check(&mut batch);
         let unused = batch.field_absent(&thread, id.to_string());
         batch.increment_field(keys::news(news), "comments", 1);
         announcement.write(&mut batch);
@@ -482,9 +496,6 @@ pub async fn post_comment(
             batch.field_absent(keys::user_blocks(user), author.id.to_string());
         }
         Decision::commit(batch, Some(announcement))
-            .if_rejected_by(news_there, Err(Refusal::NewsDeleted.into()))
-            .if_rejected_by(news_not_deleted, Err(Refusal::NewsDeleted.into()))
-            .if_rejected_by(not_locked, Err(Error::Busy))
             .if_rejected_by(unused, Err(Error::Busy))
             .once(request, &done)
     });
@@ -556,35 +567,61 @@ fn checked(body: &Body) -> CheckedPost<'_> {
     CheckedPost { texts: [body.as_str(), ""], url: None }
 }
 
-/// Whom a comment concerns. Refuses one where none is allowed.
-pub(super) async fn find_audience(
-    site: &Site,
-    news: NewsId,
-    parent: Option<CommentId>,
-) -> Result<Audience, Error> {
-    let mut query = Query::new();
-    let item = query.hash(keys::news(news));
-    let drawn = query.hash_fields(keys::thread(news), [NEXT_ID]);
-    let replied = parent.map(|parent| CommentRead::ask(&mut query, CommentAddress { news, comment: parent }));
-    let subscribers = SubscribersRead::ask(&mut query, news);
-    let mut answers = site.store.query(query).await?;
-    let item = News::from_hash(&answers.take(item)).ok_or(Refusal::NoSuchNews)?;
-    item.refuse_if_gone()?;
-    if let Some(lock) = item.locked {
-        return Err(Refusal::ThreadLocked { reason: lock.reason }.into());
+/// A place where somebody may write a comment: under a story, or under another comment.
+pub(super) struct OpenThread {
+    news: News,
+    /// The comment above, as it is stored.
+    above: Option<(CommentId, String)>,
+    /// Whom a comment there concerns.
+    pub(super) audience: Audience,
+}
+
+impl OpenThread {
+    /// Reads a place, and refuses one where `viewer` may write nothing. Rounds: 1.
+    pub(super) async fn read(
+        site: &Site,
+        viewer: &User,
+        news: NewsId,
+        parent: Option<CommentId>,
+    ) -> Result<Self, Error> {
+        let thread = keys::thread(news);
+        let mut query = Query::new();
+        let item = query.hash(keys::news(news));
+        let drawn = query.hash_fields(&thread, [NEXT_ID]);
+        let above = parent.map(|parent| query.hash_fields(&thread, [parent.to_string()]));
+        let subscribers = SubscribersRead::ask(&mut query, news);
+        let mut answers = site.store.query(query).await?;
+        let news = News::from_hash(&answers.take(item)).ok_or(Refusal::NoSuchNews)?;
+        news.refuse_if_gone(viewer)?;
+        if let Some(lock) = &news.locked {
+            return Err(Refusal::ThreadLocked { reason: lock.reason.clone() }.into());
+        }
+        let drawn = fields::only(answers.take(drawn));
+        let drawn: u64 = fields::read(drawn.as_deref(), || thread, NEXT_ID).unwrap_or(0);
+        if drawn >= limits::MAX_COMMENTS_PER_THREAD {
+            return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
+        }
+        let mut authors = vec![news.user_id];
+        let above = parent.zip(above.and_then(|above| fields::only(answers.take(above))));
+        if parent.is_some() {
+            let comment = above.as_ref().and_then(|(id, json)| Comment::read(news.id, &id.to_string(), json));
+            let comment = comment.ok_or(Refusal::NoSuchParent)?;
+            comment.refuse_if_gone(viewer)?;
+            authors.push(comment.user_id);
+        }
+        let audience = Audience { authors, subscribers: subscribers.take(&mut answers) };
+        Ok(Self { news, above, audience })
     }
-    let drawn = fields::only(answers.take(drawn));
-    let drawn: u64 = fields::read(drawn.as_deref(), || keys::thread(news), NEXT_ID).unwrap_or(0);
-    if drawn >= limits::MAX_COMMENTS_PER_THREAD {
-        return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
+
+    /// Makes a batch fail if the story or the comment above has been deleted, withheld or locked since
+    /// they were read. A vote on the comment above fails it too: then they are read again.
+    pub(super) fn check(&self, batch: &mut Batch) {
+        self.news.check_state(batch);
+        batch.field_absent(keys::news(self.news.id), LOCKED);
+        if let Some((id, json)) = &self.above {
+            batch.field_equals(keys::thread(self.news.id), id.to_string(), json);
+        }
     }
-    let mut authors = vec![item.user_id];
-    if let Some(replied) = replied {
-        let replied = replied.take(&mut answers).ok_or(Refusal::NoSuchParent)?;
-        replied.refuse_if_gone()?;
-        authors.push(replied.user_id);
-    }
-    Ok(Audience { authors, subscribers: subscribers.take(&mut answers) })
 }
 
 /// Changes the text of the viewer's own comment. Those whom only the new text mentions are told,
@@ -605,9 +642,7 @@ pub async fn edit_comment(
     let request = viewer.user.request.as_ref();
     site.act(&keys::thread(address.news), || async {
         let mut stored = read_stored(site, address).await?;
-        if let Some(refusal) = stored.news_gone {
-            return Err(refusal.into());
-        }
+        stored.news.refuse_if_gone(&viewer)?;
         stored.comment.may_edit(&viewer, now, site.rules.limits.comment_edit_seconds)?;
         let is_held = matches!(stored.comment.withheld, Some(Withheld::Held(_)));
         newness::refuse_many_links(site, now, viewer.user, body.as_str()).await?;
@@ -649,13 +684,16 @@ pub async fn delete_comment(
     let request = viewer.request.as_ref();
     let deleted = site.act(&thread, || async {
         let mut stored = read_stored(site, address).await?;
-        if stored.comment.deleted && (viewer.flags.admin || viewer.id == stored.comment.user_id) {
+        if !stored.news.is_seen_by(viewer) {
+            return Err(Refusal::NoSuchNews.into());
+        }
+        if stored.comment.deleted && viewer.id == stored.comment.user_id {
             let done = Posted::changed(CommentChange::Delete, address, &stored.comment);
             return Decision::Done((stored.comment, None)).once(request, &done);
         }
         stored.comment.may_delete(viewer, now, site.rules.limits.comment_edit_seconds)?;
         // What is removed or held is not counted.
-        let is_counted = stored.news_comments > 0 && !stored.comment.is_gone();
+        let is_counted = stored.news.comments > 0 && !stored.comment.is_gone();
         stored.comment.deleted = true;
         let done = Posted::changed(CommentChange::Delete, address, &stored.comment);
         if stored.comment.withheld.as_ref().is_some_and(Withheld::is_unlisted) {
@@ -666,7 +704,7 @@ pub async fn delete_comment(
             return Decision::commit(batch, (stored.comment, None)).once(request, &done);
         }
         let (moment, deleted) = (Moment::from_timestamp(now), (address, &stored.comment));
-        let retraction = Retraction::read(site, moment, deleted, stored.news_author).await?;
+        let retraction = Retraction::read(site, moment, deleted, stored.news.user_id).await?;
         let mut batch = replacement(address, &stored.json, &stored.comment);
         if is_counted {
             batch.field_at_least(keys::news(address.news), "comments", 1);
@@ -690,6 +728,10 @@ pub async fn delete_comment(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::passwords::PasswordWorker;
+    use crate::site::Applied;
+    use crate::values::rules::Rules;
+    use tidings_keyspace::Store;
 
     #[test]
     fn a_comment_of_the_original_survives_reading_and_writing() {
@@ -708,22 +750,83 @@ mod tests {
 
     #[test]
     fn the_state_of_a_withheld_comment_survives_reading_and_writing() {
-        for (json, state, extra) in [
-            (r#""withheld":"removed:spam""#, Some(Withheld::Removed("spam".into())), false),
+        let unreadable = || Some(Withheld::Unreadable("damaged".into()));
+        for (json, state, deleted) in [
+            (r#""withheld":"removed:spam","del":1"#, Some(Withheld::Removed("spam".into())), false),
             (r#""withheld":"held:first","mood":"fine""#, Some(Withheld::Held("first".into())), false),
-            (r#""withheld":"flagged:","del":1"#, Some(Withheld::Flagged), false),
-            (r#""withheld":"of another program""#, None, true),
-            (r#""withheld":7"#, None, true),
+            (r#""withheld":"flagged:","del":1"#, Some(Withheld::Flagged), true),
+            (r#""withheld":"damaged""#, unreadable(), false),
+            (r#""withheld":"damaged","mood":"fine""#, unreadable(), false),
         ] {
             let json = format!(
                 r#"{{"body":"b","ctime":1,"user_id":1,"parent_id":-1,"score":1,"up":[1],"down":[],{json}}}"#
             );
             let comment = Comment::from_field("1", &json).unwrap();
             assert_eq!(comment.withheld, state, "{json}");
-            assert_eq!(comment.extra.contains_key(WITHHELD), extra, "{json}");
+            assert_eq!(comment.deleted, deleted, "{json}");
             let again = comment.to_json();
             let [json, again]: [Value; 2] = [&json, &again].map(|json| serde_json::from_str(json).unwrap());
             assert_eq!(again, json);
+        }
+    }
+
+    async fn site() -> Site {
+        Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())
+    }
+
+    fn person(id: &str, flags: &str) -> User {
+        let fields = [("id", id), ("username", "somebody"), ("flags", flags)];
+        let owned = |(field, value): (&str, &str)| (field.to_owned(), value.to_owned());
+        User::from_hash(&Hash(fields.map(owned).to_vec())).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_comment_finds_no_place_where_a_story_or_a_parent_has_gone_meanwhile() {
+        let gone: [(&str, &str, &str); 7] = [
+            ("news:7", "del", "1"),
+            ("news:7", "withheld", "removed:spam"),
+            ("news:7", "withheld", "merged:8"),
+            ("news:7", "withheld", "held:"),
+            ("news:7", "locked", "3:quarrel"),
+            (
+                "thread:comment:7",
+                "1",
+                r#"{"body":"b","parent_id":-1,"user_id":2,"ctime":1,"up":[2],"del":1}"#,
+            ),
+            (
+                "thread:comment:7",
+                "1",
+                r#"{"body":"b","parent_id":-1,"user_id":2,"ctime":1,"up":[2],"withheld":"removed:spam"}"#,
+            ),
+        ];
+        let (news, held) = (NewsId(7), CommentAddress { news: NewsId(7), comment: CommentId(2) });
+        for (key, field, value) in gone {
+            let site = site().await;
+            let mut batch = Batch::new();
+            let story = [("id", "7"), ("title", "t"), ("url", "text://t"), ("user_id", "1"), ("ctime", "1")];
+            batch.set_fields("news:7", story);
+            batch.set_fields("user:2", [("id", "2"), ("username", "bob")]);
+            let parent = r#"{"body":"b","parent_id":-1,"user_id":2,"ctime":1,"up":[2]}"#;
+            let reply = r#"{"body":"c","parent_id":1,"user_id":2,"ctime":1,"up":[2],"withheld":"held:"}"#;
+            batch.set_fields("thread:comment:7", [("nextid", "2"), ("1", parent), ("2", reply)]);
+            site.store.commit(batch).await.unwrap();
+            let now = Moment(1_800_000_000_000);
+            let open = OpenThread::read(&site, &person("2", ""), news, Some(CommentId(1))).await.unwrap();
+            let found = held::HeldComment::find(&site, held).await.unwrap().unwrap();
+            let moderator = person("3", "m");
+            let publication = held::CommentPublication::read(&site, now, &moderator, found).await.unwrap();
+
+            let mut batch = Batch::new();
+            batch.set_field(key, field, value);
+            site.store.commit(batch).await.unwrap();
+            let (mut new, mut approved) = (Batch::new(), Batch::new());
+            open.check(&mut new);
+            publication.write(&mut approved, now);
+            for batch in [new, approved] {
+                assert!(matches!(site.apply(batch).await.unwrap(), Applied::No(_)), "{key} {field} {value}");
+            }
+            // The next attempt says why.
+            assert!(OpenThread::read(&site, &person("2", ""), news, Some(CommentId(1))).await.is_err());
         }
     }
 

@@ -1,12 +1,12 @@
 //! Comments that wait for a moderator: stored in their thread, and in no count, list or inbox
 //! until they are published.
 
-use super::comment::{Comment, find_audience, write_change, write_new};
+use super::comment::{Comment, OpenThread, write_change, write_new};
 use super::notify::Announcement;
+use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
-use crate::news::item::LOCKED;
 use crate::review;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
@@ -82,27 +82,31 @@ impl HeldComment {
 /// A held comment that is about to be published, with what was read for it.
 pub(crate) struct CommentPublication {
     held: HeldComment,
+    open: OpenThread,
     announcement: Announcement,
 }
 
 impl CommentPublication {
-    /// Reads what publishing a comment needs. Rounds: as for posting one.
+    /// Reads what a moderator needs to publish a comment. Rounds: as for posting one.
     ///
     /// # Errors
     /// Those of posting a comment: its story or parent may be gone, or the thread locked.
-    pub(crate) async fn read(site: &Site, now: Moment, held: HeldComment) -> Result<Self, Error> {
-        let audience = find_audience(site, held.address.news, held.comment.parent_id).await?;
-        let announcement = Announcement::read(site, now, (held.address, &held.comment), &audience).await?;
-        Ok(Self { held, announcement })
+    pub(crate) async fn read(
+        site: &Site,
+        now: Moment,
+        moderator: &User,
+        held: HeldComment,
+    ) -> Result<Self, Error> {
+        let open = OpenThread::read(site, moderator, held.address.news, held.comment.parent_id).await?;
+        let announcement =
+            Announcement::read(site, now, (held.address, &held.comment), &open.audience).await?;
+        Ok(Self { held, open, announcement })
     }
 
     /// Adds the publication to a batch.
     pub(crate) fn write(&self, batch: &mut Batch, now: Moment) {
-        let news = keys::news(self.held.address.news);
-        batch.key_present(&news);
-        batch.field_absent(&news, "del");
-        batch.field_absent(&news, LOCKED);
-        batch.increment_field(news, "comments", 1);
+        self.open.check(batch);
+        batch.increment_field(keys::news(self.held.address.news), "comments", 1);
         self.announcement.write(batch);
         self.held.write_published(batch, now.timestamp());
     }

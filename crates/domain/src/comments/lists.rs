@@ -9,7 +9,7 @@ use crate::fields;
 use crate::keys;
 use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::text::printable;
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
 use std::sync::Arc;
 use tidings_keyspace::{Order, Query};
 
@@ -55,9 +55,10 @@ pub(crate) const STORY_AUTHOR: usize = 1;
 /// withheld from them.
 pub(crate) fn title_of(perspective: Perspective<'_>, fields: Vec<Option<String>>) -> Option<String> {
     let [title, author, deleted, withheld] = fields::each(fields);
-    let withheld: Option<Withheld> = withheld.and_then(|state| state.parse().ok());
+    let withheld: Option<Withheld> = withheld.map(|state| Withheld::stored(&state));
     let written = Written { author: author?.parse().ok()?, withheld: withheld.as_ref() };
-    let is_shown = deleted.is_none() && perspective.of_withheld(written).is_shown();
+    let is_shown =
+        !is_deleted(deleted.is_some(), withheld.as_ref()) && perspective.of_withheld(written).is_shown();
     title.filter(|_| is_shown).map(printable)
 }
 

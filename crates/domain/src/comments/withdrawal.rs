@@ -62,7 +62,7 @@ impl Withdrawal {
     /// [`Refusal::NoSuchComment`], [`Refusal::CommentDeleted`], [`Refusal::NothingToModerate`] if
     /// it is removed already, or the store's.
     pub(crate) async fn read(site: &Site, address: CommentAddress, state: Withheld) -> Result<Self, Error> {
-        let Stored { mut comment, json, news_comments, news_author, .. } = read_stored(site, address).await?;
+        let Stored { mut comment, json, news } = read_stored(site, address).await?;
         if comment.deleted {
             return Err(Refusal::CommentDeleted.into());
         }
@@ -74,7 +74,7 @@ impl Withdrawal {
         let was_listed = !is_unlisted(earlier.as_ref());
         let (mut removal, mut is_large, mut notifying) = (Removal::default(), false, None);
         if was_listed {
-            let concerned = Concerned::read(site, (address, &comment), news_author).await?;
+            let concerned = Concerned::read(site, (address, &comment), news.user_id).await?;
             removal = Removal::read(site, concerned.entries).await?;
             is_large = concerned.is_large;
         }
@@ -83,7 +83,7 @@ impl Withdrawal {
             let read = PausedRead::ask(&mut query, Job::new(NOTIFY.name, address));
             notifying = read.take(&mut site.store.query(query).await?);
         }
-        let is_counted = was_listed && news_comments > 0;
+        let is_counted = was_listed && news.comments > 0;
         Ok(Self { address, comment, json, earlier, removal, is_counted, is_large, notifying })
     }
 

@@ -25,7 +25,7 @@ use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
 use crate::values::limits::{EXPORT_LIST, EXPORT_SCANNED_COMMENTS, EXPORT_SCANNED_STORIES, EXPORT_THREADS};
 use crate::values::moderation::Thing;
 use crate::values::text::printable;
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::withheld::WITHHELD;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr;
@@ -296,17 +296,16 @@ async fn inbox(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
 }
 
 /// A pending read of the title of a story.
-struct TitleRead(NewsId, Handle<Vec<Option<String>>>);
+struct TitleRead(Handle<Vec<Option<String>>>);
 
 impl TitleRead {
     fn ask(query: &mut Query, id: NewsId) -> Self {
-        Self(id, query.hash_fields(keys::news(id), ["title", "del", WITHHELD]).or_absent(query))
+        Self(query.hash_fields(keys::news(id), ["title", "del", WITHHELD]).or_absent(query))
     }
 
     /// The title, if everybody may see it.
     fn take(self, answers: &mut Answers) -> Option<String> {
-        let [title, deleted, withheld] = fields::each(answers.take(self.1));
-        let withheld: Option<Withheld> = fields::read(withheld.as_deref(), || keys::news(self.0), WITHHELD);
+        let [title, deleted, withheld] = fields::each(answers.take(self.0));
         title.filter(|_| deleted.is_none() && withheld.is_none()).map(printable)
     }
 }

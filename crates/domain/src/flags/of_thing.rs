@@ -16,6 +16,9 @@ use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
 /// The field of a hash of flags with the weight and the time of the last change of those that
 /// wait, `<hundredths>:<time>`. Every change of the flags checks that it is as it was read.
 const WAITING: &str = "waiting";
+/// The weight of the row of something that flags have hidden when all of them are taken back: less than
+/// that of any flag.
+pub(crate) const LEFT_HIDDEN: u64 = 1;
 /// Precedes what a person was right to flag.
 pub(super) const UPHELD: char = '+';
 /// Precedes what a person was wrong to flag.
@@ -122,12 +125,22 @@ impl ThingFlags {
         self.write_place(batch, now);
     }
 
-    /// Removes a flag, and the row if none is left. Without a time, the thing itself is gone and
-    /// has no row.
-    pub(super) fn remove(&mut self, batch: &mut Batch, person: UserId, now: Option<Timestamp>) {
+    /// Removes a flag, and the row if none is left, unless flags have hidden the thing: then it waits for
+    /// a moderator. Without a time, the thing itself is gone and has no row.
+    pub(super) fn remove(
+        &mut self,
+        batch: &mut Batch,
+        person: UserId,
+        now: Option<Timestamp>,
+        is_hidden: bool,
+    ) {
         self.flags.remove(&person);
-        if let Some(now) = now {
-            self.write_place(batch, now);
+        match now {
+            Some(now) if is_hidden && self.waiting().next().is_none() => {
+                self.write_this_place(batch, Place { weight: LEFT_HIDDEN, since: self.next_time(now) });
+            }
+            Some(now) => self.write_place(batch, now),
+            None => {}
         }
         batch.delete_field(keys::flags(&self.thing), person.to_string());
     }
@@ -224,7 +237,7 @@ impl ThingFlags {
     fn write_this_place(&mut self, batch: &mut Batch, place: Place) {
         let key = keys::flags(&self.thing);
         batch.field_unchanged(&key, WAITING, self.waiting.as_deref());
-        if self.waiting().next().is_some() {
+        if self.waiting().next().is_some() || place.weight == LEFT_HIDDEN {
             let waiting = format!("{}:{}", place.weight, place.since);
             batch.set_field(&key, WAITING, waiting.as_str());
             self.waiting = Some(waiting);
@@ -300,7 +313,7 @@ mod tests {
         assert_eq!(flags.place().unwrap(), Place { weight: 150, since: Timestamp(NOW.0 + 1) });
         assert_eq!(flags.reasons(), [(FlagReason::Spam, 1), (FlagReason::Harmful, 1)]);
         for user in [1, 2] {
-            change(&store, |flags, batch| flags.remove(batch, UserId(user), Some(NOW))).await;
+            change(&store, |flags, batch| flags.remove(batch, UserId(user), Some(NOW), false)).await;
         }
         assert_eq!(read(&store).await.place(), None);
         assert_eq!(read(&store).await.count(), 0);

@@ -65,14 +65,21 @@ impl Subject {
     /// # Errors
     /// [`Refusal::RemovedAlready`], or the refusal for what is not there.
     pub(crate) fn demand_shown(&self) -> Result<(), Refusal> {
+        if let Self::Comment(_, stored) = self
+            && stored.news.is_secret()
+        {
+            return Err(Refusal::NoSuchNews);
+        }
         match (self.withheld(), self) {
             (None | Some(Withheld::Flagged), _) => Ok(()),
             (Some(Withheld::Removed(_)), _) => Err(Refusal::RemovedAlready),
             (Some(Withheld::Merged(into)), _) => Err(Refusal::NewsMerged(*into)),
-            (Some(Withheld::Held(_)), Self::Story(_)) => Err(Refusal::NoSuchNews),
-            (Some(Withheld::Held(_)), Self::Comment(..)) => Err(Refusal::NoSuchComment),
-            (Some(Withheld::Held(_)), Self::Tweet(_)) => Err(Refusal::NoSuchTweet),
-            (Some(Withheld::Held(_)), Self::User(_)) => Err(Refusal::NoSuchUser),
+            (Some(Withheld::Held(_) | Withheld::Unreadable(_)), Self::Story(_)) => Err(Refusal::NoSuchNews),
+            (Some(Withheld::Held(_) | Withheld::Unreadable(_)), Self::Comment(..)) => {
+                Err(Refusal::NoSuchComment)
+            }
+            (Some(Withheld::Held(_) | Withheld::Unreadable(_)), Self::Tweet(_)) => Err(Refusal::NoSuchTweet),
+            (Some(Withheld::Held(_) | Withheld::Unreadable(_)), Self::User(_)) => Err(Refusal::NoSuchUser),
         }
     }
 
@@ -111,19 +118,21 @@ impl Subject {
     /// Adds to a batch that it is withheld, or not any more. The batch fails if it has changed
     /// meanwhile.
     pub(crate) fn write_withheld(&self, batch: &mut Batch, state: Option<&Withheld>) {
-        let (key, gone) = match self {
+        let key = match self {
             Self::Comment(address, stored) => {
                 let mut comment = stored.comment.clone();
                 comment.withheld = state.cloned();
                 return comment::write_change(batch, *address, &stored.json, &comment);
             }
-            Self::Story(news) => (keys::news(news.id), "del"),
-            Self::Tweet(tweet) => (keys::tweet(tweet.id), "del"),
-            Self::User(user) => (keys::user(user.id), DEACTIVATED),
+            Self::Story(news) => return news.write_state(batch, state),
+            Self::Tweet(tweet) => keys::tweet(tweet.id),
+            Self::User(user) => {
+                batch.field_absent(keys::user(user.id), DEACTIVATED);
+                keys::user(user.id)
+            }
         };
         let before = self.withheld().map(Withheld::to_string);
         batch.key_present(&key);
-        batch.field_absent(&key, gone);
         batch.field_unchanged(&key, WITHHELD, before.as_deref());
         match state {
             Some(state) => batch.set_field(key, WITHHELD, state.to_string()),

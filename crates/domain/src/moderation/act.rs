@@ -10,6 +10,7 @@ use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::audit::{CommandEntry, Moderated};
+use crate::comments::comment::CommentRead;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -20,6 +21,9 @@ use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::{Action, Deed, Reason, Thing};
 use crate::values::text::InputError;
 use tidings_keyspace::Query;
+
+/// The reason of an action that was asked for by a call without one.
+const BY_ADMINISTRATOR: &str = "by an administrator";
 
 /// What a moderator asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +62,49 @@ pub async fn moderate(
     request: &ModerationRequest,
 ) -> Result<ModerationId, Error> {
     act(site, now, moderator, request, None).await
+}
+
+/// Does to a post of another what an administrator asks for with a call that knows no moderation, such
+/// as `POST /api/delnews`. Returns the number of the line in the log; `None` if the user is no
+/// administrator, or the post is their own or does not exist. Rounds: 1, and those of [`moderate`]; none
+/// for others.
+///
+/// # Errors
+/// Those of [`moderate`].
+pub async fn moderate_as_administrator(
+    site: &Site,
+    now: Moment,
+    user: &User,
+    (thing, deed): (&Thing, Deed),
+) -> Result<Option<ModerationId>, Error> {
+    if user.role() < Role::Administrator {
+        return Ok(None);
+    }
+    let author = author_of(site, thing).await?;
+    if author.is_none_or(|author| author == user.id) {
+        return Ok(None);
+    }
+    let reason = Reason::parse(BY_ADMINISTRATOR)?;
+    let request = ModerationRequest { deed, thing: thing.clone(), reason, anonymous: false, seen: None };
+    user.once(site, moderate(site, now, user, &request)).await.map(Some)
+}
+
+/// Who wrote a post; `None` if there is none. Rounds: 1.
+async fn author_of(site: &Site, thing: &Thing) -> Result<Option<UserId>, Error> {
+    let mut query = Query::new();
+    let key = match thing {
+        Thing::Story(id) => keys::news(*id),
+        Thing::Tweet(id) => keys::tweet(*id),
+        Thing::Comment(address) => {
+            let read = CommentRead::ask(&mut query, *address);
+            let comment = read.take(&mut site.store.query(query).await?);
+            return Ok(comment.map(|comment| comment.user_id));
+        }
+        _ => return Ok(None),
+    };
+    let author = query.hash_fields(&key, ["user_id"]);
+    let author = fields::only(site.store.query(query).await?.take(author));
+    Ok(fields::read(author.as_deref(), || key, "user_id"))
 }
 
 /// Undoes an action, by an action with a line of its own. Returns the number of that line.
@@ -102,7 +149,7 @@ pub(super) fn inverse(line: &Line) -> Option<Deed> {
     match line.action {
         Action::Remove | Action::RemoveAll => Some(Deed::Restore),
         Action::Restore => Some(Deed::Remove),
-        Action::Edit => Some(Deed::Edit { title: None, topics: None, url: None }),
+        Action::Edit => Some(Deed::Edit { title: None, topics: None, url: None, text: None }),
         Action::Merge => Some(Deed::Split),
         Action::Lock => Some(Deed::Unlock),
         Action::Unlock => Some(Deed::Lock),
@@ -157,6 +204,7 @@ async fn act(
         // Of two administrators who take each other's role, one is too late.
         holder.check(&mut batch);
         let ends = undoes.map(|line| line.id).or(effect.ends);
+        demand_may_end(&case, ends).await?;
         let row_before = row.write(&mut batch, &case, ends).await?;
         if let Some(ended) = ends {
             batch.field_absent(keys::moderation(ended), UNDONE_BY);
@@ -212,6 +260,24 @@ async fn act(
     };
     CommandEntry::Moderated(moderated).write(site).await;
     Ok(id)
+}
+
+/// Refuses a moderator who would end what an administrator has decided. An appeal is the way to have
+/// somebody else look at it. Rounds: 2, none for administrators and for what ends nothing.
+async fn demand_may_end(case: &Case<'_>, ended: Option<ModerationId>) -> Result<(), Error> {
+    let is_free = case.moderator.role() == Role::Administrator || matches!(case.thing, Thing::Appeal(_));
+    let Some(ended) = ended.filter(|_| !is_free) else { return Ok(()) };
+    let decided_by = log::read_line(case.site, ended).await?.moderator;
+    if decided_by == case.moderator.id {
+        return Ok(());
+    }
+    let mut query = Query::new();
+    let hash = query.hash(keys::user(decided_by));
+    let by = User::from_hash(&case.site.store.query(query).await?.take(hash));
+    match by.map(|by| by.role()) {
+        Some(Role::Administrator) => Err(Refusal::DecidedByAdministrator.into()),
+        _ => Ok(()),
+    }
 }
 
 /// What a person is told about an action: also where to appeal, if it takes something from them.

@@ -242,11 +242,10 @@ impl<'a> Story<'a> {
             batch.increment_field(&key, field, by);
         }
         let score = ranking::score(news.up + by[0], news.down + by[1], rules);
+        news.check_state(batch);
         if news.is_gone() {
-            news.check_state(batch);
             batch.set_field(key, "score", score.to_string());
         } else {
-            news.check_listed(batch);
             let rank = ranking::rank(score, news.ctime, self.now, rules);
             write_rank(batch, (news.id, news.ctime), score, rank);
         }

@@ -107,9 +107,12 @@ pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, 
         (Deed::RemoveAll(days), Thing::User(name)) => Box::pin(remove_all::remove(case, name, *days)),
         (Deed::Remove, Thing::Story(id)) => Box::pin(stories::remove(case, *id)),
         (Deed::Restore, Thing::Story(id)) => Box::pin(stories::restore(case, *id)),
-        (Deed::Edit { title, topics, url }, Thing::Story(id)) => {
-            let edit = (title.as_ref(), topics.as_ref(), url.as_ref());
-            Box::pin(story_edits::edit(case, *id, edit))
+        (Deed::Edit { title, topics, url, text }, Thing::Story(id)) => {
+            let content = (url.as_ref(), text.as_ref());
+            Box::pin(story_edits::edit(case, *id, (title.as_ref(), topics.as_ref()), content))
+        }
+        (Deed::Edit { title: None, topics: None, url: None, text }, Thing::Comment(address)) => {
+            Box::pin(posts::edit_comment(case, *address, text.as_ref()))
         }
         (Deed::Merge(into), Thing::Story(id)) => Box::pin(merging::merge(case, *id, *into)),
         (Deed::Split, Thing::Story(id)) => Box::pin(merging::split(case, *id)),

@@ -5,6 +5,7 @@ use crate::accounts::users::User;
 use crate::comments::held::{CommentPublication, HeldComment, demand_held};
 use crate::error::{Error, Refusal};
 use crate::keys;
+use crate::news::item::News;
 use crate::review;
 use crate::submissions::held::{self as stories, Publication};
 use crate::timelines::held as tweets;
@@ -27,9 +28,9 @@ async fn demand_power_over(case: &Case<'_>, author: UserId) -> Result<(), Error>
 /// Publishes a story.
 pub(super) async fn approve_story(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
     let (news, author) = stories::read_held(case.site, id).await?;
-    case.demand_power_over(&author)?;
-    let mut effect = decided(case, author.id, "Your story was approved", &news.title);
-    let publication = Publication::read(case.site, case.now, (news, author)).await?;
+    author.iter().try_for_each(|author| case.demand_power_over(author))?;
+    let mut effect = decided(case, news.user_id, "Your story was approved", &news.title);
+    let publication = Publication::read(case.site, case.now, (news, author.as_ref())).await?;
     publication.write(&mut effect.batch, case.site, case.now);
     effect.then.push(Box::new(|site| publication.begin(site)));
     Ok(effect)
@@ -41,7 +42,7 @@ pub(super) async fn approve_comment(case: &Case<'_>, address: CommentAddress) ->
     let author = held.comment.user_id;
     demand_power_over(case, author).await?;
     let mut effect = decided(case, author, "Your comment was approved", &held.comment.body);
-    let publication = CommentPublication::read(case.site, case.now, held).await?;
+    let publication = CommentPublication::read(case.site, case.now, case.moderator, held).await?;
     publication.write(&mut effect.batch, case.now);
     effect.then.push(Box::new(|site| publication.begin(site)));
     Ok(effect)
@@ -62,10 +63,10 @@ pub(super) async fn approve_tweet(case: &Case<'_>, id: TweetId) -> Result<Effect
 /// Rejects a story: it is as if it were removed.
 pub(super) async fn reject_story(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
     let (news, author) = stories::read_held(case.site, id).await?;
-    case.demand_power_over(&author)?;
-    let mut effect = decided(case, author.id, "Your story was rejected", &news.title);
+    author.iter().try_for_each(|author| case.demand_power_over(author))?;
+    let mut effect = decided(case, news.user_id, "Your story was rejected", &news.title);
     effect.before = news.withheld.as_ref().map(ToString::to_string);
-    set_state(&mut effect, &keys::news(id), news.withheld.as_ref(), &removed(case));
+    news.write_state(&mut effect.batch, Some(&removed(case)));
     Ok(effect)
 }
 
@@ -85,7 +86,7 @@ pub(super) async fn reject_tweet(case: &Case<'_>, id: TweetId) -> Result<Effect,
     demand_power_over(case, tweet.user_id).await?;
     let mut effect = decided(case, tweet.user_id, "Your tweet was rejected", &tweet.text);
     effect.before = tweet.withheld.as_ref().map(ToString::to_string);
-    set_state(&mut effect, &keys::tweet(id), tweet.withheld.as_ref(), &removed(case));
+    set_tweet_state(&mut effect, id, tweet.withheld.as_ref(), &removed(case));
     Ok(effect)
 }
 
@@ -94,14 +95,20 @@ pub(super) async fn reopen(case: &Case<'_>) -> Result<Effect, Error> {
     let line = case.undoes.ok_or(Refusal::CannotBeUndone)?;
     let state: Option<Withheld> = line.before.as_deref().and_then(|before| before.parse().ok());
     let state = state.ok_or(Refusal::CannotBeUndone)?;
-    let rejected = Withheld::Removed(line.reason.as_str().into());
+    let rejected = Withheld::removed(&line.reason);
     let mut effect = Effect { concerns: line.concerns, ..Effect::default() };
     if let Some(author) = line.concerns {
         demand_power_over(case, author).await?;
     }
     match case.thing {
-        Thing::Story(id) => set_state(&mut effect, &keys::news(*id), Some(&rejected), &state),
-        Thing::Tweet(id) => set_state(&mut effect, &keys::tweet(*id), Some(&rejected), &state),
+        Thing::Story(id) => {
+            let mut query = Query::new();
+            let hash = query.hash(keys::news(*id));
+            let news = News::from_hash(&case.site.store.query(query).await?.take(hash));
+            let news = news.filter(|news| !news.deleted && news.withheld.as_ref() == Some(&rejected));
+            news.ok_or(Refusal::CannotBeUndone)?.write_state(&mut effect.batch, Some(&state));
+        }
+        Thing::Tweet(id) => set_tweet_state(&mut effect, *id, Some(&rejected), &state),
         Thing::Comment(address) => {
             let rejected = HeldComment::find_in(case.site, *address, &rejected).await?;
             demand_held(rejected)?.write_state(&mut effect.batch, state);
@@ -114,12 +121,13 @@ pub(super) async fn reopen(case: &Case<'_>) -> Result<Effect, Error> {
 
 /// The state of a post that was rejected.
 fn removed(case: &Case<'_>) -> Withheld {
-    Withheld::Removed(case.reason.as_str().into())
+    Withheld::removed(case.reason.as_str())
 }
 
-/// Changes the state of a story or a tweet, if it is still the same.
-fn set_state(effect: &mut Effect, key: &str, before: Option<&Withheld>, after: &Withheld) {
-    effect.batch.field_unchanged(key, WITHHELD, before.map(ToString::to_string));
+/// Changes the state of a tweet, if it is still the same.
+fn set_tweet_state(effect: &mut Effect, id: TweetId, before: Option<&Withheld>, after: &Withheld) {
+    let key = keys::tweet(id);
+    effect.batch.field_unchanged(&key, WITHHELD, before.map(ToString::to_string));
     effect.batch.set_field(key, WITHHELD, after.to_string());
 }
 

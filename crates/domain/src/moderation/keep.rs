@@ -19,7 +19,7 @@ pub(super) async fn keep(case: &Case<'_>) -> Result<Effect, Error> {
         Some(Withheld::Merged(into)) => return Err(Refusal::NewsMerged(*into).into()),
         Some(Withheld::Removed(_)) => return Err(Refusal::RemovedAlready.into()),
         // What waits for approval is approved or rejected.
-        Some(Withheld::Held(_)) => return Err(case.does_not_apply().into()),
+        Some(Withheld::Held(_) | Withheld::Unreadable(_)) => return Err(case.does_not_apply().into()),
         Some(Withheld::Flagged) => {
             subject.write_withheld(&mut effect.batch, None);
             effect.before = Some(Withheld::Flagged.to_string());

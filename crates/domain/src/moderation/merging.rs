@@ -20,19 +20,19 @@ pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<E
         return Err(Refusal::NothingToModerate("a story cannot be merged into itself").into());
     }
     let news = read_story(case, id).await?;
-    news.refuse_if_gone()?;
+    news.refuse_if_gone(case.moderator)?;
     if !news.merged.0.is_empty() {
         return Err(Refusal::HasMergedStories.into());
     }
     let target = read_story(case, into).await?;
-    target.refuse_if_gone()?;
+    target.refuse_if_gone(case.moderator)?;
     if target.merged.0.len() >= MAX_MERGED_STORIES {
         let limit = u64::try_from(MAX_MERGED_STORIES).unwrap_or(u64::MAX);
         return Err(Refusal::TooManyMerged { limit }.into());
     }
     let title = news.title.clone();
     let mut effect = withdraw(case, news, Withheld::Merged(into)).await?;
-    target.check_listed(&mut effect.batch);
+    target.check_state(&mut effect.batch);
     // Nobody has merged anything into this story meanwhile.
     effect.batch.field_absent(keys::news(id), MERGED);
     let mut merged = target.merged.clone();

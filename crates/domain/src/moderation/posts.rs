@@ -1,8 +1,9 @@
-//! Removing comments and tweets, and putting them back.
+//! Removing comments and tweets, and putting them back; editing comments.
 
 use super::effect::{Case, Effect};
 use super::log;
 use crate::accounts::users::User;
+use crate::comments::comment::{self, Stored, read_stored};
 use crate::comments::withdrawal as comments;
 use crate::error::{Error, Refusal};
 use crate::keys;
@@ -10,7 +11,9 @@ use crate::news::item::News;
 use crate::timelines::withdrawal as tweets;
 use crate::values::ids::{CommentAddress, ModerationId, NewsId, TweetId, UserId};
 use crate::values::moderation::Deed;
+use crate::values::text::Body;
 use crate::values::withheld::Withheld;
+use serde::{Deserialize, Serialize};
 use tidings_keyspace::Query;
 
 /// The characters of a post that a message to its author repeats.
@@ -36,6 +39,47 @@ pub(super) async fn restore_comment(case: &Case<'_>, address: CommentAddress) ->
         effect.starts(Some(job), case.now);
     }
     Ok(effect)
+}
+
+/// Replaces the text of a comment. The line of the log has the former text, for the undo.
+pub(super) async fn edit_comment(
+    case: &Case<'_>,
+    address: CommentAddress,
+    text: Option<&Body>,
+) -> Result<Effect, Error> {
+    let Stored { mut comment, json, .. } = read_stored(case.site, address).await?;
+    comment.refuse_if_gone(case.moderator)?;
+    let after = match (case.undoes, text) {
+        (Some(line), _) => {
+            let stored =
+                line.before.as_deref().and_then(|stored| serde_json::from_str::<TextEdit>(stored).ok());
+            let TextEdit { before, after } = stored.ok_or(Refusal::CannotBeUndone)?;
+            if comment.body != after {
+                return Err(Refusal::EditedSince.into());
+            }
+            before
+        }
+        (None, Some(text)) => text.as_str().to_owned(),
+        (None, None) => return Err(case.does_not_apply().into()),
+    };
+    if comment.body == after {
+        return Err(Refusal::NothingToModerate("the comment is like that already").into());
+    }
+    let mut effect = told(case, comment.user_id, "comment", &comment.body).await?;
+    let before = std::mem::replace(&mut comment.body, after.clone());
+    // A moderator has looked at it.
+    comment.withheld = None;
+    comment::write_change(&mut effect.batch, address, &json, &comment);
+    // Texts can be written as JSON.
+    effect.before = serde_json::to_string(&TextEdit { before, after }).ok();
+    Ok(effect)
+}
+
+/// What undoing the edit of a text needs.
+#[derive(Serialize, Deserialize)]
+struct TextEdit {
+    before: String,
+    after: String,
 }
 
 /// Removes a tweet from all timelines.
@@ -79,14 +123,14 @@ async fn refuse_without_story(case: &Case<'_>, id: NewsId) -> Result<(), Error> 
     let fields = query.hash_fields(keys::news(id), News::FIELDS);
     let news = News::from_fields(case.site.store.query(query).await?.take(fields));
     match news {
-        Some(news) => Ok(news.refuse_if_gone()?),
+        Some(news) => Ok(news.refuse_if_gone(case.moderator)?),
         None => Ok(()),
     }
 }
 
 /// The state of what is removed.
 fn removed(case: &Case<'_>) -> Withheld {
-    Withheld::Removed(case.reason.as_str().into())
+    Withheld::removed(case.reason.as_str())
 }
 
 /// The beginning of an effect: who is told, and what. Refuses a moderator who must not act on a
@@ -103,6 +147,7 @@ async fn told(case: &Case<'_>, author: UserId, kind: &str, text: &str) -> Result
         Deed::Remove => {
             format!("A moderator has removed your {kind} “{text}”: {reason}")
         }
+        Deed::Edit { .. } => format!("A moderator has edited your {kind} “{text}”: {reason}"),
         _ => format!("Your {kind} “{text}”, which was removed, is back: {reason}"),
     };
     Ok(Effect { concerns: Some(author), message: Some(message), ..Effect::default() })

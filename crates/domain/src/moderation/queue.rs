@@ -363,7 +363,7 @@ fn row((thing, flags, found): (Thing, ThingFlags, Found), person: Option<&Person
         (Thing::Application(_), _) => Why::Application,
         (Thing::Appeal(_), _) => Why::Appeal,
         (_, Some(Withheld::Held(_))) => Why::Held,
-        (_, Some(Withheld::Removed(_) | Withheld::Merged(_))) => return None,
+        (_, Some(Withheld::Removed(_) | Withheld::Merged(_) | Withheld::Unreadable(_))) => return None,
         (_, None | Some(Withheld::Flagged)) => Why::Flagged,
     };
     let held_because = match state {

@@ -213,7 +213,7 @@ async fn remove_post(
     thing: &Thing,
     (author, line, reason): (UserId, ModerationId, &str),
 ) -> Result<bool, Error> {
-    let (site, now, state) = (current.site, current.now, Withheld::Removed(reason.into()));
+    let (site, now, state) = (current.site, current.now, Withheld::removed(reason));
     match thing {
         Thing::Story(id) => {
             let mut query = Query::new();

@@ -7,6 +7,7 @@ use super::log;
 use crate::error::{Error, Refusal};
 use crate::flags::{Subject, ThingFlags, ThingFlagsRead};
 use crate::keys;
+use crate::news::item::write_state;
 use crate::review::Place;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
@@ -157,7 +158,9 @@ impl Row {
         // A moderator has looked at it and let it stay, or has removed the text that was flagged.
         let is_shown_again =
             verdict == Verdict::Closed || matches!((case.deed, case.thing), (Deed::Remove, Thing::User(_)));
-        if let Some(subject) = self.subject.as_ref().filter(|_| is_hidden && is_shown_again) {
+        // The effect has written the one field that a comment is.
+        let is_written = matches!(case.thing, Thing::Comment(_));
+        if let Some(subject) = self.subject.as_ref().filter(|_| is_hidden && is_shown_again && !is_written) {
             subject.write_withheld(batch, None);
         }
         if let Some(place) = self.flags.place() {
@@ -191,7 +194,7 @@ impl Row {
     /// written what else is to be checked. A comment is one field, which the effect writes.
     fn hide_again(&self, batch: &mut Batch, thing: &Thing) {
         let key = match (thing, &self.subject) {
-            (Thing::Story(id), _) => keys::news(*id),
+            (Thing::Story(id), _) => return write_state(batch, *id, Some(&Withheld::Flagged)),
             (Thing::Tweet(id), _) => keys::tweet(*id),
             (Thing::User(_), Some(Subject::User(user))) => keys::user(user.id),
             _ => return,

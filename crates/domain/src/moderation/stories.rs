@@ -18,10 +18,10 @@ pub(super) async fn remove(case: &Case<'_>, id: NewsId) -> Result<Effect, Error>
             return Err(Refusal::NothingToModerate("the story is removed already").into());
         }
         Some(Withheld::Merged(into)) => return Err(Refusal::NewsMerged(into).into()),
-        Some(Withheld::Held(_) | Withheld::Flagged) | None => {}
+        Some(Withheld::Held(_) | Withheld::Flagged | Withheld::Unreadable(_)) | None => {}
     }
     let title = news.title.clone();
-    let mut effect = withdraw(case, news, Withheld::Removed(case.reason.as_str().into())).await?;
+    let mut effect = withdraw(case, news, Withheld::removed(case.reason.as_str())).await?;
     effect.message =
         Some(format!("A moderator has removed your story “{title}” (/news/{id}): {}", case.reason));
     Ok(effect)

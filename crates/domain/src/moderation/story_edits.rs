@@ -1,4 +1,4 @@
-//! Editing the title, the topics or the URL of a story, with a note that readers see.
+//! Editing the title, the topics, the URL or the text of a story, with a note that readers see.
 
 use super::effect::{Case, Effect};
 use super::threads::read_story;
@@ -7,18 +7,15 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::moderation::log::Line;
-use crate::news::item::{EDITED, EditNote, News};
+use crate::news::item::{EDITED, EditNote, News, TEXT_SCHEME};
 use crate::submissions::url_guards::UrlGuards;
 use crate::submissions::{StoryChange, StoryText};
 use crate::values::ids::NewsId;
-use crate::values::text::Title;
+use crate::values::text::{Body, Title};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use serde::{Deserialize, Serialize};
 use tidings_keyspace::Query;
-
-/// The new title, topics and URL; what is `None` stays.
-pub(super) type Edit<'a> = (Option<&'a Title>, Option<&'a Topics>, Option<&'a NewsUrl>);
 
 /// What can be edited of a story, as it is stored in a line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,10 +33,11 @@ impl Version {
 
     /// What differs from another version, in words.
     fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let content = if self.url.starts_with(TEXT_SCHEME) { "text" } else { "URL" };
         let differs = [
             ("title", self.title != other.title),
             ("topics", self.topics != other.topics),
-            ("URL", self.url != other.url),
+            (content, self.url != other.url),
         ];
         differs.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what).collect()
     }
@@ -57,11 +55,12 @@ struct Record {
     guards: String,
 }
 
-/// Edits a story.
+/// Edits a story; what is `None` stays. A link stays a link, and a text a text.
 pub(super) async fn edit(
     case: &Case<'_>,
     id: NewsId,
-    (title, topics, url): Edit<'_>,
+    (title, topics): (Option<&Title>, Option<&Topics>),
+    (url, text): (Option<&NewsUrl>, Option<&Body>),
 ) -> Result<Effect, Error> {
     if let Some(line) = case.undoes {
         return undo(case, id, line).await;
@@ -70,11 +69,16 @@ pub(super) async fn edit(
     if url.is_some() && news.link().is_none() {
         return Err(Refusal::TextHasNoUrl.into());
     }
+    if text.is_some() && news.text().is_none() {
+        return Err(Refusal::NothingToModerate("this story is a link, and has no text").into());
+    }
+    let content = url.map(|url| url.as_str().to_owned());
+    let content = content.or_else(|| text.map(|text| format!("{TEXT_SCHEME}{}", text.as_str())));
     let before = Version::of(&news);
     let after = Version {
         title: title.map_or(&*before.title, Title::as_str).to_owned(),
         topics: topics.map_or_else(|| before.topics.clone(), Topics::stored),
-        url: url.map_or(&*before.url, NewsUrl::as_str).to_owned(),
+        url: content.unwrap_or_else(|| before.url.clone()),
     };
     let what = after.differences(&before).join(" and ");
     if what.is_empty() {
@@ -102,7 +106,11 @@ async fn undo(case: &Case<'_>, id: NewsId, line: &Line) -> Result<Effect, Error>
     let to = Version {
         title: back("title", record.before.title, now.title),
         topics: back("topics", record.before.topics, now.topics),
-        url: back("URL", record.before.url, now.url),
+        url: if edited.iter().any(|what| matches!(*what, "URL" | "text")) {
+            record.before.url
+        } else {
+            now.url
+        },
     };
     change(case, &news, (to, record.note_before), Some(&record.guards.parse().unwrap_or_default())).await
 }
@@ -110,7 +118,7 @@ async fn undo(case: &Case<'_>, id: NewsId, line: &Line) -> Result<Effect, Error>
 /// A story that moderators can edit.
 async fn read_editable(case: &Case<'_>, id: NewsId) -> Result<News, Error> {
     let news = read_story(case, id).await?;
-    news.refuse_if_gone()?;
+    news.refuse_if_gone(case.moderator)?;
     Ok(news)
 }
 

@@ -34,7 +34,7 @@ pub(super) async fn lock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
     }
     let lock = Lock { moderation: case.id, reason: case.reason.as_str().into() };
     let mut effect = Effect { concerns: Some(news.user_id), ..Effect::default() };
-    effect.batch.field_absent(keys::news(id), "del");
+    news.check_state(&mut effect.batch);
     effect.batch.field_absent(keys::news(id), LOCKED);
     effect.batch.set_field(keys::news(id), LOCKED, lock.to_string());
     Ok(effect)

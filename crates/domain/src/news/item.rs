@@ -1,6 +1,6 @@
 //! A news item as stored: the hash `news:<id>`.
 
-use crate::accounts::users;
+use crate::accounts::users::{self, Role};
 use crate::error::Refusal;
 use crate::fields;
 use crate::keys;
@@ -13,7 +13,7 @@ use crate::values::rules::RankingRules;
 use crate::values::text::{one_line, printable};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -44,6 +44,8 @@ impl Link {
     }
 }
 
+/// The field of a story that was deleted, or that a moderator has removed.
+pub(crate) const DEL: &str = "del";
 /// The field of a story whose thread is locked, as `<moderation>:<reason>`.
 pub(crate) const LOCKED: &str = "locked";
 /// The field of a story that moderators have edited, as `<moderation>:<what>:<reason>`.
@@ -147,6 +149,8 @@ pub struct News {
     pub deleted: bool,
     /// Why readers do not see it, if they do not.
     pub withheld: Option<Withheld>,
+    /// The field `del` as stored.
+    stored_del: Option<String>,
     /// The lock of its thread, if a moderator has locked it.
     pub locked: Option<Lock>,
     /// What a moderator has edited, if one has.
@@ -171,7 +175,7 @@ pub struct News {
 impl News {
     /// All fields of an item.
     pub(crate) const FIELDS: [&str; 16] = [
-        "id", "title", "url", "user_id", "ctime", "up", "down", "comments", "del", WITHHELD, LOCKED, EDITED,
+        "id", "title", "url", "user_id", "ctime", "up", "down", "comments", DEL, WITHHELD, LOCKED, EDITED,
         MERGED, "tweet_id", "topics", "rank",
     ];
 
@@ -198,6 +202,7 @@ impl News {
         ] = fields;
         let id = fields::read(id.as_deref(), || "a news item".to_owned(), "id")?;
         let key = || keys::news(id);
+        let withheld = fields::withheld(withheld.as_deref(), key);
         Some(Self {
             id,
             title: printable(title.unwrap_or_default()),
@@ -207,8 +212,9 @@ impl News {
             up: fields::read(up.as_deref(), key, "up").unwrap_or(0),
             down: fields::read(down.as_deref(), key, "down").unwrap_or(0),
             comments: fields::count(comments.as_deref(), key, "comments"),
-            deleted: del.is_some(),
-            withheld: fields::read(withheld.as_deref(), key, WITHHELD),
+            deleted: is_deleted(del.is_some(), withheld.as_ref()),
+            withheld,
+            stored_del: del,
             locked: fields::read(locked.as_deref(), key, LOCKED),
             edited: fields::read(edited.as_deref(), key, EDITED),
             merged: fields::read(merged.as_deref(), key, MERGED).unwrap_or_default(),
@@ -253,31 +259,45 @@ impl News {
         self.deleted || self.is_unlisted()
     }
 
-    /// Refuses what cannot be done with what is gone.
+    /// Whether only its author and moderators know of it.
+    pub(crate) fn is_secret(&self) -> bool {
+        matches!(self.withheld, Some(Withheld::Held(_) | Withheld::Unreadable(_)))
+    }
+
+    /// Whether somebody may see it, or a page that says why it is gone. Every action asks this first.
+    #[must_use]
+    pub fn is_seen_by(&self, viewer: &users::User) -> bool {
+        !self.is_secret() || viewer.is_insider(self.user_id)
+    }
+
+    /// Refuses what somebody cannot do with what is gone.
     ///
     /// # Errors
-    /// The refusal that says why it is.
-    pub fn refuse_if_gone(&self) -> Result<(), Refusal> {
+    /// [`Refusal::NoSuchNews`] for what they may not see; otherwise the refusal that says why it is gone.
+    pub fn refuse_if_gone(&self, viewer: &users::User) -> Result<(), Refusal> {
         match &self.withheld {
+            _ if !self.is_seen_by(viewer) => Err(Refusal::NoSuchNews),
             _ if self.deleted => Err(Refusal::NewsDeleted),
             Some(Withheld::Removed(_)) => Err(Refusal::NewsRemoved),
-            Some(Withheld::Held(_)) => Err(Refusal::NewsHeld),
+            Some(Withheld::Held(_) | Withheld::Unreadable(_)) => Err(Refusal::NewsHeld),
             Some(Withheld::Merged(into)) => Err(Refusal::NewsMerged(*into)),
             Some(Withheld::Flagged) | None => Ok(()),
         }
     }
 
-    /// Makes a batch fail if the item, which is listed, has left the lists since it was read.
-    pub(crate) fn check_listed(&self, batch: &mut Batch) {
-        self.check_state(batch);
-        batch.field_absent(keys::news(self.id), "del");
-    }
-
-    /// Makes a batch fail if the item has been removed or put back by moderators since it was read.
+    /// Makes a batch fail if the item has been deleted, removed or put back since it was read.
     pub(crate) fn check_state(&self, batch: &mut Batch) {
         let key = keys::news(self.id);
         batch.key_present(&key);
+        batch.field_unchanged(&key, DEL, self.stored_del.as_deref());
         batch.field_unchanged(key, WITHHELD, self.withheld.as_ref().map(ToString::to_string));
+    }
+
+    /// Adds to a batch why readers do not see the item, or that they see it. The batch fails if it has
+    /// been deleted, removed or put back since it was read.
+    pub(crate) fn write_state(&self, batch: &mut Batch, state: Option<&Withheld>) {
+        self.check_state(batch);
+        write_state(batch, self.id, state);
     }
 
     /// The tokens of its title, to be searched for muted words.
@@ -322,7 +342,8 @@ impl News {
         ranking::rank(self.score(rules), self.ctime, now, rules)
     }
 
-    /// Whether `viewer` may edit and delete it now.
+    /// Whether `viewer` may edit and delete it now: its author. Administrators may change their own at any
+    /// time; what they do to others' stories is moderation.
     ///
     /// # Errors
     /// The refusal that says why not.
@@ -332,22 +353,35 @@ impl News {
         now: Timestamp,
         window_seconds: u64,
     ) -> Result<(), Refusal> {
-        if self.deleted {
-            return Err(Refusal::NewsDeleted);
-        }
-        if let Some(Withheld::Removed(_) | Withheld::Merged(_)) = self.withheld {
-            self.refuse_if_gone()?;
-        }
-        if viewer.flags.admin {
-            return Ok(());
+        match self.refuse_if_gone(viewer) {
+            // What waits can be changed.
+            Ok(()) | Err(Refusal::NewsHeld) => {}
+            gone => return gone,
         }
         if viewer.id != self.user_id {
             return Err(Refusal::NotYourNews);
+        }
+        if viewer.role() == Role::Administrator {
+            return Ok(());
         }
         if window_seconds > 0 && now.seconds_since(self.ctime) > window_seconds {
             return Err(Refusal::TooLateToChange { window_seconds });
         }
         Ok(())
+    }
+}
+
+/// Adds to a batch why readers do not see an item that is not deleted, or that they see it. `del`
+/// beside the state keeps Lamer News, which knows no other, from showing what is removed.
+pub(crate) fn write_state(batch: &mut Batch, id: NewsId, state: Option<&Withheld>) {
+    let key = keys::news(id);
+    match state {
+        Some(Withheld::Removed(_)) => batch.set_field(&key, DEL, "1"),
+        _ => batch.delete_field(&key, DEL),
+    }
+    match state {
+        Some(state) => batch.set_field(key, WITHHELD, state.to_string()),
+        None => batch.delete_field(key, WITHHELD),
     }
 }
 

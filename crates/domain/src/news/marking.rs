@@ -10,6 +10,7 @@ use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::news::item::News;
 use crate::repeats;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
@@ -39,22 +40,18 @@ impl Mark {
 /// Marks a story. A story that is marked already becomes the latest. Rounds: 2.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::TooManySaved`],
+/// [`Refusal::NoSuchNews`], those of [`News::refuse_if_gone`], [`Refusal::TooManySaved`],
 /// [`Refusal::SessionEnded`], or the store's.
 pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: NewsId) -> Result<(), Error> {
     let (key, member) = (mark.key(user), id.to_string());
     site.act(&key, || async {
         let mut query = Query::new();
-        let news = query.hash_fields(keys::news(id), ["id", "del"]);
+        let news = query.hash_fields(keys::news(id), News::FIELDS);
         let marked = query.scores(&key, [member.as_str()]);
         let count = query.sorted_count(&key);
         let vote = query.hash_fields(keys::user_recent_votes(user.id), [member.as_str()]);
         let mut answers = site.store.query(query).await?;
-        match fields::each(answers.take(news)) {
-            [None, _] => return Err(Refusal::NoSuchNews.into()),
-            [_, Some(_)] => return Err(Refusal::NewsDeleted.into()),
-            [Some(_), None] => {}
-        }
+        News::from_fields(answers.take(news)).ok_or(Refusal::NoSuchNews)?.refuse_if_gone(user)?;
         let is_marked = fields::only(answers.take(marked)).is_some();
         if mark == Mark::Saved && !is_marked && answers.take(count) >= MAX_SAVED {
             return Err(Refusal::TooManySaved { limit: MAX_SAVED }.into());
@@ -81,16 +78,16 @@ pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: News
 pub async fn unmark(site: &Site, user: &User, mark: Mark, id: NewsId) -> Result<(), Error> {
     let (key, member) = (mark.key(user), id.to_string());
     let mut query = Query::new();
-    let news = query.hash_fields(keys::news(id), ["id"]);
+    let news = query.hash_fields(keys::news(id), News::FIELDS);
     let marked = query.scores(&key, [member.as_str()]);
     let mut answers = site.store.query(query).await?;
-    let exists = fields::only(answers.take(news)).is_some();
+    let is_seen = News::from_fields(answers.take(news)).is_some_and(|news| news.is_seen_by(user));
     if fields::only(answers.take(marked)).is_some() {
         let mut batch = Batch::new();
         batch.sorted_remove(&key, member);
         repeats::note(user.request.as_ref(), &mut batch, &())?;
         site.store.commit(batch).await?;
-    } else if !exists {
+    } else if !is_seen {
         return Err(Refusal::NoSuchNews.into());
     }
     Ok(())

@@ -206,7 +206,7 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
             else {
                 continue;
             };
-            let state = withheld.as_deref().and_then(|state| state.parse::<Withheld>().ok());
+            let state = withheld.as_deref().map(Withheld::stored);
             if deleted.is_some() || state.is_some_and(|state| state.is_unlisted()) {
                 continue;
             }

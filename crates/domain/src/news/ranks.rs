@@ -129,7 +129,7 @@ async fn store_ranks<'a>(
     let mut batch = Batch::new();
     for news in items.filter(|news| !news.is_gone()) {
         let key = keys::news(news.id);
-        news.check_listed(&mut batch);
+        news.check_state(&mut batch);
         for (field, count) in [("up", &news.stored_votes[0]), ("down", &news.stored_votes[1])] {
             batch.field_unchanged(&key, field, count.as_ref());
         }

@@ -13,6 +13,7 @@ use crate::cache::MEBIBYTE;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::news::item::News;
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::{NewsId, UserId};
@@ -46,7 +47,7 @@ fn lists_of(user: UserId) -> [String; 2] {
 /// [`MAX_SUBSCRIPTIONS`] the oldest ends. Rounds: 2.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::SessionEnded`] when the account
+/// [`Refusal::NoSuchNews`], those of [`News::refuse_if_gone`], [`Refusal::SessionEnded`] when the account
 /// has been deactivated meanwhile, or the store's.
 pub async fn subscribe(site: &Site, now: Moment, user: &User, news: NewsId) -> Result<(), Error> {
     change(site, now, user, news, Subscription::Subscribed).await
@@ -56,7 +57,7 @@ pub async fn subscribe(site: &Site, now: Moment, user: &User, news: NewsId) -> R
 /// own story and to one's own comments. Doing so again changes nothing. Rounds: 2.
 ///
 /// # Errors
-/// As [`subscribe`], but a thread of a deleted story can be left.
+/// As [`subscribe`], but a thread of a story that is gone can be left.
 pub async fn unsubscribe(site: &Site, now: Moment, user: &User, news: NewsId) -> Result<(), Error> {
     change(site, now, user, news, Subscription::Left).await
 }
@@ -74,14 +75,14 @@ async fn change(
     let (subscribers, member) = (keys::news_subscribers(news), user.id.to_string());
     site.act(&keys::user(user.id), || async {
         let mut query = Query::new();
-        let item = query.hash_fields(keys::news(news), ["id", "del"]);
+        let item = query.hash_fields(keys::news(news), News::FIELDS);
         let known = query.scores(&subscribers, [&member]);
         let list = ListRead::ask(&mut query, joined, news);
         let mut answers = site.store.query(query).await?;
-        let [id, deleted] = fields::each(answers.take(item));
-        id.ok_or(Refusal::NoSuchNews)?;
-        if is_subscribed && deleted.is_some() {
-            return Err(Refusal::NewsDeleted.into());
+        let item = News::from_fields(answers.take(item)).filter(|item| item.is_seen_by(user));
+        let item = item.ok_or(Refusal::NoSuchNews)?;
+        if is_subscribed {
+            item.refuse_if_gone(user)?;
         }
         let known = fields::only(answers.take(known)).is_some();
         let list = list.take(&mut answers);

@@ -4,6 +4,7 @@
 use super::subject::{Item, Subject};
 use super::wrong::{Part, Source};
 use crate::values::ids::{NewsId, UserId};
+use crate::values::withheld::Withheld;
 use std::fmt::Display;
 use tidings_keyspace::{Answer, Batch, Expiry, Hash, KeyspaceError, Read};
 
@@ -176,6 +177,13 @@ impl Claims {
             expected: expected.to_owned(),
             mend: Mend::Person("correct the value by hand, or restore it from a backup"),
         });
+    }
+
+    /// Why something is withheld must be readable: whether it is listed follows from it.
+    pub(super) fn state(&mut self, key: &str, stored: Option<&str>) {
+        if let Some(stored) = stored.filter(|stored| stored.parse::<Withheld>().is_err()) {
+            self.malformed(key, format!("withheld {stored:?}"), "withheld as docs/data-layout.md says");
+        }
     }
 
     /// What `key` names must exist: `what`, at `target`.

@@ -7,6 +7,7 @@ use super::{Check, Rule};
 use crate::comments::comment::{Comment, NEXT_ID};
 use crate::keys::{self, families};
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
+use crate::values::withheld::Withheld;
 use std::collections::HashSet;
 use tidings_keyspace::{Batch, Hash};
 
@@ -38,12 +39,17 @@ pub(super) static RULES: &[Rule] = &[
     },
 ];
 
-/// The comments of a thread, and the fields that are none.
+/// The comments of a thread, and the fields that are none or whose state cannot be read.
 fn comments_of(hash: &Hash) -> (Vec<Comment>, Vec<&str>) {
     let (mut comments, mut others) = (Vec::new(), Vec::new());
     for (field, json) in hash.0.iter().filter(|(field, _)| field != NEXT_ID) {
         match Comment::from_field(field, json) {
-            Some(comment) => comments.push(comment),
+            Some(comment) => {
+                if let Some(Withheld::Unreadable(_)) = comment.withheld {
+                    others.push(field.as_str());
+                }
+                comments.push(comment);
+            }
             None => others.push(field.as_str()),
         }
     }
@@ -54,7 +60,11 @@ fn form(subject: &Subject, claims: &mut Claims) {
     let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
     let (comments, others) = comments_of(hash);
     for field in others {
-        claims.of(field).malformed(&subject.key, format!("the field {field:?}"), "a comment as JSON");
+        claims.of(field).malformed(
+            &subject.key,
+            format!("the field {field:?}"),
+            "a comment as docs/data-layout.md says",
+        );
     }
     let mend = Mend::Person("restore the story from a backup, or delete the thread");
     claims.refers(&subject.key, format!("comments on the story {news}"), keys::news(news), mend);

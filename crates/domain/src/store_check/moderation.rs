@@ -3,6 +3,7 @@
 use super::claims::{Claims, Fault, Mend, field_in, fields, hash_in, score, score_in, text_in};
 use super::subject::{Item, Subject};
 use super::{Check, Rule};
+use crate::flags::LEFT_HIDDEN;
 use crate::keys::{self, families};
 use crate::review::Place;
 use crate::values::clock::Timestamp;
@@ -122,7 +123,11 @@ fn row_reads(thing: &Thing) -> Vec<Read> {
 /// Whether a thing waits for a moderator, by those reads.
 fn waits(thing: &Thing, answers: &[Answer]) -> bool {
     let is_flagged = hash_in(answers, 1).is_some_and(|flags| {
-        flags.0.iter().any(|(_, flag)| flag.parse::<Flag>().is_ok_and(|flag| flag.waits()))
+        // What was hidden waits even if its flags were taken back.
+        flags
+            .0
+            .iter()
+            .any(|(field, flag)| field == "waiting" || flag.parse::<Flag>().is_ok_and(|flag| flag.waits()))
     });
     let is_held = |stored: Option<&str>| stored.is_some_and(|state| state.starts_with("held:"));
     let is_itself = match thing {
@@ -211,6 +216,11 @@ fn flags(subject: &Subject, claims: &mut Claims) {
     let (key, place) = (subject.key.clone(), place_now(subject, weight, Timestamp(since)));
     let mut batch = Batch::new();
     batch.field_unchanged(&key, "waiting", stored);
+    let noted = stored.and_then(|stored| stored.split_once(':')?.0.parse::<u64>().ok());
+    if waiting == 0 && noted == Some(LEFT_HIDDEN) {
+        let place = place_now(subject, LEFT_HIDDEN, subject.now.timestamp());
+        return claims.listed(keys::REVIEW_QUEUE.to_owned(), thing.key(), (None, place), &batch);
+    }
     if waiting == 0 {
         if let Some(stored) = stored {
             batch.delete_field(&key, "waiting");
@@ -221,7 +231,6 @@ fn flags(subject: &Subject, claims: &mut Claims) {
         return;
     }
     // A moderator's undo puts the earlier weight back with the flags, so the two are the same.
-    let noted = stored.and_then(|stored| stored.split_once(':')?.0.parse::<u64>().ok());
     if noted != Some(weight) {
         let Some(new) = Place::from_score(place) else { return };
         batch.set_field(&key, "waiting", format!("{weight}:{}", new.since));

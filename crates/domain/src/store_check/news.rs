@@ -7,6 +7,7 @@ use crate::keys::{self, families};
 use crate::news::item::News;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
+use crate::values::withheld::WITHHELD;
 use tidings_keyspace::{Answer, Batch, Read};
 
 pub(super) static RULES: &[Rule] = &[
@@ -98,6 +99,7 @@ fn form(subject: &Subject, claims: &mut Claims) {
             claims.of(field).malformed(&subject.key, found, &format!("{field} as a whole number"));
         }
     }
+    claims.of(WITHHELD).state(&subject.key, hash.get(WITHHELD));
     if let Some(author) = hash.get("user_id").and_then(|id| id.parse::<UserId>().ok()) {
         let mend = Mend::Person("restore the user from a backup, or delete the story");
         claims.of("user_id").refers(&subject.key, format!("the author {author}"), keys::user(author), mend);

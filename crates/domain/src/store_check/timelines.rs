@@ -95,6 +95,7 @@ fn tweet(subject: &Subject, claims: &mut Claims) {
     if hash.get("created_at").is_none_or(|time| time.parse::<f64>().is_err()) {
         claims.of("created_at").malformed(&subject.key, "no time in created_at", "a time in created_at");
     }
+    claims.of(WITHHELD).state(&subject.key, hash.get(WITHHELD));
     let mend = Mend::Person("restore the user from a backup, or delete the tweet");
     let author = tweet.user_id;
     claims.of("user_id").refers(&subject.key, format!("the author {author}"), keys::user(author), mend);

@@ -13,7 +13,7 @@ use crate::submissions::url_guards::UrlGuards;
 use crate::timelines::withdrawal::Mentions;
 use crate::values::ids::{CommentAddress, ModerationId, NewsId, TweetId, UserId};
 use crate::values::moderation::Thing;
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
 use tidings_keyspace::Read;
 
 pub(super) static RULES: &[Rule] = &[
@@ -135,7 +135,8 @@ fn has_record(claims: &mut Claims, thing: &Thing) {
 
 fn story(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(id)) = (subject.hash(), subject.id::<NewsId>()) else { return };
-    if hash.get("del").is_none() && was_withdrawn(hash.get(WITHHELD)) {
+    let state = hash.get(WITHHELD).map(Withheld::stored);
+    if !is_deleted(hash.get("del").is_some(), state.as_ref()) && was_withdrawn(hash.get(WITHHELD)) {
         has_record(claims, &Thing::Story(id));
     }
 }

@@ -11,7 +11,7 @@ use crate::audit::AUDIT;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::news::item::{News, linked_site};
+use crate::news::item::{DEL, News, linked_site};
 use crate::news::past;
 use crate::review;
 use crate::site::Site;
@@ -21,7 +21,7 @@ use crate::values::ids::NewsId;
 use crate::values::moderation::Thing;
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::withheld::Withheld;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Query};
 
@@ -92,7 +92,7 @@ impl<'a> StoryChange<'a> {
     }
 
     /// Adds the edit to a batch. `former` are the guards of an URL that comes back, which end
-    /// when they would have; another URL is guarded from now on. Rounds: at most 2.
+    /// when they would have; another URL is guarded from now on. Rounds: at most 3.
     pub(crate) async fn write(
         &self,
         batch: &mut Batch,
@@ -105,7 +105,7 @@ impl<'a> StoryChange<'a> {
         if to.url != news.url {
             match former {
                 Some(former) => self.put_guards_back(batch, former).await?,
-                None => self.guard_anew(batch, to.url).await?,
+                None => self.guard_anew(batch, viewer, to.url).await?,
             }
         }
         let key = keys::news(news.id);
@@ -126,12 +126,12 @@ impl<'a> StoryChange<'a> {
         Ok(())
     }
 
-    async fn guard_anew(&self, batch: &mut Batch, url: &str) -> Result<(), Error> {
+    async fn guard_anew(&self, batch: &mut Batch, viewer: &User, url: &str) -> Result<(), Error> {
         let new = NewsUrl::parse_imported(url).map(|url| url_guards::keys_of(self.site, &url));
         let new = new.unwrap_or_default();
-        url_guards::refuse_url_of_others(self.site, &new, &self.guards).await?;
+        let holders = url_guards::refuse_url_of_others(self.site, viewer, &new, &self.guards).await?;
         for key in new.iter().filter(|key| !self.guards.has(key)) {
-            batch.key_absent(key);
+            holders.demand_free(batch, key);
         }
         self.guards.lift(batch, self.news.id);
         if let Some(new) = new.first() {
@@ -169,7 +169,7 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
             removal.write(&mut batch, now);
         }
         url_guards::own(site, now, &news).await?.lift(&mut batch, id);
-        batch.set_field(&key, "del", "1");
+        batch.set_field(&key, DEL, "1");
         review::settle(&mut batch, &Thing::Story(id));
         batch.delete_field(&key, "topics");
         article.delete(&mut batch, &news.topics);
@@ -249,10 +249,9 @@ async fn read_changeable(
 /// Makes a batch fail if the item has been edited, withheld or deleted meanwhile.
 pub(crate) fn unchanged_since(batch: &mut Batch, news: &News) {
     let key = keys::news(news.id);
-    batch.field_absent(&key, "del");
+    news.check_state(batch);
     batch.field_equals(&key, "url", &news.url);
     batch.field_unchanged(&key, "topics", news.stored_topics.as_ref());
-    batch.field_unchanged(&key, WITHHELD, news.withheld.as_ref().map(ToString::to_string));
 }
 
 impl SubmissionContent {

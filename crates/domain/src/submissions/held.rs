@@ -10,7 +10,7 @@ use crate::comments::held::{HeldComment, write_with_story};
 use crate::comments::notify::Announcement;
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::news::item::News;
+use crate::news::item::{News, write_state};
 use crate::review;
 use crate::site::Site;
 use crate::submissions::Submission;
@@ -19,7 +19,7 @@ use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, CommentId, NewsId};
 use crate::values::moderation::Thing;
 use crate::values::topic::Topic;
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::withheld::Withheld;
 use tidings_keyspace::{Batch, Query};
 
 /// The comment that waits with its story.
@@ -35,7 +35,7 @@ pub(super) fn write(
 ) {
     let state = Withheld::Held(reason.into());
     batch.set_fields(keys::news(id), story_fields(now, author.id, id, submission));
-    batch.set_field(keys::news(id), WITHHELD, state.to_string());
+    write_state(batch, id, Some(&state));
     if let Some(topics) = submission.topics.as_ref().filter(|topics| !topics.is_empty()) {
         batch.set_field(keys::news(id), "topics", topics.stored());
     }
@@ -50,19 +50,18 @@ pub(super) fn write(
 /// A held story that is about to be published, with what was read for it.
 pub(crate) struct Publication {
     news: News,
-    author: User,
     tweet: Option<TweetDraft>,
     first: Option<(HeldComment, Announcement)>,
     /// Those of its topics that exist.
     known: Vec<Topic>,
 }
 
-/// A held story as it is stored. Rounds: 2.
+/// A held story as it is stored, with its author unless the account is gone. Rounds: 2.
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NothingToModerate`] if it does
-/// not wait, [`Refusal::NoSuchUser`] if its author is gone, or the store's.
-pub(crate) async fn read_held(site: &Site, id: NewsId) -> Result<(News, User), Error> {
+/// not wait, or the store's.
+pub(crate) async fn read_held(site: &Site, id: NewsId) -> Result<(News, Option<User>), Error> {
     let mut query = Query::new();
     let hash = query.hash(keys::news(id));
     let news = News::from_hash(&site.store.query(query).await?.take(hash)).ok_or(Refusal::NoSuchNews)?;
@@ -74,22 +73,27 @@ pub(crate) async fn read_held(site: &Site, id: NewsId) -> Result<(News, User), E
     }
     let mut query = Query::new();
     let author = query.hash(keys::user(news.user_id));
-    let author = User::from_hash(&site.store.query(query).await?.take(author)).ok_or(Refusal::NoSuchUser)?;
+    let author = User::from_hash(&site.store.query(query).await?.take(author));
     Ok((news, author))
 }
 
 impl Publication {
     /// Reads what publishing a story needs. Rounds: 2, 2 more if a tweet announces it, and those
     /// of the announcement of its first comment.
-    pub(crate) async fn read(site: &Site, now: Moment, (news, author): (News, User)) -> Result<Self, Error> {
+    pub(crate) async fn read(
+        site: &Site,
+        now: Moment,
+        (news, author): (News, Option<&User>),
+    ) -> Result<Self, Error> {
         let address = CommentAddress { news: news.id, comment: FIRST };
         let mut query = Query::new();
         let topics = TopicsRead::ask(&mut query, &news.topics);
         let mut answers = site.store.query(query).await?;
         let known = topics.existing(&mut answers, &news.topics);
-        let tweet = match author.tweet_news {
-            true => Some(TweetDraft::draw(site, now, author.id).await?),
-            false => None,
+        // Who has left announces nothing.
+        let tweet = match author.filter(|author| author.tweet_news) {
+            Some(author) => Some(TweetDraft::draw(site, now, author.id).await?),
+            None => None,
         };
         let first = match HeldComment::find(site, address).await? {
             Some(held) => {
@@ -98,28 +102,24 @@ impl Publication {
             }
             None => None,
         };
-        Ok(Self { news, author, tweet, first, known })
+        Ok(Self { news, tweet, first, known })
     }
 
     /// Adds the publication to a batch: the story is as new as one that is posted now.
     pub(crate) fn write(&self, batch: &mut Batch, site: &Site, now: Moment) {
         let (id, time) = (self.news.id, now.timestamp());
         let key = keys::news(id);
-        if let Some(withheld) = &self.news.withheld {
-            batch.field_equals(&key, WITHHELD, withheld.to_string());
-        }
-        batch.field_absent(&key, "del");
         batch.field_equals(&key, "url", &self.news.url);
         batch.field_unchanged(&key, "topics", self.news.stored_topics.as_deref());
-        batch.delete_field(&key, WITHHELD);
+        self.news.write_state(batch, None);
         batch.set_field(&key, "ctime", time.to_string());
         batch.key_absent(keys::article(id));
-        enter_lists(batch, site, time, (id, self.author.id), self.news.site());
+        enter_lists(batch, site, time, (id, self.news.user_id), self.news.site());
         let article = new_article_of(site, time, &self.news);
         for topic in &self.known {
             batch.sorted_member_present(keys::TOPICS, topic.as_str());
         }
-        article::write_new(batch, time, id, &article, [self.author.id].iter(), &self.news.topics);
+        article::write_new(batch, time, id, &article, [self.news.user_id].iter(), &self.news.topics);
         if let Some((held, announcement)) = &self.first {
             held.write_published(batch, time);
             batch.increment_field(&key, "comments", 1);

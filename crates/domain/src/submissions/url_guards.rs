@@ -1,12 +1,15 @@
 //! The keys that guard against reposts of a URL: they hold the story that has it.
 
+use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::news::item::News;
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use crate::values::urls::NewsUrl;
+use crate::values::withheld::Withheld;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -102,17 +105,73 @@ impl UrlGuards {
     }
 }
 
-/// Refuses a URL that another story has. Rounds: 1.
+/// The stories that hold the keys of a URL, as somebody who posts it sees them.
+#[derive(Debug, Default)]
+pub(crate) struct Holders {
+    /// The story that has the URL already.
+    pub(crate) earlier: Option<NewsId>,
+    /// The keys of stories whose text the person may not see, as they are stored. They give way.
+    hidden: Vec<(String, String)>,
+}
+
+impl Holders {
+    /// Looks at what holds some keys. Rounds: 1, none without any.
+    pub(crate) async fn read(site: &Site, viewer: &User, held: Vec<(String, String)>) -> Result<Self, Error> {
+        if held.is_empty() {
+            return Ok(Self::default());
+        }
+        let mut query = Query::new();
+        let mut reads = Vec::with_capacity(held.len());
+        for (key, holder) in held {
+            let id: Option<NewsId> = fields::read_string(Some(&holder), || key.clone());
+            reads.push((key, holder, id.map(|id| query.hash_fields(keys::news(id), News::FIELDS))));
+        }
+        let mut answers = site.store.query(query).await?;
+        let mut holders = Self::default();
+        for (key, holder, read) in reads {
+            let news = read.and_then(|read| News::from_fields(answers.take(read)));
+            match news.filter(|news| shows_text(news, viewer)) {
+                Some(news) => holders.earlier = holders.earlier.or(Some(news.id)),
+                None => holders.hidden.push((key, holder)),
+            }
+        }
+        Ok(holders)
+    }
+
+    /// Makes a batch fail if another story takes a key.
+    pub(crate) fn demand_free(&self, batch: &mut Batch, key: &str) {
+        match self.hidden.iter().find(|(hidden, _)| hidden == key) {
+            Some((_, holder)) => batch.string_equals(key, holder),
+            None => batch.key_absent(key),
+        };
+    }
+}
+
+/// Whether somebody may read a story.
+fn shows_text(news: &News, viewer: &User) -> bool {
+    match news.withheld {
+        Some(Withheld::Removed(_) | Withheld::Held(_) | Withheld::Unreadable(_)) => {
+            viewer.is_insider(news.user_id)
+        }
+        Some(Withheld::Flagged | Withheld::Merged(_)) | None => true,
+    }
+}
+
+/// Refuses a URL that another story has, if the person may read that one. Rounds: 2; 1 if nothing
+/// holds it.
 pub(crate) async fn refuse_url_of_others(
     site: &Site,
+    viewer: &User,
     new_keys: &[String],
     own: &UrlGuards,
-) -> Result<(), Error> {
-    let holders = holders(site, new_keys).await?;
-    if holders.iter().any(|(key, _)| !own.has(key)) {
+) -> Result<Holders, Error> {
+    let mut held = holders(site, new_keys).await?;
+    held.retain(|(key, _)| !own.has(key));
+    let holders = Holders::read(site, viewer, held).await?;
+    if holders.earlier.is_some() {
         return Err(Refusal::UrlPostedRecently.into());
     }
-    Ok(())
+    Ok(holders)
 }
 
 /// Those of the keys that are present, with the item that each holds. Rounds: 1, none without

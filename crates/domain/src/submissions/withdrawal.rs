@@ -21,7 +21,7 @@ use crate::timelines::withdrawal as tweets;
 use crate::values::clock::Moment;
 use crate::values::ids::{ModerationId, NewsId};
 use crate::values::moderation::Thing;
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::withheld::Withheld;
 use tidings_keyspace::{Batch, Query};
 
 /// The field of the record with the place of the article in the lists of all articles.
@@ -71,11 +71,9 @@ impl Withdrawal {
     pub(crate) fn write(&self, batch: &mut Batch, now: Moment, line: ModerationId) {
         let (key, news) = (keys::news(self.news.id), &self.news);
         let earlier = news.withheld.as_ref();
-        batch.field_absent(&key, "del");
         batch.field_equals(&key, "url", &news.url);
         batch.field_unchanged(&key, "topics", news.stored_topics.as_ref());
-        batch.field_unchanged(&key, WITHHELD, earlier.map(ToString::to_string));
-        batch.set_field(&key, WITHHELD, self.state.to_string());
+        news.write_state(batch, Some(&self.state));
         let mut rest = Vec::new();
         if !news.is_unlisted() {
             leave_lists(batch, news);
@@ -140,14 +138,9 @@ impl Return {
     /// Adds to a batch that the story is as it was before.
     pub(crate) fn write(&self, batch: &mut Batch, site: &Site, now: Moment) {
         let (key, news) = (keys::news(self.news.id), &self.news);
-        batch.field_absent(&key, "del");
-        batch.field_unchanged(&key, WITHHELD, news.withheld.as_ref().map(ToString::to_string));
         batch.field_unchanged(&key, "topics", news.stored_topics.as_ref());
         self.record.forget(batch);
-        match &self.record.earlier {
-            Some(earlier) => batch.set_field(&key, WITHHELD, earlier.to_string()),
-            None => batch.delete_field(&key, WITHHELD),
-        }
+        news.write_state(batch, self.record.earlier.as_ref());
         if !self.record.earlier.as_ref().is_some_and(Withheld::is_unlisted) {
             self.enter_lists(batch, site, now);
         }

@@ -100,8 +100,7 @@ pub(crate) async fn strangers(
     let mut answers = site.store.query(query).await?;
     let author = |read: Handle<Vec<Option<String>>>| {
         let [author, state] = fields::each(answers.take(read));
-        let is_unlisted =
-            state.is_some_and(|state| state.parse().is_ok_and(|state: Withheld| state.is_unlisted()));
+        let is_unlisted = state.is_some_and(|state| Withheld::stored(&state).is_unlisted());
         author.filter(|_| !is_unlisted)
     };
     let authors: Vec<Option<String>> = reads.into_iter().map(author).collect();
@@ -164,7 +163,7 @@ pub(crate) async fn recompute(
             let (id, [author, state]) = (TweetId(entry.id), fields::each(answers.take(there)));
             author?;
             if let Some(state) = state {
-                if state.parse().is_ok_and(|state: Withheld| state.is_unlisted()) {
+                if Withheld::stored(&state).is_unlisted() {
                     return None;
                 }
                 withheld.insert(id, state);

@@ -26,8 +26,8 @@ crate::cache_kind! {
 pub struct TweetSummary {
     /// The tweet.
     pub tweet: Tweet,
-    /// The author's name.
-    pub username: String,
+    /// The author's name; `None` if the account was deactivated while the tweet waited for approval.
+    pub username: Option<String>,
     /// The author's full name; may be empty.
     pub fullname: String,
     /// The item that it announces.
@@ -42,7 +42,9 @@ const MENTION: usize = 150;
 impl TweetSummary {
     /// The approximate size in bytes.
     fn size(&self) -> usize {
-        let names = self.username.len() + self.fullname.len() + MENTION * self.mentions.0.len();
+        let names = self.username.as_ref().map_or(0, String::len)
+            + self.fullname.len()
+            + MENTION * self.mentions.0.len();
         let news = self.news.as_ref().map_or(0, News::size);
         size_of::<Self>() + names + news + self.tweet.text.len()
     }
@@ -110,8 +112,8 @@ impl Mentions {
     }
 }
 
-/// Makes lines of entries. It leaves out what cannot be shown: deleted tweets, tweets of
-/// deactivated accounts, and in a reader's home timeline tweets of people who are not
+/// Makes lines of entries. It leaves out what cannot be shown: deleted tweets, tweets from before
+/// their authors' accounts were deactivated, and in a reader's home timeline tweets of people who are not
 /// followed. Rounds: 2, and one for mentions; none if all tweets are cached and there is no
 /// `reader`.
 pub(crate) async fn hydrate(
@@ -210,7 +212,11 @@ async fn read_summaries(
     let summary = |tweet: Tracked<Tweet>| {
         let mut reads = Reads::default();
         let tweet = tweet.collect_into(&mut reads);
-        let author = people.collect_into(tweet.user_id, &mut reads)?;
+        let author = people.collect_into(tweet.user_id, &mut reads);
+        // The tweets of an account go with it, except for those that were published afterwards.
+        if author.is_none() && !people.has_left_before(tweet.user_id, tweet.created_at) {
+            return None;
+        }
         let news = match tweet.news_id {
             Some(id) => {
                 let news = announced.get(&id)?.clone().collect_into(&mut reads);
@@ -219,7 +225,9 @@ async fn read_summaries(
             None => None,
         };
         let mentions = mentioned.among(tweet.mentioned_names(), &mut reads);
-        let PersonNames { username, fullname } = author;
+        let (username, fullname) =
+            author.map(|PersonNames { username, fullname }| (username, fullname)).unzip();
+        let fullname = fullname.unwrap_or_default();
         Some(Tracked::new(TweetSummary { tweet, username, fullname, news, mentions }, reads))
     };
     Ok(tweets.into_iter().filter_map(summary).collect())

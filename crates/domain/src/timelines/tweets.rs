@@ -13,7 +13,7 @@ use crate::action::Decision;
 use crate::audit::AUDIT;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
-use crate::fields::StoredFields;
+use crate::fields::{self, StoredFields};
 use crate::jobs;
 use crate::keys;
 use crate::post_rules::CheckedPost;
@@ -78,7 +78,7 @@ impl Tweet {
             created_at: fields.read::<FiniteSeconds>("created_at").map_or(0.0, |time| time.0),
             user_id: fields.read("user_id")?,
             news_id: fields.read("news_id"),
-            withheld: fields.read(WITHHELD),
+            withheld: fields::withheld(fields.text(WITHHELD), || keys::tweet(id)),
         })
     }
 
@@ -102,9 +102,15 @@ impl Tweet {
     /// Whether `viewer` may delete it.
     ///
     /// # Errors
-    /// [`Refusal::NotYourTweet`].
+    /// [`Refusal::NotYourTweet`], or [`Refusal::NoSuchTweet`] for one that they may not see.
     pub fn may_delete(&self, viewer: &User) -> Result<(), Refusal> {
-        if viewer.id == self.user_id || viewer.flags.admin { Ok(()) } else { Err(Refusal::NotYourTweet) }
+        match self.withheld {
+            _ if viewer.id == self.user_id => Ok(()),
+            Some(Withheld::Held(_) | Withheld::Unreadable(_)) if !viewer.is_insider(self.user_id) => {
+                Err(Refusal::NoSuchTweet)
+            }
+            _ => Err(Refusal::NotYourTweet),
+        }
     }
 
     /// The names in its text, in lower case. An announcement mentions nobody.
@@ -199,7 +205,7 @@ impl NewTweet {
 
     /// Adds the tweet to a batch, and to the mentions and inboxes of those whom it tells.
     /// Returns the check of [`TweetDraft::write`].
-    pub(crate) fn write(&self, batch: &mut Batch, site: &Site, text: &str) -> CheckId {
+    pub(crate) fn write(&self, batch: &mut Batch, site: &Site, text: &str) -> Option<CheckId> {
         let (id, score) = (self.draft.id, self.draft.now.as_score());
         let account_there = self.draft.write(batch, site, text, None);
         self.notified.write(batch);
@@ -224,6 +230,8 @@ pub(crate) struct TweetDraft {
     pub(crate) audience: Audience,
     /// Whether it is stored already, because it waited for a moderator.
     pub(crate) is_stored: bool,
+    /// Whether the author's account was deactivated while it waited.
+    pub(crate) has_author_left: bool,
 }
 
 /// Whom a tweet reaches: how many followers its author has, and where home timelines are.
@@ -280,21 +288,33 @@ impl TweetDraft {
         let id = site.store.next_id(keys::TWEET_IDS).await?;
         let id =
             TweetId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::TWEET_IDS)))?;
-        Ok(Self { id, now, author, audience, is_stored: false })
+        Ok(Self { id, now, author, audience, is_stored: false, has_author_left: false })
     }
 
     /// A tweet that waited, to be published now. Rounds: 1.
     pub(crate) async fn of_held(site: &Site, now: Moment, tweet: &Tweet) -> Result<Self, Error> {
-        let audience = Audience::read(site, tweet.user_id).await?;
-        Ok(Self { id: tweet.id, now, author: tweet.user_id, audience, is_stored: true })
+        let mut query = Query::new();
+        let audience = AudienceRead::ask(&mut query, tweet.user_id);
+        let left = query.hash_fields(keys::user(tweet.user_id), [DEACTIVATED]);
+        let mut answers = site.store.query(query).await?;
+        let has_author_left = fields::only(answers.take(left)).is_some();
+        let audience = audience.take(site, &mut answers)?;
+        Ok(Self { id: tweet.id, now, author: tweet.user_id, audience, is_stored: true, has_author_left })
     }
 
     /// Adds the tweet to a batch: the hash, the timelines of its author and of everyone,
     /// and the job that delivers it. Returns the check that the author's account is not
-    /// deactivated.
-    pub(crate) fn write(&self, batch: &mut Batch, site: &Site, text: &str, news: Option<NewsId>) -> CheckId {
+    /// deactivated, unless that was known.
+    pub(crate) fn write(
+        &self,
+        batch: &mut Batch,
+        site: &Site,
+        text: &str,
+        news: Option<NewsId>,
+    ) -> Option<CheckId> {
         let (member, score) = (self.id.to_string(), self.now.as_score());
-        let account_there = batch.field_absent(keys::user(self.author), DEACTIVATED);
+        let account_there =
+            (!self.has_author_left).then(|| batch.field_absent(keys::user(self.author), DEACTIVATED));
         let key = keys::tweet(self.id);
         if self.is_stored {
             batch.key_present(&key);
@@ -315,7 +335,9 @@ impl TweetDraft {
         }
         batch.sorted_add(keys::user_timeline(self.author), &member, score);
         batch.increment_field(keys::user(self.author), TIMELINE_VERSION, 1);
-        self.audience.write_own(batch, site, self.author, (self.id, score));
+        if !self.has_author_left {
+            self.audience.write_own(batch, site, self.author, (self.id, score));
+        }
         batch.sorted_add(keys::GLOBAL_TIMELINE, &member, score);
         batch.sorted_trim(keys::GLOBAL_TIMELINE, GLOBAL_TIMELINE_SIZE);
         let arrived = live::NewTweet { author: self.author, id: self.id, score };

@@ -3,7 +3,7 @@
 use crate::values::ids::{CommentAddress, ModerationId, NewsId, RuleId, TweetId};
 use crate::values::limits::{LONGEST_STORED_USERNAME, MAX_APPEAL, MAX_HOURS, MAX_REASON};
 use crate::values::post_rule::{Pattern, RuleEffect};
-use crate::values::text::{InputError, Title, is_visible, lines};
+use crate::values::text::{Body, InputError, Title, is_visible, lines};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use std::fmt;
@@ -145,7 +145,7 @@ actions! {
     Remove = "remove";
     /// What was removed is back.
     Restore = "restore";
-    /// The title, the topics or the URL of a story was changed.
+    /// A story or the text of a comment was changed.
     Edit = "edit";
     /// A story was merged into another.
     Merge = "merge";
@@ -227,8 +227,10 @@ pub enum Deed {
         title: Option<Title>,
         /// The new topics.
         topics: Option<Topics>,
-        /// The new URL.
+        /// The new URL of a story.
         url: Option<NewsUrl>,
+        /// The new text of a story without a URL, or of a comment.
+        text: Option<Body>,
     },
     /// [`Action::Merge`], into this story.
     Merge(NewsId),

@@ -2,11 +2,11 @@
 //!
 //! The state is one stored field, `withheld`, whose text is `removed:<reason>`, `held:<reason>`,
 //! `flagged:` or, for a story, `merged:<other story>`. What it holds back is never changed by it,
-//! so taking the field away puts everything back exactly.
+//! so taking the field away puts everything back exactly. A text that is none of these counts as
+//! withheld: what a moderator has hidden is not shown because its state is damaged.
 
 use crate::values::ids::NewsId;
 use crate::values::text::{one_line, printable};
-use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::fmt;
@@ -28,6 +28,8 @@ pub enum Withheld {
     Flagged,
     /// A moderator merged the story into this one, whose page shows its comments.
     Merged(NewsId),
+    /// The stored state cannot be read; this is its text. Only its author and moderators see it.
+    Unreadable(Box<str>),
 }
 
 /// A stored text that is not a state.
@@ -36,12 +38,24 @@ pub enum Withheld {
 pub struct NotWithheld;
 
 impl Withheld {
-    /// The reason that a moderator or a rule gave; `None` for flags and merged stories.
+    /// What a moderator has removed, with the reason as it is stored and read back.
+    #[must_use]
+    pub fn removed(reason: &str) -> Self {
+        Self::Removed(one_line(reason).into())
+    }
+
+    /// A state as it is stored, which may be damaged.
+    #[must_use]
+    pub fn stored(text: &str) -> Self {
+        text.parse().unwrap_or_else(|NotWithheld| Self::Unreadable(text.into()))
+    }
+
+    /// The reason that a moderator or a rule gave; `None` for other states.
     #[must_use]
     pub const fn reason(&self) -> Option<&str> {
         match self {
             Self::Removed(reason) | Self::Held(reason) => Some(reason),
-            Self::Flagged | Self::Merged(_) => None,
+            Self::Flagged | Self::Merged(_) | Self::Unreadable(_) => None,
         }
     }
 
@@ -53,14 +67,16 @@ impl Withheld {
 
     /// The approximate size in bytes, besides the value itself.
     pub(crate) fn size(&self) -> usize {
-        self.reason().map_or(0, str::len)
+        match self {
+            Self::Removed(text) | Self::Held(text) | Self::Unreadable(text) => text.len(),
+            Self::Flagged | Self::Merged(_) => 0,
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for Withheld {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let stored = Cow::<str>::deserialize(deserializer)?;
-        stored.parse().map_err(D::Error::custom)
+        Cow::<str>::deserialize(deserializer).map(|stored| Self::stored(&stored))
     }
 }
 
@@ -71,6 +87,7 @@ impl fmt::Display for Withheld {
             Self::Held(reason) => write!(formatter, "held:{}", one_line(reason)),
             Self::Flagged => formatter.write_str("flagged:"),
             Self::Merged(into) => write!(formatter, "merged:{into}"),
+            Self::Unreadable(stored) => formatter.write_str(stored),
         }
     }
 }
@@ -89,6 +106,13 @@ impl FromStr for Withheld {
             _ => Err(NotWithheld),
         }
     }
+}
+
+/// Whether something is deleted. What moderators have removed has the field `del` too, so that Lamer
+/// News does not show it, and is not deleted.
+#[must_use]
+pub const fn is_deleted(has_del: bool, withheld: Option<&Withheld>) -> bool {
+    has_del && !matches!(withheld, Some(Withheld::Removed(_)))
 }
 
 #[cfg(test)]
@@ -115,6 +139,9 @@ mod tests {
     fn what_is_no_state_is_refused() {
         for stored in ["", "removed", "gone:spam", ":", "Removed:spam", "merged:", "merged:x"] {
             assert_eq!(stored.parse::<Withheld>(), Err(NotWithheld), "{stored}");
+            let state = Withheld::stored(stored);
+            assert!(state.is_unlisted(), "{stored}");
+            assert_eq!(state.to_string(), stored);
         }
     }
 
@@ -123,6 +150,7 @@ mod tests {
         let stored = Withheld::Removed("a\nb".into()).to_string();
         assert_eq!(stored, "removed:a b");
         assert_eq!(stored.parse::<Withheld>().unwrap().to_string(), stored);
+        assert_eq!(stored.parse(), Ok(Withheld::removed("a\nb")));
     }
 
     #[test]

@@ -386,6 +386,7 @@ fn reason(withheld: &Withheld) -> &str {
         Withheld::Flagged => "flagged",
         // Comments are not merged.
         Withheld::Merged(_) => "merged",
+        Withheld::Unreadable(_) => "unreadable",
     }
 }
 

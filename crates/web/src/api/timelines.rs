@@ -6,6 +6,7 @@ use crate::form::Form;
 use crate::forms::timelines::{FollowForm, TweetDeletion, TweetForm};
 use crate::local_path::LocalPath;
 use crate::openapi::{FORM, values};
+use crate::pages::parts::DELETED_USER;
 use crate::paging::WindowQuery;
 use crate::path::PathOf;
 use crate::viewer::{ClientAddress, SignedForm};
@@ -58,7 +59,7 @@ struct TweetEntry {
     text: String,
     /// The time of posting in seconds, with up to three decimals.
     created_at: f64,
-    /// The author.
+    /// The author; `[deleted user]` if the account was deactivated before the tweet was approved.
     #[schema(value_type = values::StoredUsername)]
     username: String,
     /// The author's full name; may be empty.
@@ -265,7 +266,7 @@ impl From<&TweetLine> for TweetEntry {
             id: tweet.id,
             text: tweet.text.clone(),
             created_at: tweet.created_at,
-            username: line.username.clone(),
+            username: line.username.clone().unwrap_or_else(|| DELETED_USER.to_owned()),
             fullname: line.fullname.clone(),
             cursor: line.cursor.to_string(),
             news_id: tweet.news_id,

@@ -12,7 +12,7 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{ModerationId, NewsId};
 use tidings_domain::values::limits::MAX_REMOVED_DAYS;
 use tidings_domain::values::moderation::{Action, AppealText, Deed, Hours, Reason, Thing, parse_hours};
-use tidings_domain::values::text::Title;
+use tidings_domain::values::text::{Body, InputError, Title};
 use tidings_domain::values::topic::Topics;
 use tidings_domain::values::urls::NewsUrl;
 use utoipa::{IntoParams, ToSchema};
@@ -50,6 +50,9 @@ pub struct ModerationForm {
     /// For `edit`, the new URL; missing to keep it.
     #[schema(value_type = values::Url, required = false)]
     pub url: Option<NewsUrl>,
+    /// For `edit` of a comment, or of a story without a URL, the new text; missing to keep it.
+    #[schema(value_type = values::NewsText, required = false)]
+    pub text: Option<Body>,
     /// `1` to be named "a moderator" to all but administrators.
     #[schema(value_type = values::Switch, required = false)]
     pub anonymous: bool,
@@ -76,7 +79,6 @@ impl FromFields for ModerationForm {
         Ok(Self {
             action,
             kind: id.kind(),
-            id,
             reason: reason(fields)?,
             hours: given("hours").map_or(Ok(None), parse_hours).map_err(|_| RequestError::Field {
                 name: "hours",
@@ -87,9 +89,11 @@ impl FromFields for ModerationForm {
             title: given("title").map(Title::parse).transpose().map_err(Error::from)?,
             topics: fields.get("topics").map(Topics::parse).transpose().map_err(Error::from)?,
             url: given("url").map(NewsUrl::parse).transpose().map_err(Error::from)?,
+            text: given("text").map(|text| new_text(&id, text)).transpose().map_err(Error::from)?,
             anonymous: anonymous(fields)?,
             since: given("since").map(since).transpose()?,
             row: given("row").map(row).transpose()?,
+            id,
         })
     }
 }
@@ -100,14 +104,14 @@ impl TryFrom<ModerationForm> for ModerationRequest {
     /// What the form asks for.
     fn try_from(form: ModerationForm) -> Result<Self, RequestError> {
         let missing = |name| RequestError::Field { name, expected: RequestError::MISSING };
-        let ModerationForm { hours, title, topics, url, .. } = form;
+        let ModerationForm { hours, title, topics, url, text, .. } = form;
         let deed = match form.action {
             Action::Remove => Deed::Remove,
             Action::Restore => Deed::Restore,
-            Action::Edit if title.is_none() && topics.is_none() && url.is_none() => {
-                return Err(missing("title"));
+            Action::Edit if title.is_none() && topics.is_none() && url.is_none() && text.is_none() => {
+                return Err(missing(if matches!(form.id, Thing::Comment(_)) { "text" } else { "title" }));
             }
-            Action::Edit => Deed::Edit { title, topics, url },
+            Action::Edit => Deed::Edit { title, topics, url, text },
             Action::Merge => Deed::Merge(form.into.ok_or_else(|| missing("into"))?),
             Action::Split => Deed::Split,
             Action::Lock => Deed::Lock,
@@ -138,6 +142,11 @@ impl TryFrom<ModerationForm> for ModerationRequest {
         let seen = form.since.map(|since| SeenRow { thing: form.row, since });
         Ok(Self { deed, thing: form.id, reason: form.reason, anonymous: form.anonymous, seen })
     }
+}
+
+/// The new text of a comment, or of a story without a URL.
+fn new_text(id: &Thing, text: &str) -> Result<Body, InputError> {
+    if matches!(id, Thing::Comment(_)) { Body::parse_comment(text) } else { Body::parse_text(text) }
 }
 
 /// An action to undo.

@@ -251,8 +251,8 @@ pub async fn reply(
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let thread = thread_with(&mut visit, news, Some(parent)).await?;
-    line_of(&thread, parent)?.comment.refuse_if_gone()?;
-    thread.news.news.refuse_if_gone()?;
+    line_of(&thread, parent)?.comment.refuse_if_gone(&user)?;
+    thread.news.news.refuse_if_gone(&user)?;
     reply_page(&Frame::for_user(&app, &here, &user), &thread, Some(parent), ("", EditorState::Alone))
 }
 

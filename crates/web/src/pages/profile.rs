@@ -33,7 +33,6 @@ use tidings_domain::timelines::follows::Person;
 use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::moderation::Thing;
-use tidings_domain::values::withheld::Withheld;
 
 /// The side of the avatar, in CSS pixels.
 const AVATAR: u32 = 64;
@@ -179,7 +178,7 @@ fn about(frame: &Frame<'_>, user: &User) -> Markup {
         let is_insider = viewer.id == user.id || viewer.role() >= Role::Moderator;
         is_insider || viewer.preferences.show_hidden || frame.here.shows_hidden()
     });
-    let flagged = user.withheld.as_ref().filter(|state| **state == Withheld::Flagged);
+    let flagged = user.withheld.as_ref();
     html! {
         @if let Some(state) = flagged.filter(|_| !sees_hidden && !user.about.is_empty()) {
             p.gone { "[" (insider_words(state)) "]" (show_link(frame, Collapsed::Flagged, "")) }

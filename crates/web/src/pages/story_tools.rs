@@ -27,7 +27,7 @@ pub fn story_tools(frame: &Frame<'_>, news: &News) -> Markup {
     let forms = match &news.withheld {
         Some(Withheld::Removed(_)) => vec![plain(Action::Restore, "Put this story back", false)],
         Some(Withheld::Merged(_)) => vec![plain(Action::Split, "Make this a story of its own again", false)],
-        Some(Withheld::Held(_)) => Vec::new(),
+        Some(Withheld::Held(_) | Withheld::Unreadable(_)) => Vec::new(),
         Some(Withheld::Flagged) | None => {
             let lock = match news.locked {
                 None => plain(Action::Lock, "Lock the thread", false),

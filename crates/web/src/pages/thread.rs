@@ -28,6 +28,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, Render, html};
 use tidings_domain::Refusal;
+use tidings_domain::accounts::reader::{Collapsed, Sight};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::merged::MergedThread;
@@ -160,8 +161,16 @@ impl<'a> ThreadPage<'a> {
             (None, number) => format!("{title} (page {number})"),
             (Some(_), _) => format!("Comment on {title}"),
         };
-        let head = PageHead::of(self.part.canonical_address());
+        let head = match self.is_removed() {
+            true => PageHead::default().with(html! { meta name="robots" content="noindex"; }),
+            false => PageHead::of(self.part.canonical_address()),
+        };
         frame.page_with(&title, &head.about(PageKind::Article, self.description(frame)), &content)
+    }
+
+    /// Whether a moderator has removed the story, and the reader is neither its author nor a moderator.
+    fn is_removed(&self) -> bool {
+        self.thread.news.marks.sight == Sight::Collapsed(Collapsed::Removed)
     }
 
     /// What the page is about: the text of the story or the comment, or else where the story
@@ -243,7 +252,7 @@ impl<'a> ThreadPage<'a> {
                     "A moderator has merged this story into "
                     a href=(news_address(into)) { "another one" } ". Please comment there."
                 }
-            } @else if let Some(Withheld::Held(_)) = news.withheld {
+            } @else if let Some(Withheld::Held(_) | Withheld::Unreadable(_)) = news.withheld {
                 p.empty { "Only you and moderators see this story until a moderator approves it." }
             } @else if frame.viewer.is_some() {
                 (CommentEditor::in_thread(news.id, "Your comment", "Add comment").render(frame))
@@ -469,7 +478,9 @@ async fn show(
         page.merged = read_merged(&mut visit, &thread, &shown).await?;
     }
     let frame = Frame::of(app, &mut visit, here).await?;
-    Ok(page.render(&frame).into_response())
+    // The page says why the story is gone.
+    let status = if root.is_none() && page.is_removed() { StatusCode::GONE } else { StatusCode::OK };
+    Ok((status, page.render(&frame)).into_response())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::fragments::{ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
 use super::head::{PageHead, PageKind, shortened};
 use super::layout::Frame;
-use super::parts::{OUTSIDE, age_as, ago, news_address, number, title_link};
+use super::parts::{DELETED_USER, OUTSIDE, age_as, ago, news_address, number, title_link};
 use super::post_tools::tweet_tools;
 use super::profile_address;
 use super::withheld::{insider_notice, reason, show_link, unlisted_note};
@@ -154,7 +154,11 @@ fn tweet_markup(summary: &TweetSummary, links: LinkTarget, slots: &Slots<'_, Twe
     let age = slots.at(TweetPlaceholder::Age);
     html! {
         div.meta {
-            (person_link(username, fullname)) " "
+            @match username {
+                Some(username) => { (person_link(username, fullname)) }
+                None => { span.author { (DELETED_USER) } }
+            }
+            " "
             a href=(tweet_address(tweet.id)) data-open { (age_as(posted_at(summary), age)) }
             (slots.at(TweetPlaceholder::Links))
         }
@@ -209,7 +213,7 @@ pub async fn show(
     let line = reading::tweet(&mut visit, id).await?;
     let sight = line.sight(visit.perspective());
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let heading = format!("Tweet by {}", line.username);
+    let heading = format!("Tweet by {}", line.username.as_deref().unwrap_or(DELETED_USER));
     let withheld =
         line.tweet.withheld.as_ref().or_else(|| line.news.as_ref().and_then(|news| news.withheld.as_ref()));
     let content = html! {
@@ -221,7 +225,9 @@ pub async fn show(
             article.tweet.alone { (tweet(&frame, &line)) }
         }
         (tweet_tools(&frame, &line.tweet))
-        p { a.action href=(profile_address(&line.username, "")) { "More tweets by " (line.username) } }
+        @if let Some(username) = &line.username {
+            p { a.action href=(profile_address(username, "")) { "More tweets by " (username) } }
+        }
     };
     let text = if sight.is_shown() { shortened(&line.tweet.text) } else { String::new() };
     let head = PageHead::of(tweet_address(id)).about(PageKind::Article, text);

@@ -60,6 +60,9 @@ pub fn insider_words(withheld: &Withheld) -> String {
         Withheld::Held(reason) => format!("waiting for a moderator's approval: {reason}"),
         Withheld::Flagged => "hidden by readers' flags until a moderator looks at it".to_owned(),
         Withheld::Merged(into) => format!("merged into story {into}"),
+        Withheld::Unreadable(_) => {
+            "its state in the store is damaged. Tell the operator of the site".to_owned()
+        }
     }
 }
 

@@ -78,8 +78,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let mut removed = Vec::new();
     for ((tweet, _), handle) in entries.iter().zip(authors) {
         let [user_id, withheld] = fields::each(answers.take(handle));
-        let is_unlisted =
-            withheld.is_some_and(|state| state.parse().is_ok_and(|state: Withheld| state.is_unlisted()));
+        let is_unlisted = withheld.is_some_and(|state| Withheld::stored(&state).is_unlisted());
         // Deleted and removed tweets go as well: their sweep no longer reaches this reader. If the
         // author is followed again, everything else stays.
         if is_unlisted || user_id.is_none_or(|id| id == author.to_string() && !is_followed) {
