@@ -1,10 +1,11 @@
-//! Failovers of the store: the primary is killed (`kill -9`) a hundred times while 64 members write.
+//! Failovers of the store: the primary is killed (`kill -9`) a hundred times while 64 members write, and then hangs
+//! a hundred times until another has taken over (`SIGSTOP`, `SIGCONT`).
 //!
 //! `cargo bench --bench failover [-- FAILOVERS [WRITERS]]`; needs `redis-server` 7 or newer.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use tidings_testing::failover::{run, start_site};
+use tidings_testing::failover::{Fault, run, start_site};
 
 const FAILOVERS: usize = 100;
 const WRITERS: usize = 64;
@@ -14,12 +15,24 @@ async fn main() {
     // Cargo adds `--bench`.
     let mut numbers = std::env::args().skip(1).filter_map(|argument| argument.parse::<usize>().ok());
     let (failovers, writers) = (numbers.next().unwrap_or(FAILOVERS), numbers.next().unwrap_or(WRITERS));
+    for fault in [Fault::Dies, Fault::Hangs] {
+        measure(fault, failovers, writers).await;
+    }
+}
+
+async fn measure(fault: Fault, failovers: usize, writers: usize) {
     let (server, mut redis) = start_site().await;
-    let mut outcome = run(&server, &mut redis, writers, failovers).await;
+    let mut outcome = run(&server, &mut redis, fault, writers, failovers).await;
     outcome.gaps.sort_unstable();
     let median = outcome.gaps.get(outcome.gaps.len() / 2).copied().unwrap_or_default();
     let worst = outcome.gaps.last().copied().unwrap_or_default();
-    println!("{failovers} failovers, {writers} writers");
+    println!(
+        "{failovers} failovers, {writers} writers, the primary {}",
+        match fault {
+            Fault::Dies => "dies",
+            Fault::Hangs => "hangs and wakes",
+        }
+    );
     println!("acknowledged          {}", outcome.acknowledged);
     println!("not sure              {}", outcome.unsure);
     println!("refused               {}", outcome.refused);

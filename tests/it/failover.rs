@@ -1,8 +1,8 @@
-//! The primary of the store is killed while the site is under load. The long form, with a hundred
-//! failovers, is `cargo bench --bench failover`.
+//! The primary of the store is killed, or hangs, while the site is under load. The long form, with a hundred
+//! failovers of each kind, is `cargo bench --bench failover`.
 
 use crate::client::{ok, refused};
-use crate::failover_runs::{run, start_site};
+use crate::failover_runs::{Fault, Outcome, run, start_site};
 use crate::html::Page;
 use crate::pages::redirects_to;
 use crate::program::Program;
@@ -15,14 +15,28 @@ use tidings_domain::values::ids::UserId;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_failovers_lose_nothing_that_the_site_acknowledged() {
     let (server, mut redis) = start_site().await;
-    let outcome = run(&server, &mut redis, 16, 3).await;
+    let outcome = run(&server, &mut redis, Fault::Dies, 16, 3).await;
+    assert_nothing_is_lost(&outcome);
+    crate::consistency::check(&server.dump().await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_primary_that_hangs_is_replaced_and_wakes_loses_nothing_that_has_a_name() {
+    let (server, mut redis) = start_site().await;
+    let outcome = run(&server, &mut redis, Fault::Hangs, 32, 4).await;
+    assert_nothing_is_lost(&outcome);
+    assert!(outcome.unsure > 0, "{outcome:?}");
+    crate::consistency::check(&server.dump().await);
+}
+
+#[track_caller]
+fn assert_nothing_is_lost(outcome: &Outcome) {
     println!("{outcome:?}");
     assert_eq!(outcome.lost, [""; 0]);
     assert_eq!(outcome.half_done, [""; 0]);
     assert_eq!(outcome.done_though_refused, [""; 0]);
     assert!(outcome.acknowledged > 0 && outcome.unsure + outcome.refused > 0, "{outcome:?}");
     assert!(outcome.gaps.iter().all(|gap| *gap < Duration::from_secs(30)), "{:?}", outcome.gaps);
-    crate::consistency::check(&server.dump().await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -7,8 +7,8 @@
 //! future of a generic `AsyncFn` is `Send`, which handlers and spawned tasks need.
 
 use crate::error::{Error, Refusal};
-use crate::repeats::{KeptAnswer, NamedRequest};
-use crate::site::{Applied, Site, apply};
+use crate::repeats::{self, KeptAnswer, NamedRequest};
+use crate::site::{Applied, Site, apply_in};
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Display;
 use std::hash::{Hash, Hasher};
@@ -25,6 +25,8 @@ const LOCKS: usize = 64;
 pub(crate) enum Decision<T> {
     /// There is nothing to write; this is the answer.
     Done(T),
+    /// What was asked for is so already: the answer, once replicas have what the attempt has read.
+    Confirm(T),
     /// A batch is to be committed.
     Commit(Commit<T>),
 }
@@ -82,13 +84,13 @@ impl<T> Decision<T> {
         refusal: Refusal,
     ) -> Result<Self, Error> {
         match request.filter(|request| request.sets_state()) {
-            Some(request) => Ok(Self::nothing_to_do(request, answer)),
+            Some(request) => Ok(Self::confirm(Some(request), answer)),
             None => Err(refusal.into()),
         }
     }
 
     /// Notes the answer to a request with a name in the batch; with nothing to write, in one of
-    /// its own. See [`repeats`](crate::repeats).
+    /// its own. See [`repeats`](crate::repeats). Without a name, what is so already is confirmed.
     ///
     /// # Errors
     /// As [`repeats::note`](crate::repeats::note).
@@ -97,24 +99,26 @@ impl<T> Decision<T> {
         request: Option<&NamedRequest>,
         answer: &A,
     ) -> Result<Self, Error> {
-        let Some(request) = request else { return Ok(self) };
         let mut commit = match self {
-            Self::Done(answer) if request.sets_state() => return Ok(Self::nothing_to_do(request, answer)),
-            Self::Done(answer) => {
+            Self::Commit(commit) => commit,
+            Self::Done(answer) | Self::Confirm(answer) => {
+                if request.is_none_or(NamedRequest::sets_state) {
+                    return Ok(Self::confirm(request, answer));
+                }
                 Commit { batch: Batch::new(), answer, rejections: Vec::new(), request: None }
             }
-            Self::Commit(commit) => commit,
         };
+        let Some(request) = request else { return Ok(Self::Commit(commit)) };
         let is_new = request.write(&mut commit.batch, answer)?;
         commit.request = Some(request.clone());
         // The action ends, and what was answered is found.
         Ok(Self::Commit(commit).if_rejected_by(is_new, Err(Error::Busy)))
     }
 
-    /// A request sets a state that is so already, whatever an earlier attempt was to commit.
-    fn nothing_to_do(request: &NamedRequest, answer: T) -> Self {
-        request.withdraw_note();
-        Self::Done(answer)
+    /// A request asks for what is so already, whatever an earlier attempt was to commit.
+    fn confirm(request: Option<&NamedRequest>, answer: T) -> Self {
+        request.into_iter().for_each(NamedRequest::confirmed_with_the_action);
+        Self::Confirm(answer)
     }
 
     fn with_rejection(mut self, check: Option<CheckId>, rejection: Rejection<T>) -> Self {
@@ -132,6 +136,8 @@ impl Site {
     /// other actions are taking turns already. After a conflict the actions of this server
     /// with the same home take turns, so that none starves. An attempt must not call
     /// [`Site::act`] itself: it may hold the lock that the inner action waits for.
+    ///
+    /// An attempt and its batch are about one server: see [`Store::history`].
     ///
     /// Rounds: those of an attempt, and 1 for the commit; the same again for each conflict.
     ///
@@ -208,18 +214,23 @@ impl Attempts<'_> {
         while self.left > 0 {
             self.left -= 1;
             self.wait_for_turn(has_lost).await;
+            let history = store.history().await?;
             let commit = match attempt().await? {
                 Decision::Done(answer) => return Ok((answer, Committed::default())),
+                Decision::Confirm(answer) => {
+                    repeats::confirm(store, &history).await?;
+                    return Ok((answer, Committed::default()));
+                }
                 Decision::Commit(commit) => commit,
             };
-            let check = match apply(store, commit.batch).await? {
+            let check = match apply_in(store, &history, commit.batch).await? {
                 Applied::Yes(committed) => return Ok((commit.answer, committed)),
                 Applied::No(check) => check,
             };
+            // The note was not written with the rest.
+            commit.request.iter().for_each(NamedRequest::withdraw_note);
             match commit.rejections.into_iter().find(|(meant, _)| *meant == check) {
                 Some((_, Rejection::Answer(answer))) => {
-                    // The note was not written with the rest.
-                    commit.request.iter().for_each(NamedRequest::withdraw_note);
                     return answer.map(|answer| (answer, Committed::default()));
                 }
                 Some((_, Rejection::IdInUse { counter, id })) => {

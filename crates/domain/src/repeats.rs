@@ -20,7 +20,10 @@
 //!
 //! The answer may be of a write that is not sure: it is on the primary, but not on the replicas that it
 //! must be on (`StoreOptions::replicas`), and may be lost. So before an answer is given that this server has
-//! not acknowledged itself, replicas must have it, which takes another round on such a store.
+//! not acknowledged itself, replicas must have it, which takes another round on such a store. The batch of that round
+//! checks the answer itself: it may have been read on a primary that another has replaced meanwhile, and the
+//! replicas of the other say nothing about it. For the same reason, what is so already is confirmed by the
+//! server that has said so (`Store::history`).
 
 mod answer;
 
@@ -28,7 +31,7 @@ pub use answer::KeptAnswer;
 
 use crate::error::Error;
 use crate::keys;
-use crate::site::{Applied, Site};
+use crate::site::{Applied, Site, apply_in};
 use crate::values::ids::UserId;
 use crate::values::request_name::{RequestHash, RequestName};
 use std::collections::VecDeque;
@@ -37,7 +40,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tidings_keyspace::{Batch, CheckId, KeyspaceError, Query};
+use tidings_keyspace::{Batch, CheckId, CommitError, Committed, History, KeyspaceError, Query, Store};
 
 /// How long the answer to a request is kept.
 pub const KEPT: Duration = Duration::from_secs(3_600);
@@ -53,7 +56,8 @@ pub struct NamedRequest {
     name: RequestName,
     /// Whether it acts again, and keeps no answer.
     sets_state: bool,
-    /// Whether a batch that was to be committed notes the answer, or sets the state.
+    /// Whether a batch that was to be committed notes the answer or sets the state, or the action has waited for
+    /// replicas itself.
     is_noted: Arc<AtomicBool>,
 }
 
@@ -118,26 +122,38 @@ impl NamedRequest {
         self.is_noted.store(false, Ordering::Relaxed);
     }
 
+    /// Says that an action that finds nothing to do waits for replicas itself.
+    pub(crate) fn confirmed_with_the_action(&self) {
+        self.is_noted.store(true, Ordering::Relaxed);
+    }
+
     /// The answer, if the request was answered. Rounds: 1, and 1 on a store that waits for replicas, unless
     /// this server knows that they have it.
     async fn answer<A: KeptAnswer>(&self, site: &Site) -> Result<Option<A>, Error> {
         let mut query = Query::new();
         let record = query.string(&self.key);
         let Some(record) = site.store.query(query).await?.take(record) else { return Ok(None) };
-        if !site.answered.knows(&self.key) {
-            confirm(site).await?;
+        if site.store.waits_for_replicas() && !site.answered.knows(&self.key) {
+            let mut batch = Batch::new();
+            batch.string_equals(&self.key, &*record);
+            unsure_unless_confirmed(site.store.commit(batch).await)?;
         }
         site.answered.remember(&self.key);
         let unreadable = || Error::Internal(format!("{} holds no answer of the action", self.key));
         A::from_text(&record).map(Some).ok_or_else(unreadable)
     }
 
-    /// Notes the answer to an action that has not done so itself. Returns false if an equal
-    /// request was faster. Rounds: 1.
-    async fn note_after<A: KeptAnswer>(&self, site: &Site, answer: &A) -> Result<bool, Error> {
+    /// Notes the answer to an action that has not done so itself, and was done in this history. Returns false if
+    /// an equal request was faster. Rounds: 1.
+    async fn note_after<A: KeptAnswer>(
+        &self,
+        site: &Site,
+        history: &History,
+        answer: &A,
+    ) -> Result<bool, Error> {
         let mut batch = Batch::new();
         self.write(&mut batch, answer)?;
-        Ok(matches!(site.apply(batch).await?, Applied::Yes(_)))
+        Ok(matches!(apply_in(&site.store, history, batch).await?, Applied::Yes(_)))
     }
 }
 
@@ -172,10 +188,11 @@ where
     E: From<Error>,
 {
     let Some(request) = request else { return action.await };
+    let history = site.store.history().await.map_err(Error::from)?;
     if request.sets_state {
         let answer = action.await?;
         if !request.is_noted.load(Ordering::Relaxed) {
-            confirm(site).await?;
+            confirm(&site.store, &history).await?;
         }
         return Ok(answer);
     }
@@ -186,7 +203,8 @@ where
     }
     let failure = match action.await {
         Ok(answer) => {
-            if request.is_noted.load(Ordering::Relaxed) || request.note_after(site, &answer).await? {
+            if request.is_noted.load(Ordering::Relaxed) || request.note_after(site, &history, &answer).await?
+            {
                 site.answered.remember(&request.key);
                 return Ok(answer);
             }
@@ -205,13 +223,30 @@ where
     }
 }
 
-/// Waits until replicas have what others have written. Rounds: 1 on a store that waits for them.
-async fn confirm(site: &Site) -> Result<(), Error> {
-    if site.store.waits_for_replicas() {
+/// Waits until replicas have what was read in this history, whoever has written it. Rounds: 1 on a store that
+/// waits for them.
+///
+/// # Errors
+/// [`KeyspaceError::Unsure`].
+pub(crate) async fn confirm(store: &Store, history: &History) -> Result<(), Error> {
+    if store.waits_for_replicas() {
         // There is nothing in it to be applied, only to wait for.
-        site.store.commit(Batch::new()).await?;
+        unsure_unless_confirmed(store.commit_in(history, Batch::new()).await)?;
     }
     Ok(())
+}
+
+/// What was read may be lost, unless a batch that says that it is there was applied.
+fn unsure_unless_confirmed(confirmed: Result<Committed, CommitError>) -> Result<(), Error> {
+    match confirmed {
+        Ok(_) => Ok(()),
+        Err(CommitError::Keyspace(error @ KeyspaceError::Unsure(_))) => Err(error.into()),
+        Err(CommitError::Keyspace(error)) => Err(KeyspaceError::Unsure(error.to_string()).into()),
+        Err(CommitError::Rejected(_)) => {
+            let reason = "the primary was replaced by one that does not have it".to_owned();
+            Err(KeyspaceError::Unsure(reason).into())
+        }
+    }
 }
 
 /// The latest requests that this server has answered, so that a repeat is recognised before

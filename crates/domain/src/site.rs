@@ -21,7 +21,7 @@ use crate::values::signing::SigningKey;
 use std::net::IpAddr;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
-use tidings_keyspace::{Batch, CheckId, CommitError, Committed, Store};
+use tidings_keyspace::{Batch, CheckId, CommitError, Committed, History, Store};
 use tokio::sync::{Mutex, OnceCell};
 
 /// The default of the setting `site.url`.
@@ -205,7 +205,19 @@ impl Site {
 /// # Errors
 /// When the store fails.
 pub(crate) async fn apply(store: &Store, batch: Batch) -> Result<Applied, Error> {
-    match store.commit(batch).await {
+    applied(store.commit(batch).await)
+}
+
+/// [`apply`] of a batch that was decided in this history of a store.
+///
+/// # Errors
+/// When the store fails, or has another server by now.
+pub(crate) async fn apply_in(store: &Store, history: &History, batch: Batch) -> Result<Applied, Error> {
+    applied(store.commit_in(history, batch).await)
+}
+
+fn applied(outcome: Result<Committed, CommitError>) -> Result<Applied, Error> {
+    match outcome {
         Ok(committed) => Ok(Applied::Yes(committed)),
         Err(CommitError::Rejected(check)) => Ok(Applied::No(check)),
         Err(CommitError::Keyspace(error)) => Err(error.into()),

@@ -31,11 +31,11 @@ mod tests;
 use super::batch::{Batch, CommitError};
 use super::events::Subscription;
 use super::query::{Query, ReadOutcomes};
-use super::{KeyspaceError, OpenError, StoreHealth, StoreOptions};
+use super::{History, KeyspaceError, OpenError, StoreHealth, StoreOptions};
 use crate::certificates;
 use crate::limits::READ_STALENESS;
 use crate::read_set::Versions;
-use connection::{ReconnectingConnection, RequestOptions};
+use connection::{ReconnectingConnection, RequestOptions, WAS_REPLACED};
 use failures::{OpenFailure, advice, reason_of, write_failure};
 use learning::Learning;
 use place::Place;
@@ -61,7 +61,7 @@ pub(super) struct Redis {
 
 struct RedisShared {
     /// For everything but [`RedisShared::replicated`].
-    connection: ReconnectingConnection,
+    connection: Arc<ReconnectingConnection>,
     /// For batches, if they are to wait for replicas.
     replicated: Option<ReplicatedWrites>,
     /// How many replicas a batch waits for.
@@ -125,9 +125,15 @@ impl Redis {
             reason: advice(&error),
         })?;
         let place = Arc::new(place);
-        let replicated = (replicas > 0).then(|| ReplicatedWrites::new(place.clone(), timeout, replicas));
+        let mut connection = ReconnectingConnection::new(place.clone(), timeout, Some(versions.clone()));
+        if replicas > 0 {
+            connection = connection.asking_for_history();
+        }
+        let connection = Arc::new(connection);
+        let replicated = (replicas > 0)
+            .then(|| ReplicatedWrites::new(place.clone(), connection.clone(), timeout, replicas));
         let shared = Arc::new(RedisShared {
-            connection: ReconnectingConnection::new(place.clone(), timeout, Some(versions.clone())),
+            connection,
             versions,
             learning: Learning::default(),
             replicated,
@@ -243,14 +249,28 @@ impl Redis {
         connection.tracks_writes() && connection.unconfirmed_for() <= READ_STALENESS
     }
 
-    /// Applies a batch in one call of the script.
-    pub(super) async fn commit(&self, batch: &Batch) -> Result<Vec<i64>, CommitError> {
-        let by_digest = self.call_script("EVALSHA", &self.shared.commit_digest, batch).await?;
+    /// The history of the server, if batches wait for its replicas.
+    pub(super) async fn history(&self) -> Result<History, KeyspaceError> {
+        if !self.waits_for_replicas() {
+            return Ok(History::default());
+        }
+        self.demand_admitted()?;
+        let reached = self.shared.connection.reach().await;
+        reached.map_err(|failure| KeyspaceError::Unavailable(reason_of(&failure, self.shared.timeout)))
+    }
+
+    /// Applies a batch in one call of the script; one that was decided in a history, in no other.
+    pub(super) async fn commit(
+        &self,
+        history: Option<&History>,
+        batch: &Batch,
+    ) -> Result<Vec<i64>, CommitError> {
+        let by_digest = self.call_script(history, "EVALSHA", &self.shared.commit_digest, batch).await?;
         let value = match by_digest {
             // The server does not have the script, because it has not run it since its
             // start. It has done nothing, so the batch is sent again with the script.
             Value::ServerError(error) if error.code() == "NOSCRIPT" => {
-                self.call_script("EVAL", COMMIT, batch).await?
+                self.call_script(history, "EVAL", COMMIT, batch).await?
             }
             value => value,
         };
@@ -267,13 +287,22 @@ impl Redis {
         }
     }
 
-    async fn call_script(&self, name: &str, script: &str, batch: &Batch) -> Result<Value, KeyspaceError> {
+    async fn call_script(
+        &self,
+        history: Option<&History>,
+        name: &str,
+        script: &str,
+        batch: &Batch,
+    ) -> Result<Value, KeyspaceError> {
         let mut command = cmd(name);
         command.arg(script);
         wire::add_batch(&mut command, batch, |channel| self.channel(channel));
         self.demand_admitted()?;
         if let Some(replicated) = &self.shared.replicated {
-            return replicated.send(command).await;
+            if history.is_some_and(|history| *history != self.shared.connection.history()) {
+                return Err(KeyspaceError::Unavailable(WAS_REPLACED.to_owned()));
+            }
+            return replicated.send(command, history.cloned()).await;
         }
         let mut pipeline = Pipeline::with_capacity(1);
         pipeline.add_command(command);

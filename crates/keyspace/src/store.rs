@@ -6,6 +6,7 @@ use crate::batch::{Batch, CommitError, Committed};
 use crate::events::Subscription;
 use crate::figures::Figures;
 use crate::health::StoreHealth;
+use crate::history::History;
 use crate::query::{Answers, Query, ReadOutcomes};
 use crate::read_set::{ReadSet, Versions};
 use crate::url::{REDIS_SCHEMES, without_password};
@@ -247,6 +248,31 @@ impl Store {
     /// these cases, and after [`KeyspaceError::Unavailable`] and [`KeyspaceError::ReadOnly`], nothing is
     /// written. After [`KeyspaceError::Unsure`] the outcome is unknown: make the batch safe to repeat.
     pub async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
+        self.apply(None, batch).await
+    }
+
+    /// The history of writes of the server that reads after this call are answered by; always the same unless
+    /// commits wait for replicas ([`StoreOptions::replicas`]). Takes no round.
+    ///
+    /// # Errors
+    /// [`KeyspaceError::Unavailable`].
+    pub async fn history(&self) -> Result<History, KeyspaceError> {
+        match &self.engine {
+            Engine::Redis(engine) => engine.history().await,
+            Engine::Redb(_) | Engine::Remote(_) => Ok(History::default()),
+        }
+    }
+
+    /// [`Store::commit`] of a batch that was decided by reads in this history. So the server that applies it
+    /// has what was read, and with [`StoreOptions::replicas`], so have replicas when this returns.
+    ///
+    /// # Errors
+    /// As [`Store::commit`]; [`KeyspaceError::Unavailable`] if the store has another server by now.
+    pub async fn commit_in(&self, history: &History, batch: Batch) -> Result<Committed, CommitError> {
+        self.apply(Some(history), batch).await
+    }
+
+    async fn apply(&self, history: Option<&History>, batch: Batch) -> Result<Committed, CommitError> {
         batch.validate()?;
         self.note_round();
         let began = Instant::now();
@@ -254,7 +280,7 @@ impl Store {
         let outcome = match &self.engine {
             Engine::Redb(engine) => engine.commit(batch).await,
             Engine::Redis(engine) => {
-                let outcome = engine.commit(&batch).await;
+                let outcome = engine.commit(history, &batch).await;
                 self.versions.note_written(&batch);
                 outcome
             }

@@ -1,10 +1,10 @@
 //! Failovers of the store under load: what the site acknowledged, and what is there afterwards.
 
-use crate::client::Client;
+use crate::client::{Client, HttpResponse};
 use crate::redis_server::ReplicatedRedis;
 use crate::server::Server;
 use reqwest::StatusCode;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -20,16 +20,25 @@ const BETWEEN: Duration = Duration::from_millis(500);
 /// The pause of a writer that was refused, as of a reader who tries again.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// What happens to a primary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It is killed (`kill -9`), and comes back empty as a replica.
+    Dies,
+    /// It hangs (`SIGSTOP`) until another has taken over, and then goes on with all that it has.
+    Hangs,
+}
+
 /// What a run found.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Stories that were acknowledged.
+    /// Stories and subscriptions that were acknowledged.
     pub acknowledged: usize,
-    /// Stories of which the writer was told that they may or may not be there.
+    /// Answers that said that it may or may not have been done. What was asked for was then repeated.
     pub unsure: usize,
-    /// Stories that were refused.
+    /// Answers that said that it was not done.
     pub refused: usize,
-    /// Titles that were acknowledged and are not there.
+    /// What was acknowledged and is not there.
     pub lost: Vec<String>,
     /// Titles that were refused and are there all the same.
     pub done_though_refused: Vec<String>,
@@ -43,9 +52,17 @@ pub struct Outcome {
 #[derive(Default)]
 struct Ledger {
     acknowledged: Vec<(Instant, String)>,
-    unsure: Vec<String>,
+    /// The keys of the subscribers of stories that the writer has subscribed to.
+    subscribed: Vec<String>,
+    /// The member of the writer in these sets.
+    writer: String,
+    unsure: usize,
     refused: Vec<String>,
+    refusals: usize,
 }
+
+/// A writer follows the thread of every so many stories.
+const STORIES_PER_SUBSCRIPTION: usize = 4;
 
 /// A site on a primary with two replicas, which waits for one of them.
 pub async fn start_site() -> (Server, ReplicatedRedis) {
@@ -55,9 +72,16 @@ pub async fn start_site() -> (Server, ReplicatedRedis) {
     (server, redis)
 }
 
-/// Lets members submit stories while the primary is killed, again and again. Each time, a replica
-/// takes over, and the killed server comes back as its replica. Needs a runtime of several threads.
-pub async fn run(server: &Server, redis: &mut ReplicatedRedis, writers: usize, failovers: usize) -> Outcome {
+/// Lets members submit stories and subscribe to their threads while the primary fails, again and again. Each
+/// time, a replica takes over, and the old primary comes back as its replica. All requests have names, and what is
+/// not sure is repeated until it is. Needs a runtime of several threads.
+pub async fn run(
+    server: &Server,
+    redis: &mut ReplicatedRedis,
+    fault: Fault,
+    writers: usize,
+    failovers: usize,
+) -> Outcome {
     let stop = Arc::new(AtomicBool::new(false));
     let mut writing = JoinSet::new();
     for (number, client) in server.members(writers).await.into_iter().enumerate() {
@@ -68,10 +92,18 @@ pub async fn run(server: &Server, redis: &mut ReplicatedRedis, writers: usize, f
     for _ in 0..failovers {
         sleep(BETWEEN).await;
         kills.push(Instant::now());
-        tokio::task::block_in_place(|| {
-            let killed = redis.kill_primary();
-            redis.wait_for_failover(killed);
-            redis.bring_back(killed);
+        tokio::task::block_in_place(|| match fault {
+            Fault::Dies => {
+                let killed = redis.kill_primary();
+                redis.wait_for_failover(killed);
+                redis.bring_back(killed);
+            }
+            Fault::Hangs => {
+                let old = redis.hang_primary();
+                redis.wait_for_failover(old);
+                redis.wait_until_replicas_follow();
+                redis.server(old).resume();
+            }
         });
         let deadline = Instant::now() + PATIENCE;
         while visitor.get("/api/getnews/latest/0/1").await.status != StatusCode::OK {
@@ -91,43 +123,89 @@ pub async fn run(server: &Server, redis: &mut ReplicatedRedis, writers: usize, f
 
 /// Submits stories until it is told to stop.
 async fn submit_on(client: Client, writer: usize, stop: Arc<AtomicBool>) -> Ledger {
-    let mut ledger = Ledger::default();
+    let mut ledger = Ledger { writer: client.user_id.to_string(), ..Ledger::default() };
     for number in 0.. {
         if stop.load(Ordering::SeqCst) {
             break;
         }
         let title = format!("Story {number} of {writer}");
-        let fields = [("news_id", "-1"), ("title", &title), ("url", ""), ("text", "A text")];
-        let answer = client.post("/api/submit", &fields).await;
+        let fields =
+            [("news_id", "-1"), ("title", &*title), ("url", ""), ("text", "A text"), ("request", &*title)];
+        let (answer, was_unsure) = ledger.repeat_until_sure(&client, "/api/submit", &fields, &stop).await;
         let body = answer.json();
-        match (answer.status, body["status"].as_str()) {
-            (StatusCode::OK, Some("ok")) => {
-                ledger.acknowledged.push((Instant::now(), title));
+        match answer.status {
+            StatusCode::OK if body["status"] == "ok" => ledger.acknowledged.push((Instant::now(), title)),
+            StatusCode::SERVICE_UNAVAILABLE => {
+                // A refusal says nothing about what was sent before.
+                if !was_unsure {
+                    ledger.refused.push(title);
+                }
+                sleep(PAUSE).await;
                 continue;
-            }
-            (StatusCode::SERVICE_UNAVAILABLE, Some("err")) => {
-                let error = body["error"].as_str().unwrap_or_default();
-                let is_unsure = error.contains("may or may not have been done; repeat it");
-                if is_unsure { &mut ledger.unsure } else { &mut ledger.refused }.push(title);
             }
             _ => panic!("{answer:?}"),
         }
-        sleep(PAUSE).await;
+        if number % STORIES_PER_SUBSCRIPTION == 0 {
+            let news = body["news_id"].to_string();
+            // The form sets a state.
+            let fields = [("news_id", &*news), ("request", "subscribe")];
+            let (answer, _) = ledger.repeat_until_sure(&client, "/subscribe", &fields, &stop).await;
+            match answer.status {
+                StatusCode::SEE_OTHER => ledger.subscribed.push(format!("news.subscribers:{news}")),
+                StatusCode::SERVICE_UNAVAILABLE => {}
+                _ => panic!("{answer:?}"),
+            }
+        }
     }
     ledger
 }
 
+impl Ledger {
+    /// Sends a request, and again while it is not sure whether it was done, unless it is told to stop. Returns the
+    /// last answer, and whether it was ever not sure.
+    async fn repeat_until_sure(
+        &mut self,
+        client: &Client,
+        path: &str,
+        fields: &[(&str, &str)],
+        stop: &AtomicBool,
+    ) -> (HttpResponse, bool) {
+        let mut was_unsure = false;
+        loop {
+            let answer = client.post(path, fields).await;
+            if answer.status != StatusCode::SERVICE_UNAVAILABLE {
+                return (answer, was_unsure);
+            }
+            let text = String::from_utf8_lossy(&answer.body);
+            let is_unsure = text.contains("may or may not have been done; repeat it");
+            self.unsure += usize::from(is_unsure);
+            self.refusals += usize::from(!is_unsure);
+            was_unsure |= is_unsure;
+            if !was_unsure || stop.load(Ordering::SeqCst) {
+                return (answer, was_unsure);
+            }
+            sleep(PAUSE).await;
+        }
+    }
+}
+
 /// Compares what the writers were told with what the store has.
 async fn compare(server: &Server, ledgers: &[Ledger]) -> Outcome {
-    let stored: BTreeSet<String> = server.dump().await.into_iter().filter_map(title_of).collect();
+    let dump = server.dump().await;
+    let stored: BTreeSet<String> = dump.iter().filter_map(title_of).collect();
     let is_stored = |title: &&String| stored.contains(*title);
     let mut outcome = Outcome::default();
     for ledger in ledgers {
-        outcome.acknowledged += ledger.acknowledged.len();
-        outcome.unsure += ledger.unsure.len();
-        outcome.refused += ledger.refused.len();
+        outcome.acknowledged += ledger.acknowledged.len() + ledger.subscribed.len();
+        outcome.unsure += ledger.unsure;
+        outcome.refused += ledger.refusals;
         let titles = ledger.acknowledged.iter().map(|(_, title)| title);
         outcome.lost.extend(titles.filter(|title| !is_stored(title)).cloned());
+        let is_member = |key: &&String| match dump.get(*key) {
+            Some(Value::SortedSet(members)) => members.iter().any(|(member, _)| *member == ledger.writer),
+            _ => false,
+        };
+        outcome.lost.extend(ledger.subscribed.iter().filter(|key| !is_member(key)).cloned());
         outcome.done_though_refused.extend(ledger.refused.iter().filter(is_stored).cloned());
     }
     let site = &server.app.site;
@@ -138,10 +216,10 @@ async fn compare(server: &Server, ledgers: &[Ledger]) -> Outcome {
 }
 
 /// The title of a stored story.
-fn title_of((key, value): (String, Value)) -> Option<String> {
+fn title_of((key, value): (&String, &Value)) -> Option<String> {
     let Value::Hash(fields) = value else { return None };
     key.strip_prefix("news:")?.parse::<u64>().ok()?;
-    fields.into_iter().collect::<BTreeMap<_, _>>().remove("title")
+    fields.iter().find_map(|(field, value)| (field == "title").then(|| value.clone()))
 }
 
 /// How long no write was acknowledged after each kill.

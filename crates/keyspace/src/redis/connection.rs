@@ -12,6 +12,7 @@
 
 use super::place::{Located, NoConnection, Place};
 use super::replicas;
+use crate::history::History;
 use crate::limits::{CONFIRMED_FOR, MAX_PENDING_REQUESTS};
 use crate::read_set::Versions;
 use redis::aio::MultiplexedConnection;
@@ -21,12 +22,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+/// Why nothing was sent to a server with another history.
+pub(super) const WAS_REPLACED: &str =
+    "the primary was replaced between what was read and what was to be written; try again";
+
 /// A connection that reconnects after a failure.
 pub(super) struct ReconnectingConnection {
     place: Arc<Place>,
     timeout: Duration,
     /// Who learns of the writes that the server reports; nobody, if they are not wanted.
     observer: Option<Arc<dyn WriteObserver>>,
+    /// Whether servers are asked which history they have.
+    asks_for_history: bool,
     current: Arc<Mutex<CurrentConnection>>,
     /// Locked while connecting, so that concurrent requests share one attempt.
     connecting: tokio::sync::Mutex<()>,
@@ -62,6 +69,8 @@ struct CurrentConnection {
     term: u64,
     /// Whether the server reports writes on it.
     tracks_writes: bool,
+    /// The history of the server of the latest connection, which need not be in use any more.
+    history: History,
 }
 
 impl CurrentConnection {
@@ -83,6 +92,9 @@ pub(super) struct RequestOptions {
     /// dead, as an idle one may be. A write is not, because the server may have applied it.
     pub(super) reads: bool,
 }
+
+/// A connection, its number, and the history of its server.
+type Connected = (u64, MultiplexedConnection, History);
 
 /// Why a request has no answer.
 pub(super) enum RedisRequestError {
@@ -114,7 +126,35 @@ impl ReconnectingConnection {
     ) -> Self {
         let (current, connecting) = (Arc::default(), tokio::sync::Mutex::default());
         let (began, confirmed_ms) = (coarse_time(), AtomicU64::new(0));
-        Self { place, timeout, observer, current, connecting, began, confirmed_ms }
+        Self { place, timeout, observer, asks_for_history: false, current, connecting, began, confirmed_ms }
+    }
+
+    /// The same connection, which knows the histories of the servers that it leads to.
+    pub(super) fn asking_for_history(self) -> Self {
+        Self { asks_for_history: true, ..self }
+    }
+
+    /// The history of the server that the next request goes to, unless the connection is replaced first.
+    pub(super) async fn reach(&self) -> Result<History, RedisRequestError> {
+        match tokio::time::timeout(self.timeout, self.connect()).await {
+            Ok(Ok((_, _, history))) => Ok(history),
+            Ok(Err(error)) => Err(RedisRequestError::NotConnected(error)),
+            Err(_) => Err(RedisRequestError::TimedOut { is_sent: false }),
+        }
+    }
+
+    /// The history of the server that the latest request went to.
+    pub(super) fn history(&self) -> History {
+        self.lock().history.clone()
+    }
+
+    /// Drops the connection if its server has this history, so that the next one says what history it has by then.
+    pub(super) fn discard_in(&self, history: &History) {
+        let mut current = self.lock();
+        if current.history == *history {
+            let generation = current.generation;
+            current.discard(generation);
+        }
     }
 
     /// Whether the server reports writes, and has been heard of lately.
@@ -144,13 +184,23 @@ impl ReconnectingConnection {
         pipeline: &Pipeline,
         options: RequestOptions,
     ) -> Result<Vec<Value>, RedisRequestError> {
+        self.send_in(None, pipeline, options).await
+    }
+
+    /// The same to a server with this history, and to no other.
+    pub(super) async fn send_in(
+        &self,
+        history: Option<&History>,
+        pipeline: &Pipeline,
+        options: RequestOptions,
+    ) -> Result<Vec<Value>, RedisRequestError> {
         let mut used = 0;
         let attempts = async {
-            let answer = self.send_once(pipeline, &mut used).await;
+            let answer = self.send_once(history, pipeline, &mut used).await;
             match answer {
                 Err(RedisRequestError::Lost(error)) if options.reads && error.is_connection_dropped() => {
                     self.discard(used);
-                    self.send_once(pipeline, &mut used).await
+                    self.send_once(history, pipeline, &mut used).await
                 }
                 answer => answer,
             }
@@ -173,8 +223,17 @@ impl ReconnectingConnection {
         }
     }
 
-    async fn send_once(&self, pipeline: &Pipeline, used: &mut u64) -> Result<Vec<Value>, RedisRequestError> {
-        let (generation, mut connection) = self.connect().await.map_err(RedisRequestError::NotConnected)?;
+    async fn send_once(
+        &self,
+        history: Option<&History>,
+        pipeline: &Pipeline,
+        used: &mut u64,
+    ) -> Result<Vec<Value>, RedisRequestError> {
+        let (generation, mut connection, reached) =
+            self.connect().await.map_err(RedisRequestError::NotConnected)?;
+        if history.is_some_and(|history| *history != reached) {
+            return Err(RedisRequestError::NotConnected(NoConnection::NoPrimary(WAS_REPLACED.to_owned())));
+        }
         *used = generation;
         let sent = self.elapsed();
         let values = connection
@@ -191,7 +250,7 @@ impl ReconnectingConnection {
         self.confirmed_ms.fetch_max(sent, Ordering::AcqRel);
     }
 
-    async fn connect(&self) -> Result<(u64, MultiplexedConnection), NoConnection> {
+    async fn connect(&self) -> Result<Connected, NoConnection> {
         if let Some(connected) = self.connected() {
             return Ok(connected);
         }
@@ -207,6 +266,11 @@ impl ReconnectingConnection {
         if self.place.has_sentinels() {
             replicas::demand_primary(&mut connection).await?;
         }
+        let history = if self.asks_for_history {
+            replicas::history_of(&mut connection).await?
+        } else {
+            History::default()
+        };
         let mut tracks_writes = false;
         if let Some(observer) = &self.observer {
             tracks_writes = track(&mut connection).await?;
@@ -216,9 +280,14 @@ impl ReconnectingConnection {
         }
         self.note_confirmed(sent);
         let mut current = self.lock();
-        *current =
-            CurrentConnection { generation, connection: Some(connection.clone()), term, tracks_writes };
-        Ok((generation, connection))
+        *current = CurrentConnection {
+            generation,
+            connection: Some(connection.clone()),
+            term,
+            tracks_writes,
+            history: history.clone(),
+        };
+        Ok((generation, connection, history))
     }
 
     fn config(&self, generation: u64) -> AsyncConnectionConfig {
@@ -244,13 +313,13 @@ impl ReconnectingConnection {
     }
 
     /// The connection in use, unless the store has another server since it was made.
-    fn connected(&self) -> Option<(u64, MultiplexedConnection)> {
+    fn connected(&self) -> Option<Connected> {
         let mut current = self.lock();
         if current.term != self.place.term() {
             let generation = current.generation;
             current.discard(generation);
         }
-        current.connection.clone().map(|connection| (current.generation, connection))
+        current.connection.clone().map(|connection| (current.generation, connection, current.history.clone()))
     }
 
     /// The number of the next attempt to connect.

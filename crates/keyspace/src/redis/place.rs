@@ -131,16 +131,27 @@ impl Place {
         match &self.kind {
             PlaceKind::Server(client) => Ok(Located { client: Client::clone(client), term: self.term() }),
             PlaceKind::Sentinels(sentinels) => {
-                let named = sentinels.ask_all().await?;
-                self.note(sentinels, named)
+                let before = sentinels.known();
+                let named = sentinels.ask_all(before.as_ref()).await?;
+                self.note(sentinels, before.as_ref(), named)
             }
         }
     }
 
-    /// Begins a new term if the Sentinels name another server than before.
-    fn note(&self, sentinels: &Sentinels, named: Named) -> Result<Located, NoConnection> {
+    /// Begins a new term if the Sentinels name another server than before. `before` is the one that was
+    /// known when they were asked.
+    fn note(
+        &self,
+        sentinels: &Sentinels,
+        before: Option<&Named>,
+        named: Named,
+    ) -> Result<Located, NoConnection> {
         let mut known = sentinels.known.lock().unwrap_or_else(PoisonError::into_inner);
         let client = match &*known {
+            // Another question was answered meanwhile, by those who knew of a later failover.
+            Some((later, client)) if Some(later) != before && later.epoch > named.epoch => {
+                return Ok(Located { client: client.clone(), term: self.term() });
+            }
             Some((primary, client)) if primary.address == named.address => client.clone(),
             before => {
                 let (host, port) = &named.address;
@@ -203,13 +214,12 @@ impl Sentinels {
 
     /// Asks all Sentinels at once. Of those who answer, the one who knows the latest failover is
     /// right: one that was cut off from the others may still name the primary of before.
-    async fn ask_all(&self) -> Result<Named, NoConnection> {
+    async fn ask_all(&self, known: Option<&Named>) -> Result<Named, NoConnection> {
         let no_answer = || NoConnection::NoPrimary("no Sentinel has answered".to_owned());
         let mut asked: FuturesUnordered<_> =
             self.sentinels.iter().map(|sentinel| sentinel.ask(&self.url.name, self.patience)).collect();
         let majority = self.sentinels.len() / 2 + 1;
-        let known = self.known();
-        let is_news = |named: &Named| known.as_ref().is_none_or(|known| known.epoch <= named.epoch);
+        let is_news = |named: &Named| known.is_none_or(|known| known.epoch <= named.epoch);
         let mut latest: Option<Named> = None;
         let (mut answered, mut failure) = (0, None);
         while let Some(answer) = asked.next().await {
@@ -229,7 +239,7 @@ impl Sentinels {
         // Some have not heard of the failover yet that others have told of. Only if all say so, they
         // have started to count again.
         if answered > 0 && answered < self.sentinels.len() && !latest.as_ref().is_some_and(is_news) {
-            latest = known;
+            latest = known.cloned();
         }
         latest.ok_or_else(|| failure.unwrap_or_else(no_answer))
     }
@@ -304,4 +314,29 @@ fn read_answer(values: Vec<Value>) -> Option<Named> {
         }
     }
     Some(Named { address: (host, port.parse().ok()?), epoch })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_answer_of_a_slow_sentinel_does_not_set_the_old_primary_back() {
+        let place = Place::parse("redis+sentinel://localhost/name", Duration::from_secs(1)).unwrap();
+        let PlaceKind::Sentinels(sentinels) = &place.kind else { panic!("it has Sentinels") };
+        let named = |port, epoch| Named { address: ("127.0.0.1".to_owned(), port), epoch };
+        let known = || sentinels.known().unwrap();
+        let old = place.note(sentinels, None, named(1, 4)).unwrap();
+        // Two questions at the same time; the answer to the first comes last.
+        let (before, new) = (known(), named(2, 5));
+        let located = place.note(sentinels, Some(&before), new.clone()).unwrap();
+        assert_ne!(located.term, old.term);
+        let late = place.note(sentinels, Some(&before), named(1, 4)).unwrap();
+        assert_eq!((late.term, known()), (located.term, new.clone()));
+        // Sentinels that were all set up anew count from the beginning.
+        let anew = place.note(sentinels, Some(&new), named(3, 1)).unwrap();
+        assert_ne!(anew.term, located.term);
+        assert_eq!(known(), named(3, 1));
+    }
 }

@@ -3,6 +3,7 @@
 use super::place::NoConnection;
 use super::server_info::info_field;
 use super::wire;
+use crate::history::History;
 use redis::aio::MultiplexedConnection;
 use redis::{Value, cmd};
 
@@ -24,6 +25,14 @@ pub(super) async fn demand_primary(connection: &mut MultiplexedConnection) -> Re
             String::from_utf8_lossy(role.unwrap_or(b"server of another kind"))
         ))),
     }
+}
+
+/// Asks a server which history it has; none, if it is no primary or does not say it.
+pub(super) async fn history_of(connection: &mut MultiplexedConnection) -> Result<History, NoConnection> {
+    let answer = connection.send_packed_command(cmd("INFO").arg("replication")).await?;
+    let info = wire::bytes(answer).unwrap_or_default();
+    let primary = PrimaryState::read(&String::from_utf8_lossy(&info));
+    Ok(History(primary.map(|primary| primary.stream.into())))
 }
 
 /// What a primary says about its stream of writes, in its answer to INFO.

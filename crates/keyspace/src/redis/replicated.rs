@@ -8,12 +8,17 @@
 //! Since Redis 7.2, and on Valkey, `WAIT` waits only for what this connection has written itself, and not
 //! for what a batch has found that writes nothing: that somebody else has done the same already. So each
 //! group ends with an empty message, which goes to the replicas behind everything that was written before.
+//!
+//! These batches and the reads that decide them are on two connections, which may lead to two servers
+//! when a primary is replaced that lives. A batch that says which history its reads were made in
+//! is sent to no server with another. So what was read is on the server whose replicas then confirm it.
 
-use super::connection::{ReconnectingConnection, RequestOptions};
+use super::connection::{ReconnectingConnection, RequestOptions, WAS_REPLACED};
 use super::failures::write_failure;
 use super::place::Place;
 use super::wire;
 use crate::KeyspaceError;
+use crate::history::History;
 use crate::limits::MAX_REPLICATED_GROUP;
 use redis::{Cmd, Pipeline, Value};
 use std::sync::{Arc, OnceLock};
@@ -32,27 +37,35 @@ pub(super) struct ReplicatedWrites {
 /// A call of the script, and where its answer goes.
 struct QueuedCommand {
     command: Cmd,
+    /// The history that it was decided in, if that matters.
+    history: Option<History>,
     reply: oneshot::Sender<Result<Value, KeyspaceError>>,
 }
 
 impl ReplicatedWrites {
-    /// Waits for this many replicas.
-    pub(super) fn new(place: Arc<Place>, timeout: Duration, replicas: u32) -> Self {
+    /// Waits for this many replicas. `reading` is the connection on which batches are decided.
+    pub(super) fn new(
+        place: Arc<Place>,
+        reading: Arc<ReconnectingConnection>,
+        timeout: Duration,
+        replicas: u32,
+    ) -> Self {
         let channel = super::channel_of(&place, "replicated");
-        let connection = ReconnectingConnection::new(place, timeout, None);
+        let connection = ReconnectingConnection::new(place, timeout, None).asking_for_history();
         Self {
-            writer: Arc::new(GroupWriter { connection, timeout, replicas, channel }),
+            writer: Arc::new(GroupWriter { connection, reading, timeout, replicas, channel }),
             timeout,
             queue: OnceLock::new(),
         }
     }
 
-    /// Sends a command and waits until it is answered and the replicas have what it wrote.
-    pub(super) async fn send(&self, command: Cmd) -> Result<Value, KeyspaceError> {
+    /// Sends a command and waits until it is answered and the replicas have what it wrote. With a history, it
+    /// is sent to no server with another.
+    pub(super) async fn send(&self, command: Cmd, history: Option<History>) -> Result<Value, KeyspaceError> {
         let (reply, answer) = oneshot::channel();
         let answered = timeout(self.timeout, async {
             let queue = self.queue.get_or_init(|| self.writer.clone().start());
-            if queue.send(QueuedCommand { command, reply }).await.is_err() {
+            if queue.send(QueuedCommand { command, history, reply }).await.is_err() {
                 return Err(KeyspaceError::Unavailable("the worker that writes has stopped".to_owned()));
             }
             answer.await.unwrap_or_else(|_| {
@@ -68,6 +81,7 @@ impl ReplicatedWrites {
 /// Sends the groups.
 struct GroupWriter {
     connection: ReconnectingConnection,
+    reading: Arc<ReconnectingConnection>,
     timeout: Duration,
     replicas: u32,
     /// Where the empty messages go. Nobody listens.
@@ -99,6 +113,26 @@ impl GroupWriter {
 
     /// Sends a group and answers it, which empties it.
     async fn send_group(&self, group: &mut Vec<QueuedCommand>) {
+        let history = match self.connection.reach().await {
+            Ok(history) => history,
+            Err(failure) => return refuse(group.drain(..), &write_failure(&failure, self.timeout)),
+        };
+        let was_replaced =
+            |queued: &mut QueuedCommand| queued.history.as_ref().is_some_and(|decided| *decided != history);
+        let replaced: Vec<QueuedCommand> = group.extract_if(.., was_replaced).collect();
+        for queued in &replaced {
+            // If the reading connection still leads there, one of the two is of before.
+            if let Some(decided) = &queued.history
+                && self.reading.history() == *decided
+            {
+                self.reading.discard_in(decided);
+                self.connection.discard_in(&history);
+            }
+        }
+        refuse(replaced, &KeyspaceError::Unavailable(WAS_REPLACED.to_owned()));
+        if group.is_empty() {
+            return;
+        }
         let mut pipeline = Pipeline::with_capacity(group.len() + 2);
         for queued in group.iter() {
             pipeline.add_command(queued.command.clone());
@@ -108,7 +142,7 @@ impl GroupWriter {
         let patience_ms = u64::try_from(self.timeout.as_millis() / 2).unwrap_or(u64::MAX);
         pipeline.cmd("WAIT").arg(self.replicas).arg(patience_ms.max(1));
         let options = RequestOptions { timeout: self.timeout, reads: false };
-        match self.connection.send(&pipeline, options).await {
+        match self.connection.send_in(Some(&history), &pipeline, options).await {
             Ok(mut values) => {
                 let replicas = values.pop();
                 let acknowledged = self.acknowledged(values.pop(), replicas);
@@ -123,10 +157,7 @@ impl GroupWriter {
                 }
             }
             Err(failure) => {
-                let error = write_failure(&failure, self.timeout);
-                for queued in group.drain(..) {
-                    queued.reply.send(Err(error.clone())).ok();
-                }
+                refuse(group.drain(..), &write_failure(&failure, self.timeout));
             }
         }
     }
@@ -149,5 +180,13 @@ impl GroupWriter {
             },
             None => unsure("Redis did not say how many replicas have it".to_owned()),
         }
+    }
+}
+
+/// Answers batches that have failed together.
+fn refuse(batches: impl IntoIterator<Item = QueuedCommand>, error: &KeyspaceError) {
+    for queued in batches {
+        // This fails if the caller has given up.
+        queued.reply.send(Err(error.clone())).ok();
     }
 }

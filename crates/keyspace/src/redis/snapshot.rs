@@ -117,7 +117,7 @@ impl Redis {
     /// The same database on a connection of its own, whose reports of writes go to `observer`.
     fn observed_by(&self, observer: Arc<dyn WriteObserver>) -> Self {
         let RedisShared { place, timeout, commit_digest, .. } = &*self.shared;
-        let connection = ReconnectingConnection::new(place.clone(), *timeout, Some(observer));
+        let connection = Arc::new(ReconnectingConnection::new(place.clone(), *timeout, Some(observer)));
         Self {
             shared: Arc::new(RedisShared {
                 connection,

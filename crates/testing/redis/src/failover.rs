@@ -127,6 +127,14 @@ impl ReplicatedRedis {
         primary
     }
 
+    /// Lets the primary hang (`SIGSTOP`). Returns its number.
+    pub fn hang_primary(&self) -> usize {
+        self.demand_calm();
+        let primary = self.primary().expect("there is a primary");
+        self.servers[primary].pause();
+        primary
+    }
+
     /// Waits until the Sentinels have promoted another server than `old`. Returns its number.
     pub fn wait_for_failover(&self, old: usize) -> usize {
         let promoted = wait_for("a failover", || {
@@ -142,6 +150,14 @@ impl ReplicatedRedis {
         assert_ne!(primary, number, "a failover comes first");
         let port = self.servers[primary].known_port();
         self.servers[number].start_again_as_replica_of(port);
+    }
+
+    /// Waits until the Sentinels have told the replicas of a failover, all but the old primary, which hangs.
+    pub fn wait_until_replicas_follow(&self) {
+        wait_for("replicas of the new primary", || {
+            let info = self.servers[self.primary()?].ask("INFO replication")?;
+            (info.matches("state=online").count() == SERVERS - 2).then_some(())
+        });
     }
 
     /// Waits until every server but the primary is a replica of it, and the Sentinels know all that.

@@ -230,6 +230,39 @@ async fn a_primary_that_hangs_is_left_for_the_new_one_and_not_used_when_it_wakes
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_batch_that_was_decided_on_a_primary_that_was_replaced_is_not_applied_by_the_new_one() {
+    let redis = start(&[]).await;
+    let (store, other) = (open(&redis, 1).await, open(&redis, 1).await);
+    let history = store.history().await.unwrap();
+    assert_eq!(history, other.history().await.unwrap());
+    let write = || {
+        let mut batch = Batch::new();
+        batch.increment("counter", 1);
+        batch
+    };
+    store.commit_in(&history, write()).await.unwrap();
+    let old = redis.primary().unwrap();
+    redis.server(old).pause();
+    block_in_place(|| redis.wait_for_failover(old));
+    assert_answers(&store).await;
+    assert_writes(&other, "another").await;
+    for batch in [write(), Batch::new()] {
+        let refused = store.commit_in(&history, batch).await.unwrap_err();
+        assert!(
+            matches!(&refused, CommitError::Keyspace(KeyspaceError::Unavailable(reason))
+                if reason.contains("the primary was replaced")),
+            "{refused}"
+        );
+    }
+    assert_eq!(get(&store, "counter").await.unwrap().as_deref(), Some("1"));
+    redis.server(old).resume();
+    block_in_place(|| redis.wait_until_whole());
+    let history = store.history().await.unwrap();
+    store.commit_in(&history, write()).await.unwrap();
+    assert_eq!(get(&store, "counter").await.unwrap().as_deref(), Some("2"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_store_goes_on_without_sentinels() {
     let mut redis = start(&[]).await;
     let store = open(&redis, 0).await;
