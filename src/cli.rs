@@ -300,7 +300,7 @@ fn say_place_apart(place: Option<String>, store: &str) -> anyhow::Result<()> {
 }
 
 /// A progress bar on standard error; hidden if that is not a terminal.
-fn progress_bar(total: u64, what: &'static str) -> ProgressBar {
+pub(crate) fn progress_bar(total: u64, what: &'static str) -> ProgressBar {
     let bar = ProgressBar::new(total).with_message(what);
     // The template is a constant that parses.
     if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} {eta}") {

@@ -54,7 +54,7 @@ const fn metric(
 }
 
 /// All metrics, besides `process_*`.
-pub const METRICS: [Metric; 19] = [
+pub const METRICS: [Metric; 20] = [
     metric(
         "tidings_http_requests_total",
         Kind::Counter,
@@ -108,6 +108,12 @@ pub const METRICS: [Metric; 19] = [
         &[],
         "The moment of the last good backup, in Unix time; 0 if none is known.",
     ),
+    metric(
+        "tidings_backup_every_seconds",
+        Kind::Gauge,
+        &[],
+        "How often the server makes a backup; 0 if it makes none.",
+    ),
     metric("tidings_actions_total", Kind::Counter, &["action"], "What people have done."),
 ];
 
@@ -130,7 +136,11 @@ fn record() -> anyhow::Result<PrometheusHandle> {
     counts::begin();
     // So that they are there, at zero, from the start.
     metrics::counter!("tidings_panics_total").increment(0);
-    for gauge in ["tidings_journal_bytes", "tidings_backup_last_success_timestamp_seconds"] {
+    for gauge in [
+        "tidings_journal_bytes",
+        "tidings_backup_last_success_timestamp_seconds",
+        "tidings_backup_every_seconds",
+    ] {
         metrics::gauge!(gauge).set(0.0);
     }
     Ok(handle)

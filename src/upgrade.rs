@@ -4,20 +4,68 @@
 use crate::backup::disk::SystemDisk;
 use crate::backup::schedule;
 use crate::backup::take;
+use crate::cli::progress_bar;
 use crate::config::Config;
 use anyhow::{Context, bail};
+use indicatif::ProgressBar;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tidings_domain::migrations::{self, Migration, StoreState};
 use tidings_domain::site::Site;
 use tidings_domain::timelines::moving;
 
-/// Prepares a store to be served.
+/// How often the service manager hears that a migration advances, at most.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+/// How often the log says how far it is.
+const LOG_EVERY: Duration = Duration::from_secs(60);
+
+/// Passes on to the service manager that a migration advances, and how far it is.
+pub type Tell = fn(&str);
+
+/// Says how far a migration, or the backup before it, is: on a terminal, in the log, and to the
+/// service manager, which would otherwise end a start that takes long.
+struct Progress {
+    what: &'static str,
+    bar: ProgressBar,
+    tell: Tell,
+    said: Mutex<Said>,
+}
+
+/// When something was last said.
+struct Said {
+    told: Option<Instant>,
+    logged: Instant,
+}
+
+impl Progress {
+    fn new(what: &'static str, tell: Tell) -> Self {
+        let said = Mutex::new(Said { told: None, logged: Instant::now() });
+        Self { what, bar: progress_bar(0, what), tell, said }
+    }
+
+    fn advance(&self, done: u64, total: u64) {
+        self.bar.set_length(total.max(done));
+        self.bar.set_position(done);
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.told.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
+            said.told = Some(Instant::now());
+            (self.tell)(&format!("{}: {done} of {total}", self.what));
+        }
+        if said.logged.elapsed() >= LOG_EVERY {
+            said.logged = Instant::now();
+            tracing::info!(done, total, "{}", self.what);
+        }
+    }
+}
+
+/// Prepares a store to be served. `tell` hears that a migration advances.
 ///
 /// # Errors
 /// When a newer program has changed the store, a restore into it is not finished, or a
 /// migration or the backup before it fails.
-pub async fn prepare(site: &Site, config: &Config, now_ms: u64) -> anyhow::Result<()> {
-    prepare_with(site, &backup_folder(config), &migrations::MIGRATIONS, now_ms).await?;
+pub async fn prepare(site: &Site, config: &Config, now_ms: u64, tell: Tell) -> anyhow::Result<()> {
+    prepare_with(site, &backup_folder(config), &migrations::MIGRATIONS, (now_ms, tell)).await?;
     moving::begin_new_site(site, &config.timelines.store.destination()).await?;
     Ok(())
 }
@@ -27,14 +75,14 @@ async fn prepare_with(
     site: &Site,
     folder: &Option<PathBuf>,
     all: &[Migration],
-    now_ms: u64,
+    (now_ms, tell): (u64, Tell),
 ) -> anyhow::Result<()> {
     let state = migrations::state_of(&site.store).await?;
     state.demand_usable()?;
     let pending = state.pending(all);
     if let Some(last) = pending.last() {
         match folder {
-            Some(folder) => back_up(site, &state, last, folder, now_ms).await?,
+            Some(folder) => back_up(site, (&state, last), folder, (now_ms, tell)).await?,
             None if pending.iter().all(|migration| migration.only_adds) => tracing::info!(
                 "no backup is made before the store is migrated, because backup.folder is not set; \
                  nothing is changed or removed"
@@ -47,23 +95,28 @@ async fn prepare_with(
             ),
         }
     }
-    migrations::migrate(site, &state, all).await.context("cannot migrate the store")
+    let progress = Progress::new("migrating the store", tell);
+    let migrated = migrations::migrate(site, &state, all, &|done, total| progress.advance(done, total)).await;
+    progress.bar.finish_and_clear();
+    migrated.context("cannot migrate the store")
 }
 
 async fn back_up(
     site: &Site,
-    state: &StoreState,
-    last: &Migration,
+    (state, last): (&StoreState, &Migration),
     folder: &Path,
-    now_ms: u64,
+    (now_ms, tell): (u64, Tell),
 ) -> anyhow::Result<()> {
     let name = format!("{}-before-layout-{}.backup", schedule::stem(now_ms), last.to);
     let path = folder.join(name);
     schedule::make_folder(folder)?;
-    let progress = Box::new(|_, _| {});
-    let summary = take::to_file(&site.store, SystemDisk, path.clone(), progress)
-        .await
-        .context("cannot make a backup before the store is migrated")?;
+    let progress = Arc::new(Progress::new("making a backup before the store is migrated", tell));
+    progress.advance(0, state.keys);
+    let written = progress.clone();
+    let report = Box::new(move |done, total| written.advance(done, total));
+    let taken = take::to_file(&site.store, SystemDisk, path.clone(), report).await;
+    progress.bar.finish_and_clear();
+    let summary = taken.context("cannot make a backup before the store is migrated")?;
     tracing::info!(
         path = %path.display(),
         keys = summary.keys,
@@ -90,10 +143,12 @@ mod tests {
     use crate::backup::restore;
     use tidings_domain::migrations::Migrating;
     use tidings_domain::passwords::PasswordWorker;
+    use tidings_domain::report::Advance;
     use tidings_domain::values::rules::Rules;
     use tidings_keyspace::{Batch, Query, Store};
 
     const NOW: u64 = 1_795_370_400_000;
+    const TOLD: (u64, Tell) = (NOW, |_| {});
 
     async fn site() -> Site {
         let site = Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default());
@@ -113,8 +168,9 @@ mod tests {
         store.query(query).await.unwrap().take(value)
     }
 
-    fn change(site: &Site) -> Migrating<'_> {
-        Box::pin(async {
+    fn change<'a>(site: &'a Site, advance: Advance<'a>) -> Migrating<'a> {
+        Box::pin(async move {
+            advance(1, 2);
             set(site, "planted", "new").await;
             Ok(())
         })
@@ -128,7 +184,7 @@ mod tests {
     async fn the_backup_before_a_migration_has_the_old_state() {
         let (site, folder) = (site().await, tempfile::tempdir().unwrap());
         let place = Some(folder.path().to_owned());
-        prepare_with(&site, &place, &migrations(false), NOW).await.unwrap();
+        prepare_with(&site, &place, &migrations(false), TOLD).await.unwrap();
         assert_eq!(get(&site.store, "planted").await.as_deref(), Some("new"));
         let path = folder.path().join("tidings-20261122T180000Z-before-layout-1.backup");
         let summary = restore::verify(&path, |_| {}).unwrap();
@@ -142,10 +198,10 @@ mod tests {
     #[tokio::test]
     async fn without_a_place_for_a_backup_nothing_is_changed() {
         let site = site().await;
-        let error = prepare_with(&site, &None, &migrations(false), NOW).await.unwrap_err();
+        let error = prepare_with(&site, &None, &migrations(false), TOLD).await.unwrap_err();
         assert!(error.to_string().contains("set backup.folder"), "{error}");
         assert_eq!(get(&site.store, "planted").await.as_deref(), Some("old"));
-        prepare_with(&site, &None, &migrations(true), NOW).await.unwrap();
+        prepare_with(&site, &None, &migrations(true), TOLD).await.unwrap();
         assert_eq!(get(&site.store, "planted").await.as_deref(), Some("new"));
     }
 
@@ -153,9 +209,21 @@ mod tests {
     async fn a_backup_that_fails_prevents_the_migration() {
         let (site, folder) = (site().await, tempfile::tempdir().unwrap());
         let folder = Some(folder.path().join("missing").join("folder"));
-        let error = prepare_with(&site, &folder, &migrations(true), NOW).await.unwrap_err();
+        let error = prepare_with(&site, &folder, &migrations(true), TOLD).await.unwrap_err();
         assert!(error.to_string().contains("cannot create the folder"), "{error}");
         assert_eq!(get(&site.store, "planted").await.as_deref(), Some("old"));
+    }
+
+    #[tokio::test]
+    async fn the_service_manager_hears_that_the_backup_and_the_migration_advance() {
+        static HEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        let (site, folder) = (site().await, tempfile::tempdir().unwrap());
+        let tell: Tell = |text| HEARD.lock().unwrap().push(text.to_owned());
+        let place = Some(folder.path().to_owned());
+        prepare_with(&site, &place, &migrations(false), (NOW, tell)).await.unwrap();
+        let heard = HEARD.lock().unwrap();
+        assert_eq!(heard[0], "making a backup before the store is migrated: 0 of 1");
+        assert!(heard[1].starts_with("migrating the store: 0 of 0"), "{heard:?}");
     }
 
     #[tokio::test]
@@ -163,7 +231,7 @@ mod tests {
         let (store, folder) = (Store::in_memory().await.unwrap(), tempfile::tempdir().unwrap());
         let site = Site::new(store, Rules::default(), PasswordWorker::default());
         let path = folder.path().to_owned();
-        prepare_with(&site, &Some(path), &migrations(false), NOW).await.unwrap();
+        prepare_with(&site, &Some(path), &migrations(false), TOLD).await.unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         assert_eq!(migrations::state_of(&site.store).await.unwrap().layout, 1);
     }

@@ -1,7 +1,10 @@
 //! Takes backups while the site is served, and removes old ones.
 //!
 //! The files are the whole memory of it: the time of the last backup is in the name of the
-//! newest, so restarts change nothing. Only files with names of this form are ever removed.
+//! newest, so restarts change nothing. While the server runs, the next backup is due by the time
+//! that has passed, whatever becomes of the clock. Only files with names of this form are ever
+//! removed. A file with a time in the future comes from a wrong clock. It says nothing about when
+//! the last backup was made, is not counted among those that are kept, and is not removed.
 
 use super::disk::{Disk, SystemDisk};
 use super::take;
@@ -9,16 +12,13 @@ use crate::config;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::EngineClock;
 
 /// How long to wait after a failure, unless backups are made more often.
 const RETRY_AFTER: Duration = Duration::from_secs(600);
-
-/// How long to wait at most before looking at the clock again, because it may be set.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 /// The form of the time in a name.
 const NAME_TIME: &str = "%Y%m%dT%H%M%SZ";
@@ -45,8 +45,7 @@ impl Schedule {
         })
     }
 
-    /// How long to wait before the next backup, by the time of the newest. A newest one that
-    /// is in the future, because the clock was set back, counts as one of now.
+    /// How long to wait after the start before the next backup, by the time of the newest.
     fn wait(&self, newest: Option<Timestamp>, now_ms: u64) -> Duration {
         newest.map_or(Duration::ZERO, |newest| {
             let due = Duration::from_secs(newest.0).saturating_add(self.every);
@@ -54,7 +53,8 @@ impl Schedule {
         })
     }
 
-    /// Takes a backup now, then removes the oldest beyond those that are kept.
+    /// Takes a backup now, then removes the oldest beyond those that are kept. Files from the
+    /// future are neither counted nor removed.
     async fn take(&self, site: &Site, now_ms: u64) -> anyhow::Result<()> {
         make_folder(&self.folder)?;
         for name in abandoned(&self.folder)? {
@@ -68,7 +68,7 @@ impl Schedule {
             bytes = summary.bytes,
             "made a backup"
         );
-        for old in beyond(names(&self.folder)?, self.keep) {
+        for old in beyond(names(&self.folder, now_ms)?, self.keep) {
             SystemDisk.remove(&self.folder.join(&old));
             tracing::info!(name = old, "removed an old backup");
         }
@@ -78,25 +78,28 @@ impl Schedule {
 
 /// Takes backups until it is dropped.
 pub async fn run(site: Arc<Site>, schedule: Schedule, clock: EngineClock) {
-    site.backup.switch_on(newest(&schedule.folder));
+    let now_ms = clock.now_ms();
+    let newest = newest(&schedule.folder, now_ms);
+    site.backup.switch_on(newest, schedule.every);
+    let mut wait = schedule.wait(newest, now_ms);
     loop {
-        let now_ms = clock.now_ms();
-        let wait = schedule.wait(newest(&schedule.folder), now_ms);
-        if !wait.is_zero() {
-            tokio::time::sleep(wait.min(LOOK_EVERY)).await;
-            continue;
-        }
+        tokio::time::sleep(wait).await;
+        let (began, now_ms) = (Instant::now(), clock.now_ms());
         let now = Timestamp(now_ms / 1000);
-        match schedule.take(&site, now_ms).await {
-            Ok(()) => site.backup.succeeded(now),
+        let pause = match schedule.take(&site, now_ms).await {
+            Ok(()) => {
+                site.backup.succeeded(now);
+                schedule.every
+            }
             Err(error) => {
                 let why = format!("{error:#}");
                 // Before the line: whoever reads that may ask for the state.
                 site.backup.failed(now, why.clone());
                 tracing::error!(error = why, folder = %schedule.folder.display(), "the backup failed");
-                tokio::time::sleep(schedule.every.min(RETRY_AFTER)).await;
+                schedule.every.min(RETRY_AFTER)
             }
-        }
+        };
+        wait = pause.saturating_sub(began.elapsed());
     }
 }
 
@@ -119,16 +122,17 @@ fn time_of(name: &str) -> Option<Timestamp> {
 }
 
 /// The time of the newest backup in a folder; `None` if there is none, or no such folder.
-fn newest(folder: &Path) -> Option<Timestamp> {
-    names(folder).ok()?.iter().filter_map(|name| time_of(name)).max()
+fn newest(folder: &Path, now_ms: u64) -> Option<Timestamp> {
+    names(folder, now_ms).ok()?.iter().filter_map(|name| time_of(name)).max()
 }
 
-/// The names of all backups in a folder, the oldest first.
-fn names(folder: &Path) -> anyhow::Result<Vec<String>> {
+/// The names of all backups in a folder that are not from the future, the oldest first.
+fn names(folder: &Path, now_ms: u64) -> anyhow::Result<Vec<String>> {
+    let is_ours = |name: &&str| time_of(name).is_some_and(|time| time.0 <= now_ms / 1000);
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let name = entry.with_context(|| format!("cannot read {}", folder.display()))?.file_name();
-        names.extend(name.to_str().filter(|name| time_of(name).is_some()).map(str::to_owned));
+        names.extend(name.to_str().filter(is_ours).map(str::to_owned));
     }
     // The time in a name has the same length in each, the year first.
     names.sort_unstable();
@@ -173,6 +177,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::super::disk::partial_of;
     use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
     use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::values::rules::Rules;
     use tidings_keyspace::{Batch, Store};
@@ -220,8 +225,49 @@ mod tests {
             let newest = Timestamp(NOW / 1000 - ago * 60);
             assert_eq!(schedule.wait(Some(newest), NOW), minutes(wait), "{ago}");
         }
-        // The clock was set back by a day.
-        assert_eq!(schedule.wait(Some(Timestamp(NOW / 1000 + 86_400)), NOW), HOUR);
+    }
+
+    #[tokio::test]
+    async fn a_file_from_the_future_neither_stops_backups_nor_has_a_newer_one_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let schedule = Schedule { keep: 2, ..schedule(folder.path()) };
+        let future = [NOW + 86_400_000, NOW + 100 * 365 * 86_400_000];
+        let future = future.map(|time| format!("{}.backup", stem(time)));
+        for name in &future {
+            std::fs::write(folder.path().join(name), "by a wrong clock").unwrap();
+        }
+        assert_eq!(newest(folder.path(), NOW), None);
+        assert_eq!(schedule.wait(newest(folder.path(), NOW), NOW), Duration::ZERO);
+        let site = site().await;
+        for hour in 0..4 {
+            schedule.take(&site, NOW + hour * 3_600_000).await.unwrap();
+        }
+        let now = NOW + 3 * 3_600_000;
+        let expected = [2, 3].map(|hour| format!("{}.backup", stem(NOW + hour * 3_600_000)));
+        assert_eq!(names(folder.path(), now).unwrap(), expected);
+        assert_eq!(schedule.wait(newest(folder.path(), now), now), HOUR);
+        assert!(future.iter().all(|name| folder.path().join(name).exists()));
+    }
+
+    #[tokio::test]
+    async fn backups_go_on_whatever_becomes_of_the_clock() {
+        let folder = tempfile::tempdir().unwrap();
+        let schedule = Schedule { every: Duration::from_millis(20), ..schedule(folder.path()) };
+        let time = Arc::new(AtomicU64::new(NOW));
+        let clock = EngineClock::Manual(time.clone());
+        let running = tokio::spawn(run(Arc::new(site().await), schedule, clock));
+        // It goes forward, stands, and is set back by years.
+        for now in [NOW, NOW + 5_000, NOW - 20 * 365 * 86_400_000] {
+            time.store(now, Ordering::SeqCst);
+            let path = folder.path().join(format!("{}.backup", stem(now)));
+            let waits = async {
+                while !path.exists() {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(20), waits).await.unwrap();
+        }
+        running.abort();
     }
 
     #[tokio::test]
@@ -242,8 +288,8 @@ mod tests {
         }
         let expected: Vec<String> =
             (2..5).map(|hour| format!("{}.backup", stem(NOW + hour * 3_600_000))).collect();
-        assert_eq!(names(&schedule.folder).unwrap(), expected);
-        assert_eq!(newest(&schedule.folder), Some(Timestamp(NOW / 1000 + 4 * 3_600)));
+        assert_eq!(names(&schedule.folder, u64::MAX).unwrap(), expected);
+        assert_eq!(newest(&schedule.folder, u64::MAX), Some(Timestamp(NOW / 1000 + 4 * 3_600)));
         for other in others {
             assert!(schedule.folder.join(other).exists(), "{other}");
         }
@@ -262,6 +308,6 @@ mod tests {
         schedule.take(&site, NOW).await.unwrap();
         let error = schedule.take(&site, NOW).await.unwrap_err();
         assert!(format!("{error:#}").contains("exists already"), "{error:#}");
-        assert_eq!(names(&schedule.folder).unwrap().len(), 1);
+        assert_eq!(names(&schedule.folder, NOW).unwrap().len(), 1);
     }
 }

@@ -35,9 +35,6 @@ use tidings_web::{App, AppParts, Listening};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-/// How long running requests may take to finish once the server is told to stop.
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
-
 /// The name of what accepts connections, among the workers.
 const SERVER: &str = "server";
 
@@ -70,7 +67,7 @@ pub async fn run(config: Config, load: impl Fn() -> Result<Config, ConfigError>)
     let store = opened.store;
     let app = app(&config, (store.clone(), socket.address), mailer, connections);
     if !opened.is_awaited {
-        upgrade::prepare(&app.site, &config, EngineClock::System.now_ms()).await?;
+        upgrade(&app, &config).await?;
     }
     let control = Control::listen(&config)?;
     writeln!(std::io::stdout(), "listening on http://{}", socket.address).ok();
@@ -87,7 +84,7 @@ pub async fn run(config: Config, load: impl Fn() -> Result<Config, ConfigError>)
     let beside = async {
         if opened.is_awaited {
             store::wait_for(&store, &config).await?;
-            upgrade::prepare(&app.site, &config, EngineClock::System.now_ms()).await?;
+            upgrade(&app, &config).await?;
         }
         prepare(&app, &config).await;
         service_manager::tell_ready();
@@ -107,6 +104,12 @@ pub async fn run(config: Config, load: impl Fn() -> Result<Config, ConfigError>)
     store.close().await;
     tracing::info!("stopped");
     served
+}
+
+/// Prepares the store. systemd waits for a migration that advances.
+async fn upgrade(app: &App, config: &Config) -> anyhow::Result<()> {
+    let now_ms = EngineClock::System.now_ms();
+    upgrade::prepare(&app.site, config, now_ms, service_manager::tell_migrating).await
 }
 
 /// What sends mail, if a relay is configured.
@@ -208,7 +211,7 @@ async fn finish_bans(site: Arc<Site>) {
 /// Adds what a Lamer News that runs on the same store has left out since the last start. The site
 /// works without it.
 async fn complete_lamer_news(site: Arc<Site>) {
-    if let Err(error) = migrations::complete_lamer_news(&site).await {
+    if let Err(error) = migrations::complete_lamer_news(&site, &|_, _| {}).await {
         tracing::warn!(%error, "the store lacks something; the next start will continue");
     }
 }
@@ -228,8 +231,8 @@ fn announce_stop(app: &App, drain: Duration) {
     tracing::info!("stopping");
 }
 
-/// Serves until `stop` completes, then gives requests some time to finish. `beside` runs
-/// meanwhile; if it fails, the site stops.
+/// Serves until `stop` completes, and then until the server has ended. `beside` runs meanwhile; if
+/// it fails, the site stops.
 async fn serve_until(
     app: App,
     listening: Listening,
@@ -253,9 +256,7 @@ async fn serve_until(
         }
     };
     stop_sender.send(true).ok();
-    if tokio::time::timeout(SHUTDOWN_GRACE, server).await.is_err() {
-        tracing::warn!("some connections were still open");
-    }
+    server.await;
     outcome
 }
 

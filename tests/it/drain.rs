@@ -4,7 +4,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::program::{Program, serve_command, wait_until};
+use crate::program::{Program, open_again, serve_command, wait_until};
+use crate::server::dump;
 
 /// How long anything that must come may take. The machine may be busy.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -221,4 +222,23 @@ fn a_request_that_never_ends_keeps_the_program_for_ten_seconds_at_most() {
     program.signal("-TERM");
     assert!(program.wait().success());
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn a_client_that_never_ends_costs_no_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.redb");
+    let mut program = Program::start(&format!("redb:{}", path.display()));
+    let mut quick = connect(program.address);
+    send(&mut quick, &get("/").replacen("Host:", "Connection: close\r\nHost:", 1));
+    assert_eq!(receive_all(&mut quick).1, 1);
+    let mut slow = connect(program.address);
+    send(&mut slow, &login_head(""));
+    program.signal("-TERM");
+    assert!(program.wait().success());
+    assert!(program.log().contains("some connections were still open"), "{}", program.log());
+    let store = open_again(&path).await;
+    let dump = dump(&store).await;
+    store.close().await;
+    assert!(dump.keys().any(|key| key.starts_with("statistics:hour:")), "{:?}", dump.keys());
 }

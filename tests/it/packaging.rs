@@ -198,6 +198,26 @@ fn containers_name_settings_that_exist() {
 }
 
 #[test]
+fn a_container_lives_while_the_server_answers_and_has_time_to_stop() {
+    let containerfile = read("Containerfile");
+    let (_, check) = containerfile.split_once("HEALTHCHECK").unwrap();
+    assert!(check.contains(r#"CMD ["/usr/bin/tidings", "status", "--live"]"#), "{check}");
+    assert!(read("compose.yaml").contains("stop_grace_period: 30s"));
+    let root = packaging().join("..");
+    let documents = ["README.md", "docs/operating.md", "docs/scale.md", "packaging/README.md"];
+    let texts = documents.map(|name| std::fs::read_to_string(root.join(name)).unwrap());
+    let mut found = 0;
+    for text in texts.iter().chain([&containerfile]) {
+        let text = text.replace("\\\n", "");
+        for line in text.lines().filter(|line| line.contains("podman run") || line.contains("docker run")) {
+            assert!(line.contains("--stop-timeout 30"), "{line}");
+            found += 1;
+        }
+    }
+    assert!(found > 0);
+}
+
+#[test]
 fn each_file_is_listed() {
     let list = read("README.md");
     for entry in std::fs::read_dir(packaging()).unwrap() {

@@ -7,6 +7,8 @@ use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use tidings_keyspace::{Batch, Store, StoreOptions};
+
 use crate::program::{Program, serve_command};
 use crate::redis_server::RedisServer;
 
@@ -76,6 +78,26 @@ fn a_site_without_its_store_is_not_ready_and_the_start_may_take_longer() {
     assert!(message.contains("STATUS=waiting for the store"), "{message}");
     redis.start_again();
     manager.expect("READY=1");
+}
+
+#[tokio::test]
+async fn a_start_that_migrates_the_store_asks_for_more_time_as_it_advances() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("redb:{}", folder.path().join("store.redb").display());
+    let store = Store::open(&url, &StoreOptions::default()).await.unwrap();
+    let mut batch = Batch::new();
+    batch.set("users.count", "1");
+    batch.set_fields("user:1", [("id", "1"), ("username", "alice")]);
+    store.commit(batch).await.unwrap();
+    store.close().await;
+    let manager = Manager::new();
+    let program = manager.start(&url);
+    for status in ["STATUS=making a backup before the store is migrated", "STATUS=migrating the store"] {
+        let message = manager.expect(status);
+        assert!(message.contains("EXTEND_TIMEOUT_USEC=300000000"), "{message}");
+    }
+    manager.expect("READY=1");
+    program.wait_for_log("migrating the store");
 }
 
 /// Starts the program with a socket that somebody else holds.

@@ -10,6 +10,7 @@ use crate::accounts::names;
 use crate::articles::ids;
 use crate::error::Error;
 use crate::keys;
+use crate::report::Advance;
 use crate::site::{Applied, Site, apply};
 use std::pin::Pin;
 use tidings_keyspace::{Batch, Query, Store};
@@ -30,7 +31,7 @@ pub struct Migration {
     /// use the store.
     pub only_adds: bool,
     /// Does it. It may have been done before, in part or completely.
-    pub run: for<'a> fn(&'a Site) -> Migrating<'a>,
+    pub run: for<'a> fn(&'a Site, Advance<'a>) -> Migrating<'a>,
 }
 
 /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
@@ -38,7 +39,7 @@ pub static MIGRATIONS: [Migration; 1] = [Migration {
     to: 1,
     what: "give every account its entry in the index of names, and the counter of articles its number",
     only_adds: true,
-    run: |site| Box::pin(complete_lamer_news(site)),
+    run: |site, advance| Box::pin(complete_lamer_news(site, advance)),
 }];
 
 /// Adds what a store of Lamer News or of an early version lacks. Lamer News may run on the same
@@ -46,7 +47,7 @@ pub static MIGRATIONS: [Migration; 1] = [Migration {
 ///
 /// # Errors
 /// When the store fails.
-pub async fn complete_lamer_news(site: &Site) -> Result<(), Error> {
+pub async fn complete_lamer_news(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
     match ids::raise_article_count(site).await {
         Ok(false) => {}
         Ok(true) => tracing::info!("raised the counter of articles to that of stories"),
@@ -54,8 +55,7 @@ pub async fn complete_lamer_news(site: &Site) -> Result<(), Error> {
         Err(Error::Internal(error)) => tracing::warn!(error, "cannot raise the counter of articles"),
         Err(error) => return Err(error),
     }
-    names::fold_usernames(site, u64::MAX).await?;
-    Ok(())
+    names::fold_all_usernames(site, advance).await
 }
 
 /// What a store says about itself.
@@ -147,16 +147,22 @@ impl StoreState {
     }
 }
 
-/// Migrates a store that is in a state. An empty store only gets its version. Rounds: 1 for each
-/// migration, and what it takes.
+/// Migrates a store that is in a state, and says how far it is. An empty store only gets its
+/// version. Rounds: 1 for each migration, and what it takes.
 ///
 /// # Errors
 /// When a migration fails. Then the store has the version of the last one that did not.
-pub async fn migrate(site: &Site, state: &StoreState, migrations: &[Migration]) -> Result<(), Error> {
+pub async fn migrate(
+    site: &Site,
+    state: &StoreState,
+    migrations: &[Migration],
+    advance: Advance<'_>,
+) -> Result<(), Error> {
     let mut layout = state.layout;
     for migration in state.pending(migrations) {
         tracing::info!(version = migration.to, what = migration.what, "migrating the store");
-        (migration.run)(site).await?;
+        advance(0, 0);
+        (migration.run)(site, advance).await?;
         note_version(&site.store, layout, migration.to).await?;
         layout = migration.to;
     }
@@ -242,7 +248,7 @@ mod tests {
     }
 
     /// Adds a character to a key, so that the test sees how often and in what order.
-    fn planted(to: u64, run: for<'a> fn(&'a Site) -> Migrating<'a>) -> Migration {
+    fn planted(to: u64, run: for<'a> fn(&'a Site, Advance<'a>) -> Migrating<'a>) -> Migration {
         Migration { to, what: "plant", only_adds: false, run }
     }
 
@@ -254,15 +260,15 @@ mod tests {
 
     fn three() -> [Migration; 3] {
         [
-            planted(1, |site| Box::pin(append(site, "a"))),
-            planted(2, |site| Box::pin(append(site, "b"))),
-            planted(3, |site| Box::pin(append(site, "c"))),
+            planted(1, |site, _| Box::pin(append(site, "a"))),
+            planted(2, |site, _| Box::pin(append(site, "b"))),
+            planted(3, |site, _| Box::pin(append(site, "c"))),
         ]
     }
 
     async fn run(site: &Site, migrations: &[Migration]) -> Result<(), Error> {
         let state = state_of(&site.store).await?;
-        migrate(site, &state, migrations).await
+        migrate(site, &state, migrations, &|_, _| {}).await
     }
 
     #[test]
@@ -300,7 +306,7 @@ mod tests {
         let site = site().await;
         set(&site, "users.count", "1").await;
         let mut migrations = three();
-        migrations[1].run = |_| Box::pin(async { Err(Error::Busy) });
+        migrations[1].run = |_, _| Box::pin(async { Err(Error::Busy) });
         run(&site, &migrations).await.unwrap_err();
         assert_eq!(state_of(&site.store).await.unwrap().layout, 1);
         run(&site, &three()).await.unwrap();

@@ -5,6 +5,11 @@ use crate::values::ids::UserId;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Told how far a migration is: how much of how much is done. The caller also learns from it that
+/// the migration advances, so one that takes long calls it at least every few seconds.
+pub type Advance<'a> = &'a (dyn Fn(u64, u64) + Send + Sync);
 
 /// How much was checked, and how much of it was wrong.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -58,8 +63,9 @@ impl BackupReport {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Notes that the server makes backups, and when the last one was made.
-    pub fn switch_on(&self, last_success: Option<Timestamp>) {
+    /// Notes that the server makes backups, how often, and when the last one was made.
+    pub fn switch_on(&self, last_success: Option<Timestamp>, every: Duration) {
+        metrics::gauge!("tidings_backup_every_seconds").set(every.as_secs_f64());
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // A command may have made one since the newest file.
         let last_success = state.last_success.max(last_success);

@@ -32,15 +32,22 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tidings_domain::background;
 use tidings_keyspace::count_rounds;
 use tidings_supervision::{Policy, supervise};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 use tower_service::Service;
 
+/// How long requests may take to finish once the server is told to stop.
+const DRAIN_TIME: Duration = Duration::from_secs(10);
+/// How long it may take after that to store what is only in memory, if the store does not answer.
+const STORE_TIME: Duration = Duration::from_secs(10);
+
 /// Serves the site on a listener until `shutdown` completes, then answers everything that was
-/// sent before it closes connections. Runs the background jobs of the site meanwhile.
+/// sent before it closes connections, for ten seconds at most. Runs the background jobs of the site
+/// meanwhile, and stores at the end what is only in memory.
 ///
 /// Error pages read nothing: they show what the site was last known to be called, so call
 /// [`App::brand`] before.
@@ -75,11 +82,18 @@ pub async fn serve(app: App, listening: impl Into<Listening>, shutdown: impl Fut
         server.begin(&http, stream, peer);
     }
     server.app.live.close();
-    server.connections.drain().await;
+    if timeout(DRAIN_TIME, server.connections.drain()).await.is_err() {
+        tracing::warn!("some connections were still open");
+    }
     // Unfinished jobs stay in the store.
     background.abort();
-    background::store_rest(&server.app.site, server.app.now()).await;
-    figures::keep(&server.app).await;
+    let storing = async {
+        background::store_rest(&server.app.site, server.app.now()).await;
+        figures::keep(&server.app).await;
+    };
+    if timeout(STORE_TIME, storing).await.is_err() {
+        tracing::error!("the store does not answer; the last visits and figures were not stored");
+    }
 }
 
 fn http_builder() -> http1::Builder {

@@ -9,6 +9,8 @@ use tidings_keyspace::Store;
 const FEEDS: u32 = 3;
 /// How long a stop may take besides the drain time, as `TimeoutStopSec` of `tidings.service` says.
 const STOP_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a migration may take until it advances.
+const MIGRATION_PATIENCE: Duration = Duration::from_secs(300);
 
 /// The site can be used.
 pub fn tell_ready() {
@@ -20,6 +22,12 @@ pub fn tell_ready() {
 pub fn tell_waiting(reason: &str, patience: Duration) {
     let status = format!("waiting for the store: {reason}");
     tell(&[NotifyState::Status(&status), NotifyState::ExtendTimeoutUsec(microseconds(patience))]);
+}
+
+/// The store is being migrated, and that advances. systemd waits for so much longer.
+pub fn tell_migrating(status: &str) {
+    let patience = microseconds(MIGRATION_PATIENCE);
+    tell(&[NotifyState::Status(status), NotifyState::ExtendTimeoutUsec(patience)]);
 }
 
 /// The settings are being read again. [`tell_ready`] must follow.

@@ -65,6 +65,24 @@ async fn the_status_tells_why_the_site_is_read_only_or_unavailable() {
 }
 
 #[test]
+fn a_server_whose_store_is_away_is_alive_and_one_that_does_not_run_is_not() {
+    let mut redis = RedisServer::start();
+    let place = Place { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: None };
+    let mut program = Program::start(&place.url);
+    let address = program.address.to_string();
+    let live = || place.run_with(&["status", "--live"], "", &[("TIDINGS_SERVER__LISTEN", &address)]);
+    assert!(live().good().contains("answers"));
+    redis.stop();
+    place.run(&["status"]).failed(1);
+    live().good();
+    // A socket that listens and says nothing of HTTP is not the program.
+    program.signal("-STOP");
+    assert!(live().failed(1).contains("did not answer within 5 seconds"));
+    program.kill();
+    assert!(live().failed(1).contains("does not answer"));
+}
+
+#[test]
 fn without_a_server_the_status_tells_why_the_store_cannot_be_opened() {
     let mut redis = RedisServer::start();
     let place = Place { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: None };

@@ -12,6 +12,7 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::passwords::lacks_salt;
+use crate::report::Advance;
 use crate::site::Site;
 use crate::values::ids::UserId;
 use crate::values::limits::{FOLDING_CHUNK, FOLDING_CHUNKS_OF_ONE_ACTION};
@@ -34,15 +35,39 @@ const FOLDING_OVERLAP: u64 = 16;
 /// When the store fails.
 pub async fn fold_usernames(site: &Site, chunks: u64) -> Result<bool, Error> {
     for _ in 0..chunks {
-        if fold_chunk(site).await? {
+        if let Folded { all: true, .. } = fold_chunk(site).await? {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// Folds the next chunk. Returns whether it was the last.
-async fn fold_chunk(site: &Site) -> Result<bool, Error> {
+/// The same for all accounts, saying after each chunk how far it is.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn fold_all_usernames(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+    loop {
+        let Folded { last, count, all } = fold_chunk(site).await?;
+        advance(last, count);
+        if all {
+            return Ok(());
+        }
+    }
+}
+
+/// How far the index of names is.
+struct Folded {
+    /// The last account that was looked at.
+    last: u64,
+    /// The number of accounts.
+    count: u64,
+    /// Whether that is all.
+    all: bool,
+}
+
+/// Folds the next chunk.
+async fn fold_chunk(site: &Site) -> Result<Folded, Error> {
     site.act(keys::USERNAMES_FOLDED, || async {
         let mut query = Query::new();
         let (folded, count) = (query.string(keys::USERNAMES_FOLDED), query.string(keys::USERS_COUNT));
@@ -54,13 +79,13 @@ async fn fold_chunk(site: &Site) -> Result<bool, Error> {
         let from = number(folded.as_deref(), keys::USERNAMES_FOLDED);
         let count = number(count.as_deref(), keys::USERS_COUNT);
         if count == 0 {
-            return Ok(Decision::Done(true));
+            return Ok(Decision::Done(Folded { last: 0, count, all: true }));
         }
         let last = count.min(from + FOLDING_CHUNK);
         let first = from.saturating_sub(FOLDING_OVERLAP) + 1;
         let Missing { entries, repairs } = missing(site, first, last).await?;
         if from >= count && entries.is_empty() && repairs.is_empty() {
-            return Ok(Decision::Done(true));
+            return Ok(Decision::Done(Folded { last, count, all: true }));
         }
         let mut batch = Batch::new();
         match folded {
@@ -75,7 +100,7 @@ async fn fold_chunk(site: &Site) -> Result<bool, Error> {
         for repair in repairs {
             repair.write(&mut batch)?;
         }
-        Ok(Decision::commit(batch, last == count))
+        Ok(Decision::commit(batch, Folded { last, count, all: last == count }))
     })
     .await
 }
