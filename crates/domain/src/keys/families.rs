@@ -65,6 +65,7 @@ families! {
     USERNAMES_FOLDED = "usernames.folded", String, NEVER;
     SESSION = "session:<hash>", Hash, 60 * DAY;
     USER_SESSIONS = "user:<user id>:sessions", SortedSet, 60 * DAY;
+    USER_NETWORKS = "user:<user id>:networks", SortedSet, 60 * DAY;
     AUTH = "auth:<session token>", String, NEVER;
     PASSWORD_RESET = "password_reset:<reset token>", String, HOUR;
     LIMIT_CREATE_USER = "limit:create_user:<address>", String, 15 * HOUR;
@@ -79,7 +80,8 @@ families! {
     CONFIRM_EMAIL = "confirm_email:<confirmation token>", String, 3 * DAY;
     LIMIT_CONFIRMATION_MAILS = "limit:confirmation_mails:<user id>", String, DAY;
     LIMIT_FAILED_LOGIN_ADDRESS = "limit:failed_login:address:<address>", String, 10 * MINUTE;
-    LIMIT_FAILED_LOGIN_PAIR = "limit:failed_login:pair:<address>:<name in lower case>", String, 10 * MINUTE;
+    LIMIT_FAILED_LOGIN_PAIR = "limit:failed_login:pair:<address>:<hash of a name>", String, 10 * MINUTE;
+    LIMIT_FAILED_LOGIN_ACCOUNT = "limit:failed_login:account:<user id>", String, HOUR;
     LIMIT_FAILED_LOGIN_ADDRESSES = "limit:failed_login:addresses:<user id>", SortedSet, HOUR;
     LIMIT_FAILED_LOGIN_TOLD = "limit:failed_login:told:<user id>", String, DAY;
     LIMIT_WRONG_CODES = "limit:wrong_codes:<user id>", String, HOUR;
@@ -93,6 +95,9 @@ families! {
     RATE_ACCOUNT = "rate:<action>:account:<user id>", String, DAY;
     RATE_ADDRESS = "rate:<action>:address:<address>", String, DAY;
     LIMIT_NEW_VOTERS = "limit:new_voters:<address>", String, DAY;
+    LIMIT_NEW_VOTERS_OF_SITE = "limit:new_voters_of_site", String, DAY;
+    LIMIT_NEW_HOSTS_OF_SITE = "limit:new_hosts_of_site", String, DAY;
+    LIMIT_BROUGHT_SOMETHING = "limit:brought_something:<network>", String, DAY;
     LIMIT_SITE_VOTES = "limit:site_votes:<network>:<host>", String, DAY;
     USER_SUBMITTED_RECENTLY = "user:<user id>:submitted_recently", String, 15 * MINUTE;
     USER_RECENT_VOTES = "user:<user id>:recent_votes", Hash, 10 * MINUTE;
@@ -203,7 +208,19 @@ families! {
     RESTORE_UNFINISHED = "restore:unfinished", String, NEVER;
 }
 
+/// Of what expires within a day, what a restored site needs: what must not be done twice, and what
+/// people may still take back.
+const NEEDED: [&Family; 3] = [&REQUEST, &PASSKEY_USED, &USER_RECENT_VOTES];
+
 impl Family {
+    /// Whether backups leave its keys out if they expire: limits and rates, which say who tried what
+    /// from where, and whatever else is gone or made anew within a day.
+    #[must_use]
+    pub fn is_left_out_of_backups(&self) -> bool {
+        let is_limit = self.name.starts_with("limit:") || self.name.starts_with("rate:");
+        is_limit || (1..=DAY).contains(&self.seconds) && !NEEDED.contains(&self)
+    }
+
     /// The family of a key, with the parts that vary; `None` if the key is none of ours.
     #[must_use]
     pub fn of(key: &str) -> Option<(&'static Self, Vec<&str>)> {
@@ -254,6 +271,27 @@ fn fits(kind: &str, part: &str) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn backups_leave_out_limits_and_what_is_gone_within_a_day() {
+        let left_out = |key| Family::of(key).is_some_and(|(family, _)| family.is_left_out_of_backups());
+        for key in [
+            "limit:failed_login:pair:192.0.2.1:0123456789abcdef0123456789abcdef",
+            "limit:new_voters_of_site",
+            "rate:vote:address:192.0.2.1",
+            "password_reset:abc",
+            "user:7:new_totp",
+            "past:2027-01-15",
+            "timeline:lease:deliver:1",
+        ] {
+            assert!(left_out(key), "{key}");
+        }
+        for key in
+            ["user:7", "user:7:networks", "session:abc", "url:http://a.example/", "request:7:abc", "other"]
+        {
+            assert!(!left_out(key), "{key}");
+        }
+    }
 
     #[test]
     fn a_key_belongs_to_one_family() {
