@@ -82,8 +82,8 @@ pub(super) async fn open_account(
     if app.site.rules.accounts.confirm_email {
         signup_mail::mail_first_link(app, signed_up.user_id);
     }
-    if signed_up.has_paused {
-        signup_mail::tell_of_pause(app);
+    if signed_up.begins_burst {
+        signup_mail::tell_of_burst(app);
     }
     Ok(signed_up)
 }

@@ -211,7 +211,7 @@ impl TopicsRead {
         for (topic, articles) in topics.iter().zip(answers.take(self.0)) {
             if articles.is_some() {
                 batch.sorted_member_present(keys::TOPICS, topic.as_str());
-            } else if user.karma < needed && !user.flags.admin {
+            } else if user.karma < needed && !user.is_administrator() {
                 return Err(Refusal::NewTopicNeedsKarma { topic: topic.to_string(), needed });
             } else if is_new {
                 return Err(Refusal::NewTopicByNew { topic: topic.to_string() });

@@ -20,7 +20,6 @@ use tidings_domain::accounts::users::Role;
 use tidings_domain::values::ids::{ModerationId, UserId};
 use tidings_domain::values::limits::MAX_REASON;
 use tidings_domain::values::moderation::{Action, Thing};
-use tidings_domain::values::text::Username;
 
 /// The parameter of a page that names the line of the log that was just written.
 const DONE: &str = "moderated";
@@ -121,7 +120,7 @@ pub fn done_line(frame: &Frame<'_>) -> Markup {
             div.notice.undo role="status" {
                 span {
                     "Done: " (log_link(id)) " of the moderation log."
-                    @if let Some(banned) = frame.here.parameter(BANNED).filter(|name| Username::parse(name).is_ok()) {
+                    @if let Some(banned) = frame.here.parameter(BANNED).filter(|name| !name.is_empty()) {
                         " " a href=(profile_address(banned, "/invited")) { "Look at whom they invited" } ", if anybody."
                     }
                 }

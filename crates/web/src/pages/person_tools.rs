@@ -203,7 +203,7 @@ fn forms(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
     let fields = choice("Posts of the", "days", (&REMOVED, USUAL_REMOVED));
     all.push(ActionForm { action: Action::RemoveAll, label: "Remove all posts", grave: true, fields });
     if frame.viewer.is_some_and(|viewer| viewer.role() == Role::Administrator) {
-        all.push(match user.flags.moderator {
+        all.push(match user.given_role() == Role::Moderator {
             true => plain(Action::UnmakeModerator, "Take the moderator's role"),
             false => plain(Action::MakeModerator, "Make a moderator"),
         });

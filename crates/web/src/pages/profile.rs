@@ -143,7 +143,7 @@ impl ProfilePage<'_> {
                     }
                 }
                 (self.invitations())
-                @match user.role() {
+                @match user.given_role() {
                     Role::Administrator => div { dt { "role" } dd { "administrator" } },
                     Role::Moderator => div { dt { "role" } dd { "moderator" } },
                     Role::Member => {}
