@@ -568,6 +568,80 @@ async fn moderators_act_on_the_page_of_a_person() {
     }
 }
 
+#[tokio::test]
+async fn one_form_removes_posts_and_profile_and_bans_and_each_is_undone() {
+    each_engine(&[], async |server| {
+        let [alice, moderator, bob] = people(&server).await;
+        let reader = server.member("reader").await;
+        reader.follow("bob").await;
+        bob.follow("reader").await;
+        let about = [("about", "Buy pills"), ("email", ""), ("fullname", "Pill Shop")];
+        ok(bob.api_post("/api/updateprofile", &about).await);
+        let story = bob.submit_on("pillshop", "Spam").await;
+        reader.submit_on("rust", "A story").await;
+        let topics = async || page(&reader, "/topics").await.content().contains("pillshop");
+        assert!(topics().await);
+        let shown = page(&moderator, "/@bob").await;
+        let form = shown.forms().into_iter().find(|form| form.value("boxes").is_some()).unwrap();
+        assert_eq!((form.value("posts"), form.value("hours")), (Some("1"), Some("0")));
+        for name in ["profile", "ban"] {
+            shown.one("input", &[("name", name), ("type", "checkbox")]);
+        }
+        let fields = [
+            ("action", "remove_all"),
+            ("kind", "user"),
+            ("id", "bob"),
+            ("reason", "spam"),
+            ("boxes", "1"),
+            ("posts", "1"),
+            ("days", "3650"),
+            ("profile", "1"),
+            ("ban", "1"),
+            ("hours", "0"),
+            ("next", "/@bob"),
+        ];
+        redirects_to(&moderator.post("/moderate", &fields).await);
+        finish_jobs(&server).await;
+        let log = ok(alice.api_get("/api/moderations").await);
+        let actions: Vec<&str> =
+            log["entries"].as_array().unwrap().iter().map(|line| line["action"].as_str().unwrap()).collect();
+        assert_eq!(actions, ["remove", "remove_all", "ban", "make_moderator"]);
+        assert!(!topics().await);
+        for visitor in [&server.visitor(), &reader] {
+            let answer = visitor.get("/@bob").await;
+            let shown = Page::of(&answer);
+            let html = String::from_utf8(answer.body).unwrap();
+            assert!(html.contains("This account is banned.") && html.contains("noindex"), "{html}");
+            for gone in ["Pill", "pills", "karma", "stories"] {
+                assert!(!shown.content().contains(gone), "{gone}: {html}");
+            }
+            let followers = page(visitor, "/@reader/followers").await;
+            assert!(!followers.content().contains("Pill"), "{}", followers.content());
+        }
+        assert!(page(&moderator, "/@bob").await.content().contains("karma"));
+        for line in [4, 3, 2] {
+            ok(undo(&moderator, line).await);
+        }
+        finish_jobs(&server).await;
+        let shown = page(&reader, "/@bob").await;
+        assert!(shown.content().contains("Pill Shop") && shown.content().contains("Buy pills"));
+        assert_eq!(reader.get(&format!("/news/{story}")).await.status, StatusCode::OK);
+        assert!(topics().await);
+        // Programs leave out what they do not want.
+        let all = |more: &'static [(&'static str, &'static str)]| {
+            let fields = [("action", "remove_all"), ("kind", "user"), ("id", "bob"), ("reason", "spam")];
+            [&fields, more].concat()
+        };
+        assert!(
+            refused(moderator.api_post("/api/moderate", &all(&[("posts", "0")])).await).contains("posts")
+        );
+        assert!(refused(moderator.api_post("/api/moderate", &all(&[("ban", "1")])).await).contains("days"));
+        ok(moderator.api_post("/api/moderate", &all(&[("posts", "0"), ("ban", "1"), ("hours", "1")])).await);
+        assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("spam"));
+    })
+    .await;
+}
+
 /// Lamer News has no bound for names, and its pattern looks at the first line only.
 #[tokio::test]
 async fn whoever_can_be_shown_can_be_named_everywhere() {

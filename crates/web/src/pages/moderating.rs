@@ -154,8 +154,9 @@ pub async fn moderate(
     State(app): State<App>,
     SignedForm { user, form: (form, back) }: SignedForm<(ModerationForm, Next)>,
 ) -> Result<Redirect, RequestError> {
-    let banned = (form.action == Action::Ban).then(|| form.id.id());
-    let id = actions::moderate(&app, &user, &form.try_into()?).await?;
+    let bans = form.action == Action::Ban || (form.action == Action::RemoveAll && form.ban);
+    let banned = bans.then(|| form.id.id());
+    let id = actions::moderate(&app, &user, &form.requests()?).await?;
     let mut back = back.next.way_back();
     if let Some(banned) = &banned {
         add_parameter(&mut back, BANNED, banned);
