@@ -57,7 +57,7 @@ impl Actor<'_> {
     /// The account as the rates count it; `None` if they do not.
     async fn rated(&self, site: &Site, now: Moment) -> Result<Option<RatedAccount>, Error> {
         self.demand_confirmed(site)?;
-        if self.flags.admin {
+        if self.is_administrator() {
             return Ok(None);
         }
         let is_new = newness::is_new(site, now.timestamp(), self.user).await?;
