@@ -585,3 +585,48 @@ async fn moderators_decide_on_the_page_alone_and_undo() {
     assert_eq!(undone.status, StatusCode::SEE_OTHER);
     assert_eq!(rows(&moderator).await, ["story:1"]);
 }
+
+#[tokio::test]
+async fn what_its_author_deletes_after_it_was_flagged_stays_in_the_queue_and_is_decided() {
+    each_engine(OPEN, async |server| {
+        let (alice, _, bob, readers) = community(&server).await;
+        let things: [Thing<'_>; 3] = [("comment", "1-1"), ("tweet", "2"), STORY];
+        for thing in things {
+            ok(flag(&readers[0], thing, "spam", "look").await);
+        }
+        ok(bob.edit_comment(1, 1, "").await);
+        ok(bob.api_post("/api/deltweet", &[("tweet_id", "2")]).await);
+        ok(bob.delete(1).await);
+        server.advance(86_400);
+        let leaver = server.register("leaver").await;
+        ok(flag(&readers[0], ("user", "leaver"), "spam", "").await);
+        let password = [("password", crate::client::PASSWORD)];
+        assert_eq!(leaver.post("/settings/deactivate", &password).await.status, StatusCode::SEE_OTHER);
+        crate::store_check::demand_clean(&server).await;
+        let listed = queue(&alice).await;
+        assert_eq!(listed.len(), 4, "{listed:?}");
+        for row in &listed {
+            assert_eq!((&row["deleted"], &row["why"]), (&json!(true), &json!("flagged")), "{row}");
+        }
+        let page = Page::of(&alice.get("/moderate").await);
+        assert_eq!(page.content().matches("deleted by its author").count(), 4);
+        let mut lines = Vec::new();
+        for (row, action) in listed.iter().zip(["keep", "remove", "keep", "remove"]) {
+            let thing = (row["kind"].as_str().unwrap(), row["id"].as_str().unwrap());
+            let since = row["since"].to_string();
+            lines.push(ok(decide(&alice, action, thing, &since).await));
+        }
+        assert_eq!(queue(&alice).await, [Value::Null; 0]);
+        crate::store_check::demand_clean(&server).await;
+        for line in &lines {
+            ok(undo(&alice, line).await);
+        }
+        assert_eq!(queue(&alice).await, listed);
+        crate::store_check::demand_clean(&server).await;
+        // A reader may also take a flag back.
+        ok(unflag(&readers[0], STORY).await);
+        assert_eq!(queue(&alice).await.len(), 3);
+        crate::store_check::demand_clean(&server).await;
+    })
+    .await;
+}

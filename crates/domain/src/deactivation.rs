@@ -15,11 +15,9 @@ use crate::audit::AUDIT;
 use crate::error::Error;
 use crate::jobs;
 use crate::keys;
-use crate::review;
 use crate::site::Site;
 use crate::timelines::follows;
 use crate::values::clock::Moment;
-use crate::values::moderation::Thing;
 use crate::values::preferences::Digest;
 use crate::values::secrets::random_token;
 use std::net::IpAddr;
@@ -61,7 +59,6 @@ pub async fn deactivate(
         batch.set_fields(&key, emptied.map(|field| (field, "")));
         stored::remove_all(&mut batch, user.id);
         batch.set_field(&key, DEACTIVATED, now.timestamp().to_string());
-        review::settle(&mut batch, &Thing::User(user.username.as_str().into()));
         applications::forget(&mut batch, user.id);
         outbox::write_digest_choice(&mut batch, user.id, Digest::Off, now.timestamp());
         // Lamer News cannot show a user without a name, nor refuse a login without a salt.

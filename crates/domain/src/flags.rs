@@ -154,7 +154,7 @@ pub async fn unflag(site: &Site, now: Moment, actor: Actor<'_>, thing: &Thing) -
         let mut batch = Batch::new();
         let is_hidden =
             subject.as_ref().is_some_and(|subject| subject.withheld() == Some(&Withheld::Flagged));
-        flags.remove(&mut batch, actor.id, subject.as_ref().map(|_| now), is_hidden);
+        flags.remove(&mut batch, actor.id, now, is_hidden);
         batch.sorted_remove(keys::user_flags(actor.id), thing.key());
         Decision::commit(batch, ()).once(actor.request.as_ref(), &())
     });

@@ -83,8 +83,12 @@ enum Check {
     Claims(fn(&Subject, &mut Claims)),
     /// By several rounds.
     Rounds(CheckRounds),
+    /// By several rounds about many things together.
+    Many(CheckMany),
 }
 
+type CheckMany =
+    for<'a> fn(&'a Site, Moment, &'a [&'a Subject]) -> BoxFuture<'a, Result<Vec<Option<Found>>, Error>>;
 type CheckRounds = for<'a> fn(&'a Site, Moment, &'a Subject) -> BoxFuture<'a, Result<Option<Found>, Error>>;
 
 /// The rules of all families.

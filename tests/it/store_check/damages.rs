@@ -56,8 +56,63 @@ pub const DAMAGES: &[Damage] = &[
             b.sorted_add("news.down:1", "3", 1.0);
             b.increment_field("news:1", "down", 1);
         },
+        "news.down:1",
+        MENDED,
+    ),
+    ("votes up are lost", |b| b.delete("news.up:1"), "news.up:1", NAMED),
+    (
+        "votes up are lost, and those on the article",
+        |b| {
+            b.delete("news.up:1");
+            b.delete("voted:1");
+        },
         "news.up:1",
         NAMED,
+    ),
+    ("the votes on an article are lost", |b| b.delete("voted:1"), "article:1", MENDED),
+    ("votes down are lost", |b| b.delete("news.down:2"), "news.down:2", NAMED),
+    ("a thread is lost", |b| b.delete("thread:comment:1"), "thread:comment:1", NAMED),
+    ("followers are lost", |b| b.delete("user:2:followers"), "user:2:followers", MENDED),
+    ("whom a user follows is lost", |b| b.delete("user:3:followings"), "user:3:followings", MENDED),
+    (
+        "followers are lost on both sides",
+        |b| {
+            b.delete("user:2:followers");
+            b.delete("user:1:followings");
+            b.delete("user:3:followings");
+        },
+        "users.by_followers",
+        NAMED,
+    ),
+    ("nobody is followed", |b| b.sorted_add("user:1:followings", "77", 1.0), "user:1:followings", NAMED),
+    ("nobody follows", |b| b.sorted_add("user:1:followers", "77", 1.0), "user:1:followers", NAMED),
+    (
+        "no story is subscribed to",
+        |b| b.sorted_add("user:1:subscriptions", "77", 1.0),
+        "user:1:subscriptions",
+        NAMED,
+    ),
+    ("nobody has invited a user", |b| b.set_field("user:2", "invited_by", "77"), "user:2", NAMED),
+    (
+        "an unread entry of nobody",
+        |b| {
+            b.sorted_add("user:77:inbox", "reply:1-70", 1.0);
+            b.sorted_add("user:77:unread", "reply:1-70", 1.0);
+        },
+        "user:77:inbox",
+        NAMED,
+    ),
+    (
+        "a story that waits is in its author's list",
+        |b| b.sorted_add("user.posted:6", HELD_STORY, 1.0),
+        "user.posted:6",
+        MENDED,
+    ),
+    (
+        "a story that waits has no vote",
+        |b| b.set_field(format!("news:{HELD_STORY}"), "up", "0"),
+        "news:7",
+        MENDED,
     ),
     ("votes on no story", |b| b.sorted_add("news.up:78", "1", 1.0), "news.up:78", NAMED),
     ("a story without an author", |b| b.set_field("news:2", "user_id", "78"), "news:2", NAMED),
@@ -565,6 +620,8 @@ pub const DAMAGES: &[Damage] = &[
     ("a counter of votes is no number", |b| b.set_field("news:1", "up", "x"), "news:1", NAMED),
 ];
 
+/// The first story that waits for approval.
+const HELD_STORY: &str = "7";
 const SESSION: &str = "session:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 const VOTER: &str = "voter:beda0000-0822-4342-0990-b92d94d9489a";
 const NEW_SITES: &str = "voter:beda0000-0822-4342-0990-b92d94d9489a:new";

@@ -349,8 +349,8 @@ impl ArticleVote {
         batch.member_absent(&voted, &voter);
         batch.add_member(&voted, voter);
         match self.expiry {
-            // A vote never extends the life of the list.
-            Expiry::In(_) => {}
+            // A vote never extends the life of the list, and makes none that lives for ever.
+            Expiry::In(_) => _ = batch.key_present(&voted),
             Expiry::Absent => {
                 batch.key_absent(&voted);
                 batch.expire(voted, open_for);

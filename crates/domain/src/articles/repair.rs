@@ -17,9 +17,17 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
 use crate::values::limits::ARTICLE_CHECK_CHUNK;
 use crate::values::topic::Topic;
-use std::collections::{BTreeMap, BTreeSet};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::future::ready;
 use tidings_keyspace::{Batch, Expiry, Handle, Hash, Order, Query};
 
+/// How many seconds voters may be known longer than their votes count. The time to live of a set counts
+/// from the moment at which its batch arrives, and a batch may have waited for a store that did not
+/// answer. Nothing reads the set after the week.
+const LATE_EXPIRY: u64 = 3_600;
+/// Repairs that are committed at the same time.
+const REPAIRS_AT_ONCE: usize = 100;
 /// No bound: more than any list has members.
 const ALL: u64 = 1 << 40;
 
@@ -64,7 +72,11 @@ impl<'a> NewsWalk<'a> {
         for state in states {
             self.named.extend(state.news.topics.iter().cloned());
             let different = state.differs(self.site);
-            let repaired = different && self.repair && repair_article(self.site, self.now, state).await?;
+            // Where the votes on the item are lost, nobody knows how many the article has.
+            let repaired = different
+                && self.repair
+                && state.has_voters
+                && repair_article(self.site, self.now, state).await?;
             found.count(different, repaired);
         }
         Ok(Some(found))
@@ -94,6 +106,8 @@ struct State {
     missing_in: Vec<Topic>,
     /// How much longer votes count, in seconds.
     open_seconds: Option<u64>,
+    /// Whether those who voted the item up are known: its author is one of them.
+    has_voters: bool,
 }
 
 /// Pending reads of one item and its article.
@@ -107,6 +121,7 @@ struct StateRead {
     voted: Handle<Vec<String>>,
     expiry: Handle<Expiry>,
     ups: Handle<Vec<(String, f64)>>,
+    own_vote: Handle<Vec<Option<f64>>>,
     groups: Vec<(Topic, Handle<bool>)>,
 }
 
@@ -133,6 +148,7 @@ async fn read_states(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Vec<
             voted: query.members(keys::voted(news.id)),
             expiry: query.expiry(keys::voted(news.id)),
             ups: query.sorted_by_score(keys::news_up(news.id), Order::Ascending, (f64::MIN, week), ALL),
+            own_vote: query.scores(keys::news_up(news.id), [news.user_id.to_string()]),
             groups: news
                 .topics
                 .iter()
@@ -163,6 +179,7 @@ async fn read_states(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Vec<
                 .filter_map(|(topic, inside)| (!answers.take(inside)).then_some(topic))
                 .collect(),
             open_seconds: open_for(read.news.ctime, now).map(|left| left.as_secs()),
+            has_voters: fields::only(answers.take(read.own_vote)).is_some(),
             news: read.news,
         })
         .collect())
@@ -221,23 +238,28 @@ impl State {
         for topic in &self.missing_in {
             differ(format!("not in the topic {topic}"), format!("in the topic {topic}"));
         }
-        if self.voted_differs() {
-            differ("other voters or another expiry".to_owned(), "the voters of the first week".to_owned());
+        if self.voters_differ() {
+            differ("other voters".to_owned(), "the voters of the first week".to_owned());
+        } else if self.expiry_differs() {
+            differ("voters with another expiry".to_owned(), "voters until the end of the week".to_owned());
         }
         (found.join(", "), wanted.join(", "))
     }
 
-    fn voted_differs(&self) -> bool {
-        match self.open_seconds {
-            None => !self.voted.is_empty(),
-            Some(_) if !self.voters.is_subset(&self.voted) => true,
-            Some(left) => match self.expiry {
-                Expiry::Absent => false,
-                Expiry::Never => true,
-                // The set may have been made at any moment within a second.
-                Expiry::In(life) => life.as_secs() > left + 1,
-            },
+    fn voters_differ(&self) -> bool {
+        self.open_seconds.is_some() && !self.voters.is_subset(&self.voted)
+    }
+
+    fn expiry_differs(&self) -> bool {
+        match self.expiry {
+            Expiry::Absent => false,
+            Expiry::Never => true,
+            Expiry::In(life) => life.as_secs() > self.open_seconds.unwrap_or(0) + LATE_EXPIRY,
         }
+    }
+
+    fn voted_differs(&self) -> bool {
+        self.voters_differ() || self.expiry_differs()
     }
 
     /// The batch that makes the article what it should be.
@@ -287,8 +309,7 @@ impl State {
         for voter in self.voters.difference(&self.voted) {
             batch.add_member(&voted, voter);
         }
-        let lives_shorter = matches!(self.expiry, Expiry::In(life) if life.as_secs() <= left);
-        if !lives_shorter {
+        if !matches!(self.expiry, Expiry::In(life) if life.as_secs() <= left) {
             batch.expire(voted, std::time::Duration::from_secs(left));
         }
     }
@@ -310,28 +331,28 @@ async fn repair_article(site: &Site, now: Timestamp, state: State) -> Result<boo
     .await
 }
 
-/// What differs of the article of a story that is shown, and what it should be. Rounds: 2.
+/// What differs of the articles of some stories that are shown, and what it should be. Rounds: 2.
 ///
 /// # Errors
 /// When the store fails.
-pub(crate) async fn difference(
+pub(crate) async fn differences(
     site: &Site,
     now: Timestamp,
-    id: NewsId,
-) -> Result<Option<(String, String)>, Error> {
-    let state = read_states(site, now, &[id]).await?.pop();
-    Ok(state.filter(|state| state.differs(site)).map(|state| state.in_words(site)))
+    ids: &[NewsId],
+) -> Result<HashMap<NewsId, (String, String)>, Error> {
+    let states = read_states(site, now, ids).await?;
+    let different = states.into_iter().filter(|state| state.differs(site));
+    Ok(different.map(|state| (state.news.id, state.in_words(site))).collect())
 }
 
-/// Makes the article of a story what it should be. Returns whether it now is.
+/// Makes the articles of some stories what they should be. Rounds: 2, and some for each that differs.
 ///
 /// # Errors
 /// When the store fails.
-pub(crate) async fn mend(site: &Site, now: Timestamp, id: NewsId) -> Result<bool, Error> {
-    match read_states(site, now, &[id]).await?.pop().filter(|state| state.differs(site)) {
-        Some(state) => repair_article(site, now, state).await,
-        None => Ok(true),
-    }
+pub(crate) async fn mend(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<(), Error> {
+    let states = read_states(site, now, ids).await?.into_iter().filter(|state| state.differs(site));
+    let repairs = stream::iter(states.map(|state| repair_article(site, now, state)));
+    repairs.buffer_unordered(REPAIRS_AT_ONCE).try_for_each(|_| ready(Ok(()))).await
 }
 
 /// Finds articles whose news are deleted or withheld, and names of articles that do not exist, and with

@@ -199,7 +199,7 @@ impl Comment {
     }
 
     /// The comment as it is stored.
-    pub(super) fn to_json(&self) -> String {
+    pub(crate) fn to_json(&self) -> String {
         let mut stored = Map::new();
         let mut put = |name: &str, value: Value| stored.insert(name.to_owned(), value);
         put("body", self.body.as_str().into());
@@ -699,7 +699,9 @@ pub async fn delete_comment(
         if stored.comment.withheld.as_ref().is_some_and(Withheld::is_unlisted) {
             // It is in no count and no inbox.
             let mut batch = replacement(address, &stored.json, &stored.comment);
-            review::settle(&mut batch, &Thing::Comment(address));
+            if matches!(stored.comment.withheld, Some(Withheld::Held(_))) {
+                review::settle(&mut batch, &Thing::Comment(address));
+            }
             withdrawal::forget(&mut batch, address);
             return Decision::commit(batch, (stored.comment, None)).once(request, &done);
         }
@@ -710,8 +712,8 @@ pub async fn delete_comment(
             batch.field_at_least(keys::news(address.news), "comments", 1);
             batch.increment_field(keys::news(address.news), "comments", -1);
         }
+        // What readers have flagged is still to be decided: its row stays.
         retraction.write(&mut batch);
-        review::settle(&mut batch, &Thing::Comment(address));
         withdrawal::forget(&mut batch, address);
         Decision::commit(batch, (stored.comment, Some(retraction))).once(request, &done)
     });

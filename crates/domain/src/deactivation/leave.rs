@@ -8,14 +8,12 @@ use crate::fields;
 use crate::jobs::{Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::news::subscriptions;
-use crate::review;
 use crate::timelines::follows;
 use crate::timelines::homes;
 use crate::timelines::place::{HomePlace, HomePlaceRead, SETTLE};
 use crate::timelines::tweets::{self, TweetRead};
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{DEACTIVATION_PEOPLE_CHUNK, DEACTIVATION_TWEETS_CHUNK};
-use crate::values::moderation::Thing;
 use std::collections::HashMap;
 use tidings_keyspace::{Batch, Order, Query};
 
@@ -80,7 +78,6 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         tweets::forget_mentions(site, &mut batch, &found).await?;
         for tweet in tweets {
             batch.delete(keys::tweet(tweet));
-            review::settle(&mut batch, &Thing::Tweet(tweet));
             batch.sorted_remove(keys::user_timeline(user), tweet.to_string());
             batch.sorted_remove(keys::GLOBAL_TIMELINE, tweet.to_string());
         }

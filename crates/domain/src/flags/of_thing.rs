@@ -126,21 +126,13 @@ impl ThingFlags {
     }
 
     /// Removes a flag, and the row if none is left, unless flags have hidden the thing: then it waits for
-    /// a moderator. Without a time, the thing itself is gone and has no row.
-    pub(super) fn remove(
-        &mut self,
-        batch: &mut Batch,
-        person: UserId,
-        now: Option<Timestamp>,
-        is_hidden: bool,
-    ) {
+    /// a moderator.
+    pub(super) fn remove(&mut self, batch: &mut Batch, person: UserId, now: Timestamp, is_hidden: bool) {
         self.flags.remove(&person);
-        match now {
-            Some(now) if is_hidden && self.waiting().next().is_none() => {
-                self.write_this_place(batch, Place { weight: LEFT_HIDDEN, since: self.next_time(now) });
-            }
-            Some(now) => self.write_place(batch, now),
-            None => {}
+        if is_hidden && self.waiting().next().is_none() {
+            self.write_this_place(batch, Place { weight: LEFT_HIDDEN, since: self.next_time(now) });
+        } else {
+            self.write_place(batch, now);
         }
         batch.delete_field(keys::flags(&self.thing), person.to_string());
     }
@@ -313,7 +305,7 @@ mod tests {
         assert_eq!(flags.place().unwrap(), Place { weight: 150, since: Timestamp(NOW.0 + 1) });
         assert_eq!(flags.reasons(), [(FlagReason::Spam, 1), (FlagReason::Harmful, 1)]);
         for user in [1, 2] {
-            change(&store, |flags, batch| flags.remove(batch, UserId(user), Some(NOW), false)).await;
+            change(&store, |flags, batch| flags.remove(batch, UserId(user), NOW, false)).await;
         }
         assert_eq!(read(&store).await.place(), None);
         assert_eq!(read(&store).await.count(), 0);

@@ -98,6 +98,10 @@ impl Effect {
 /// Decides what an action does. On the heap: together, the futures would be too large for the stack.
 pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, Error>> {
     match (case.deed, case.thing) {
+        (Deed::Keep | Deed::Remove, _) if case.row.is_deleted(case.thing) => {
+            Box::pin(keep::decide_deleted(case))
+        }
+        (Deed::Restore | Deed::Reopen, _) if keep::was_deleted(case) => Box::pin(keep::decide_deleted(case)),
         (Deed::Remove, Thing::Comment(address)) => Box::pin(posts::remove_comment(case, *address)),
         (Deed::Restore, Thing::Comment(address)) => Box::pin(posts::restore_comment(case, *address)),
         (Deed::Remove, Thing::Tweet(id)) => Box::pin(posts::remove_tweet(case, *id)),

@@ -3,10 +3,13 @@
 use super::effect::{Case, Effect};
 use super::log::Line;
 use crate::accounts::users::User;
+use crate::comments::comment::CommentRead;
 use crate::error::{Error, Refusal};
 use crate::flags::Subject;
 use crate::keys;
-use crate::values::moderation::Action;
+use crate::news::item::News;
+use crate::values::ids::UserId;
+use crate::values::moderation::{Action, Thing};
 use crate::values::withheld::Withheld;
 use tidings_keyspace::Query;
 
@@ -49,14 +52,47 @@ fn was_hidden(line: Option<&Line>) -> bool {
     line.and_then(|line| line.before.as_deref()?.parse().ok()) == Some(Withheld::Flagged)
 }
 
+/// What a line says that decided about something deleted.
+const DELETED: &str = "deleted";
+
+/// Whether an undo is that of a decision about flags on something that was deleted already.
+pub(super) fn was_deleted(case: &Case<'_>) -> bool {
+    case.undoes.is_some_and(|line| line.before.as_deref() == Some(DELETED))
+}
+
+/// Decides whether readers were right to flag something that its author has deleted since, or takes
+/// that back: its row does the rest. Of a tweet nothing is left, not even whose it was. Rounds: 2.
+pub(super) async fn decide_deleted(case: &Case<'_>) -> Result<Effect, Error> {
+    let mut query = Query::new();
+    let author: Option<UserId> = match case.thing {
+        Thing::Story(id) => {
+            let hash = query.hash(keys::news(*id));
+            News::from_hash(&case.site.store.query(query).await?.take(hash)).map(|news| news.user_id)
+        }
+        Thing::Comment(address) => {
+            let comment = CommentRead::ask(&mut query, *address);
+            comment.take(&mut case.site.store.query(query).await?).map(|comment| comment.user_id)
+        }
+        _ => None,
+    };
+    if let Some(author) = author {
+        demand_power_over(case, author).await?;
+    }
+    Ok(Effect { before: Some(DELETED.to_owned()), concerns: author, ..Effect::default() })
+}
+
 /// The effect of a decision about what somebody has posted, whom the moderator may moderate. An
 /// account that is gone protects nothing. Rounds: 1.
 async fn about(case: &Case<'_>, subject: &Subject) -> Result<Effect, Error> {
-    let mut query = Query::new();
-    let author = query.hash(keys::user(subject.author()));
-    let author = User::from_hash(&case.site.store.query(query).await?.take(author));
-    if let Some(author) = author {
-        case.demand_power_over(&author)?;
-    }
+    demand_power_over(case, subject.author()).await?;
     Ok(Effect { concerns: Some(subject.author()), ..Effect::default() })
+}
+
+async fn demand_power_over(case: &Case<'_>, author: UserId) -> Result<(), Error> {
+    let mut query = Query::new();
+    let author = query.hash(keys::user(author));
+    match User::from_hash(&case.site.store.query(query).await?.take(author)) {
+        Some(author) => Ok(case.demand_power_over(&author)?),
+        None => Ok(()),
+    }
 }

@@ -138,6 +138,8 @@ pub struct Row {
     pub notes: Vec<String>,
     /// Whether flags have hidden it.
     pub is_hidden: bool,
+    /// Whether its author has deleted it since it was flagged.
+    pub is_deleted: bool,
     /// For an appeal: what was decided, and about what.
     pub decision: Option<(Action, Thing)>,
 }
@@ -151,8 +153,8 @@ pub struct QueuePage {
     pub next: Option<QueueCursor>,
 }
 
-/// A part of the queue: at most `count` rows after `before`. Rows whose thing is gone are left
-/// out. Rounds: 3, besides those of the viewer.
+/// A part of the queue: at most `count` rows after `before`. Rows without anything to decide are left
+/// out; what was flagged and then deleted has one. Rounds: 3, besides those of the viewer.
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`], [`Refusal::RoleNeedsTwoFactor`], or the store's.
@@ -203,7 +205,13 @@ enum Found {
     Comment(Box<Comment>),
     Tweet(Tweet),
     Person(UserId),
-    Appeal { text: String, by: UserId, line: Option<Box<Line>> },
+    Appeal {
+        text: String,
+        by: UserId,
+        line: Option<Box<Line>>,
+    },
+    /// It was deleted, and nothing is left of it.
+    Nothing,
 }
 
 impl ThingRead {
@@ -225,15 +233,12 @@ impl ThingRead {
 
     fn take(self, answers: &mut Answers) -> Option<Found> {
         Some(match self {
-            Self::Story(hash) => {
-                let news = News::from_hash(&answers.take(hash)).filter(|news| !news.deleted);
-                Found::Story(Box::new(news?))
-            }
+            Self::Story(hash) => News::from_hash(&answers.take(hash))
+                .map_or(Found::Nothing, |news| Found::Story(Box::new(news))),
             Self::Comment(read) => {
-                let comment = read.take(answers).ok()?.comment;
-                Found::Comment(Box::new(Some(comment).filter(|comment| !comment.deleted)?))
+                read.take(answers).map_or(Found::Nothing, |stored| Found::Comment(Box::new(stored.comment)))
             }
-            Self::Tweet(read) => Found::Tweet(read.take(answers)?),
+            Self::Tweet(read) => read.take(answers).map_or(Found::Nothing, Found::Tweet),
             Self::Person(id) => Found::Person(answers.take(id)?.parse().ok()?),
             Self::Appeal(appeal, id, line) => {
                 let appeal = answers.take(appeal);
@@ -247,12 +252,24 @@ impl ThingRead {
 }
 
 impl Found {
-    fn person(&self) -> UserId {
+    fn person(&self) -> Option<UserId> {
         match self {
-            Self::Story(news) => news.user_id,
-            Self::Comment(comment) => comment.user_id,
-            Self::Tweet(tweet) => tweet.user_id,
-            Self::Person(id) | Self::Appeal { by: id, .. } => *id,
+            Self::Story(news) => Some(news.user_id),
+            Self::Comment(comment) => Some(comment.user_id),
+            Self::Tweet(tweet) => Some(tweet.user_id),
+            Self::Person(id) | Self::Appeal { by: id, .. } => Some(*id),
+            Self::Nothing => None,
+        }
+    }
+
+    /// Whether its author has deleted it; a profile is deleted with its account.
+    fn is_deleted(&self, thing: &Thing, person: Option<&User>) -> bool {
+        match self {
+            Self::Story(news) => news.deleted,
+            Self::Comment(comment) => comment.deleted,
+            Self::Nothing => true,
+            Self::Person(_) => matches!(thing, Thing::User(_)) && person.is_none(),
+            Self::Tweet(_) | Self::Appeal { .. } => false,
         }
     }
 
@@ -262,7 +279,7 @@ impl Found {
             Self::Comment(comment) => comment.withheld.as_ref(),
             Self::Tweet(tweet) => tweet.withheld.as_ref(),
             Self::Person(_) => person?.withheld.as_ref(),
-            Self::Appeal { .. } => None,
+            Self::Appeal { .. } | Self::Nothing => None,
         }
     }
 }
@@ -337,15 +354,14 @@ async fn read_rows(visit: &mut Visit, things: impl IntoIterator<Item = Thing>) -
         .collect();
     let mut query = Query::new();
     let mut people = BTreeMap::new();
-    for (_, _, found) in &found {
-        let id = found.person();
+    for id in found.iter().filter_map(|(_, _, found)| found.person()) {
         people.entry(id).or_insert_with(|| PersonRead::ask(&mut query, id));
     }
     let mut answers = visit.run_if_asked(query).await?;
     let people: BTreeMap<UserId, Person> =
         people.into_iter().map(|(id, read)| (id, read.take(&mut answers))).collect();
     let rows = found.into_iter().filter_map(|found| {
-        let person = people.get(&found.2.person());
+        let person = found.2.person().and_then(|id| people.get(&id));
         row(found, person)
     });
     Ok(rows.collect())
@@ -358,7 +374,9 @@ fn row((thing, flags, found): (Thing, ThingFlags, Found), person: Option<&Person
     let author = person.and_then(|person| person.author(is_application));
     let user = person.and_then(|person| person.user.as_ref());
     let state = found.withheld(user);
+    let is_deleted = found.is_deleted(&thing, user);
     let why = match (&thing, state) {
+        _ if is_deleted => Why::Flagged,
         (Thing::Application(_), _) => Why::Application,
         (Thing::Appeal(_), _) => Why::Appeal,
         (_, Some(Withheld::Held(_))) => Why::Held,
@@ -366,7 +384,7 @@ fn row((thing, flags, found): (Thing, ThingFlags, Found), person: Option<&Person
         (_, None | Some(Withheld::Flagged)) => Why::Flagged,
     };
     let held_because = match state {
-        Some(Withheld::Held(reason)) => Some(reason.to_string()),
+        Some(Withheld::Held(reason)) if !is_deleted => Some(reason.to_string()),
         _ if is_application && person.is_some_and(Person::was_held) => Some(SIGNUP_BURST.to_owned()),
         _ => None,
     };
@@ -382,10 +400,12 @@ fn row((thing, flags, found): (Thing, ThingFlags, Found), person: Option<&Person
         Found::Person(_) if is_application => {
             person.and_then(|person| person.hash.get("application")).unwrap_or_default().to_owned()
         }
-        Found::Person(_) => match user? {
-            User { fullname, about, .. } if fullname.is_empty() => about.clone(),
-            User { fullname, about, .. } => format!("{fullname}\n\n{about}"),
+        Found::Person(_) => match user {
+            Some(User { fullname, about, .. }) if fullname.is_empty() => about.clone(),
+            Some(User { fullname, about, .. }) => format!("{fullname}\n\n{about}"),
+            None => String::new(),
         },
+        Found::Nothing => String::new(),
         Found::Appeal { text, line, .. } => {
             decision = line.map(|line| (line.action, line.thing));
             text
@@ -408,6 +428,7 @@ fn row((thing, flags, found): (Thing, ThingFlags, Found), person: Option<&Person
         flags: flags.reasons(),
         notes: flags.notes(),
         is_hidden,
+        is_deleted,
         decision,
     })
 }

@@ -130,6 +130,14 @@ impl Row {
         self.flags.place().is_some() || self.is_hidden()
     }
 
+    /// Whether readers have flagged it and its author has deleted it since, so that nothing is left to
+    /// decide but whether they were right.
+    pub(super) fn is_deleted(&self, thing: &Thing) -> bool {
+        let can_be_flagged =
+            matches!(thing, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_) | Thing::User(_));
+        can_be_flagged && self.subject.is_none() && self.flags.place().is_some()
+    }
+
     /// Whether flags hide it.
     fn is_hidden(&self) -> bool {
         self.subject.as_ref().is_some_and(|subject| subject.withheld() == Some(&Withheld::Flagged))

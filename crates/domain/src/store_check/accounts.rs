@@ -213,6 +213,9 @@ fn invited(subject: &Subject, claims: &mut Claims) {
             "the id of a user",
         );
     };
+    let mend = Mend::Person("restore the user from a backup, or delete the field");
+    let what = format!("an invitation by the user {inviter}");
+    claims.of(INVITED_BY).refers(&subject.key, what, keys::user(inviter), mend);
     let time = hash.get("ctime").and_then(|time| time.parse().ok()).unwrap_or(0.0);
     let mut guard = Batch::new();
     guard.field_equals(&subject.key, INVITED_BY, by);
@@ -297,6 +300,8 @@ fn invitation(subject: &Subject, claims: &mut Claims) {
     let Some(id) = hash.get("user_id").and_then(|id| id.parse::<UserId>().ok()) else {
         return claims.malformed(&subject.key, "no user_id", "the id of a user");
     };
+    let mend = Mend::Person("restore the user from a backup, or delete the key; it also expires");
+    claims.refers(&subject.key, format!("an invitation by the user {id}"), keys::user(id), mend);
     let time = hash.get("time").and_then(|time| time.parse().ok()).unwrap_or(0.0);
     let mut guard = Batch::new();
     guard.field_equals(&subject.key, "user_id", id.to_string());

@@ -20,7 +20,7 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         of: &families::NEWS,
         sentence: "a story that is shown has its article, with its title, link and votes, in its lists and topics",
-        check: Check::Rounds(article),
+        check: Check::Many(articles),
     },
     Rule {
         of: &families::ARTICLE_OF,
@@ -51,28 +51,33 @@ pub(super) static RULES: &[Rule] = &[
 const LISTED: &str = "lists of articles have only articles of stories that are shown";
 const COUNTED: &str = "a topic is listed with the number of its articles";
 
-fn article<'a>(
+fn articles<'a>(
     site: &'a Site,
     now: Moment,
-    subject: &'a Subject,
-) -> BoxFuture<'a, Result<Option<Found>, Error>> {
+    subjects: &'a [&'a Subject],
+) -> BoxFuture<'a, Result<Vec<Option<Found>>, Error>> {
     Box::pin(async move {
-        let (Some(hash), Some(id)) = (subject.hash(), subject.id::<NewsId>()) else { return Ok(None) };
-        if News::from_hash(hash).is_none_or(|news| news.is_gone()) {
-            return Ok(None);
-        }
-        let found = repair::difference(site, now.timestamp(), id).await?;
-        let rests_on = [subject.key.clone(), keys::news_up(id), keys::article(id), keys::voted(id)];
-        Ok(found.map(|(found, expected)| {
+        let shown = subjects.iter().map(|subject| {
+            let is_shown = News::from_hash(subject.hash()?).is_some_and(|news| !news.is_gone());
+            subject.id::<NewsId>().filter(|_| is_shown)
+        });
+        let ids: Vec<Option<NewsId>> = shown.collect();
+        let asked: Vec<NewsId> = ids.iter().copied().flatten().collect();
+        let mut differences = repair::differences(site, now.timestamp(), &asked).await?;
+        let found = ids.into_iter().map(|id| {
+            let id = id?;
+            let (found, expected) = differences.remove(&id)?;
             let fault = Fault { key: keys::article(id), found, expected, mend: Mend::Article(id) };
-            Found::of(fault, rests_on.map(Source::all).into())
-        }))
+            let rests_on = [keys::news(id), keys::news_up(id), keys::article(id), keys::voted(id)];
+            Some(Found::of(fault, rests_on.map(Source::all).into()))
+        });
+        Ok(found.collect())
     })
 }
 
-/// Makes an article what it should be.
-pub(super) async fn mend(site: &Site, now: Moment, id: NewsId) -> Result<bool, Error> {
-    repair::mend(site, now.timestamp(), id).await
+/// Makes articles what they should be.
+pub(super) async fn mend(site: &Site, now: Moment, ids: &[NewsId]) -> Result<(), Error> {
+    repair::mend(site, now.timestamp(), ids).await
 }
 
 /// What an article belongs to, by its story and its hash.

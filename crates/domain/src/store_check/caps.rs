@@ -176,6 +176,9 @@ fn inbox<'a>(site: &'a Site, _: Moment, subject: &'a Subject) -> BoxFuture<'a, R
         forget_messages(&mut batch, user, &members);
         let mend = Mend::write(batch, "remove the oldest entries");
         let fault = too_long(inbox.clone(), count, INBOX_SIZE, mend);
-        Ok(Some(Found::of(fault, vec![Source::all(inbox), Source::all(unread)])))
+        Ok(Some(Found::of(
+            fault,
+            vec![Source::all(inbox), Source::all(unread), Source::existence(keys::user(user))],
+        )))
     })
 }

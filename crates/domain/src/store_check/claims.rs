@@ -2,7 +2,9 @@
 //! mended if it is not.
 
 use super::subject::{Item, Subject};
+use super::withdrawn::NeverShown;
 use super::wrong::{Part, Source};
+use crate::keys::{self, families::Family};
 use crate::values::ids::{NewsId, UserId};
 use crate::values::withheld::Withheld;
 use std::fmt::Display;
@@ -74,7 +76,7 @@ pub(super) struct Claim {
     /// The key that must be there.
     target: Option<String>,
     /// What the claim rests on besides, without reading it.
-    besides: Option<Source>,
+    besides: Vec<Source>,
 }
 
 impl Claim {
@@ -90,10 +92,22 @@ impl Claim {
         faults.into_iter().map(|fault| self.found(fault)).collect()
     }
 
+    /// Makes the claim, whose first read is that of a place in a list, one about what was shown.
+    fn unless(&mut self, never_shown: NeverShown) {
+        let own = self.reads.len();
+        self.reads.extend(never_shown.reads());
+        let judge = std::mem::replace(&mut self.judge, Box::new(|_| Vec::new()));
+        self.judge = Box::new(move |answers| {
+            let is_listed = score_in(answers, 0).is_some();
+            if never_shown.holds(answers, own, is_listed) { Vec::new() } else { judge(answers) }
+        });
+    }
+
     fn found(&self, fault: Fault) -> Found {
         let place = self.place.as_ref().filter(|(key, _)| *key == fault.key);
         let part = place.map(|(_, part)| part.clone());
-        let sources = self.reads.iter().map(Source::of).chain([self.own.clone()]).chain(self.besides.clone());
+        let sources =
+            self.reads.iter().map(Source::of).chain([self.own.clone()]).chain(self.besides.iter().cloned());
         let sources = sources.collect();
         Found { fault, part, missing: self.target.clone(), sources }
     }
@@ -129,7 +143,7 @@ impl Claims {
     /// The last claim also rests on something that it does not read.
     pub(super) fn besides(&mut self, source: Source) {
         if let Some(claim) = self.all.last_mut() {
-            claim.besides = Some(source);
+            claim.besides.push(source);
         }
     }
 
@@ -161,7 +175,7 @@ impl Claims {
             Part::Existence | Part::All => None,
         };
         let own = Source { key: self.key.clone(), part };
-        self.all.push(Claim { reads, judge: Box::new(judge), own, place, target: None, besides: None });
+        self.all.push(Claim { reads, judge: Box::new(judge), own, place, target: None, besides: Vec::new() });
     }
 
     /// Something is wrong whatever else is stored.
@@ -201,7 +215,8 @@ impl Claims {
     }
 
     /// A sorted set must have a member, with this score if there is one. `guard` has the checks of
-    /// the batch that adds it with the score, or with `otherwise`.
+    /// the batch that adds it with the score, or with `otherwise`. If the list belongs to somebody or
+    /// to a story, that must exist, or nothing is added.
     pub(super) fn listed(
         &mut self,
         list: String,
@@ -227,7 +242,25 @@ impl Claims {
             let mend = Mend::write(batch.clone(), "add the member with its score");
             (!is_right).then(|| Fault { key: list.clone(), found, expected, mend })
         });
+        if let Some(owner) = owner_of(&place.0) {
+            self.besides(Source::existence(owner));
+        }
         self.place_at(place.0, place.1);
+    }
+
+    /// A sorted set must have a member, unless what the member names was never shown.
+    pub(super) fn listed_if(
+        &mut self,
+        list: String,
+        member: impl Display,
+        score: f64,
+        (guard, shown): (&Batch, NeverShown),
+    ) {
+        let before = self.all.len();
+        self.listed(list, member, (Some(score), score), guard);
+        if let Some(claim) = self.all.get_mut(before) {
+            claim.unless(shown);
+        }
     }
 
     /// A sorted set must not have a member. `guard` has the checks of the batch that removes it.
@@ -244,15 +277,19 @@ impl Claims {
         });
         self.place_at(place.0, place.1);
     }
+}
 
-    /// The counter in a field of a hash must be what a read counts. `found` is the number in the
-    /// field.
-    pub(super) fn counts(&mut self, (key, field): (&str, &'static str), found: i64, read: Read) {
-        let key = key.to_owned();
-        self.of(field).add(vec![read], move |answers| {
-            let expected = count_in(answers, 0);
-            counter_fault(&key, field, found, expected)
-        });
+/// The key of the user or of the story that a key belongs to.
+fn owner_of(key: &str) -> Option<String> {
+    let (family, parts) = Family::of(key)?;
+    let (_, kind) = family.name.split_once('<')?;
+    let id = parts.first()?;
+    if kind.starts_with("user id>") {
+        id.parse().ok().map(keys::user)
+    } else if kind.starts_with("news id>") {
+        id.parse().ok().map(keys::news)
+    } else {
+        None
     }
 }
 

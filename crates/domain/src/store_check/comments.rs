@@ -1,21 +1,33 @@
 //! Rules of comments.
 
-use super::claims::{Claims, Fault, Mend, counter_fault, field_in, fields};
+use super::claims::{Claims, Fault, Mend, counter_fault, field_in, fields, number};
+use super::moderation::is_absent;
 use super::subject::Subject;
-use super::wrong::Source;
+use super::withdrawn::NeverShown;
 use super::{Check, Rule};
 use crate::comments::comment::{Comment, NEXT_ID};
 use crate::keys::{self, families};
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
+use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
 use std::collections::HashSet;
-use tidings_keyspace::{Batch, Hash};
+use tidings_keyspace::{Batch, Hash, Read};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
         of: &families::THREAD_COMMENT,
         sentence: "a comment has its form, an author, a story and the comment that it replies to",
         check: Check::Claims(form),
+    },
+    Rule {
+        of: &families::THREAD_COMMENT,
+        sentence: "a comment has one vote of each user",
+        check: Check::Claims(voted_once),
+    },
+    Rule {
+        of: &families::NEWS,
+        sentence: "a story with comments has its thread",
+        check: Check::Claims(has_thread),
     },
     Rule {
         of: &families::THREAD_COMMENT,
@@ -29,7 +41,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         of: &families::THREAD_COMMENT,
-        sentence: "a comment is in the list of its author",
+        sentence: "a comment is in the list of its author, unless it was never shown",
         check: Check::Claims(listed),
     },
     Rule {
@@ -38,6 +50,10 @@ pub(super) static RULES: &[Rule] = &[
         check: Check::Claims(of_user),
     },
 ];
+
+const LOST: Mend = Mend::Person(
+    "restore the thread from a backup; if it is lost, set comments of the story to 0 and remove its comments from the lists of their authors",
+);
 
 /// The comments of a thread, and the fields that are none or whose state cannot be read.
 fn comments_of(hash: &Hash) -> (Vec<Comment>, Vec<&str>) {
@@ -79,20 +95,36 @@ fn form(subject: &Subject, claims: &mut Claims) {
                 "an existing comment, or -1",
             );
         }
-        let voters: HashSet<u64> = comment.up.iter().chain(&comment.down).copied().collect();
-        if voters.len() < comment.up.len() + comment.down.len() {
-            claims.of(id).malformed(
-                &subject.key,
-                format!("comment {id} with two votes of a user"),
-                "one vote of each user",
-            );
-        }
         if authors.insert(comment.user_id) {
             let author = comment.user_id;
             let mend = Mend::Person("restore the user from a backup, or delete the comments");
             let what = format!("comments of the user {author}");
             claims.of(id).refers(&subject.key, what, keys::user(author), mend);
         }
+    }
+}
+
+/// Lamer News takes votes up and down of one person. The vote up counts.
+fn voted_once(subject: &Subject, claims: &mut Claims) {
+    let Some(hash) = subject.hash() else { return };
+    for comment in comments_of(hash).0 {
+        let id = comment.id;
+        let (mut settled, mut voters) = (comment.clone(), HashSet::new());
+        settled.up.retain(|voter| voters.insert(*voter));
+        settled.down.retain(|voter| voters.insert(*voter));
+        if voters.len() == comment.up.len() + comment.down.len() {
+            continue;
+        }
+        let mut batch = Batch::new();
+        let field = id.to_string();
+        batch.field_unchanged(&subject.key, &field, hash.get(&field));
+        batch.set_field(&subject.key, field, settled.to_json());
+        claims.of(id).wrong(Fault {
+            key: subject.key.clone(),
+            found: format!("comment {id} with two votes of a user"),
+            expected: "one vote of each user".to_owned(),
+            mend: Mend::write(batch, "keep one vote of each user, and that is the vote up if there is one"),
+        });
     }
 }
 
@@ -129,9 +161,36 @@ fn listed(subject: &Subject, claims: &mut Claims) {
         let address = CommentAddress { news, comment: comment.id };
         let time = comment.ctime.as_score();
         let list = keys::user_comments(comment.user_id);
-        claims.of(comment.id).listed(list, address, (Some(time), time), &Batch::new());
-        claims.besides(Source::existence(keys::user(comment.user_id)));
+        let mut guard = Batch::new();
+        let field = comment.id.to_string();
+        guard.field_unchanged(&subject.key, &field, hash.get(&field));
+        let claims = claims.of(comment.id);
+        match &comment.withheld {
+            Some(Withheld::Held(_)) => claims.not_listed(list, address, "the comment waits", &guard),
+            Some(Withheld::Removed(_)) => {
+                claims.listed_if(list, address, time, (&guard, NeverShown::of(&Thing::Comment(address))));
+            }
+            _ => claims.listed(list, address, (Some(time), time), &guard),
+        }
     }
+}
+
+/// A thread that is gone was lost: stories do not begin again to count.
+fn has_thread(subject: &Subject, claims: &mut Claims) {
+    let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
+    let count = number(hash, "comments").unwrap_or(0);
+    if count <= 0 {
+        return;
+    }
+    let thread = keys::thread(news);
+    claims.of("comments").add(vec![Read::Expiry(thread.clone())], move |answers| {
+        is_absent(answers, 0).then(|| Fault {
+            key: thread.clone(),
+            found: "nothing".to_owned(),
+            expected: format!("{count} comments or more"),
+            mend: LOST,
+        })
+    });
 }
 
 fn of_user(subject: &Subject, claims: &mut Claims) {
@@ -148,11 +207,15 @@ fn of_user(subject: &Subject, claims: &mut Claims) {
     let thread = keys::thread(address.news);
     let field = address.comment.to_string();
     batch.field_absent(&thread, &field);
-    let reads = vec![tidings_keyspace::Read::HashFields(thread, vec![field])];
+    let reads = vec![Read::HashFields(thread.clone(), vec![field]), Read::Expiry(thread)];
     claims.add(reads, move |answers| {
         let stored = field_in(answers, 0, 0);
         let comment = stored.and_then(|json| Comment::from_field(&address.comment.to_string(), json));
         let (found, mend) = match (stored, comment) {
+            // No action deletes a thread: it was lost.
+            (None, _) if is_absent(answers, 1) => {
+                (format!("the comment {address}, whose thread does not exist"), LOST)
+            }
             (None, _) => {
                 let found = format!("the comment {address}, which does not exist");
                 (found, Mend::write(batch.clone(), "remove the member"))

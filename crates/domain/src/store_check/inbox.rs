@@ -2,6 +2,7 @@
 
 use super::claims::{Claims, Fault, Mend, count_in, counter_fault, number, score_in};
 use super::subject::Subject;
+use super::wrong::Source;
 use super::{Check, Rule};
 use crate::accounts::inbox::EntryId;
 use crate::keys::{self, families};
@@ -98,6 +99,8 @@ fn entry(subject: &Subject, claims: &mut Claims) {
             mend: Mend::write(batch, "remove the entry, from the unread ones too"),
         })
     });
+    // Whose badge falls.
+    claims.besides(Source::existence(keys::user(user)));
 }
 
 fn unread(subject: &Subject, claims: &mut Claims) {

@@ -1,25 +1,31 @@
 //! Rules of stories, of their lists, and of the votes on them.
 
-use super::claims::{Claims, Fault, Mend, field_in, fields, hash_in};
+use super::claims::{
+    Claims, Fault, Mend, count_in, counter_fault, field_in, fields, hash_in, score, score_in,
+};
 use super::subject::{Item, Subject};
+use super::withdrawn::NeverShown;
+use super::wrong::Source;
 use super::{Check, Rule};
 use crate::keys::{self, families};
 use crate::news::item::News;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
-use crate::values::withheld::WITHHELD;
+use crate::values::moderation::Thing;
+use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::words::counted;
 use tidings_keyspace::{Answer, Batch, Read};
 
 pub(super) static RULES: &[Rule] = &[
     Rule { of: &families::NEWS, sentence: "a story has an author and its form", check: Check::Claims(form) },
     Rule {
         of: &families::NEWS,
-        sentence: "a story is in the lists of stories, of its author and of its site, unless it is deleted or withheld",
+        sentence: "a story is in the lists of stories and of its site, unless it is deleted or withheld, and in its author's, if it was ever shown",
         check: Check::Claims(lists),
     },
     Rule {
         of: &families::NEWS,
-        sentence: "the counters up and down of a story are the numbers of its voters",
+        sentence: "the counters up and down of a story are the numbers of its voters, with its author",
         check: Check::Claims(votes),
     },
     Rule {
@@ -109,7 +115,14 @@ fn form(subject: &Subject, claims: &mut Claims) {
 fn lists(subject: &Subject, claims: &mut Claims) {
     let Some((news, guard)) = story(subject) else { return };
     let time = news.ctime.as_score();
-    claims.listed(keys::user_posted(news.user_id), news.id, (Some(time), time), &guard);
+    let list = keys::user_posted(news.user_id);
+    match &news.withheld {
+        Some(Withheld::Held(_)) => claims.not_listed(list, news.id, "the story waits for approval", &guard),
+        Some(Withheld::Removed(_)) => {
+            claims.listed_if(list, news.id, time, (&guard, NeverShown::of(&Thing::Story(news.id))));
+        }
+        _ => claims.listed(list, news.id, (Some(time), time), &guard),
+    }
     if news.is_gone() {
         for list in [keys::NEWS_TOP, keys::NEWS_CRON] {
             claims.not_listed(list.to_owned(), news.id, "the story is deleted or withheld", &guard);
@@ -130,9 +143,52 @@ fn lists(subject: &Subject, claims: &mut Claims) {
 
 fn votes(subject: &Subject, claims: &mut Claims) {
     let Some((news, _)) = story(subject) else { return };
-    let key = subject.key.as_str();
-    claims.counts((key, "up"), news.up, Read::SortedCount(keys::news_up(news.id)));
-    claims.counts((key, "down"), news.down, Read::SortedCount(keys::news_down(news.id)));
+    let (key, author, found) = (subject.key.clone(), news.user_id, [news.up, news.down]);
+    let (ups, downs) = (keys::news_up(news.id), keys::news_down(news.id));
+    // What was never shown has the vote of its author in the counter alone.
+    let only_counted = move |key: &str| counter_fault(key, "up", found[0], 1);
+    let is_removed = match news.withheld {
+        Some(Withheld::Held(_)) => {
+            return claims.of("up").add(Vec::new(), move |_| only_counted(&key));
+        }
+        Some(Withheld::Removed(_)) => true,
+        Some(Withheld::Flagged | Withheld::Merged(_)) | None => false,
+    };
+    let never_shown = NeverShown::of(&Thing::Story(news.id));
+    let mut reads =
+        vec![Read::SortedCount(ups.clone()), score(&ups, author), score(keys::user_posted(author), news.id)];
+    reads.extend(never_shown.reads());
+    let up_key = key.clone();
+    claims.of("up").add(reads, move |answers| {
+        let count = count_in(answers, 0);
+        let is_listed = count > 0 || score_in(answers, 2).is_some();
+        if is_removed && never_shown.holds(answers, 3, is_listed) {
+            return only_counted(&up_key);
+        }
+        if score_in(answers, 1).is_some() {
+            return counter_fault(&up_key, "up", found[0], count);
+        }
+        Some(Fault {
+            key: ups.clone(),
+            found: format!("{count} voters without the author {author}"),
+            expected: "the author among those who voted up".to_owned(),
+            mend: Mend::Person(
+                "restore the key from a backup; if it is lost, add the author to it and run the repair",
+            ),
+        })
+    });
+    claims.of("down").add(vec![Read::SortedCount(downs.clone())], move |answers| {
+        let count = count_in(answers, 0);
+        if count > 0 || found[1] <= 0 {
+            return counter_fault(&key, "down", found[1], count);
+        }
+        Some(Fault {
+            key: downs.clone(),
+            found: "nobody".to_owned(),
+            expected: counted(found[1].unsigned_abs(), "voter", "voters"),
+            mend: Mend::Person("restore the key from a backup; if it is lost, set down of the story to 0"),
+        })
+    });
 }
 
 /// Claims that a member of a list is a story that belongs there; otherwise it is removed.
@@ -207,14 +263,24 @@ fn voted(subject: &Subject, claims: &mut Claims) {
     claims.refers(&subject.key, format!("a vote of the user {user}"), keys::user(user), mend);
     if *subject.family == families::NEWS_UP {
         let key = subject.key.clone();
-        claims.add(vec![super::claims::score(keys::news_down(id), user)], move |answers| {
-            super::claims::score_in(answers, 0).map(|_| Fault {
-                key: key.clone(),
-                found: format!("votes of the user {user} in both directions"),
-                expected: "one vote".to_owned(),
-                mend: Mend::Person("remove the user from one of the two lists and run the repair"),
+        let downs = keys::news_down(id);
+        claims.add(vec![score(&downs, user), fields(keys::news(id), ["id"])], move |answers| {
+            score_in(answers, 0)?;
+            let mut batch = Batch::new();
+            batch.sorted_member_present(&key, user.to_string());
+            batch.sorted_member_present(&downs, user.to_string());
+            batch.sorted_remove(&downs, user.to_string());
+            if field_in(answers, 1, 0).is_some() {
+                batch.increment_field(keys::news(id), "down", -1);
+            }
+            Some(Fault {
+                key: downs.clone(),
+                found: format!("the user {user}, who has also voted up"),
+                expected: "one vote of each user".to_owned(),
+                mend: Mend::write(batch, "remove the vote down"),
             })
         });
+        claims.besides(Source::existence(keys::news(id)));
     }
 }
 
@@ -228,8 +294,7 @@ fn discounted(subject: &Subject, claims: &mut Claims) {
         };
         if votes.get("story").is_some() {
             let (key, user) = (subject.key.clone(), user.clone());
-            let reads =
-                [keys::news_up(id), keys::news_down(id)].map(|list| super::claims::score(list, &user));
+            let reads = [keys::news_up(id), keys::news_down(id)].map(|list| score(list, &user));
             claims.add(reads.into(), move |answers| {
                 let counts = answers.iter().any(
                     |answer| matches!(answer, Answer::Scores(scores) if scores.iter().any(Option::is_some)),

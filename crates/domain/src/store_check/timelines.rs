@@ -1,6 +1,7 @@
 //! Rules of tweets, timelines and follows.
 
 use super::claims::{Claims, Fault, Found, Mend, field_in, fields, hash_in, score, score_fault, score_in};
+use super::moderation::is_absent;
 use super::subject::{Item, Subject};
 use super::wrong::Source;
 use super::{Check, Rule};
@@ -68,6 +69,10 @@ pub(super) static RULES: &[Rule] = &[
     },
 ];
 
+const NOBODY: Mend = Mend::Person("restore the user from a backup, or remove the member");
+const LOST_FOLLOWERS: Mend = Mend::Person(
+    "restore the user's followers from a backup; if they are lost, and nobody names the user in user:<user id>:followings, set the score to 0",
+);
 const FOLLOWS: &str = "whoever follows somebody is among their followers";
 
 fn home_place(subject: &Subject, claims: &mut Claims) {
@@ -200,6 +205,7 @@ fn following(subject: &Subject, claims: &mut Claims) {
         return claims.malformed(&subject.key, "a member that is no id", "ids of users");
     };
     let (key, list) = (subject.key.clone(), keys::followers(author));
+    claims.refers(&key, format!("the user {author}"), keys::user(author), NOBODY);
     claims.add(vec![score(&list, user)], move |answers| {
         let mut batch = Batch::new();
         batch.sorted_member_present(&key, author.to_string());
@@ -213,18 +219,30 @@ fn following(subject: &Subject, claims: &mut Claims) {
             mend: Mend::write(batch, "add the member with its score"),
         })
     });
+    claims.besides(Source::existence(keys::user(author)));
 }
 
 fn follower(subject: &Subject, claims: &mut Claims) {
-    let (Some(author), Some(_)) = (subject.id::<UserId>(), subject.member()) else { return };
+    let (Some(author), Some((_, since))) = (subject.id::<UserId>(), subject.member()) else { return };
     let Some(user) = subject.member_id::<UserId>() else {
         return claims.malformed(&subject.key, "a member that is no id", "ids of users");
     };
     let (key, list) = (subject.key.clone(), keys::followings(user));
-    claims.add(vec![score(&list, author)], move |answers| {
+    claims.refers(&key, format!("the user {user}"), keys::user(user), NOBODY);
+    claims.add(vec![score(&list, author), Read::Expiry(list.clone())], move |answers| {
         let mut batch = Batch::new();
         batch.sorted_member_absent(&list, author.to_string());
         batch.sorted_member_present(&key, user.to_string());
+        if is_absent(answers, 1) {
+            // All of it was lost.
+            batch.sorted_add(&list, author.to_string(), since);
+            return Some(Fault {
+                key: list.clone(),
+                found: format!("no member {author}"),
+                expected: format!("the member {author}, whom this user follows"),
+                mend: Mend::write(batch, "add the member with its score"),
+            });
+        }
         batch.sorted_remove(&key, user.to_string());
         batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), -1.0);
         score_in(answers, 0).is_none().then(|| Fault {
@@ -234,17 +252,41 @@ fn follower(subject: &Subject, claims: &mut Claims) {
             mend: Mend::write(batch, "remove the member"),
         })
     });
+    claims.besides(Source::existence(keys::user(user)));
 }
 
 /// Claims that the list of users by their followers has the right number for one of them.
 fn number_of_followers(claims: &mut Claims, user: UserId) {
-    let reads = vec![Read::SortedCount(keys::followers(user)), score(keys::MOST_FOLLOWED, user)];
+    let reads = vec![
+        Read::SortedCount(keys::followers(user)),
+        score(keys::MOST_FOLLOWED, user),
+        fields(keys::user(user), ["id"]),
+    ];
     claims.add(reads, move |answers| {
-        let count = super::claims::count_in(answers, 0);
+        let (count, stored) = (super::claims::count_in(answers, 0), score_in(answers, 1));
+        let is_user = field_in(answers, 2, 0).is_some();
+        let fault = |found: String, expected: &str, mend| {
+            Some(Fault { key: keys::MOST_FOLLOWED.to_owned(), found, expected: expected.to_owned(), mend })
+        };
+        if !is_user && count == 0 && stored.is_some() {
+            let mut batch = Batch::new();
+            batch.key_absent(keys::user(user));
+            batch.sorted_remove(keys::MOST_FOLLOWED, user.to_string());
+            let mend = Mend::write(batch, "remove the member");
+            return fault(format!("the member {user}, who does not exist"), "users who exist", mend);
+        }
+        if let Some(lost) = stored.filter(|stored| count == 0 && *stored > 0.0) {
+            let found = format!("{lost} followers of the user {user}, of whom none is known");
+            return fault(found, "users with the numbers of their followers", LOST_FOLLOWERS);
+        }
         #[allow(clippy::cast_precision_loss)]
         let expected = count as f64;
-        score_fault(keys::MOST_FOLLOWED, &user.to_string(), score_in(answers, 1), expected)
+        let fault = score_fault(keys::MOST_FOLLOWED, &user.to_string(), stored, expected);
+        fault.filter(|_| is_user)
     });
+    claims.besides(Source::existence(keys::user(user)));
+    // Once those whom others name are followers again, the number is corrected.
+    claims.place_at(keys::MOST_FOLLOWED.to_owned(), format!("lost {user}"));
 }
 
 fn followers(subject: &Subject, claims: &mut Claims) {

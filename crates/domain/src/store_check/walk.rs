@@ -6,16 +6,17 @@ use super::counters::{self, Highest};
 use super::report::{Difference, Outcome, StoreReport};
 use super::subject::{self, Item, Subject};
 use super::wrong::{Source, Wrong};
-use super::{Check, CheckRounds, RULES, Rule, articles, timelines};
+use super::{Check, CheckMany, CheckRounds, RULES, Rule, articles, timelines};
 use crate::accounts::session_store;
 use crate::error::Error;
 use crate::keys::families::{self, Family, Holds};
 use crate::site::{Applied, Site};
 use crate::values::clock::Moment;
+use crate::values::ids::NewsId;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use std::collections::{HashMap, VecDeque};
-use std::time::Duration;
-use tidings_keyspace::{Answer, Batch, Expiry, KeyspaceError, Order, Query, Read};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::{Duration, Instant};
+use tidings_keyspace::{Answer, Batch, Expiry, KeyspaceError, Order, Query, Read, Write};
 
 /// Keys whose values are read together.
 const KEYS_AT_ONCE: usize = 250;
@@ -27,6 +28,12 @@ const MEMBERS_AT_ONCE: u64 = 1_000;
 const READS_AT_ONCE: usize = 2_000;
 /// Checks in several rounds that run at the same time.
 const CHECKS_AT_ONCE: usize = 32;
+/// Things that are checked together in several rounds.
+const MANY_AT_ONCE: usize = 200;
+/// What seems to differ is looked at again together, so many at once; a large value counts as many.
+const SUSPECTS_AT_ONCE: usize = 2_000;
+/// Repairs that are committed at the same time.
+const MENDS_AT_ONCE: usize = 100;
 /// How often something that differs must be seen unchanged before it is reported.
 const AGREEING_LOOKS: usize = 2;
 /// As many times as often where a look is not one round, but several.
@@ -39,8 +46,28 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Claims about something that are not judged yet.
 type Pending = (Subject, &'static Rule, Vec<Claim>);
 
-/// Checks of something in several rounds that did not run yet.
-type PendingRounds = (Subject, &'static Rule, CheckRounds);
+/// Something, with a rule about it.
+type Suspect = (Subject, &'static Rule);
+
+/// What differs, decided together with what else was found.
+struct Ready {
+    found: Found,
+    sentence: &'static str,
+    /// What can be looked at again after it was mended.
+    again: Option<Suspect>,
+}
+
+/// A suspect that is being looked at.
+struct Look {
+    /// Its place among the others.
+    place: usize,
+    subject: Subject,
+    rule: &'static Rule,
+    /// How often it was seen unchanged.
+    agreed: usize,
+    /// What differed then.
+    last: Vec<(String, String, String)>,
+}
 
 /// One walk over all keys.
 pub(super) struct Walk<'a> {
@@ -53,11 +80,18 @@ pub(super) struct Walk<'a> {
     report: StoreReport,
     highest: Highest,
     pending: Vec<Pending>,
-    pending_rounds: Vec<PendingRounds>,
+    /// Checks in several rounds that did not run yet.
+    pending_rounds: Vec<Suspect>,
     /// The reads of both.
     pending_reads: usize,
     /// What seems to differ.
-    suspects: VecDeque<(Subject, &'static Rule)>,
+    suspects: Vec<Suspect>,
+    /// How much that is: a large value counts as many.
+    suspects_weight: usize,
+    /// What differs and needs no second look.
+    ready: Vec<Ready>,
+    /// When the walk began.
+    began: Instant,
 }
 
 impl<'a> Walk<'a> {
@@ -77,7 +111,10 @@ impl<'a> Walk<'a> {
             pending: Vec::new(),
             pending_rounds: Vec::new(),
             pending_reads: 0,
-            suspects: VecDeque::new(),
+            suspects: Vec::new(),
+            suspects_weight: 0,
+            ready: Vec::new(),
+            began: Instant::now(),
         }
     }
 
@@ -86,7 +123,7 @@ impl<'a> Walk<'a> {
         loop {
             let page = self.site.store.scan_keys(cursor, KEYS_AT_ONCE).await?;
             if let Some((before, after)) = &page.damaged {
-                self.add_damage(before, after).await?;
+                self.add_damage(before, after);
             }
             for name in &page.not_text {
                 self.report.add_stranger(name);
@@ -98,7 +135,9 @@ impl<'a> Walk<'a> {
                 self.check_keys(now).await?;
                 keys = later;
             }
-            self.settle_suspects().await?;
+            if self.suspects_weight + self.ready.len() >= SUSPECTS_AT_ONCE {
+                self.settle_suspects().await?;
+            }
             self.report.keys += count;
             progress(count);
             cursor = page.next;
@@ -106,11 +145,10 @@ impl<'a> Walk<'a> {
                 break;
             }
         }
-        self.judge_pending().await?;
-        self.settle_suspects().await?;
         for found in std::mem::take(&mut self.highest).faults(self.site).await? {
-            self.add(found, counters::SENTENCE, None).await?;
+            self.add(found, counters::SENTENCE);
         }
+        self.settle_suspects().await?;
         Ok(self.report)
     }
 
@@ -135,7 +173,7 @@ impl<'a> Walk<'a> {
             let (Some(value), Some(expiry)) = (value, expiry) else { break };
             match (value, expiry) {
                 (_, Ok(Answer::Expiry(Expiry::Absent))) => {}
-                (Err(error), _) | (_, Err(error)) => self.add_unreadable(&subject, &error).await?,
+                (Err(error), _) | (_, Err(error)) => self.add_unreadable(&subject, &error),
                 (Ok(value), Ok(expiry)) => self.check_value(subject, value, &expiry).await?,
             }
         }
@@ -143,7 +181,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A part of the file, between two keys, in which nothing can be read.
-    async fn add_damage(&mut self, before: &str, after: &str) -> Result<(), Error> {
+    fn add_damage(&mut self, before: &str, after: &str) {
         self.wrong.add_damage(before, after);
         let name = |key: &str, end: &str| if key.is_empty() { end.to_owned() } else { format!("{key:?}") };
         let (before_name, after_name) = (name(before, "the beginning"), name(after, "the end"));
@@ -155,10 +193,10 @@ impl<'a> Walk<'a> {
         };
         // The key before the damage is good.
         let found = Found { part: Some("what follows".to_owned()), ..Found::of(fault, Vec::new()) };
-        self.add(found, "the file of the store can be read", None).await
+        self.add(found, "the file of the store can be read");
     }
 
-    async fn add_unreadable(&mut self, subject: &Subject, error: &KeyspaceError) -> Result<(), Error> {
+    fn add_unreadable(&mut self, subject: &Subject, error: &KeyspaceError) {
         let found = match error {
             KeyspaceError::WrongType(_) => "a value of another type".to_owned(),
             error => error.to_string(),
@@ -166,7 +204,7 @@ impl<'a> Walk<'a> {
         let expected = format!("a {}", subject.family.holds.name());
         let advice = "look at the key; restore it from a backup, or delete it";
         let fault = Fault { key: subject.key.clone(), found, expected, mend: Mend::Person(advice) };
-        self.add(Found::of(fault, Vec::new()), "each key holds a value of its type", None).await
+        self.add(Found::of(fault, Vec::new()), "each key holds a value of its type");
     }
 
     async fn check_value(&mut self, subject: Subject, value: Answer, expiry: &Answer) -> Result<(), Error> {
@@ -174,7 +212,7 @@ impl<'a> Walk<'a> {
         if let Some(fault) = expiry_fault(&subject, expiry) {
             // The value itself is good.
             let found = Found { part: Some("the expiry".to_owned()), ..Found::of(fault, Vec::new()) };
-            self.add(found, "limits, sessions and links expire, and nothing else does", None).await?;
+            self.add(found, "limits, sessions and links expire, and nothing else does");
         }
         self.add_item(subject.with(Item::Whole)).await?;
         let mut value = value;
@@ -214,8 +252,8 @@ impl<'a> Walk<'a> {
                         self.pending.push((subject.clone(), rule, claims));
                     }
                 }
-                Check::Rounds(check) => {
-                    self.pending_rounds.push((subject.clone(), rule, check));
+                Check::Rounds(_) | Check::Many(_) => {
+                    self.pending_rounds.push((subject.clone(), rule));
                     self.pending_reads += 1;
                 }
             }
@@ -226,16 +264,70 @@ impl<'a> Walk<'a> {
     /// Runs the pending checks that take several rounds, some at a time, and notes what seems to
     /// differ.
     async fn run_rounds(&mut self) -> Result<(), Error> {
-        let (site, now) = (self.site, self.now);
-        let checks = stream::iter(std::mem::take(&mut self.pending_rounds))
-            .map(|(subject, rule, check)| async move {
-                let differs = readable(check(site, now, &subject).await)?.flatten().is_some();
-                Ok::<_, Error>(differs.then_some((subject, rule)))
-            })
-            .buffer_unordered(CHECKS_AT_ONCE);
-        let found: Vec<_> = checks.try_collect().await?;
-        self.suspects.extend(found.into_iter().flatten());
+        let pending = std::mem::take(&mut self.pending_rounds);
+        let found = self.check_in_rounds(&pending).await?;
+        for ((subject, rule), found) in pending.into_iter().zip(found) {
+            if found.is_some() {
+                self.suspect(subject, rule);
+            }
+        }
         Ok(())
+    }
+
+    /// What the rules that take several rounds find of some things. A value that cannot be read is
+    /// reported for its own key.
+    async fn check_in_rounds(&self, suspects: &[Suspect]) -> Result<Vec<Option<Found>>, Error> {
+        let (site, now) = (self.site, self.now);
+        let mut all: Vec<Option<Found>> = suspects.iter().map(|_| None).collect();
+        let mut alone: Vec<(usize, &Subject, CheckRounds)> = Vec::new();
+        let mut together: BTreeMap<&str, (CheckMany, Vec<usize>)> = BTreeMap::new();
+        for (place, (subject, rule)) in suspects.iter().enumerate() {
+            match rule.check {
+                Check::Rounds(check) => alone.push((place, subject, check)),
+                Check::Many(check) => {
+                    together.entry(rule.sentence).or_insert_with(|| (check, Vec::new())).1.push(place);
+                }
+                Check::Claims(_) => {}
+            }
+        }
+        let found: Vec<_> = stream::iter(alone)
+            .map(|(place, subject, check)| async move {
+                Ok::<_, Error>((place, readable(check(site, now, subject).await)?.flatten()))
+            })
+            .buffer_unordered(CHECKS_AT_ONCE)
+            .try_collect()
+            .await?;
+        let mut note = |place: usize, found| {
+            if let Some(place) = all.get_mut(place) {
+                *place = found;
+            }
+        };
+        found.into_iter().for_each(|(place, found)| note(place, found));
+        for (check, places) in together.into_values() {
+            for places in places.chunks(MANY_AT_ONCE) {
+                let subjects: Vec<&Subject> = places
+                    .iter()
+                    .filter_map(|place| suspects.get(*place))
+                    .map(|(subject, _)| subject)
+                    .collect();
+                if let Some(found) = readable(check(site, now, &subjects).await)? {
+                    places.iter().zip(found).for_each(|(place, found)| note(*place, found));
+                    continue;
+                }
+                // One of them cannot be read.
+                for (place, subject) in places.iter().zip(&subjects) {
+                    let found = readable(check(site, now, std::slice::from_ref(subject)).await)?;
+                    note(*place, found.and_then(|mut found| found.pop()).flatten());
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Notes what seems to differ.
+    fn suspect(&mut self, subject: Subject, rule: &'static Rule) {
+        self.suspects_weight += if LARGE.contains(&subject.family) { LARGE_VALUE } else { 1 };
+        self.suspects.push((subject, rule));
     }
 
     /// Reads what the pending claims need, and notes what seems to differ.
@@ -256,7 +348,7 @@ impl<'a> Walk<'a> {
                 differs |= !claim.judge_next(&mut outcomes).is_empty();
             }
             if differs {
-                self.suspects.push_back((subject, rule));
+                self.suspect(subject, rule);
             }
         }
         Ok(())
@@ -265,117 +357,214 @@ impl<'a> Walk<'a> {
     /// Looks again at what seems to differ, reports it, and mends it.
     async fn settle_suspects(&mut self) -> Result<(), Error> {
         self.judge_pending().await?;
-        while let Some((subject, rule)) = self.suspects.pop_front() {
-            for found in self.look(&subject, rule, AGREEING_LOOKS).await? {
-                self.add(found, rule.sentence, Some((&subject, rule))).await?;
+        let ready = std::mem::take(&mut self.ready);
+        self.decide(ready).await?;
+        while !self.suspects.is_empty() {
+            let now: Vec<_> = self.suspects.drain(..self.suspects.len().min(SUSPECTS_AT_ONCE)).collect();
+            let mut corrected = HashSet::new();
+            let mut ready = Vec::new();
+            for (subject, rule, all) in self.look(now, AGREEING_LOOKS).await? {
+                // Another rule may have found that the same counter is wrong, and by how much. Once that is
+                // corrected, this one finds it right.
+                let corrections: Vec<_> =
+                    all.iter().filter_map(|found| correction(&found.fault.mend)).collect();
+                if self.mends && corrections.iter().any(|one| corrected.contains(one)) {
+                    self.suspects.push((subject, rule));
+                    continue;
+                }
+                corrected.extend(corrections);
+                let again = Some((subject, rule));
+                let sentence = rule.sentence;
+                ready.extend(all.into_iter().map(|found| Ready { found, sentence, again: again.clone() }));
+            }
+            self.decide(ready).await?;
+        }
+        self.suspects_weight = 0;
+        Ok(())
+    }
+
+    /// Notes something that differs and needs no second look.
+    fn add(&mut self, found: Found, sentence: &'static str) {
+        self.ready.push(Ready { found, sentence, again: None });
+    }
+
+    /// Decides what becomes of faults, mends those that can be mended, all at the same time, and
+    /// reports them.
+    async fn decide(&mut self, ready: Vec<Ready>) -> Result<(), Error> {
+        let mut decided: Vec<(Ready, String, Outcome)> = Vec::with_capacity(ready.len());
+        for one in ready {
+            let Found { fault, part, missing, sources } = &one.found;
+            let cause = self.wrong.cause(sources).map(str::to_owned);
+            let mut advice = fault.mend.in_words().to_owned();
+            let outcome = if let Mend::Person(_) = fault.mend {
+                self.wrong.add(&fault.key, part.as_deref(), &fault.key);
+                if let Some(missing) = missing {
+                    self.wrong.add(missing, None, &fault.key);
+                }
+                Outcome::Person
+            } else if let Some(cause) = cause {
+                // What follows from this difference follows from its cause.
+                self.wrong.add(&fault.key, part.as_deref(), &cause);
+                advice = format!("correct {cause} first");
+                Outcome::Person
+            } else {
+                Outcome::Mendable
+            };
+            decided.push((one, advice, outcome));
+        }
+        if self.mends {
+            self.mend_all(&mut decided).await?;
+        }
+        for (Ready { found, sentence, .. }, advice, outcome) in decided {
+            let Fault { key, found, expected, .. } = found.fault;
+            self.report.add(Difference { key, found, expected, advice, rule: sentence, outcome });
+        }
+        Ok(())
+    }
+
+    /// Mends what can be mended, and looks once more whether it is.
+    async fn mend_all(&mut self, decided: &mut [(Ready, String, Outcome)]) -> Result<(), Error> {
+        self.mend_articles(decided).await?;
+        let walk: &Self = self;
+        let applied: Vec<bool> = stream::iter(decided.iter())
+            .map(|(one, _, outcome)| async move {
+                if *outcome == Outcome::Mendable { walk.mend(&one.found.fault).await } else { Ok(false) }
+            })
+            .buffered(MENDS_AT_ONCE)
+            .try_collect()
+            .await?;
+        let again = decided.iter().zip(&applied).filter(|(_, is_applied)| **is_applied);
+        let again: Vec<Suspect> = again.filter_map(|((one, ..), _)| one.again.clone()).collect();
+        let mut left = HashSet::new();
+        for again in again.chunks(SUSPECTS_AT_ONCE) {
+            for (.., all) in self.look(again.to_vec(), 1).await? {
+                left.extend(all.into_iter().map(|found| (found.fault.key, found.fault.expected)));
+            }
+        }
+        for ((one, _, outcome), is_applied) in decided.iter_mut().zip(applied) {
+            if *outcome == Outcome::Mendable {
+                let fault = &one.found.fault;
+                let is_left =
+                    one.again.is_some() && left.contains(&(fault.key.clone(), fault.expected.clone()));
+                *outcome = if is_applied && !is_left { Outcome::Mended } else { Outcome::Changed };
             }
         }
         Ok(())
     }
 
-    /// Decides what becomes of a fault, and reports it. `again` is what can be looked at again
-    /// after it was mended.
-    async fn add(
-        &mut self,
-        found: Found,
-        sentence: &'static str,
-        again: Option<(&Subject, &'static Rule)>,
-    ) -> Result<(), Error> {
-        let Found { fault, part, missing, sources } = found;
-        let cause = self.wrong.cause(&sources).map(str::to_owned);
-        let mut advice = fault.mend.in_words().to_owned();
-        let outcome = if let Mend::Person(_) = fault.mend {
-            self.wrong.add(&fault.key, part.as_deref(), &fault.key);
-            if let Some(missing) = &missing {
-                self.wrong.add(missing, None, &fault.key);
+    /// Makes articles anew, many at a time.
+    async fn mend_articles(&self, decided: &[(Ready, String, Outcome)]) -> Result<(), Error> {
+        let ids: Vec<NewsId> = decided
+            .iter()
+            .filter(|(.., outcome)| *outcome == Outcome::Mendable)
+            .filter_map(
+                |(one, ..)| if let Mend::Article(id) = one.found.fault.mend { Some(id) } else { None },
+            )
+            .collect();
+        for ids in ids.chunks(MANY_AT_ONCE) {
+            // An expiry is relative to when it is written.
+            let now = self.now.after(self.began.elapsed());
+            if readable(articles::mend(self.site, now, ids).await)?.is_none() {
+                for id in ids {
+                    readable(articles::mend(self.site, now, std::slice::from_ref(id)).await)?;
+                }
             }
-            Outcome::Person
-        } else if let Some(cause) = cause {
-            // What follows from this difference follows from its cause.
-            self.wrong.add(&fault.key, part.as_deref(), &cause);
-            advice = format!("correct {cause} first");
-            Outcome::Person
-        } else if !self.mends {
-            Outcome::Mendable
-        } else if self.mend(&fault).await? && !self.is_left(&fault, again).await? {
-            Outcome::Mended
-        } else {
-            Outcome::Changed
-        };
-        let Fault { key, found, expected, .. } = fault;
-        self.report.add(Difference { key, found, expected, advice, rule: sentence, outcome });
+        }
         Ok(())
     }
 
-    /// Whether a fault that was mended is found again.
-    async fn is_left(
-        &mut self,
-        fault: &Fault,
-        again: Option<(&Subject, &'static Rule)>,
-    ) -> Result<bool, Error> {
-        let Some((subject, rule)) = again else { return Ok(false) };
-        let left = self.look(subject, rule, 1).await?;
-        Ok(left.iter().any(|other| other.fault.key == fault.key && other.fault.expected == fault.expected))
-    }
-
-    /// What differs of a key or a member, seen `agreeing` times without a change in between.
+    /// What differs of some keys and members, seen `agreeing` times without a change in between, in
+    /// their order; without those of which nothing differs.
     async fn look(
         &mut self,
-        subject: &Subject,
-        rule: &'static Rule,
+        suspects: Vec<Suspect>,
         agreeing: usize,
-    ) -> Result<Vec<Found>, Error> {
-        let mut subject = subject.clone();
-        let (mut agreed, mut last) = (0, Vec::new());
-        let agreeing = match rule.check {
-            Check::Claims(_) => agreeing,
-            Check::Rounds(_) => agreeing * ROUNDS_LOOKS,
-        };
-        for _ in 0..MOST_LOOKS {
-            if agreed > 0 {
+    ) -> Result<Vec<(Subject, &'static Rule, Vec<Found>)>, Error> {
+        let look = |(place, (subject, rule))| Look { place, subject, rule, agreed: 0, last: Vec::new() };
+        let mut open: Vec<Look> = suspects.into_iter().enumerate().map(look).collect();
+        let mut done = Vec::new();
+        for number in 0..MOST_LOOKS {
+            if open.is_empty() {
+                break;
+            }
+            if number > 0 {
                 tokio::time::sleep(PAUSE).await;
             }
-            let (item, found) = match rule.check {
-                Check::Claims(claim) => self.look_once(&subject, claim).await?,
-                Check::Rounds(check) => {
-                    let found = readable(check(self.site, self.now, &subject).await)?.flatten();
-                    (Some(subject.item.clone()), found.into_iter().collect())
+            let seen = self.look_once(&open).await?;
+            for (mut look, (item, found)) in std::mem::take(&mut open).into_iter().zip(seen) {
+                let Some(item) = item else { continue };
+                if item != look.subject.item {
+                    look.subject.item = item;
+                    look.agreed = 0;
+                    open.push(look);
+                    continue;
                 }
-            };
-            let Some(item) = item else { return Ok(Vec::new()) };
-            if item != subject.item {
-                subject.item = item;
-                agreed = 0;
-                continue;
-            }
-            // What differs in another way each time is being written.
-            let differences: Vec<_> = found.iter().map(Found::difference).collect();
-            agreed = if differences == last { agreed + 1 } else { 1 };
-            last = differences;
-            if found.is_empty() || agreed >= agreeing {
-                return Ok(found);
+                // What differs in another way each time is being written.
+                let differences: Vec<_> = found.iter().map(Found::difference).collect();
+                look.agreed = if differences == look.last { look.agreed + 1 } else { 1 };
+                look.last = differences;
+                let agreeing = match look.rule.check {
+                    Check::Claims(_) => agreeing,
+                    Check::Rounds(_) | Check::Many(_) => agreeing * ROUNDS_LOOKS,
+                };
+                if found.is_empty() {
+                    continue;
+                }
+                if look.agreed >= agreeing {
+                    done.push((look.place, look.subject, look.rule, found));
+                } else {
+                    open.push(look);
+                }
             }
         }
-        self.report.unsettled += 1;
-        Ok(Vec::new())
+        self.report.unsettled += u64::try_from(open.len()).unwrap_or(0);
+        done.sort_unstable_by_key(|(place, ..)| *place);
+        Ok(done.into_iter().map(|(_, subject, rule, found)| (subject, rule, found)).collect())
     }
 
-    /// The item as it is now, and what differs of it as it was, in one round.
-    async fn look_once(
-        &self,
-        subject: &Subject,
-        claim: fn(&Subject, &mut Claims),
-    ) -> Result<(Option<Item>, Vec<Found>), Error> {
-        let claims = claims_of(claim, subject);
-        let mut query = Query::new();
-        query.read(subject.read());
-        for read in claims.iter().flat_map(|claim| &claim.reads) {
-            query.read(read.clone());
+    /// The items as they are now, and what differs of them as they were. What a claim needs is read in
+    /// the same round as what it is about.
+    async fn look_once(&self, looks: &[Look]) -> Result<Vec<(Option<Item>, Vec<Found>)>, Error> {
+        let mut seen: Vec<(Option<Item>, Vec<Found>)> = looks.iter().map(|_| (None, Vec::new())).collect();
+        let mut in_rounds = Vec::new();
+        let mut next = looks.iter().enumerate().peekable();
+        while next.peek().is_some() {
+            let mut query = Query::new();
+            query.expect_large();
+            let (mut asked, mut reads) = (Vec::new(), 0);
+            while reads < READS_AT_ONCE
+                && let Some((place, look)) = next.next()
+            {
+                match look.rule.check {
+                    Check::Claims(claim) => {
+                        let claims = claims_of(claim, &look.subject);
+                        query.read(look.subject.read());
+                        let needed = claims.iter().flat_map(|claim| &claim.reads);
+                        reads += 1 + needed.clone().count();
+                        needed.for_each(|read| query.read(read.clone()));
+                        asked.push((place, &look.subject, claims));
+                    }
+                    Check::Rounds(_) | Check::Many(_) => in_rounds.push((place, look)),
+                }
+            }
+            query.tolerate_all();
+            let mut outcomes = self.site.store.query(query).await?.into_outcomes().into_iter();
+            for (place, subject, claims) in asked {
+                let item = outcomes.next().and_then(Result::ok).and_then(|answer| subject.item_in(answer));
+                let found = claims.iter().flat_map(|claim| claim.judge_next(&mut outcomes)).collect();
+                if let Some(place) = seen.get_mut(place) {
+                    *place = (item, found);
+                }
+            }
         }
-        query.tolerate_all();
-        let mut outcomes = self.site.store.query(query).await?.into_outcomes().into_iter();
-        let item = outcomes.next().and_then(Result::ok).and_then(|answer| subject.item_in(answer));
-        Ok((item, claims.iter().flat_map(|claim| claim.judge_next(&mut outcomes)).collect()))
+        let suspects: Vec<Suspect> =
+            in_rounds.iter().map(|(_, look)| (look.subject.clone(), look.rule)).collect();
+        for ((place, look), found) in in_rounds.iter().zip(self.check_in_rounds(&suspects).await?) {
+            if let Some(place) = seen.get_mut(*place) {
+                *place = (Some(look.subject.item.clone()), found.into_iter().collect());
+            }
+        }
+        Ok(seen)
     }
 
     /// Mends one fault; whether it could be.
@@ -384,7 +573,8 @@ impl<'a> Walk<'a> {
             Mend::Write(batch, _) => {
                 self.site.apply((**batch).clone()).await.map(|applied| matches!(applied, Applied::Yes(_)))
             }
-            Mend::Article(id) => articles::mend(self.site, self.now, *id).await,
+            // With the others; whether it is right is looked at again.
+            Mend::Article(_) => Ok(true),
             Mend::Home(id) => timelines::mend(self.site, self.now, *id).await,
             Mend::Sessions(id) => session_store::end_surplus(self.site, *id).await.map(|()| true),
             Mend::Person(_) => Ok(false),
@@ -404,6 +594,19 @@ impl Found {
         let Fault { key, found, expected, .. } = &self.fault;
         (key.clone(), found.clone(), expected.clone())
     }
+}
+
+/// What a mend corrects by a difference, if it does nothing but that: the counters, each a key and a
+/// field or member.
+fn correction(mend: &Mend) -> Option<Vec<(String, String)>> {
+    let Mend::Write(batch, _) = mend else { return None };
+    let counter = |write: &Write| match write {
+        Write::Increment(key, _) => Some((key.clone(), String::new())),
+        Write::IncrementField(key, field, _) => Some((key.clone(), field.clone())),
+        Write::SortedIncrement(key, member, _) => Some((key.clone(), member.clone())),
+        _ => None,
+    };
+    batch.writes().iter().map(counter).collect()
 }
 
 /// `None` if a value could not be read: that is reported for its own key.

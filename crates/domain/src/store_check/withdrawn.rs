@@ -1,7 +1,7 @@
 //! Rules of what was taken away with something that a moderator has removed, so that it can be put
 //! back.
 
-use super::claims::{Claims, Fault, Mend, field_in, fields};
+use super::claims::{Claims, Fault, Mend, field_in, fields, score, score_in};
 use super::moderation::is_absent;
 use super::subject::{Item, Subject};
 use super::{Check, Rule};
@@ -11,10 +11,10 @@ use crate::comments::comment::Comment;
 use crate::keys::{self, families};
 use crate::submissions::url_guards::UrlGuards;
 use crate::timelines::withdrawal::Mentions;
-use crate::values::ids::{CommentAddress, ModerationId, NewsId, TweetId, UserId};
+use crate::values::ids::{CommentAddress, ModerationId, NewsId, UserId};
 use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
-use tidings_keyspace::Read;
+use tidings_keyspace::{Answer, Read};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -24,7 +24,6 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule { of: &families::WITHDRAWN, sentence: RECORDS, check: Check::Claims(is_removed) },
     Rule { of: &families::NEWS, sentence: RECORDS, check: Check::Claims(story) },
-    Rule { of: &families::TWEET, sentence: RECORDS, check: Check::Claims(tweet) },
     Rule { of: &families::THREAD_COMMENT, sentence: RECORDS, check: Check::Claims(comments) },
     Rule {
         of: &families::WITHDRAWN_COMMENT_SUBSCRIBERS,
@@ -38,6 +37,34 @@ const LOST: Mend = Mend::Person(
     "restore the record from a backup before a moderator puts the post back; it then comes back as it was",
 );
 const LEFT_BEHIND: Mend = Mend::Person("delete the key, unless the post is to be withheld again");
+
+/// Whether something that is removed was never shown: moderators rejected it, or removed it while it
+/// waited for approval. A rejection takes nothing away and leaves no record.
+pub(super) struct NeverShown {
+    record: String,
+}
+
+impl NeverShown {
+    /// About a story, a comment or a tweet that is removed.
+    pub(super) fn of(thing: &Thing) -> Self {
+        Self { record: keys::withdrawn(thing) }
+    }
+
+    /// The reads that tell.
+    pub(super) fn reads(&self) -> [Read; 1] {
+        [fields(self.record.clone(), ["moderation", "earlier"])]
+    }
+
+    /// Whether it holds, by the answers from `position` on. `is_listed` says whether a list of its
+    /// author has it, which never loses what was shown.
+    pub(super) fn holds(&self, answers: &[Answer], position: usize, is_listed: bool) -> bool {
+        let earlier = field_in(answers, position, 1).and_then(|earlier| earlier.parse().ok());
+        match field_in(answers, position, 0) {
+            Some(_) => matches!(earlier, Some(Withheld::Held(_))),
+            None => !is_listed,
+        }
+    }
+}
 
 fn thing_of(subject: &Subject) -> Option<Thing> {
     let (kind, id) = subject.part().split_once(':')?;
@@ -119,12 +146,13 @@ fn is_removed(subject: &Subject, claims: &mut Claims) {
     });
 }
 
-/// Claims that something that moderators have removed has its record.
-fn has_record(claims: &mut Claims, thing: &Thing) {
+/// Claims that something that moderators have removed has its record, if it was ever shown: then it
+/// is in a list of its author.
+fn has_record(claims: &mut Claims, thing: &Thing, (list, member): (String, String)) {
     let target = keys::withdrawn(thing);
     let what = format!("nothing at the removal of {thing}");
-    claims.add(vec![Read::Expiry(target.clone())], move |answers| {
-        is_absent(answers, 0).then(|| Fault {
+    claims.add(vec![Read::Expiry(target.clone()), score(list, member)], move |answers| {
+        (is_absent(answers, 0) && score_in(answers, 1).is_some()).then(|| Fault {
             key: target.clone(),
             found: what.clone(),
             expected: "a record of what was taken away".to_owned(),
@@ -136,15 +164,11 @@ fn has_record(claims: &mut Claims, thing: &Thing) {
 fn story(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(id)) = (subject.hash(), subject.id::<NewsId>()) else { return };
     let state = hash.get(WITHHELD).map(Withheld::stored);
-    if !is_deleted(hash.get("del").is_some(), state.as_ref()) && was_withdrawn(hash.get(WITHHELD)) {
-        has_record(claims, &Thing::Story(id));
-    }
-}
-
-fn tweet(subject: &Subject, claims: &mut Claims) {
-    let (Some(hash), Some(id)) = (subject.hash(), subject.id::<TweetId>()) else { return };
-    if was_withdrawn(hash.get(WITHHELD)) {
-        has_record(claims, &Thing::Tweet(id));
+    if let Some(author) = hash.get("user_id").and_then(|id| id.parse::<UserId>().ok())
+        && !is_deleted(hash.get("del").is_some(), state.as_ref())
+        && was_withdrawn(hash.get(WITHHELD))
+    {
+        has_record(claims, &Thing::Story(id), (keys::user_posted(author), id.to_string()));
     }
 }
 
@@ -153,7 +177,9 @@ fn comments(subject: &Subject, claims: &mut Claims) {
     for (field, json) in &hash.0 {
         let comment = Comment::from_field(field, json);
         if let Some(comment) = comment.filter(|comment| !comment.deleted && is_withdrawn(comment)) {
-            has_record(claims, &Thing::Comment(CommentAddress { news, comment: comment.id }));
+            let address = CommentAddress { news, comment: comment.id };
+            let list = (keys::user_comments(comment.user_id), address.to_string());
+            has_record(claims, &Thing::Comment(address), list);
         }
     }
 }

@@ -170,7 +170,10 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
         }
         url_guards::own(site, now, &news).await?.lift(&mut batch, id);
         batch.set_field(&key, DEL, "1");
-        review::settle(&mut batch, &Thing::Story(id));
+        // What readers have flagged is still to be decided.
+        if matches!(news.withheld, Some(Withheld::Held(_))) {
+            review::settle(&mut batch, &Thing::Story(id));
+        }
         batch.delete_field(&key, "topics");
         article.delete(&mut batch, &news.topics);
         leave_lists(&mut batch, &news);

@@ -21,7 +21,7 @@ use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{TIMELINE_CHECK_CHUNK, TIMELINE_CHECK_TWEETS};
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::collections::{HashMap, HashSet};
-use tidings_keyspace::{Batch, Order, Query};
+use tidings_keyspace::{Batch, Expiry, Order, Query};
 
 /// How often a home timeline must be seen to differ in the same way: on a site in use, two rounds
 /// may read different states.
@@ -170,26 +170,52 @@ impl<'a> TimelineCheck<'a> {
     async fn check_followings(&self, user: UserId) -> Result<CheckReport, Error> {
         let list = |author| (keys::followers(author), user);
         let differ = self.one_sided(keys::followings(user), list).await?;
-        self.repair_each(differ, |batch, author, since| {
-            batch.sorted_member_present(keys::followings(user), author.to_string());
-            batch.sorted_add(keys::followers(author), user.to_string(), since);
-            batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), 1.0);
-        })
-        .await
+        let authors: Vec<UserId> = differ.1.iter().map(|(author, _)| *author).collect();
+        let found = self
+            .repair_each(differ, |batch, author, since| {
+                // Nothing is written for who does not exist.
+                batch.key_present(keys::user(author));
+                batch.sorted_member_present(keys::followings(user), author.to_string());
+                batch.sorted_add(keys::followers(author), user.to_string(), since);
+            })
+            .await?;
+        for author in authors.into_iter().filter(|_| self.repair) {
+            self.check_number_of_followers(author).await?;
+        }
+        Ok(found)
     }
 
     /// Checks that every follower of a user follows the user.
     async fn check_followers(&self, user: UserId) -> Result<CheckReport, Error> {
         let list = |follower| (keys::followings(follower), user);
         let differ = self.one_sided(keys::followers(user), list).await?;
+        let lost = self.lost_followings(&differ.1).await?;
         let found = self
-            .repair_each(differ, |batch, follower, _| {
+            .repair_each(differ, |batch, follower, since| {
                 batch.sorted_member_absent(keys::followings(follower), user.to_string());
+                if lost.contains(&follower) {
+                    batch.key_present(keys::user(follower));
+                    batch.sorted_member_present(keys::followers(user), follower.to_string());
+                    batch.sorted_add(keys::followings(follower), user.to_string(), since);
+                    return;
+                }
                 batch.sorted_remove(keys::followers(user), follower.to_string());
                 batch.sorted_increment(keys::MOST_FOLLOWED, user.to_string(), -1.0);
             })
             .await?;
         Ok(found.and(self.check_number_of_followers(user).await?))
+    }
+
+    /// Those of some people whose list of whom they follow is gone as a whole. Rounds: 1.
+    async fn lost_followings(&self, people: &[(UserId, f64)]) -> Result<HashSet<UserId>, Error> {
+        let mut query = Query::new();
+        let reads: Vec<_> =
+            people.iter().map(|(user, _)| (*user, query.expiry(keys::followings(*user)))).collect();
+        let mut answers = self.site.store.query(query).await?;
+        let absent = reads
+            .into_iter()
+            .filter_map(|(user, read)| (answers.take(read) == Expiry::Absent).then_some(user));
+        Ok(absent.collect())
     }
 
     async fn check_number_of_followers(&self, user: UserId) -> Result<CheckReport, Error> {
@@ -206,7 +232,9 @@ impl<'a> TimelineCheck<'a> {
         if number > 0 || differs {
             let mut batch = Batch::new();
             batch.sorted_increment(keys::MOST_FOLLOWED, user.to_string(), by);
-            found.count(differs, differs && self.repair && self.apply(batch).await?);
+            // Where no follower is known any more, the number is all that is left of them.
+            let is_lost = number == 0 && noted > 0.0;
+            found.count(differs, differs && self.repair && !is_lost && self.apply(batch).await?);
         }
         Ok(found)
     }

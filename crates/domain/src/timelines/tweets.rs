@@ -454,7 +454,10 @@ impl Removal {
         let member = id.to_string();
         batch.key_present(keys::tweet(id));
         batch.delete(keys::tweet(id));
-        review::settle(batch, &Thing::Tweet(id));
+        // What readers have flagged is still to be decided.
+        if matches!(self.tweet.withheld, Some(Withheld::Held(_))) {
+            review::settle(batch, &Thing::Tweet(id));
+        }
         batch.sorted_remove(keys::user_timeline(author), &member);
         batch.increment_field(keys::user(author), TIMELINE_VERSION, 1);
         batch.sorted_remove(keys::home_timeline(author), &member);

@@ -75,6 +75,10 @@ pub struct QueueItem {
     /// Why it waits.
     #[schema(value_type = values::ReviewCause)]
     why: &'static str,
+    /// True for what its author has deleted since it was flagged; otherwise missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool, required = false)]
+    deleted: Option<bool>,
     /// The readers' reasons, the most frequent first; empty for what is not flagged.
     flags: Vec<FlagCount>,
 }
@@ -99,6 +103,7 @@ impl From<Row> for QueueItem {
             author: row.author.map(|author| author.username),
             since: row.since,
             why: row.why.name(),
+            deleted: row.is_deleted.then_some(true),
             flags: row.flags.into_iter().map(flag).collect(),
         }
     }

@@ -152,6 +152,7 @@ fn review_row(frame: &Frame<'_>, viewer: &User, row: &Row) -> Markup {
                 span.tag { (why(row)) } " "
                 a href=(address_of_thing(&row.thing)) data-open { (name(&row.thing)) }
                 @if row.is_hidden { " " span.tag { "hidden" } }
+                @if row.is_deleted { " " span.tag { "deleted by its author" } }
                 @for (reason, count) in &row.flags {
                     " " span.flag-count { (reason_name(*reason)) " " span { "× " (number(*count)) } }
                 }
@@ -345,6 +346,7 @@ mod tests {
             flags: FlagReason::ALL.map(|reason| (reason, 200)).to_vec(),
             notes: vec![longest(MAX_FLAG_NOTE); QUEUE_NOTES],
             is_hidden: true,
+            is_deleted: true,
             decision: None,
         }
     }

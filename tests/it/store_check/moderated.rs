@@ -1,0 +1,333 @@
+//! Whatever moderators do and undo, a check finds nothing, and a repair writes nothing.
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use serde_json::Value;
+use tidings_domain::background;
+
+use super::{SETTINGS, demand_clean, report};
+use crate::client::{Client, ok};
+use crate::server::{Engine, Server, each_engine};
+
+/// A site with an administrator, a moderator, and people who post.
+struct Site {
+    server: Server,
+    alice: Client,
+    bob: Client,
+    readers: [Client; 2],
+}
+
+/// What is acted on.
+type Thing = (&'static str, String);
+
+impl Site {
+    async fn on(server: Server) -> Self {
+        let alice = server.register("alice").await;
+        server.member("mod").await;
+        let (bob, carol, dave) =
+            (server.member("bob").await, server.member("carol").await, server.member("dave").await);
+        for client in [&bob, &carol, &dave] {
+            server.set_karma(client, 1_000).await;
+        }
+        for (follower, followed) in [(&carol, "bob"), (&dave, "bob"), (&bob, "carol")] {
+            follower.follow(followed).await;
+        }
+        let site = Self { server, alice, bob, readers: [carol, dave] };
+        ok(site.act("make_moderator", &("user", "mod".to_owned()), &[]).await);
+        site
+    }
+
+    /// The answer to an action of the administrator.
+    async fn act(&self, action: &str, (kind, id): &Thing, more: &[(&str, &str)]) -> Value {
+        let mut fields = vec![("action", action), ("kind", *kind), ("id", &**id), ("reason", "a reason")];
+        fields.extend_from_slice(more);
+        self.alice.api_post("/api/moderate", &fields).await
+    }
+
+    async fn undo(&self, line: &Value) -> Value {
+        let line = line.to_string();
+        let fields = [("moderation_id", &*line), ("reason", "a mistake")];
+        self.alice.api_post("/api/moderate/undo", &fields).await
+    }
+
+    async fn flag(&self, thing: &Thing) {
+        for reader in &self.readers {
+            reader
+                .api_post(
+                    "/api/flag",
+                    &[("kind", thing.0), ("id", &*thing.1), ("reason", "spam"), ("note", "")],
+                )
+                .await;
+        }
+    }
+
+    /// A story on a topic with votes, a comment that mentions somebody, and such a tweet.
+    async fn posts(&self, name: &str) -> [Thing; 3] {
+        let url = format!("http://{name}.example/{name}");
+        let fields = [
+            ("news_id", "-1"),
+            ("title", name),
+            ("url", &*url),
+            ("text", ""),
+            ("topics", "links,web"),
+            ("comment", "@carol a first comment"),
+        ];
+        let story = ok(self.bob.api_post("/api/submit", &fields).await)["news_id"].as_u64().unwrap();
+        let [carol, dave] = &self.readers;
+        carol.vote(story, "up").await;
+        dave.vote(story, "down").await;
+        carol.api_post("/api/subscribe", &[("news_id", &story.to_string())]).await;
+        let comment = self.bob.try_comment(1, None, "for @dave").await["comment_id"].to_string();
+        let tweet = ok(self.bob.try_tweet("for @carol").await)["tweet_id"].to_string();
+        [("story", story.to_string()), ("comment", format!("1-{comment}")), ("tweet", tweet)]
+    }
+
+    async fn delete(&self, (kind, id): &Thing) -> Value {
+        match *kind {
+            "story" => self.bob.delete(id.parse().unwrap()).await,
+            "comment" => {
+                let comment = id.split_once('-').unwrap().1;
+                self.bob.edit_comment(1, comment.parse().unwrap(), "").await
+            }
+            _ => self.bob.api_post("/api/deltweet", &[("tweet_id", id)]).await,
+        }
+    }
+
+    /// Demands that there is no difference, and that a repair writes not one key.
+    async fn demand_untouched(&self, what: &str) {
+        println!("{what}");
+        demand_clean(&self.server).await;
+        let before = self.server.dump().await;
+        let found = report(&self.server, true).await;
+        assert!(found.differences.is_empty(), "{what}: {:#?}", found.differences);
+        let after = self.server.dump().await;
+        let changed: Vec<_> = after.iter().filter(|(key, value)| before.get(*key) != Some(*value)).collect();
+        assert!(changed.is_empty() && before.len() == after.len(), "{what}: {changed:?}");
+        crate::consistency::check_site(&self.server).await;
+    }
+
+    /// Does something and undoes it, and checks after both.
+    async fn there_and_back(&self, action: &str, thing: &Thing, more: &[(&str, &str)]) {
+        let line = ok(self.act(action, thing, more).await)["moderation_id"].clone();
+        self.demand_untouched(&format!("{action} {thing:?}")).await;
+        ok(self.undo(&line).await);
+        self.demand_untouched(&format!("{action} {thing:?} undone")).await;
+    }
+}
+
+async fn flagged_posts_and_people(site: &Site) {
+    let bob = ("user", "bob".to_owned());
+    let posts = site.posts("flagged").await;
+    for thing in posts.iter().chain([&bob]) {
+        site.flag(thing).await;
+        site.there_and_back("remove", thing, &[]).await;
+        site.there_and_back("keep", thing, &[]).await;
+    }
+    let story = &posts[0];
+    let edit = [("title", "Edited"), ("topics", "rust"), ("url", "http://edited.example/")];
+    site.there_and_back("edit", story, &edit).await;
+    site.there_and_back("lock", story, &[]).await;
+    site.there_and_back("merge", story, &[("into", "1")]).await;
+    for (action, more) in [
+        ("silence", [("hours", "1")]),
+        ("hold", [("hours", "0")]),
+        ("ban", [("hours", "2")]),
+        ("ban", [("hours", "0")]),
+        ("discount", [("hours", "0")]),
+        ("note", [("hours", "0")]),
+        ("make_moderator", [("hours", "0")]),
+        ("remove_all", [("days", "7")]),
+    ] {
+        site.there_and_back(action, &bob, &more).await;
+    }
+    ok(site.act("warn", &bob, &[]).await);
+    site.demand_untouched("a warning").await;
+}
+
+async fn held_posts(site: &Site) {
+    let bob = ("user", "bob".to_owned());
+    for by_rule in [false, true] {
+        let line = if by_rule {
+            let rule =
+                [("what", "phrase"), ("pattern", "first comment"), ("effect", "hold"), ("reason", "r")];
+            ok(site.alice.api_post("/api/moderate/rule", &rule).await)["moderation_id"].clone()
+        } else {
+            ok(site.act("hold", &bob, &[]).await)["moderation_id"].clone()
+        };
+        let name = if by_rule { "rule" } else { "held" };
+        for (number, thing) in site.posts(name).await.iter().enumerate() {
+            site.demand_untouched(&format!("{thing:?} of {name}")).await;
+            if by_rule && number > 0 {
+                continue;
+            }
+            site.there_and_back("reject", thing, &[]).await;
+            site.there_and_back("remove", thing, &[]).await;
+            site.there_and_back("approve", thing, &[]).await;
+        }
+        for thing in site.posts(&format!("{name}-gone")).await {
+            site.delete(&thing).await;
+            site.demand_untouched(&format!("{thing:?} of {name} deleted")).await;
+        }
+        if !by_rule {
+            for thing in site.posts("rejected").await {
+                ok(site.act("reject", &thing, &[]).await);
+                site.delete(&thing).await;
+                site.demand_untouched(&format!("{thing:?} rejected and deleted")).await;
+            }
+        }
+        ok(site.undo(&line).await);
+        site.demand_untouched(&format!("the end of {name}")).await;
+    }
+}
+
+async fn deleted_posts_and_appeals(site: &Site) {
+    for (name, action) in [("flags", "keep"), ("right", "remove")] {
+        for thing in site.posts(name).await {
+            site.flag(&thing).await;
+            ok(site.delete(&thing).await);
+            site.demand_untouched(&format!("{thing:?} flagged and deleted")).await;
+            site.there_and_back(action, &thing, &[]).await;
+            ok(site.act(action, &thing, &[]).await);
+            site.demand_untouched(&format!("{thing:?} decided")).await;
+        }
+    }
+    for thing in site.posts("removed").await {
+        ok(site.act("remove", &thing, &[]).await);
+        site.delete(&thing).await;
+        site.demand_untouched(&format!("{thing:?} removed and deleted")).await;
+    }
+    for (name, decision) in [("denied", "reject"), ("granted", "approve")] {
+        let [story, ..] = site.posts(name).await;
+        let line = ok(site.act("remove", &story, &[]).await)["moderation_id"].to_string();
+        ok(site
+            .bob
+            .api_post("/api/appeal", &[("moderation_id", &line), ("text", "Please look again")])
+            .await);
+        site.demand_untouched("an appeal").await;
+        let answered = ok(site.act(decision, &("appeal", line), &[]).await)["moderation_id"].clone();
+        site.demand_untouched(&format!("an appeal: {decision}")).await;
+        site.undo(&answered).await;
+        site.demand_untouched(&format!("an appeal: {decision}, undone")).await;
+    }
+}
+
+#[tokio::test]
+async fn after_each_action_of_a_moderator_and_its_undo_a_check_finds_nothing() {
+    each_engine(SETTINGS, async |server| {
+        let site = Site::on(server).await;
+        site.posts("merged-into").await;
+        flagged_posts_and_people(&site).await;
+        held_posts(&site).await;
+        deleted_posts_and_appeals(&site).await;
+    })
+    .await;
+}
+
+/// What may happen; numbers choose among what there is.
+#[derive(Debug, Clone)]
+enum Step {
+    Post,
+    Flag(u8),
+    Vote(u8, u8),
+    Delete(u8),
+    Act(u8, u8),
+    Undo(u8),
+    Check,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => Just(Step::Post),
+        3 => any::<u8>().prop_map(Step::Flag),
+        2 => any::<(u8, u8)>().prop_map(|(what, way)| Step::Vote(what, way)),
+        2 => any::<u8>().prop_map(Step::Delete),
+        8 => any::<(u8, u8)>().prop_map(|(action, what)| Step::Act(action, what)),
+        4 => any::<u8>().prop_map(Step::Undo),
+        1 => Just(Step::Check),
+    ]
+}
+
+const ACTIONS: [&str; 14] = [
+    "remove",
+    "restore",
+    "keep",
+    "approve",
+    "reject",
+    "merge",
+    "split",
+    "lock",
+    "edit",
+    "hold",
+    "unhold",
+    "silence",
+    "discount",
+    "remove_all",
+];
+
+async fn run(engine: Engine, steps: &[Step]) {
+    let site = Site::on(Server::start(engine, SETTINGS).await).await;
+    let bob = ("user", "bob".to_owned());
+    let mut things: Vec<Thing> = vec![bob.clone()];
+    things.extend(site.posts("first").await);
+    let mut lines: Vec<Value> = Vec::new();
+    for (number, step) in steps.iter().enumerate() {
+        let thing = |what: u8| &things[usize::from(what) % things.len()];
+        match step {
+            Step::Post => {
+                // Whoever is silenced posts nothing.
+                if site.bob.submit("Another", &format!("http://other.example/{number}"), "").await["status"]
+                    == "ok"
+                {
+                    things.extend(site.posts(&format!("post-{number}")).await);
+                }
+            }
+            Step::Flag(what) => site.flag(thing(*what)).await,
+            Step::Vote(what, way) => {
+                if let ("story", id) = thing(*what) {
+                    let way = ["up", "down", "none"][usize::from(*way) % 3];
+                    site.readers[1].vote(id.parse().unwrap(), way).await;
+                }
+            }
+            Step::Delete(what) if thing(*what).0 != "user" => _ = site.delete(thing(*what)).await,
+            Step::Delete(_) => {}
+            Step::Act(action, what) => {
+                let more =
+                    [("into", "1"), ("title", "Edited"), ("topics", "rust"), ("days", "7"), ("hours", "0")];
+                let action = ACTIONS[usize::from(*action) % ACTIONS.len()];
+                let answer = site.act(action, thing(*what), &more).await;
+                lines.extend(answer.get("moderation_id").cloned());
+            }
+            Step::Undo(which) if !lines.is_empty() => {
+                let line = lines.remove(usize::from(*which) % lines.len());
+                lines.extend(site.undo(&line).await.get("moderation_id").cloned());
+            }
+            Step::Undo(_) => {}
+            Step::Check => site.demand_untouched("between").await,
+        }
+        background::finish_waiting(&site.server.app.site, site.server.app.moment()).await.unwrap();
+    }
+    site.demand_untouched("the end").await;
+}
+
+/// Random actions of people and moderators.
+fn random(cases: usize, engine: fn() -> Engine) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut runner = TestRunner::deterministic();
+    let steps = prop::collection::vec(step(), 10..50);
+    for case in 0..cases {
+        let steps = steps.new_tree(&mut runner).unwrap().current();
+        println!("case {case}: {steps:?}");
+        runtime.block_on(run(engine(), &steps));
+    }
+}
+
+#[test]
+fn after_random_actions_a_repair_writes_not_one_key_on_the_embedded_engine() {
+    random(12, || Engine::Memory);
+}
+
+#[test]
+fn after_random_actions_a_repair_writes_not_one_key_on_redis() {
+    random(4, || Engine::Redis);
+}
