@@ -6,7 +6,7 @@ use super::row::Row;
 use super::rules;
 use crate::accounts::inbox::Message;
 use crate::accounts::roles::Holder;
-use crate::accounts::users::User;
+use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::audit::{CommandEntry, Moderated};

@@ -151,6 +151,8 @@ fn votes(subject: &Subject, claims: &mut Claims) {
         Some(Withheld::Held(_)) => {
             return claims.of("up").add(Vec::new(), move |_| only_counted(&key));
         }
+        // What cannot be read says nothing about the counter.
+        Some(Withheld::Unreadable(_)) => return,
         Some(Withheld::Removed(_)) => true,
         Some(Withheld::Flagged | Withheld::Merged(_)) | None => false,
     };
