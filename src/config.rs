@@ -17,8 +17,10 @@ use tidings_domain::values::rules::Rules;
 use tidings_web::settings::TransportSettings;
 use tidings_web::titles::TitleSettings;
 
-pub use self::settings::{Backup, Log, Mail, Metrics, Server, Site, Timelines, Web};
-pub use self::values::{HostName, Interval, LogFormat, MailTls, Relay, Secret, StoreUrl, TimelinesUrl};
+pub use self::settings::{Backup, Log, Mail, Metrics, Server, Site, Sites, Timelines, Web};
+pub use self::values::{
+    HostName, Interval, LogFormat, MailTls, Relay, Secret, StoreUrl, TimelinesUrl, VoteOrigin,
+};
 
 use self::settings::{REPLACED, Setting};
 use self::values::{FromText, ValueKind};
@@ -41,6 +43,8 @@ pub struct Config {
     pub mail: Mail,
     /// How pages are served.
     pub web: Web,
+    /// Votes on web sites.
+    pub sites: Sites,
     /// The backups that the server makes.
     pub backup: Backup,
     /// What is logged, and how.
@@ -224,6 +228,7 @@ impl Config {
         tidings_web::settings::Settings {
             site: tidings_web::settings::SiteSettings { name, url, description },
             trusted_proxies: self.web.trusted_proxies.clone(),
+            vote_origins: self.sites.vote_origins.iter().map(|VoteOrigin(origin)| origin.clone()).collect(),
             gravatars: self.web.gravatars,
             digest_hour: self.mail.digest_hour,
             request_timeout: Duration::from_secs(self.server.request_timeout_seconds),

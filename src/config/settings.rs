@@ -11,7 +11,7 @@ use lettre::message::Mailbox;
 use url::Url;
 
 use super::values::{
-    HostName, Interval, LogFormat, MailTls, Relay, Secret, StoreUrl, TimelinesUrl, ValueKind,
+    HostName, Interval, LogFormat, MailTls, Relay, Secret, StoreUrl, TimelinesUrl, ValueKind, VoteOrigin,
 };
 use super::{Config, ConfigError, Layers};
 use tidings_domain::values::limits::{
@@ -190,6 +190,11 @@ settings! {
             fetch_titles: bool = "true", ValueKind::Switch,
                 "Whether people who submit a link can have its title fetched from the linked page.";
         }
+        /// Votes on web sites.
+        sites: Sites {
+            vote_origins: Vec<VoteOrigin> = "", ValueKind::Origins,
+                "Comma-separated origins of other web sites whose pages may vote on sites, like https://search.example.com.";
+        }
         /// The backups that the server makes.
         backup: Backup {
             folder: String = "", ValueKind::Line { least: 0, most: 4_096 },
@@ -220,6 +225,10 @@ settings! {
             password_reset_seconds: LIMIT, "One password reset mail per user in this many seconds; 0 = no limit.";
             new_voters_per_day: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
                 "New voters on sites from one address in 24 hours; 0 = no limit.";
+            new_voters_of_site_per_day: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
+                "New voters on sites in 24 hours, after which only accounts and networks without any bring more; 0 = no limit.";
+            new_hosts_of_site_per_day: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
+                "Web sites with a first vote in 24 hours, after which only accounts and networks without any bring more; 0 = no limit.";
             mentions_per_day: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
                 "People whom one author's mentions notify in a day; 0 = no limit.";
             site_votes_per_network: ValueKind::Whole { unit: "", least: 0, most: MAX_SITE_VOTES_PER_NETWORK },

@@ -45,6 +45,8 @@ pub(super) enum ValueKind {
     Networks,
     /// Comma-separated names of hosts.
     Hosts,
+    /// Comma-separated origins of web sites.
+    Origins,
     /// One line of text.
     Line {
         /// The fewest characters.
@@ -112,6 +114,7 @@ impl ValueKind {
             Self::Interval => "a whole number and s, m, h or d, from 1s to 3650d, like 6h or 1d".to_owned(),
             Self::SignupMode => "open, invite, apply or closed".to_owned(),
             Self::Hosts => "comma-separated host names, like example.com, www.example.com".to_owned(),
+            Self::Origins => "comma-separated origins, like https://search.example.com".to_owned(),
             Self::Line { least: 0, most } => format!("one line of at most {most} characters"),
             Self::Line { least, most } => format!("one line of {least} to {most} characters"),
             Self::Secret => format!("one line of at most {MOST_SECRET_CHARACTERS} characters"),
@@ -354,6 +357,26 @@ impl FromText for Vec<HostName> {
             url::Host::Ipv4(_) | url::Host::Ipv6(_) => None,
         };
         if text.trim().is_empty() { Some(Self::new()) } else { text.split(',').map(name).collect() }
+    }
+}
+
+/// An origin of web pages: scheme, host and port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VoteOrigin(pub url::Origin);
+
+impl FromText for Vec<VoteOrigin> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        let origin = |entry: &str| {
+            let url = Url::parse(entry.trim()).ok()?;
+            let is_whole = matches!(url.scheme(), "http" | "https")
+                && url.path() == "/"
+                && url.username().is_empty()
+                && url.password().is_none()
+                && url.query().is_none()
+                && url.fragment().is_none();
+            is_whole.then(|| VoteOrigin(url.origin()))
+        };
+        if text.trim().is_empty() { Some(Self::new()) } else { text.split(',').map(origin).collect() }
     }
 }
 

@@ -157,9 +157,9 @@ async fn two_servers_of_one_redis_count_together() {
         let answer = log_in(&server.visitor(), "alice", PASSWORD).await;
         assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
     }
-    let key = "limit:failed_login:pair:127.0.0.1:alice";
-    assert_eq!(server.string(key).await.as_deref(), Some("10"));
-    assert!(matches!(server.expiry(key).await, Expiry::In(left) if left <= Duration::from_secs(600)));
+    let key = pairs(&server).await.pop().unwrap();
+    assert_eq!(server.string(&key).await.as_deref(), Some("10"));
+    assert!(matches!(server.expiry(&key).await, Expiry::In(left) if left <= Duration::from_secs(600)));
 }
 
 #[tokio::test]
@@ -176,16 +176,85 @@ async fn failed_logins_write_expiring_counters_and_nothing_else() {
         after.keys().filter(|key| !before.contains_key(*key)).map(String::as_str).collect();
     assert!(before.iter().all(|(key, value)| after.get(key) == Some(value)));
     let address = "limit:failed_login:address:127.0.0.1";
-    let pair = |name: &str| format!("limit:failed_login:pair:127.0.0.1:{name}");
+    let account = "limit:failed_login:account:1";
     let addresses = "limit:failed_login:addresses:1";
-    let (alice, nobody, empty) = (pair("alice"), pair("nobody"), pair(""));
-    assert_eq!(new, BTreeSet::from([address, addresses, &alice, &nobody, &empty]));
+    let pairs = pairs(&server).await;
+    assert_eq!(pairs.len(), 3, "alice, nobody and the empty name: {pairs:?}");
+    let expected: BTreeSet<&str> =
+        pairs.iter().map(String::as_str).chain([address, account, addresses]).collect();
+    assert_eq!(new, expected);
     assert_eq!(server.string(address).await.as_deref(), Some("6"));
     assert_eq!(server.expiry(address).await, Expiry::In(Duration::from_secs(120)));
-    assert_eq!(server.string(&alice).await.as_deref(), Some("2"));
+    let mut counts = Vec::new();
+    for pair in &pairs {
+        counts.push(server.string(pair).await.unwrap());
+    }
+    counts.sort();
+    assert_eq!(counts, ["1", "1", "2"]);
+    assert_eq!(server.string(account).await.as_deref(), Some("2"));
     assert_eq!(server.sorted(addresses).await, [("127.0.0.1".to_owned(), START as f64)]);
     server.advance(3_600);
     assert_eq!(server.dump().await, before);
+}
+
+/// The keys of failed logins by name and address.
+async fn pairs(server: &Server) -> Vec<String> {
+    let keys = server.dump().await.into_keys();
+    keys.filter(|key| key.starts_with("limit:failed_login:pair:127.0.0.1:")).collect()
+}
+
+#[tokio::test]
+async fn what_is_typed_as_a_name_at_a_failed_login_is_nowhere_in_the_store() {
+    let server = Server::start(Engine::Memory, &[DEFAULT_RATE]).await;
+    server.register("alice").await;
+    for typed in ["Hunter2-and-More", "alice hunter2-and-more"] {
+        refused(server.visitor().try_log_in(typed, "wrong horse").await);
+    }
+    let dump = format!("{:?}", server.dump().await).to_lowercase();
+    assert!(dump.contains("limit:failed_login:pair:"), "{dump}");
+    assert!(!dump.contains("hunter2"), "{dump}");
+}
+
+#[tokio::test]
+async fn a_48_of_ipv6_has_four_times_the_failed_logins_of_an_address() {
+    let server = Server::start(Engine::Memory, &SETTINGS).await;
+    for name in ["alice", "bob"] {
+        server.register(name).await;
+    }
+    let from = |network: usize| server.visitor().forwarded_for(&format!("2001:db8:1:{network:x}::1"));
+    for network in 0..40 {
+        fail_times(&from(network), "alice", 1).await;
+    }
+    check_slowed_down(&log_in(&from(99), "alice", PASSWORD).await, 15, "1 minute");
+    ok(from(99).try_log_in("bob", PASSWORD).await);
+    for network in 40..120 {
+        fail_times(&from(network), &format!("user-{network}"), 1).await;
+    }
+    check_slowed_down(&log_in(&from(200), "bob", PASSWORD).await, 5, "1 minute");
+    // The next customer has its own.
+    ok(server.visitor().forwarded_for("2001:db8:2::1").try_log_in("alice", PASSWORD).await);
+}
+
+#[tokio::test]
+async fn the_networks_that_log_in_to_an_account_are_remembered_and_go_with_it() {
+    let server = Server::start(Engine::Memory, &SETTINGS).await;
+    let key = "user:1:networks";
+    server.register("alice").await;
+    assert_eq!(server.sorted(key).await.len(), 1, "sign-up is a login");
+    for address in 0..30 {
+        server.advance(1);
+        let client = server.visitor().forwarded_for(&format!("198.51.{address}.7"));
+        ok(client.try_log_in("alice", PASSWORD).await);
+        let neighbour = server.visitor().forwarded_for(&format!("198.51.{address}.8"));
+        ok(neighbour.try_log_in("alice", PASSWORD).await);
+    }
+    let known = server.sorted(key).await;
+    assert_eq!(known.len(), 20);
+    assert!(known.iter().all(|(tag, time)| tag.len() == 12 && *time > START as f64 + 10.0), "{known:?}");
+    assert_eq!(server.expiry(key).await, Expiry::In(Duration::from_secs(60 * 86_400)));
+    let alice = server.visitor().log_in("alice", PASSWORD).await;
+    assert_eq!(alice.post("/settings/deactivate", &[("password", PASSWORD)]).await.status, 303);
+    assert!(server.sorted(key).await.is_empty());
 }
 
 /// A site with a relay where alice has an address.

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use reqwest::{Method, StatusCode};
 
+use tidings_web::limits::LONG_BODY_ROUTES;
+
 use crate::client::{Client, HttpResponse, PASSWORD, encoded, ok};
 use crate::community::Community;
 use crate::pages::{error_message, page, redirects_to};
@@ -28,6 +30,15 @@ fn posts() -> BTreeSet<String> {
     }
     assert!(found.len() > 40, "{found:?}");
     found
+}
+
+#[test]
+fn each_route_with_a_long_body_takes_a_post() {
+    for path in LONG_BODY_ROUTES {
+        let route =
+            ROUTER.split(".route(").find(|route| route.trim_start().starts_with(&format!("\"{path}\"")));
+        assert!(route.is_some_and(|route| route.contains("post(")), "{path}");
+    }
 }
 
 /// The refusal in the form of the address.

@@ -86,6 +86,25 @@ async fn a_ban_ends_the_sessions_and_refuses_logins_until_its_end() {
 }
 
 #[tokio::test]
+async fn the_feed_of_an_inbox_does_not_answer_while_its_owner_is_banned() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [_, moderator, bob] = people(&server).await;
+    ok(act(&moderator, "warn", "bob", "").await);
+    page(&bob, "/inbox").await.form("/inbox/feed").send(&bob).await;
+    let secret = server.field("user:3", "inbox_feed").await.unwrap();
+    let address = format!("/inbox/feed/3-{secret}");
+    let entries = |text: &str| text.matches("<entry>").count();
+    let answer = server.visitor().get(&address).await;
+    let text = String::from_utf8(answer.body).unwrap();
+    assert_eq!((answer.status, entries(&text)), (StatusCode::OK, 1), "{text}");
+    assert!(text.contains("<content type=\"text\">"), "{text}");
+    ok(act(&moderator, "ban", "bob", "1").await);
+    assert_eq!(server.visitor().get(&address).await.status, StatusCode::NOT_FOUND);
+    server.advance(3_600);
+    assert_eq!(server.visitor().get(&address).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
 async fn a_session_counts_for_nothing_while_its_owner_is_banned() {
     // As after a login at the same moment, or by a program that writes sessions itself.
     let server = Server::start(Engine::Memory, &[]).await;

@@ -468,3 +468,75 @@ async fn the_page_of_a_site_shows_the_score_of_its_other_form() {
     })
     .await;
 }
+
+/// The status of a vote of a new voter on a host.
+async fn brings(client: &Client, address: &str, link: &str, voter: usize) -> u16 {
+    vote_from(client, address, link, 1, voter).await.status.as_u16()
+}
+
+#[tokio::test]
+async fn a_48_of_ipv6_brings_four_times_the_new_voters_of_an_address() {
+    let server = Server::start(Engine::Memory, &[PROXY, ("limits.new_voters_per_day", "5")]).await;
+    let client = server.visitor();
+    let mut brought = 0;
+    for voter in 0..30 {
+        let address = format!("2001:db8:1:{voter:x}::1");
+        brought += u64::from(brings(&client, &address, "a.com", voter).await == 204);
+    }
+    assert_eq!(brought, 20);
+    for voter in 100..110 {
+        brought += u64::from(brings(&client, "2001:db8:2:1::1", "a.com", voter).await == 204);
+    }
+    assert_eq!(brought, 25, "of one /64");
+    let answer = vote_from(&client, "2001:db8:1:ff::1", "a.com", 1, 200).await;
+    assert_eq!(code(&answer, StatusCode::TOO_MANY_REQUESTS), "too_many_voters");
+}
+
+#[tokio::test]
+async fn the_site_gets_so_many_new_voters_a_day_and_then_only_from_fresh_networks_and_accounts() {
+    each_engine(&[PROXY, ("limits.new_voters_of_site_per_day", "3")], async |server| {
+        let client = server.visitor();
+        for voter in 0..3 {
+            assert_eq!(brings(&client, "203.0.113.1", "a.com", voter).await, 204);
+        }
+        let answer = vote_from(&client, "203.0.113.2", "a.com", 1, 3).await;
+        assert_eq!(code(&answer, StatusCode::TOO_MANY_REQUESTS), "too_many_voters");
+        assert!(body(&answer).contains("Too many people have started voting today"), "{answer:?}");
+        // Whoever is known still votes, and so does the first of a network, and an account.
+        assert_eq!(brings(&client, "203.0.113.1", "b.com", 0).await, 204);
+        assert_eq!(brings(&client, "198.51.100.1", "a.com", 3).await, 204);
+        assert_eq!(brings(&client, "198.51.100.2", "a.com", 4).await, 429);
+        assert_eq!(brings(&client, "2001:db8:1:1::1", "a.com", 5).await, 204);
+        assert_eq!(brings(&client, "2001:db8:1:2::1", "a.com", 6).await, 429);
+        let alice = server.member("alice").await.forwarded_for("203.0.113.3");
+        ok(alice.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
+        server.advance(86_400);
+        assert_eq!(brings(&client, "203.0.113.2", "a.com", 7).await, 204);
+        consistency::check_site(&server).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_site_gets_so_many_new_hosts_a_day_and_then_only_from_fresh_networks_and_accounts() {
+    each_engine(&[PROXY, ("limits.new_hosts_of_site_per_day", "3")], async |server| {
+        let client = server.visitor();
+        for link in ["a.com", "b.com", "c.com"] {
+            assert_eq!(brings(&client, "203.0.113.1", link, 1).await, 204);
+        }
+        let answer = vote_from(&client, "203.0.113.2", "d.com", 1, 1).await;
+        assert_eq!(code(&answer, StatusCode::TOO_MANY_REQUESTS), "too_many_requests");
+        assert!(body(&answer).contains("Too many sites have got their first vote today"), "{answer:?}");
+        // Hosts that have votes get more.
+        assert_eq!(brings(&client, "203.0.113.2", "a.com", 2).await, 204);
+        assert_eq!(brings(&client, "198.51.100.1", "d.com", 3).await, 204);
+        assert_eq!(brings(&client, "198.51.100.1", "e.com", 3).await, 429);
+        assert_eq!(brings(&client, "203.0.113.2", "d.com", 1).await, 204);
+        let alice = server.member("alice").await.forwarded_for("203.0.113.3");
+        ok(alice.api_post("/api/sites/vote", &[("link", "f.com"), ("vote", "1")]).await);
+        server.advance(86_400);
+        assert_eq!(brings(&client, "203.0.113.2", "e.com", 1).await, 204);
+        consistency::check_site(&server).await;
+    })
+    .await;
+}

@@ -864,3 +864,40 @@ async fn administrators_do_on_a_page_what_they_can_do_over_the_api() {
     }
     assert_eq!(server.dump().await, before);
 }
+
+#[tokio::test]
+async fn a_page_of_another_site_cannot_make_its_visitors_vote() {
+    let origins = ("sites.vote_origins", "https://search.example, http://search.example:8080");
+    let server = Server::start(Engine::Memory, &[origins, ("site.url", "https://news.example.com")]).await;
+    let documented = json!({"link": "a.com", "vote": 1, "user_id": uuid(1)});
+    let deployed = json!({"link": {"hostname": "a.com"}, "value": 1, "user_id": uuid(1)});
+    let own = json!({"user_id": uuid(1), "links": ["a.com"]});
+    let calls = [("/vote", &documented), ("/v1/vote", &deployed), ("/api/sites/own", &own)];
+    for origin in ["https://evil.example", "http://news.example.com", "null", "https://search.example:8443"] {
+        let page = server.visitor().with_header("origin", origin);
+        for (path, body) in calls {
+            let answer = post_text(&page, path, body).await;
+            let text = String::from_utf8_lossy(&answer.body).into_owned();
+            assert!(text.to_lowercase().contains("pages of other web sites cannot vote here"), "{text}");
+            assert_open(&answer.headers, path);
+            let json = answer.json();
+            match path {
+                "/vote" => assert_eq!((answer.status.as_u16(), &json["error"]), (403, &json!("invalid"))),
+                "/v1/vote" => assert_eq!(answer.status, 500),
+                _ => assert_eq!((answer.status.as_u16(), &json["status"]), (403, &json!("err"))),
+            }
+        }
+        // Scores stay open.
+        assert_eq!(page.get("/scores?for=a.com").await.status, 200);
+    }
+    assert!(server.hash("link:a.com").await.is_empty());
+    let extensions = ["chrome-extension://aapbdbdomjkkjkaonfhkkikfgjllcleb", "moz-extension://3f504997-80b7"];
+    let pages = ["https://news.example.com", "https://search.example", "http://search.example:8080"];
+    for origin in extensions.into_iter().chain(pages) {
+        let client = server.visitor().with_header("origin", origin);
+        for (path, body) in calls {
+            assert!(post_text(&client, path, body).await.status.is_success(), "{origin} {path}");
+        }
+    }
+    assert_eq!(server.hash("link:a.com").await["count_of_votes"], "1");
+}

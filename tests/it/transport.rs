@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use tidings_web::limits::{
-    ADDRESS_BYTES, BODY_BYTES, CONNECTIONS_PER_ADDRESS, HEAD_BYTES, REQUEST_BYTES, SEND_LEAST_BYTES,
-    SOCKET_BUFFER_BYTES,
+    ADDRESS_BYTES, BODY_BYTES, BODY_START, CONNECTIONS_PER_ADDRESS, HEAD_BYTES, REQUEST_BYTES,
+    SEND_LEAST_BYTES, SHORT_BODY_BYTES, SOCKET_BUFFER_BYTES,
 };
 use tidings_web::panics;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -288,11 +288,11 @@ async fn a_head_that_does_not_end_is_not_waited_for() {
     assert!(is_answered(&mut idle).await);
 }
 
-/// A POST to the login with a body in chunks of one byte.
-fn in_tiny_chunks(body: &str, further_field: &str) -> String {
+/// A POST with a body in chunks of one byte.
+fn in_tiny_chunks(path: &str, body: &str, further_field: &str) -> String {
     let chunks: String = body.chars().map(|byte| format!("1\r\n{byte}\r\n")).collect();
     format!(
-        "POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n\
          Transfer-Encoding: chunked\r\n{further_field}\r\n{chunks}0\r\n\r\n"
     )
 }
@@ -303,19 +303,58 @@ async fn a_body_in_chunks_has_the_same_limit_however_small_they_are() {
     server.register("alice").await;
     let fields = format!("username=alice&password={}&more=", PASSWORD.replace(' ', "+"));
     let long_field = format!("X-Long: {}\r\n", "x".repeat(30 * 1024));
-    for (length, further_field, status) in [
-        (BODY_BYTES, "", "200 OK"),
-        (BODY_BYTES + 1, "", "413 Payload Too Large"),
+    // The second takes a text. Its name is taken, so nothing is created.
+    let (short, long) = ("/api/login", "/api/create_account");
+    for (path, length, further_field, status) in [
+        (short, SHORT_BODY_BYTES, "", "200 OK"),
+        (short, SHORT_BODY_BYTES + 1, "", "413 Payload Too Large"),
+        (long, BODY_BYTES, "", "200 OK"),
+        (long, BODY_BYTES + 1, "", "413 Payload Too Large"),
         // A longer head leaves less for the body.
-        (REQUEST_BYTES - 62 * 1024, &*long_field, "200 OK"),
-        (REQUEST_BYTES - 60 * 1024, &*long_field, "413 Payload Too Large"),
+        (long, REQUEST_BYTES - 62 * 1024, &*long_field, "200 OK"),
+        (long, REQUEST_BYTES - 60 * 1024, &*long_field, "413 Payload Too Large"),
     ] {
         let mut stream = connect_from(1, server.address).await;
         let body = format!("{fields}{}", "x".repeat(length - fields.len()));
         // A refused client may be cut off before it has sent everything.
-        send(&mut stream, &in_tiny_chunks(&body, further_field)).await;
-        assert!(receive(&mut stream).await.starts_with(&format!("HTTP/1.1 {status}")), "{length}");
+        send(&mut stream, &in_tiny_chunks(path, &body, further_field)).await;
+        assert!(receive(&mut stream).await.starts_with(&format!("HTTP/1.1 {status}")), "{path} {length}");
     }
+}
+
+#[tokio::test]
+async fn of_large_bodies_under_way_the_oldest_is_dropped_when_there_are_too_many() {
+    let server = Server::start_adjusted(&[], |settings| settings.transport.answers_bytes = 100 * 1024).await;
+    let begin = async |last: u8| {
+        let mut stream = connect_from(last, server.address).await;
+        let head = format!(
+            "POST /api/submit HTTP/1.1\r\nHost: localhost\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {BODY_BYTES}\r\n\r\n"
+        );
+        assert!(send(&mut stream, &format!("{head}title={}", "x".repeat(20 * 1024))).await);
+        stream
+    };
+    // Each takes 32 KiB or less, and no four have room.
+    let mut oldest = begin(1).await;
+    let mut others = Vec::new();
+    for last in 2..10 {
+        others.push(begin(last).await);
+    }
+    assert_eq!(receive(&mut oldest).await, "");
+    // The newest goes on.
+    let mut newest = others.pop().unwrap();
+    assert!(send(&mut newest, &"x".repeat(BODY_BYTES - 20 * 1024 - "title=".len())).await);
+    assert!(receive(&mut newest).await.starts_with("HTTP/1.1 200 OK"));
+}
+
+#[tokio::test]
+async fn a_body_that_arrives_too_slowly_is_refused_after_five_seconds() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let began = Instant::now();
+    let mut stream = connect_from(1, server.address).await;
+    begin_request(&mut stream).await;
+    assert!(receive(&mut stream).await.starts_with("HTTP/1.1 408 Request Timeout"));
+    assert!((BODY_START..Duration::from_secs(9)).contains(&began.elapsed()), "{:?}", began.elapsed());
 }
 
 #[tokio::test]

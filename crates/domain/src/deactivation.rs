@@ -51,6 +51,7 @@ pub async fn deactivate(
         // Fails if the password has changed meanwhile: the user has typed the old one.
         batch.field_equals(&key, "password", &stored.hash);
         sessions.end(&mut batch, None);
+        batch.delete(keys::user_networks(user.id));
         let emptied =
             ["password", "auth", "apisecret", "about", "email", "fullname", "flags", FEED, MAIL_SECRET];
         batch.set_fields(&key, emptied.map(|field| (field, "")));

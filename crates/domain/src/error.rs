@@ -452,6 +452,14 @@ pub enum Refusal {
     /// The address has reached the daily limit of new voters.
     #[error("too many people have started voting from your address today. Try again tomorrow")]
     TooManyVoters,
+    /// The whole site has reached the daily limit of new voters, and this network has brought
+    /// some of them.
+    #[error("too many people have started voting today. Try again tomorrow, or vote with an account")]
+    TooManyVotersOfSite,
+    /// The whole site has reached the daily limit of hosts with their first vote, and this network
+    /// has brought some of them.
+    #[error("too many sites have got their first vote today. Try again tomorrow, or vote with an account")]
+    TooManyHostsOfSite,
     /// No voter of that UUID.
     #[error("there is no such voter")]
     NoSuchVoter,
@@ -674,7 +682,9 @@ impl Refusal {
             | Self::TooManyAtOnce { seconds }
             | Self::TooManyRequests { seconds, .. }
             | Self::SubmittedRecently { seconds } => Some(*seconds),
-            Self::TooManyVoters => Some(VOTERS_SECONDS),
+            Self::TooManyVoters | Self::TooManyVotersOfSite | Self::TooManyHostsOfSite => {
+                Some(VOTERS_SECONDS)
+            }
             _ => None,
         }
     }

@@ -10,10 +10,11 @@ use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::ids::{CommentAddress, ModerationId, NewsId, TweetId, UserId};
 use crate::values::lookalikes;
 use crate::values::moderation::Thing;
-use crate::values::network::{Network, NetworkTag};
+use crate::values::network::{CountedNetwork, Network, NetworkTag};
 use crate::values::period::Period;
 use crate::values::rates::RatedAction;
 use crate::values::request_name::RequestHash;
+use crate::values::secrets::TypedName;
 use crate::values::session_token::SessionHash;
 use crate::values::signup::InvitationCode;
 use crate::values::topic::Topic;
@@ -314,10 +315,22 @@ pub fn create_user_limit(address: IpAddr) -> String {
     format!("limit:create_user:{address}")
 }
 
-/// String, expires: the number of new voters from this address.
+/// String, expires: the number of new voters from this network.
 #[must_use]
-pub fn new_voters(address: IpAddr) -> String {
-    format!("limit:new_voters:{address}")
+pub fn new_voters(network: CountedNetwork) -> String {
+    format!("limit:new_voters:{network}")
+}
+
+/// String, expires: the number of new voters on the whole site.
+pub const NEW_VOTERS_OF_SITE: &str = "limit:new_voters_of_site";
+
+/// String, expires: the number of hosts that got their first vote.
+pub const NEW_HOSTS_OF_SITE: &str = "limit:new_hosts_of_site";
+
+/// String, expires: this network has brought a new voter or a new host.
+#[must_use]
+pub fn brought_something(network: Network) -> String {
+    format!("limit:brought_something:{network}")
 }
 
 /// String, expires: the voters who have recently voted on a host from this network.
@@ -326,16 +339,28 @@ pub fn site_votes(network: Network, host: &Hostname) -> String {
     format!("limit:site_votes:{network}:{host}")
 }
 
-/// String, expires: failed logins from this address.
+/// String, expires: failed logins from this network.
 #[must_use]
-pub fn failed_logins_of_address(address: IpAddr) -> String {
-    format!("limit:failed_login:address:{address}")
+pub fn failed_logins_of_network(network: CountedNetwork) -> String {
+    format!("limit:failed_login:address:{network}")
 }
 
-/// String, expires: failed logins to this account from this address.
+/// String, expires: failed logins with this name from this network.
 #[must_use]
-pub fn failed_logins_of_pair(address: IpAddr, username: &str) -> String {
-    format!("limit:failed_login:pair:{address}:{}", username.to_lowercase())
+pub fn failed_logins_of_pair(network: CountedNetwork, name: &TypedName) -> String {
+    format!("limit:failed_login:pair:{network}:{name}")
+}
+
+/// String, expires: failed logins to this account, from wherever.
+#[must_use]
+pub fn failed_logins_of_account(id: UserId) -> String {
+    format!("limit:failed_login:account:{id}")
+}
+
+/// Sorted set, expires: the tags of networks from which a user has logged in, by time.
+#[must_use]
+pub fn user_networks(id: UserId) -> String {
+    format!("user:{id}:networks")
 }
 
 /// Sorted set, expires: addresses from which logins to this account have failed, by time.
@@ -356,10 +381,10 @@ pub fn rate_of_account(action: RatedAction, id: UserId) -> String {
     format!("rate:{}:account:{id}", action.name())
 }
 
-/// String, expires: when the bucket of an address's action is full again.
+/// String, expires: when the bucket of a network's action is full again.
 #[must_use]
-pub fn rate_of_address(action: RatedAction, address: IpAddr) -> String {
-    format!("rate:{}:address:{address}", action.name())
+pub fn rate_of_network(action: RatedAction, network: CountedNetwork) -> String {
+    format!("rate:{}:address:{network}", action.name())
 }
 
 /// String, expires: this user has submitted recently.

@@ -9,6 +9,7 @@
 
 mod legacy;
 mod lines;
+mod places;
 mod worker;
 
 pub(crate) use worker::Comparison;

@@ -1,6 +1,7 @@
 //! How much one account and one network address may do: token buckets.
 //!
-//! Each rated action of an account, and of an address, has a bucket. Rates that protect data
+//! Each rated action of an account, and of an address, has a bucket. An IPv6 address has two,
+//! one of its /64 and one of its /48 ([`ClientNetworks`]). Rates that protect data
 //! hold for all servers of a site together, so on a store that servers share the buckets are
 //! in the store, under keys that expire (`rate:...`). On the embedded store they are in
 //! memory, as those of reads always are.
@@ -20,7 +21,8 @@ use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::UserId;
 use crate::values::limits::{EXPORTS_PER_ACCOUNT, EXPORTS_PER_ADDRESS, MAX_RATED_SOURCES, POSTS_PER_ADDRESS};
-use crate::values::rates::{Rate, RatedAction, subscriber};
+use crate::values::network::{ClientNetworks, CountedNetwork};
+use crate::values::rates::{Rate, RatedAction};
 use crate::values::rules::RateRules;
 use quick_cache::sync::Cache;
 use std::net::IpAddr;
@@ -30,7 +32,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Source {
     Account(UserId),
-    Address(IpAddr),
+    Network(CountedNetwork),
 }
 
 /// A bucket that a request takes a token from.
@@ -107,7 +109,7 @@ pub(crate) async fn spend_for(
     let rules = &site.rules.rates;
     let of_account = account.and_then(|account| bucket_of_account(rules, action, account));
     let buckets: Vec<Bucket> =
-        of_account.into_iter().chain(bucket_of_address(rules, action, address)).collect();
+        of_account.into_iter().chain(buckets_of_address(rules, action, address)).collect();
     if buckets.is_empty() {
         return Ok(());
     }
@@ -124,16 +126,9 @@ pub(crate) async fn spend_for(
 /// # Errors
 /// [`Refusal::TooManyRequests`].
 pub fn spend_read(site: &Site, now: Moment, address: IpAddr, is_large: bool) -> Result<(), Refusal> {
-    let bucket = |action| bucket_of_address(&site.rules.rates, action, address);
-    let large = if is_large { bucket(RatedAction::LargeRead) } else { None };
-    let reads = &site.buckets.reads;
-    // Most requests take one token. That allocates nothing.
-    let taken = match (large, bucket(RatedAction::Read)) {
-        (Some(large), Some(read)) => reads.take(now, &[large, read]),
-        (Some(bucket), None) | (None, Some(bucket)) => reads.take_one(now, &bucket),
-        (None, None) => Ok(()),
-    };
-    taken.map_err(|spent| refusal(site, now, &spent))
+    let buckets = |action| buckets_of_address(&site.rules.rates, action, address);
+    let large = is_large.then(|| buckets(RatedAction::LargeRead));
+    take_here(site, now, large.into_iter().flatten().chain(buckets(RatedAction::Read)))
 }
 
 /// Takes a token for a POST request, whatever it asks for. Knows this server only.
@@ -141,10 +136,22 @@ pub fn spend_read(site: &Site, now: Moment, address: IpAddr, is_large: bool) -> 
 /// # Errors
 /// [`Refusal::TooManyRequests`].
 pub fn spend_post(site: &Site, now: Moment, address: IpAddr) -> Result<(), Refusal> {
-    let Some(bucket) = bucket_of_address(&site.rules.rates, RatedAction::Post, address) else {
-        return Ok(());
+    take_here(site, now, buckets_of_address(&site.rules.rates, RatedAction::Post, address))
+}
+
+/// Takes a token from each of some buckets of requests, or from none.
+fn take_here(site: &Site, now: Moment, mut buckets: impl Iterator<Item = Bucket>) -> Result<(), Refusal> {
+    let reads = &site.buckets.reads;
+    // Most requests take one token. That allocates nothing.
+    let taken = match (buckets.next(), buckets.next()) {
+        (None, _) => Ok(()),
+        (Some(bucket), None) => reads.take_one(now, &bucket),
+        (Some(first), Some(second)) => {
+            let all: Vec<Bucket> = [first, second].into_iter().chain(buckets).collect();
+            reads.take(now, &all)
+        }
     };
-    site.buckets.reads.take_one(now, &bucket).map_err(|spent| refusal(site, now, &spent))
+    taken.map_err(|spent| refusal(site, now, &spent))
 }
 
 /// The bucket of an account; `None` if the action has no rate per account.
@@ -172,8 +179,13 @@ fn bucket_of_account(rules: &RateRules, action: RatedAction, account: RatedAccou
     (!rate.is_off()).then_some(Bucket { action, source: Source::Account(account.id), rate })
 }
 
-/// The bucket of an address; `None` if it is exempt or the action has no rate.
-fn bucket_of_address(rules: &RateRules, action: RatedAction, address: IpAddr) -> Option<Bucket> {
+/// The buckets of an address, the narrowest network first; none if it is exempt or the action
+/// has no rate.
+fn buckets_of_address(
+    rules: &RateRules,
+    action: RatedAction,
+    address: IpAddr,
+) -> impl Iterator<Item = Bucket> {
     let rate = match action {
         RatedAction::Comment => rules.comment_per_address,
         RatedAction::Tweet => rules.tweet_per_address,
@@ -191,10 +203,12 @@ fn bucket_of_address(rules: &RateRules, action: RatedAction, address: IpAddr) ->
         RatedAction::Export => EXPORTS_PER_ADDRESS,
         RatedAction::FailedLogin | RatedAction::Stream => Rate::OFF,
     };
-    if rate.is_off() || rules.exempt.contain(address) {
-        return None;
-    }
-    Some(Bucket { action, source: Source::Address(subscriber(address)), rate })
+    let is_counted = !rate.is_off() && !rules.exempt.contain(address);
+    let networks = is_counted.then(|| ClientNetworks::of(address).iter());
+    networks.into_iter().flatten().map(move |network| {
+        let rate = rate.times(network.factor());
+        Bucket { action, source: Source::Network(network), rate }
+    })
 }
 
 /// The refusal for a bucket without tokens; logs it once a minute for each source.
@@ -203,7 +217,7 @@ fn refusal(site: &Site, now: Moment, spent: &Spent) -> Refusal {
     counts::count_rate_limited(action);
     report(site, now, action, source);
     let seconds = spent.wait.as_secs() + u64::from(spent.wait.subsec_nanos() > 0);
-    let by_address = matches!(source, Source::Address(_));
+    let by_address = matches!(source, Source::Network(_));
     Refusal::TooManyRequests { action, by_address, seconds: seconds.max(1) }
 }
 
@@ -215,14 +229,14 @@ fn report(site: &Site, now: Moment, action: RatedAction, source: Source) {
     let action = action.name();
     match source {
         Source::Account(account) => tracing::warn!(action, %account, "an account is over its rate"),
-        Source::Address(address) => tracing::warn!(action, %address, "an address is over its rate"),
+        Source::Network(address) => tracing::warn!(action, %address, "an address is over its rate"),
     }
 }
 
 /// Logs that logins from an address have failed too often, once a minute.
 pub(crate) fn report_failed_logins(site: &Site, now: Moment, address: IpAddr) {
     counts::count_rate_limited(RatedAction::FailedLogin);
-    report(site, now, RatedAction::FailedLogin, Source::Address(subscriber(address)));
+    report(site, now, RatedAction::FailedLogin, Source::Network(ClientNetworks::of(address).narrowest()));
 }
 
 /// Logs that an account or its address has too many streams open, once a minute.
@@ -252,6 +266,25 @@ mod tests {
             let refused = (0..2_000).find(|_| spend_post(&site, Moment(NOW), ADDRESS).is_err());
             assert_eq!(refused, limit);
         }
+    }
+
+    #[tokio::test]
+    async fn a_48_has_four_times_the_reads_and_posts_of_one_64() {
+        let rates = RateRules {
+            read_per_address: Rate::new(3, 86_400),
+            large_per_address: Rate::new(2, 86_400),
+            ..RateRules::off()
+        };
+        let rules = Rules { rates, ..Rules::default() };
+        let site = Site::new(Store::in_memory().await.unwrap(), rules, PasswordWorker::default());
+        let address = |network: u32| format!("2001:db8:1:{network:x}::1").parse::<IpAddr>().unwrap();
+        let read = |address, is_large| spend_read(&site, Moment(NOW), address, is_large).is_ok();
+        let taken = |is_large| (0..100).filter(|network| read(address(*network), is_large)).count();
+        assert_eq!(taken(true), 2 * 4);
+        assert_eq!(taken(false), 3 * 4 - 2 * 4);
+        assert!(read("2001:db8:2::1".parse().unwrap(), true), "another /48");
+        let posts = (0..10_000).filter(|network| spend_post(&site, Moment(NOW), address(*network)).is_ok());
+        assert_eq!(posts.count(), 1_200 * 4);
     }
 
     #[tokio::test]

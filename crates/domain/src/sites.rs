@@ -8,7 +8,8 @@
 //! Keys: `link:<host>`, `link:<host>:votes`, `link:<host>:origins`, `link:<host>:networks`,
 //! `links:sum`, `links:count`, `prefix:<digits>`, `voter:<id>`, `voter:<id>:votes`,
 //! `voter:<id>:new`, those that begin with `day:`, `settings`, `sites:audit`, `sites:unfinished`,
-//! `limit:new_voters:<address>`, `limit:site_votes:<network>:<host>` and `import:voters`.
+//! `limit:new_voters:<address>`, `limit:new_voters_of_site`, `limit:new_hosts_of_site`,
+//! `limit:brought_something:<network>`, `limit:site_votes:<network>:<host>` and `import:voters`.
 //!
 //! It hands out votes ([`vote`], [`vote_as`]), scores ([`scores`], [`scores_by_prefix`]),
 //! the votes on one site ([`history`]), leaderboards, what administrators need (bans,
@@ -20,6 +21,7 @@ mod cast_vote;
 mod history;
 mod investigations;
 mod network_quota;
+mod newcomers;
 mod score;
 mod settings;
 mod starting_lists;

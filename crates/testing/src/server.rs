@@ -36,7 +36,7 @@ use crate::redis_server::RedisServer;
 pub const START: u64 = 1_800_000_000;
 
 /// Limits that would disturb tests about something else.
-const TEST_SETTINGS: [(&str, &str); 11] = [
+const TEST_SETTINGS: [(&str, &str); 13] = [
     // Everybody is new in most tests.
     ("accounts.new_days", "0"),
     ("accounts.new_posts", "0"),
@@ -45,6 +45,8 @@ const TEST_SETTINGS: [(&str, &str); 11] = [
     ("limits.account_creation_seconds", "0"),
     ("limits.submission_seconds", "0"),
     ("limits.new_voters_per_day", "0"),
+    ("limits.new_voters_of_site_per_day", "0"),
+    ("limits.new_hosts_of_site_per_day", "0"),
     // In most tests all votes come from one address.
     ("limits.site_votes_per_network", "0"),
     ("limits.site_score_networks", "0"),

@@ -361,7 +361,7 @@ pub(super) async fn fetch_title(app: &App, actor: Actor<'_>, url: &NewsUrl) -> R
         return Err(TitleError::SwitchedOff.into());
     }
     titles::check_address(settings, url)?;
-    let place = FetchPlace::take().ok_or(Error::Busy)?;
+    let place = FetchPlace::take(actor.id, actor.address)?;
     preparing::admit_title_fetch(&app.site, app.moment(), actor).await?;
     Ok(titles::fetch_title(settings, &app.settings.site.url, place, url).await?)
 }

@@ -1,8 +1,10 @@
-//! The memory of all answers under way: from when an answer is made until it has been sent.
+//! The memory of all answers under way, from when an answer is made until it has been sent, and of
+//! the large bodies of requests until they have arrived.
 //!
-//! A body that several readers share counts once. When there is too much, the slowest
-//! readers are dropped: of the answers that are older than a second, the one with the
-//! fewest bytes sent in a second; if none is older, the oldest.
+//! A body that several readers share counts once. When there is too much, the requests whose
+//! bodies have been arriving for longest are dropped, and then the slowest readers: of the answers
+//! that are older than a second, the one with the fewest bytes sent in a second; if none is older,
+//! the oldest.
 
 use crate::connections::{AnswerGuard, Connection};
 use crate::limits::COUNTED_ANSWER_BYTES;
@@ -27,6 +29,8 @@ struct Held {
     bodies: HashMap<usize, HeldBody>,
     /// The answers by number, the oldest first.
     answers: BTreeMap<u64, Answer>,
+    /// The bodies that are arriving, by number, the oldest first.
+    arriving: BTreeMap<u64, Arriving>,
     next_number: u64,
 }
 
@@ -40,6 +44,11 @@ struct Answer {
     began: Instant,
     /// Who reads it; `None` while it is being compressed.
     reader: Option<Reader>,
+}
+
+struct Arriving {
+    bytes: usize,
+    connection: Arc<Connection>,
 }
 
 struct Reader {
@@ -91,10 +100,7 @@ impl AnswerMemory {
         let reader = connection
             .map(|connection| Reader { connection: connection.clone(), sent_before: connection.sent() });
         let number = held.add(body, Answer { body: body.as_ptr().addr(), began: now, reader });
-        while held.bytes > self.limit {
-            let Some(slowest) = held.slowest_except(number, now) else { break };
-            held.drop_reader(slowest);
-        }
+        held.shrink_to(self.limit, number, now);
         number
     }
 
@@ -110,9 +116,14 @@ impl Held {
             self.bytes += held.bytes;
         }
         held.answers += 1;
+        let number = self.next();
+        self.answers.insert(number, answer);
+        number
+    }
+
+    const fn next(&mut self) -> u64 {
         let number = self.next_number;
         self.next_number += 1;
-        self.answers.insert(number, answer);
         number
     }
 
@@ -127,6 +138,32 @@ impl Held {
             }
         }
         Some(answer)
+    }
+
+    /// Drops others than `number` until there is no more than `limit`.
+    fn shrink_to(&mut self, limit: usize, number: u64, now: Instant) {
+        while self.bytes > limit {
+            if let Some(oldest) = self.arriving.keys().copied().find(|other| *other != number) {
+                self.drop_arriving(oldest);
+            } else if let Some(slowest) = self.slowest_except(number, now) {
+                self.drop_reader(slowest);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn drop_arriving(&mut self, number: u64) {
+        if let Some(arriving) = self.remove_arriving(number) {
+            tracing::debug!("bodies under way need too much memory; the oldest is dropped");
+            arriving.connection.close();
+        }
+    }
+
+    fn remove_arriving(&mut self, number: u64) -> Option<Arriving> {
+        let arriving = self.arriving.remove(&number)?;
+        self.bytes -= arriving.bytes;
+        Some(arriving)
     }
 
     fn slowest_except(&self, number: u64, now: Instant) -> Option<u64> {
@@ -163,6 +200,61 @@ struct Entry {
 impl Drop for Entry {
     fn drop(&mut self) {
         self.memory.lock().remove(self.number);
+    }
+}
+
+/// Where the body of a request counts: an extension of the request.
+#[derive(Clone)]
+pub struct BodyMemory {
+    memory: Arc<AnswerMemory>,
+    connection: Arc<Connection>,
+}
+
+impl BodyMemory {
+    /// The memory that the bodies of a connection count in.
+    #[must_use]
+    pub const fn new(memory: Arc<AnswerMemory>, connection: Arc<Connection>) -> Self {
+        Self { memory, connection }
+    }
+
+    /// A body begins to arrive. It counts once it grows, until the result is dropped.
+    #[must_use]
+    pub fn begin(&self) -> ArrivingBody {
+        ArrivingBody { of: self.clone(), number: None }
+    }
+}
+
+/// A body that is arriving.
+pub struct ArrivingBody {
+    of: BodyMemory,
+    number: Option<u64>,
+}
+
+impl ArrivingBody {
+    /// The body needs so many bytes from now on. If there is too much, the oldest others are
+    /// dropped.
+    pub fn grow(&mut self, bytes: usize) {
+        let BodyMemory { memory, connection } = &self.of;
+        let mut held = memory.lock();
+        let number = match self.number {
+            // It was dropped itself.
+            Some(number) if !held.arriving.contains_key(&number) => return,
+            Some(number) => number,
+            None => held.next(),
+        };
+        self.number = Some(number);
+        held.remove_arriving(number);
+        held.bytes += bytes;
+        held.arriving.insert(number, Arriving { bytes, connection: connection.clone() });
+        held.shrink_to(memory.limit, number, Instant::now());
+    }
+}
+
+impl Drop for ArrivingBody {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            self.of.memory.lock().remove_arriving(number);
+        }
     }
 }
 
@@ -261,6 +353,35 @@ mod tests {
         assert!(is_closed(&first) && !is_closed(&second));
         let alone = AnswerMemory::new(BODY - 1);
         assert!(!is_closed(&answer(&alone, body(), now)));
+    }
+
+    #[test]
+    fn the_oldest_body_under_way_is_dropped_when_there_is_too_much() {
+        let memory = AnswerMemory::new(3 * BODY);
+        let slow_reader = answer(&memory, body(), Instant::now());
+        let arrive = || {
+            let connection = Connection::of_test();
+            let mut arriving = BodyMemory::new(memory.clone(), connection.clone()).begin();
+            arriving.grow(BODY / 2);
+            (connection, arriving)
+        };
+        let mut bodies: Vec<_> = (0..4).map(|_| arrive()).collect();
+        let closed = |bodies: &[(Arc<Connection>, ArrivingBody)]| -> Vec<usize> {
+            (0..bodies.len()).filter(|place| bodies[*place].0.closed().now_or_never().is_some()).collect()
+        };
+        assert_eq!((memory.bytes(), closed(&bodies)), (3 * BODY, vec![]));
+        // The one that grows is not dropped, though it is the oldest.
+        bodies[0].1.grow(BODY);
+        assert_eq!(closed(&bodies), [1]);
+        bodies[1].1.grow(BODY);
+        assert_eq!(memory.bytes(), 3 * BODY);
+        // An answer takes the place of a body, and not that of another answer.
+        let another = answer(&memory, body(), Instant::now());
+        assert_eq!(closed(&bodies), [0]);
+        assert!(!is_closed(&slow_reader) && !is_closed(&another));
+        drop((slow_reader, another, bodies));
+        assert_eq!(memory.bytes(), 0);
+        assert!(memory.lock().arriving.is_empty());
     }
 
     #[test]

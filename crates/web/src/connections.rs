@@ -10,12 +10,12 @@ use futures_util::task::AtomicWaker;
 use metrics::Gauge;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Context;
 use std::time::Instant;
-use tidings_domain::values::rates::subscriber;
+use tidings_domain::values::network::{ClientNetworks, CountedNetwork};
 use tokio::sync::Notify;
 
 /// Idle connections that one search remembers, so that not every new connection has to
@@ -27,7 +27,7 @@ const REMEMBERED_IDLE: usize = 256;
 pub struct ConnectionLimits {
     /// All together.
     pub total: usize,
-    /// Of one address (IPv6: of its /64); 0 = no limit.
+    /// Of one address; IPv6: of its /64, and four times as many of its /48. 0 = no limit.
     pub per_address: usize,
 }
 
@@ -35,7 +35,7 @@ pub struct ConnectionLimits {
 #[derive(Debug)]
 pub struct Connection {
     id: u64,
-    source: IpAddr,
+    networks: ClientNetworks,
     /// Answers that are being made or sent.
     answers: AtomicUsize,
     /// The number of the moment since when it has been idle. Meaningless while there are
@@ -66,13 +66,13 @@ impl Connection {
     /// A connection that is in no list, for tests.
     #[cfg(test)]
     pub fn of_test() -> Arc<Self> {
-        Arc::new(Self::new(0, IpAddr::from([127, 0, 0, 1])))
+        Arc::new(Self::new(0, ClientNetworks::of([127, 0, 0, 1].into())))
     }
 
-    fn new(id: u64, source: IpAddr) -> Self {
+    fn new(id: u64, networks: ClientNetworks) -> Self {
         Self {
             id,
-            source,
+            networks,
             answers: AtomicUsize::new(0),
             idle_since: AtomicU64::new(next_moment()),
             phase: AtomicU64::new(0),
@@ -224,13 +224,13 @@ struct Open {
     /// Whether the server is stopping.
     is_draining: bool,
     all: HashMap<u64, Arc<Connection>>,
-    by_source: HashMap<IpAddr, Vec<Arc<Connection>>>,
+    by_network: HashMap<CountedNetwork, Vec<Arc<Connection>>>,
     /// Connections that were idle at the last search, with the moment since when. The
     /// longest idle is last.
     idle: Vec<(u64, Arc<Connection>)>,
     next_id: u64,
     /// When a refusal was last logged; without an address, for want of any place.
-    logged: HashMap<Option<IpAddr>, Instant>,
+    logged: HashMap<Option<CountedNetwork>, Instant>,
 }
 
 impl Connections {
@@ -242,22 +242,22 @@ impl Connections {
         Arc::new(Self { limits, open: Mutex::default(), emptied: Notify::new(), gauge })
     }
 
-    /// Finds a place for a new connection. An exempt address has no limit of its own. Closes an idle one if there is none. Returns
-    /// `None` if none is idle: the new connection must be closed.
+    /// Finds a place for a new connection. An exempt address has no limit of its own. Closes an
+    /// idle one if there is none. Returns `None` if none is idle: the new connection must be closed.
     pub fn admit(self: &Arc<Self>, peer: SocketAddr, is_exempt: bool, now: Instant) -> Option<Place> {
-        let source = subscriber(peer.ip().to_canonical());
+        let networks = ClientNetworks::of(peer.ip());
         let mut open = self.lock();
         let limit = if is_exempt { 0 } else { self.limits.per_address };
-        let has_room = limit == 0 || open.make_room_for(source, limit);
-        if !has_room || !open.make_room(self.limits.total) {
-            let full = (!has_room).then_some(source);
+        let full = open.make_room_for(networks, limit).err();
+        if full.is_some() || !open.make_room(self.limits.total) {
             if open.may_log(full, now) {
-                let limit = if has_room { self.limits.total } else { limit };
-                tracing::warn!(address = %source, limit, "too many connections, none idle; a new one was closed");
+                let limit = full.map_or(self.limits.total, |network| limit_of(network, limit));
+                let address = full.unwrap_or(networks.narrowest());
+                tracing::warn!(%address, limit, "too many connections, none idle; a new one was closed");
             }
             return None;
         }
-        let connection = open.add(source);
+        let connection = open.add(networks);
         self.gauge.increment(1);
         Some(Place { connections: self.clone(), connection })
     }
@@ -290,15 +290,22 @@ impl Connections {
     }
 }
 
+/// How many connections a network may have, by the limit of an address.
+const fn limit_of(network: CountedNetwork, per_address: usize) -> usize {
+    per_address.saturating_mul(network.factor() as usize)
+}
+
 impl Open {
-    fn add(&mut self, source: IpAddr) -> Arc<Connection> {
-        let connection = Arc::new(Connection::new(self.next_id, source));
+    fn add(&mut self, networks: ClientNetworks) -> Arc<Connection> {
+        let connection = Arc::new(Connection::new(self.next_id, networks));
         self.next_id += 1;
         if self.is_draining {
             connection.drain();
         }
         self.all.insert(connection.id, connection.clone());
-        self.by_source.entry(source).or_default().push(connection.clone());
+        for network in networks.iter() {
+            self.by_network.entry(network).or_default().push(connection.clone());
+        }
         connection
     }
 
@@ -306,23 +313,35 @@ impl Open {
         if self.all.remove(&connection.id).is_none() {
             return;
         }
-        if let Some(of_source) = self.by_source.get_mut(&connection.source) {
-            of_source.retain(|other| other.id != connection.id);
-            if of_source.is_empty() {
-                self.by_source.remove(&connection.source);
+        for network in connection.networks.iter() {
+            if let Some(of_network) = self.by_network.get_mut(&network) {
+                of_network.retain(|other| other.id != connection.id);
+                if of_network.is_empty() {
+                    self.by_network.remove(&network);
+                }
             }
         }
     }
 
-    /// Makes room for one more connection of a source. Returns whether there is room.
-    fn make_room_for(&mut self, source: IpAddr, limit: usize) -> bool {
-        let Some(of_source) = self.by_source.get(&source).filter(|of_source| of_source.len() >= limit) else {
-            return true;
-        };
-        let idle =
-            of_source.iter().filter_map(|connection| Some((connection.idle_moment()?, connection.clone())));
-        let longest = idle.min_by_key(|(since, _)| *since);
-        longest.is_some_and(|(_, connection)| self.evict(&connection))
+    /// Makes room for one more connection of some networks, or returns the one that is full.
+    fn make_room_for(&mut self, networks: ClientNetworks, per_address: usize) -> Result<(), CountedNetwork> {
+        if per_address == 0 {
+            return Ok(());
+        }
+        for network in networks.iter() {
+            let limit = limit_of(network, per_address);
+            let Some(of_network) = self.by_network.get(&network).filter(|others| others.len() >= limit)
+            else {
+                continue;
+            };
+            let idle = of_network
+                .iter()
+                .filter_map(|connection| Some((connection.idle_moment()?, connection.clone())));
+            let longest = idle.min_by_key(|(since, _)| *since);
+            let (_, connection) = longest.ok_or(network)?;
+            self.evict(&connection);
+        }
+        Ok(())
     }
 
     /// Makes room for one more connection of anyone. Returns whether there is room.
@@ -360,7 +379,7 @@ impl Open {
     }
 
     /// Whether a refusal may be logged: once a minute for each source.
-    fn may_log(&mut self, source: Option<IpAddr>, now: Instant) -> bool {
+    fn may_log(&mut self, source: Option<CountedNetwork>, now: Instant) -> bool {
         let is_recent = |logged: &Instant| now.saturating_duration_since(*logged) < REFUSAL_LOG_INTERVAL;
         if self.logged.get(&source).is_some_and(is_recent) {
             return false;
@@ -431,7 +450,7 @@ mod tests {
         assert!(!places.iter().any(is_closed));
         drop((places, answers));
         assert_eq!(connections.count(), 0);
-        assert!(connections.lock().by_source.is_empty());
+        assert!(connections.lock().by_network.is_empty());
     }
 
     #[test]
@@ -481,6 +500,21 @@ mod tests {
     }
 
     #[test]
+    fn a_48_has_four_times_the_connections_of_an_address() {
+        let connections = connections(1_000, 8);
+        let from = |network: usize| admit(&connections, &format!("2001:db8:1:{network:x}::1"));
+        let places: Vec<_> = (0..32).map(|network| from(network).unwrap()).collect();
+        let answers: Vec<_> = places.iter().map(|place| place.connection.begin_answer(0)).collect();
+        assert!(from(99).is_none());
+        assert!(admit(&connections, "2001:db8:2::1").is_some(), "another /48");
+        drop(answers);
+        assert!(from(99).is_some(), "an idle one makes room");
+        assert_eq!(places.iter().filter(|place| is_closed(place)).count(), 1);
+        drop(places);
+        assert!(connections.lock().by_network.is_empty());
+    }
+
+    #[test]
     fn exempt_addresses_have_no_limit_of_their_own_and_zero_is_none() {
         for (connections, is_exempt) in [(connections(1_000, 1), true), (connections(1_000, 0), false)] {
             let peer = SocketAddr::new("192.0.2.1".parse().unwrap(), 5_000);
@@ -492,15 +526,18 @@ mod tests {
 
     #[test]
     fn a_refusal_is_logged_once_a_minute_for_each_source() {
+        let network = |last: u32| {
+            CountedNetwork::Subscriber(std::net::Ipv4Addr::from_bits(0xC0_00_02_00 + last).into())
+        };
         let mut open = Open::default();
-        let (one, two) = (Some(IpAddr::from([192, 0, 2, 1])), Some(IpAddr::from([192, 0, 2, 2])));
+        let (one, two) = (Some(network(1)), Some(network(2)));
         let begin = Instant::now();
         let almost = begin + REFUSAL_LOG_INTERVAL.checked_sub(Duration::from_millis(1)).unwrap();
         assert!(open.may_log(one, begin) && open.may_log(two, begin) && open.may_log(None, begin));
         assert!(!open.may_log(one, almost) && !open.may_log(None, almost));
         assert!(open.may_log(one, begin + REFUSAL_LOG_INTERVAL));
         for number in 0..2 * u32::try_from(LOGGED_SOURCES).unwrap() {
-            open.may_log(Some(IpAddr::from(number.to_be_bytes())), begin + REFUSAL_LOG_INTERVAL);
+            open.may_log(Some(network(1_000 + number)), begin + REFUSAL_LOG_INTERVAL);
         }
         assert_eq!(open.logged.len(), LOGGED_SOURCES);
     }

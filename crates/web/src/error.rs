@@ -36,6 +36,8 @@ pub enum RequestError {
     Malformed(Malformed),
     /// The body is larger than anything the site accepts.
     TooLarge,
+    /// The body of the request arrives too slowly.
+    TooSlow,
     /// The address of the request is longer than any of the site.
     AddressTooLong,
     /// The head of the request is larger than the site accepts.
@@ -61,6 +63,8 @@ pub enum RequestError {
     WrongSecret,
     /// The form was sent by a page of another site.
     CrossSite,
+    /// A page of another site has sent a vote on a site, or asks for a voter's votes.
+    ForeignPage,
     /// The request took too long.
     Timeout,
     /// A request that writes took too long: what it asks for may have been done.
@@ -227,6 +231,7 @@ impl RequestError {
             Self::Field { .. } | Self::Malformed(_) => StatusCode::BAD_REQUEST,
             Self::UnreadableHead | Self::WrongHost => StatusCode::BAD_REQUEST,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::AddressTooLong => StatusCode::URI_TOO_LONG,
             Self::HeadTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::NotFound | Self::UnknownUsername => StatusCode::NOT_FOUND,
@@ -234,7 +239,7 @@ impl RequestError {
             Self::Title(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::LoginRequired => StatusCode::UNAUTHORIZED,
-            Self::WrongSecret | Self::CrossSite => StatusCode::FORBIDDEN,
+            Self::WrongSecret | Self::CrossSite | Self::ForeignPage => StatusCode::FORBIDDEN,
             Self::Timeout | Self::UnsureTimeout => StatusCode::SERVICE_UNAVAILABLE,
             Self::Panic => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -278,6 +283,7 @@ impl RequestError {
             Self::Field { name, expected } => format!("the field {name} is wrong: {expected}"),
             Self::Malformed(malformed) => malformed.to_string(),
             Self::TooLarge => "the request is too large".to_owned(),
+            Self::TooSlow => "the request arrived too slowly. Please try again".to_owned(),
             Self::AddressTooLong => "the address is too long".to_owned(),
             Self::HeadTooLarge => "the head of the request is too large".to_owned(),
             Self::UnreadableHead => "the head of the request is not valid HTTP".to_owned(),
@@ -297,6 +303,10 @@ impl RequestError {
             }
             Self::CrossSite => {
                 "this form was sent from another site. Open the page on this site and try again".to_owned()
+            }
+            Self::ForeignPage => {
+                "pages of other web sites cannot vote here. Vote with the browser extension, or on this site"
+                    .to_owned()
             }
             Self::Timeout => "the request took too long. Please try again".to_owned(),
             Self::UnsureTimeout => UNSURE_TIMEOUT.to_owned(),
@@ -408,7 +418,9 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::TooManyAtOnce { .. }
         | Refusal::TooManyRequests { .. }
         | Refusal::SubmittedRecently { .. }
-        | Refusal::TooManyVoters => StatusCode::TOO_MANY_REQUESTS,
+        | Refusal::TooManyVoters
+        | Refusal::TooManyVotersOfSite
+        | Refusal::TooManyHostsOfSite => StatusCode::TOO_MANY_REQUESTS,
         Refusal::UsernameTaken
         | Refusal::UsernameConfusable
         | Refusal::UrlPostedRecently

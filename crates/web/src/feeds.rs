@@ -185,6 +185,13 @@ impl Xml {
         let _ = write!(self.0, "<{name}>{}</{name}>", escaped(text));
     }
 
+    /// The plain text of an entry of an Atom feed.
+    fn content(&mut self, text: &str) {
+        self.raw("<content type=\"text\">");
+        self.text(text);
+        self.raw("</content>");
+    }
+
     /// Text within an element.
     fn text(&mut self, text: &str) {
         self.raw(&escaped(text));
@@ -376,7 +383,7 @@ fn tweets_document(site: &SiteSettings, username: &str, joined: Timestamp, lines
             let thread = site.link(&news_address(news.id));
             xml.empty("link", [("rel", "related"), ("type", "text/html"), ("href", &thread)]);
         }
-        xml.element("content", &line.tweet.text);
+        xml.content(&line.tweet.text);
         xml.raw("</entry>");
     });
     xml.raw("\n</feed>\n");
@@ -415,7 +422,7 @@ fn inbox_document(site: &SiteSettings, owner: &User, entries: &[InboxEntry]) -> 
                 xml.text(&html_of(site, text));
                 xml.raw("</content>");
             }
-            Some(text) => xml.element("content", text),
+            Some(text) => xml.content(text),
             None => {}
         }
         xml.raw("</entry>");

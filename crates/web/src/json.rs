@@ -1,16 +1,22 @@
 //! Strict parsing of JSON bodies, for the calls that do not take forms.
 
 use super::App;
+use super::answer_memory::BodyMemory;
 use super::error::RequestError;
 use super::form::Malformed;
-use super::limits::{BODY_BYTES, CHUNKED_BODY_BYTES, REQUEST_BYTES};
-use axum::extract::{FromRequest, Request};
+use super::limits::{
+    BODY_BYTES, BODY_LEAST_BYTES, BODY_START, FIRST_BODY_BYTES, LONG_BODY_ROUTES, REQUEST_BYTES,
+    SHORT_BODY_BYTES,
+};
+use axum::extract::{FromRequest, MatchedPath, Request};
 use axum::http::header;
 use futures_util::StreamExt;
 use serde_json::Value;
+use std::time::Duration;
 use tidings_domain::Error;
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::voter_id::VoterId;
+use tokio::time::{Instant, timeout_at};
 
 /// A JSON body, whatever its content type: browser extensions send
 /// `text/plain`, which needs no preflight.
@@ -30,12 +36,15 @@ impl FromRequest<App> for Json {
 fn body_limit(request: &Request) -> usize {
     let fields: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     let address = request.uri().path_and_query().map_or(0, |address| address.as_str().len());
-    REQUEST_BYTES.saturating_sub(2 * (fields + address)).min(BODY_BYTES)
+    let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    let most = if LONG_BODY_ROUTES.contains(&route) { BODY_BYTES } else { SHORT_BODY_BYTES };
+    REQUEST_BYTES.saturating_sub(2 * (fields + address)).min(most)
 }
 
-/// Reads a body of at most [`BODY_BYTES`], and of less behind a long head. If `Content-Length` is
-/// larger, the body is not read at all. Chunks are copied together as they arrive: each chunk alone
-/// would take far more memory than its bytes.
+/// Reads a body of at most [`BODY_BYTES`] or [`SHORT_BODY_BYTES`], by the route, and of less behind a
+/// long head. If `Content-Length` is larger, the body is not read at all. Chunks are copied together
+/// as they arrive: each chunk alone would take far more memory than its bytes. The memory grows with
+/// what has arrived, counts in that of all answers, and is given back if the body is too slow.
 pub async fn read_body(request: Request) -> Result<Vec<u8>, RequestError> {
     let limit = body_limit(&request);
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
@@ -43,19 +52,29 @@ pub async fn read_body(request: Request) -> Result<Vec<u8>, RequestError> {
     if length.is_some_and(|length| length > limit) {
         return Err(RequestError::TooLarge);
     }
-    let mut body = Vec::with_capacity(length.unwrap_or(CHUNKED_BODY_BYTES));
+    let most = length.unwrap_or(limit);
+    let mut counted = request.extensions().get::<BodyMemory>().map(BodyMemory::begin);
+    let mut body = Vec::with_capacity(most.min(FIRST_BODY_BYTES));
     let mut chunks = request.into_body().into_data_stream();
-    while let Some(chunk) = chunks.next().await {
+    let began = Instant::now();
+    loop {
+        let patience = BODY_START + Duration::from_secs((body.len() / BODY_LEAST_BYTES) as u64);
+        let next = timeout_at(began + patience, chunks.next()).await.map_err(|_| RequestError::TooSlow)?;
+        let Some(chunk) = next else { return Ok(body) };
         let chunk = chunk.map_err(|_| RequestError::TooLarge)?;
-        if body.len() + chunk.len() > limit {
+        let needed = body.len() + chunk.len();
+        if needed > limit {
             return Err(RequestError::TooLarge);
         }
-        if body.capacity() - body.len() < chunk.len() {
-            body.reserve_exact(limit - body.len());
+        if body.capacity() < needed {
+            let larger = needed.max(2 * body.capacity()).min(most.max(needed));
+            if let Some(counted) = &mut counted {
+                counted.grow(larger);
+            }
+            body.reserve_exact(larger - body.len());
         }
         body.extend_from_slice(&chunk);
     }
-    Ok(body)
 }
 
 /// A required member of a JSON object.

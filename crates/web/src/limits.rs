@@ -94,15 +94,56 @@ pub const LONG_ACTION_WAIT: Duration = Duration::from_secs(5);
 /// How long an error page waits for its viewer to be found out. Then it has none.
 pub const ERROR_PAGE_READS: Duration = Duration::from_secs(2);
 
-/// Bytes in the body of a request: the longest text with each character four bytes long and
-/// percent-encoded, the longest URL with each character two bytes long and percent-encoded, and
-/// some room.
+/// Bytes in the body of a request to one of [`LONG_BODY_ROUTES`]: the longest text with each character
+/// four bytes long and percent-encoded, the longest URL with each character two bytes long and
+/// percent-encoded, and some room.
 pub const BODY_BYTES: usize = 72 * 1024;
+/// Bytes in the body of any other request.
+pub const SHORT_BODY_BYTES: usize = 8 * 1024;
+/// The routes that take a text, a URL, a picture, many hosts or a new passkey.
+pub const LONG_BODY_ROUTES: [&str; 31] = [
+    "/submit",
+    "/editnews/{id}",
+    "/postcomment",
+    "/tweet",
+    "/flag",
+    "/appeal",
+    "/describetopic",
+    "/profile",
+    "/settings",
+    "/settings/two-factor/passkeys/confirm",
+    "/register",
+    "/moderate",
+    "/moderate/undo",
+    "/moderate/rules",
+    "/moderate/rules/lift",
+    "/admin/site",
+    "/admin/site/logo",
+    "/api/create_account",
+    "/api/updateprofile",
+    "/api/submit",
+    "/api/fetchtitle",
+    "/api/postcomment",
+    "/api/preview",
+    "/api/tweet",
+    "/api/describetopic",
+    "/api/flag",
+    "/api/appeal",
+    "/api/moderate",
+    "/api/moderate/undo",
+    "/api/moderate/rule",
+    "/api/sites/own",
+];
+/// How long a body may take before its speed matters.
+pub const BODY_START: Duration = Duration::from_secs(5);
+/// Bytes of a body that must have arrived for each second after [`BODY_START`].
+pub const BODY_LEAST_BYTES: usize = 1024;
 /// Bytes in the head and the body of a request together, so that a connection takes less than
 /// 128 KiB. The head counts twice, because the buffer that reads it grows with it.
 pub const REQUEST_BYTES: usize = BODY_BYTES + 8 * 1024;
-/// Bytes of memory at first for a body of unknown length.
-pub const CHUNKED_BODY_BYTES: usize = 4 * 1024;
+/// Bytes of memory at first for a body. What is larger counts in the memory of all answers, whose
+/// limit is [`ANSWERS_BYTES`] unless it is set.
+pub const FIRST_BODY_BYTES: usize = 4 * 1024;
 /// Fields in a form or query string. No form of the site has as many.
 pub const MAX_FIELDS: usize = 32;
 /// Characters of an unknown field's name that an error message repeats.
@@ -120,6 +161,10 @@ pub const WAY_BACK_VALUE_BYTES: usize = 40;
 
 /// Fetches of titles of other sites' pages at the same time.
 pub const MAX_TITLE_FETCHES: usize = 16;
+/// Of these, those of one account.
+pub const TITLE_FETCHES_OF_ACCOUNT: usize = 2;
+/// Of these, those of one network (IPv4 /24, IPv6 /48).
+pub const TITLE_FETCHES_OF_NETWORK: usize = 4;
 /// How long such a fetch may take altogether.
 pub const TITLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long it waits for one address to accept the connection.

@@ -32,6 +32,7 @@ use tidings_domain::timelines::live::{self, NewTweet};
 use tidings_domain::values::cursor::Cursor;
 use tidings_domain::values::ids::UserId;
 use tidings_domain::values::limits::MAX_PAGE;
+use tidings_domain::values::network::{ClientNetworks, CountedNetwork};
 use tidings_keyspace::{Notice, Query, Subscription};
 use tidings_supervision::{Policy, supervise};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -60,8 +61,8 @@ pub struct Hub {
 struct Streams {
     /// The senders of each user's streams, with the number of the stream.
     open: HashMap<UserId, Vec<(u64, Sender<StreamMessage>)>>,
-    /// The number of streams of each address.
-    by_address: HashMap<IpAddr, usize>,
+    /// The number of streams of each network of an address.
+    by_network: HashMap<CountedNetwork, usize>,
     next_number: u64,
     /// The task that receives new tweets; present while a stream is open.
     listener: Option<AbortHandle>,
@@ -83,6 +84,7 @@ impl Hub {
     ) -> Result<StreamGuard, RequestError> {
         let mut state = self.streams();
         let streams = &mut *state;
+        let networks = ClientNetworks::of(address);
         let (sender, messages) = channel(STREAM_QUEUE);
         let number = streams.next_number;
         // After `close`, the sender is dropped here, which ends the stream.
@@ -90,11 +92,13 @@ impl Hub {
             let rules = &app.site.rules.rates;
             let is_full = |count: usize, limit: u64| limit != 0 && count as u64 >= limit;
             let of_reader = streams.open.get(&reader).map_or(0, Vec::len);
-            let of_address = streams.by_address.get(&address).copied().unwrap_or(0);
             let is_limited = !rules.exempt.contain(address);
-            if is_full(of_reader, rules.streams_per_account)
-                || is_limited && is_full(of_address, rules.streams_per_address)
-            {
+            let is_network_full = networks.iter().any(|network| {
+                let of_network = streams.by_network.get(&network).copied().unwrap_or(0);
+                let limit = rules.streams_per_address.saturating_mul(network.factor().into());
+                is_full(of_network, limit)
+            });
+            if is_full(of_reader, rules.streams_per_account) || is_limited && is_network_full {
                 rates::report_streams(&app.site, app.moment(), reader);
                 return Err(RequestError::TooManyStreams);
             }
@@ -111,8 +115,10 @@ impl Hub {
             });
         }
         // The guard takes it away again, in any case.
-        *streams.by_address.entry(address).or_default() += 1;
-        Ok(StreamGuard { hub: self.clone(), reader, address, number, messages })
+        for network in networks.iter() {
+            *streams.by_network.entry(network).or_default() += 1;
+        }
+        Ok(StreamGuard { hub: self.clone(), reader, networks, number, messages })
     }
 
     fn remove(&self, guard: &StreamGuard) {
@@ -123,10 +129,12 @@ impl Hub {
                 streams.open.remove(&guard.reader);
             }
         }
-        if let Some(of_address) = streams.by_address.get_mut(&guard.address) {
-            *of_address -= 1;
-            if *of_address == 0 {
-                streams.by_address.remove(&guard.address);
+        for network in guard.networks.iter() {
+            if let Some(of_network) = streams.by_network.get_mut(&network) {
+                *of_network -= 1;
+                if *of_network == 0 {
+                    streams.by_network.remove(&network);
+                }
             }
         }
         if streams.open.is_empty()
@@ -198,7 +206,7 @@ async fn listen(hub: &Hub, site: &Site, subscription: Option<Subscription>) {
 struct StreamGuard {
     hub: Arc<Hub>,
     reader: UserId,
-    address: IpAddr,
+    networks: ClientNetworks,
     number: u64,
     messages: Receiver<StreamMessage>,
 }

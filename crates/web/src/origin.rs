@@ -3,7 +3,8 @@
 //! A page of another site can make a visitor's browser send any form here. Browsers say
 //! where a request comes from: in `Sec-Fetch-Site`, and older ones in `Origin`. Programs
 //! send neither. This check covers what the secret of forms cannot: forms that have no
-//! session yet, such as logging in and signing up.
+//! session yet, such as logging in and signing up. The calls of browser extensions are made from
+//! anywhere, but not by pages of other sites: these would vote as their visitors.
 
 use super::App;
 use super::cookies::SEC_FETCH_SITE;
@@ -22,6 +23,9 @@ pub async fn refuse_other_sites(State(app): State<App>, request: Request, next: 
     if must_be_ours && !is_ours(&app.settings, request.headers()) {
         return RequestError::CrossSite.into_response();
     }
+    if is_of_voter(request.method(), request.uri().path()) && !may_vote(&app.settings, request.headers()) {
+        return RequestError::ForeignPage.into_response();
+    }
     next.run(request).await
 }
 
@@ -37,6 +41,25 @@ fn changes_something(method: &Method, path: &str) -> bool {
         "/api/login" | "/api/reset-password" => true,
         _ => !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS),
     }
+}
+
+/// Whether a request acts or reads as the voter that it names.
+fn is_of_voter(method: &Method, path: &str) -> bool {
+    *method == Method::POST && matches!(path, "/vote" | "/v1/vote" | "/api/sites/own")
+}
+
+/// Whether a request comes from a program, from a browser extension, or from a page that may vote:
+/// of this site, or of an origin in `sites.vote_origins`. Only browsers send `Origin`, and an
+/// extension has a scheme of its own.
+fn may_vote(settings: &Settings, headers: &HeaderMap) -> bool {
+    let may_vote = |origin: &str| {
+        let Ok(url) = Url::parse(origin) else { return false };
+        !matches!(url.scheme(), "http" | "https")
+            || settings.vote_origins.contains(&url.origin())
+            || is_own_origin(settings, origin, headers)
+    };
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    origins.all(|origin| origin.to_str().is_ok_and(may_vote))
 }
 
 /// Whether a request comes from a page of this site, from the browser's user, or from a
@@ -150,6 +173,34 @@ mod tests {
         for (given, expected) in table {
             assert_eq!(is_ours(&settings, &headers(given)), expected, "{given:?}");
         }
+    }
+
+    #[test]
+    fn no_page_of_another_site_votes() {
+        let mut settings = settings();
+        settings.site.url = "https://news.example.com/".parse().unwrap();
+        settings.vote_origins = vec![Url::parse("https://search.example").unwrap().origin()];
+        for (origin, expected) in [
+            ("chrome-extension://aapbdbdomjkkjkaonfhkkikfgjllcleb", true),
+            ("moz-extension://3f504997-80b7-467d-9d7b-e2fbb6d55e34", true),
+            ("safari-web-extension://3f504997", true),
+            ("https://news.example.com", true),
+            ("https://search.example", true),
+            ("http://search.example", false),
+            ("https://www.search.example", false),
+            ("https://evil.example", false),
+            ("HTTPS://evil.example", false),
+            ("http://localhost", false),
+            ("null", false),
+            ("", false),
+        ] {
+            assert_eq!(may_vote(&settings, &headers(&[("origin", origin)])), expected, "{origin:?}");
+        }
+        assert!(may_vote(&settings, &headers(&[])));
+        let two = [("origin", "https://news.example.com"), ("origin", "https://evil.example")];
+        assert!(!may_vote(&settings, &headers(&two)));
+        // What the browser says about sites does not matter: the calls are for other sites, too.
+        assert!(may_vote(&settings, &headers(&[("sec-fetch-site", "cross-site")])));
     }
 
     #[test]

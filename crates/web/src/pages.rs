@@ -168,6 +168,7 @@ pub(super) mod test_support {
                 description: "Links and discussion from our community".to_owned(),
             },
             trusted_proxies: Vec::new(),
+            vote_origins: Vec::new(),
             gravatars: true,
             digest_hour: 6,
             request_timeout: Duration::from_secs(10),

@@ -292,7 +292,7 @@ pub fn documented_failure(failure: &RequestError, message: &str) -> Response {
             Error::Refused(Refusal::TooManyVotes { .. } | Refusal::TooManyVotesFromNetwork { .. }) => {
                 ErrorCode::TooManyVotes
             }
-            Error::Refused(Refusal::TooManyVoters) => ErrorCode::TooManyVoters,
+            Error::Refused(Refusal::TooManyVoters | Refusal::TooManyVotersOfSite) => ErrorCode::TooManyVoters,
             _ => code_of(status),
         },
         _ => code_of(status),

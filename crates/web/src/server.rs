@@ -4,7 +4,7 @@
 //! connections, `client_stream` for their times, `answer_memory` for the
 //! memory of answers.
 
-use super::answer_memory::AnswerMemory;
+use super::answer_memory::{AnswerMemory, BodyMemory};
 use super::client_stream::ClientStream;
 use super::compression::Compressor;
 use super::connections::{AnswerGuard, ConnectionLimits, Connections, Place, UNKNOWN_LENGTH};
@@ -183,6 +183,7 @@ impl Server {
     ) -> Response {
         let (connection, began) = (guard.connection().clone(), Instant::now());
         request.extensions_mut().insert(ConnectInfo(peer));
+        request.extensions_mut().insert(BodyMemory::new(self.answers.clone(), connection.clone()));
         self.log.note_proxy(&self.app, peer.ip(), request.headers());
         if let Err(refusal) = self.check(peer, &request) {
             // The router turns it into a response in the form of the address.
@@ -200,7 +201,7 @@ impl Server {
         let answered = Answered { route: answer.route, method, status, took: began.elapsed() };
         self.app.traffic.note(&answered);
         self.log.note_answer(&self.app, &answered, rounds);
-        if status == StatusCode::PAYLOAD_TOO_LARGE {
+        if matches!(status, StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT) {
             connection.note_unread();
         }
         if connection.is_draining() && !connection.has_waiting() {

@@ -6,7 +6,7 @@ use ipnet::IpNet;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use url::Url;
+use url::{Origin, Url};
 
 /// The settings that pages and calls depend on.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +15,8 @@ pub struct Settings {
     pub site: SiteSettings,
     /// The proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
+    /// The origins of other sites whose pages may vote on sites.
+    pub vote_origins: Vec<Origin>,
     /// Whether avatars of users with an e-mail address come from gravatar.com.
     pub gravatars: bool,
     /// The hour of the day (UTC) at which digests are mailed.

@@ -1,14 +1,17 @@
 //! Checking a password that somebody types, and slowing down who guesses.
 //!
-//! What fails is counted for the address, and for the pair of account and address. Nothing is
-//! counted for the account alone: a stranger must not be able to lock its owner out. An
-//! account that many addresses try is logged, and its owner is told by mail.
+//! What fails is counted for the address, and for the pair of account and address. What fails for
+//! the account refuses nobody, because a stranger must not be able to lock its owner out. But
+//! after 20 failures within an hour, whoever comes from a network that has never logged in to it
+//! waits in the slow lane (`user:<id>:networks` has the others). An account that many addresses
+//! try is logged, and its owner is told by mail.
 //!
 //! A counter is a token bucket in one expiring key: the time until it expires is the time
 //! until the bucket is full again. So the servers of one store share it, and it needs no clock
 //! but the store's.
 
 use crate::accounts::account::seconds_left;
+use crate::accounts::origins;
 use crate::accounts::users::User;
 use crate::action::{Decision, act_on};
 use crate::audit;
@@ -21,10 +24,13 @@ use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::UserId;
 use crate::values::limits::{
-    FAILED_ADDRESSES, FAILED_ADDRESSES_SECONDS, LONGEST_STORED_USERNAME, MAX_FAILED_LOGINS_OF_PAIR,
-    MAX_WRONG_CODES, OWNER_TOLD_SECONDS, WRONG_CODES_SECONDS,
+    FAILED_ADDRESSES, FAILED_ADDRESSES_SECONDS, GUESSES_OF_ACCOUNT, GUESSES_SECONDS, KNOWN_NETWORKS,
+    KNOWN_NETWORKS_SECONDS, LONGEST_STORED_USERNAME, MAX_FAILED_LOGINS_OF_PAIR, MAX_WRONG_CODES,
+    OWNER_TOLD_SECONDS, WRONG_CODES_SECONDS,
 };
+use crate::values::network::{ClientNetworks, NetworkTag};
 use crate::values::rates::Rate;
+use crate::values::secrets::TypedName;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +41,8 @@ use tidings_keyspace::{Answers, Batch, Expiry, Handle, Hash, Order, Query, Store
 pub(crate) const TRIMMED: &str = "password_trimmed";
 /// Attempts to count a failed login while other servers count theirs.
 const COUNTING_ATTEMPTS: usize = 24;
+/// Failed logins to one account after which strangers wait in the slow lane.
+const GUESSES: Rate = Rate::new(GUESSES_OF_ACCOUNT, GUESSES_SECONDS);
 
 /// Name and password as somebody typed them.
 pub(crate) struct Attempt<'a> {
@@ -87,7 +95,7 @@ impl Verified {
 /// the store's.
 pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verified, Error> {
     let turn = site.passwords.turn(Source::Address(attempt.address)).await?;
-    let counters = counters_of(site, attempt);
+    let counters = counters_of(site, attempt).await?;
     let (user, is_suspect) = find_unless_slowed_down(site, attempt, &counters).await?;
     let stored = user.as_ref().map(stored_password);
     let failure = Failure {
@@ -141,7 +149,7 @@ pub(crate) async fn turn(site: &Site, address: IpAddr) -> Result<Arc<Turn>, Erro
 /// # Errors
 /// [`Refusal::TooManyFailedLogins`], or the store's.
 pub(crate) async fn refuse_if_slowed_down(site: &Site, attempt: &Attempt<'_>) -> Result<(), Error> {
-    let counters = counters_of(site, attempt);
+    let counters = counters_of(site, attempt).await?;
     if counters.is_empty() {
         return Ok(());
     }
@@ -176,7 +184,7 @@ async fn count_failed(site: &Site, user_id: Option<UserId>, attempt: &Attempt<'_
         user_id,
         address: attempt.address,
         now: attempt.now,
-        counters: counters_of(site, attempt),
+        counters: counters_of(site, attempt).await?,
     };
     let counting = tokio::spawn(async move { failure.count().await });
     if counting.await.map_err(|error| Error::Internal(error.to_string()))??
@@ -278,22 +286,50 @@ struct Counter {
 }
 
 /// The counters of an attempt; none if failed logins are not limited. A text that cannot be a
-/// username counts for the address only: it must not become a key.
-fn counters_of(site: &Site, attempt: &Attempt<'_>) -> Vec<Counter> {
+/// username counts for the address only. No key has the name itself. Rounds: none, except once for
+/// each server.
+async fn counters_of(site: &Site, attempt: &Attempt<'_>) -> Result<Vec<Counter>, Error> {
     let (rates, address) = (&site.rules.rates, attempt.address);
     let rate = rates.failed_login_per_address;
     let mut counters = Vec::new();
     if rate.is_off() {
-        return counters;
+        return Ok(counters);
     }
+    let networks = ClientNetworks::of(address);
     if !rates.exempt.contain(address) {
-        counters.push(Counter { key: keys::failed_logins_of_address(address), rate });
+        counters.extend(networks.iter().map(|network| Counter {
+            key: keys::failed_logins_of_network(network),
+            rate: rate.times(network.factor()),
+        }));
     }
     let name = attempt.username.trim_ascii();
     if name.chars().count() <= LONGEST_STORED_USERNAME && !name.chars().any(char::is_control) {
-        counters.push(Counter { key: keys::failed_logins_of_pair(address, name), rate: pair_rate(rate) });
+        let name = TypedName::of(name, origins::network_secret(site).await?);
+        counters.extend(networks.iter().map(|network| Counter {
+            key: keys::failed_logins_of_pair(network, &name),
+            rate: pair_rate(rate).times(network.factor()),
+        }));
     }
-    counters
+    Ok(counters)
+}
+
+/// The counter of all failed logins to an account. It refuses nobody.
+fn counter_of_account(id: UserId) -> Counter {
+    Counter { key: keys::failed_logins_of_account(id), rate: GUESSES }
+}
+
+/// Adds to the batch of a login that its network has logged in.
+pub(crate) fn write_network(batch: &mut Batch, now: Timestamp, id: UserId, network: &NetworkTag) {
+    let key = keys::user_networks(id);
+    batch.sorted_add(&key, network.as_str(), now.as_score());
+    batch.sorted_trim(&key, KNOWN_NETWORKS);
+    batch.expire(key, Duration::from_secs(KNOWN_NETWORKS_SECONDS));
+}
+
+/// Whether somebody at this time has logged in from a network lately, by its score.
+fn is_known(last: Option<f64>, now: Option<Timestamp>) -> bool {
+    let oldest = now.map_or(0.0, |now| now.as_score() - Timestamp(KNOWN_NETWORKS_SECONDS).as_score());
+    last.is_some_and(|last| last > oldest)
 }
 
 /// How often logins to one account may fail from one address.
@@ -334,14 +370,21 @@ impl Counted {
         self.full_in + rate.period() / rate.count().max(1)
     }
 
+    /// The same of a counter that refuses nobody: it is never more than used up.
+    fn at_most(self, rate: Rate) -> Self {
+        let most = rate.period() - rate.period() / rate.count().max(1);
+        Self { full_in: self.full_in.min(most), ..self }
+    }
+
     /// How long the next attempt has to wait; zero if it need not.
     fn wait(&self, rate: Rate) -> Duration {
         self.after_one_more(rate).saturating_sub(rate.period())
     }
 }
 
-/// Reads the user with a name, unless too many logins have failed recently. Returns also
-/// whether any has.
+/// Reads the user with a name, unless too many logins have failed recently. Returns also whether
+/// the attempt is suspect: logins have failed from there, or many to this account, which nobody
+/// from there has logged in to.
 async fn find_unless_slowed_down(
     site: &Site,
     attempt: &Attempt<'_>,
@@ -361,10 +404,18 @@ async fn find_unless_slowed_down(
     let [typed, trimmed] = ids.map(|id| answers.take(id));
     let id = typed.or(trimmed);
     let id = fields::read_string::<UserId>(id.as_deref(), || names[1].clone());
-    let mut query = Query::new();
     // An unknown user costs the same reads.
-    let user = query.hash(keys::user(id.unwrap_or(UserId(1))));
-    let user = site.store.query(query).await?.take(user);
+    let account = id.unwrap_or(UserId(1));
+    let network = origins::tag_of(site, attempt.address).await?;
+    let mut query = Query::new();
+    let user = query.hash(keys::user(account));
+    let guesses = CounterRead::ask(&mut query, &counter_of_account(account));
+    let last = query.scores(keys::user_networks(account), [network.as_str()]);
+    let mut answers = site.store.query(query).await?;
+    let user = answers.take(user);
+    let is_guessed = !guesses.take(&mut answers).wait(GUESSES).is_zero();
+    let last = answers.take(last).into_iter().next().flatten();
+    let is_suspect = is_suspect || is_guessed && !is_known(last, attempt.now);
     Ok(((id.is_some() && !user.is_empty()).then_some(user), is_suspect))
 }
 
@@ -400,15 +451,19 @@ impl Failure {
             self.counters.iter().map(|counter| CounterRead::ask(&mut query, counter)).collect();
         let others = query.sorted_range(&addresses_key, Order::Descending, 0, FAILED_ADDRESSES as u64);
         let told = query.string(&told_key);
+        let of_account = counter_of_account(user_id);
+        let guesses = CounterRead::ask(&mut query, &of_account);
         let mut answers = self.store.query(query).await?;
         let mut batch = Batch::new();
         for (counter, read) in self.counters.iter().zip(reads) {
             count_one_more(&mut batch, counter, &read.take(&mut answers));
         }
         let (others, told) = (answers.take(others), answers.take(told));
+        let guesses = guesses.take(&mut answers).at_most(GUESSES);
         let Some(now) = self.now.filter(|_| self.user_id.is_some()) else {
             return Ok((batch, false));
         };
+        count_one_more(&mut batch, &of_account, &guesses);
         let address = self.address.to_string();
         batch.sorted_add(&addresses_key, &address, now.as_score());
         batch.sorted_trim(&addresses_key, FAILED_ADDRESSES as u64);
@@ -425,8 +480,56 @@ impl Failure {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::accounts::signup::add_account_with_password;
+    use crate::passwords::PasswordWorker;
+    use crate::values::network::Network;
+    use crate::values::rules::Rules;
+    use crate::values::text::{NewPassword, Username};
+
+    #[tokio::test]
+    async fn after_twenty_guesses_whoever_comes_from_a_network_without_a_login_waits_in_the_slow_lane() {
+        const NOW: Timestamp = Timestamp(1_800_000_000);
+        let store = Store::in_memory().await.unwrap();
+        let site = Site::new(store, Rules::default(), PasswordWorker::default());
+        let (name, password) = ("alice", "correct horse battery");
+        let username = Username::parse(name).unwrap();
+        let id = add_account_with_password(&site, NOW, &username, &NewPassword::parse(password).unwrap())
+            .await
+            .unwrap()
+            .user_id;
+        let attempt = |address: &str, now| Attempt {
+            username: name,
+            password: "a guess",
+            address: address.parse().unwrap(),
+            now: Some(now),
+        };
+        let (home, elsewhere) = ("192.0.2.1", "198.51.100.1");
+        let mut batch = Batch::new();
+        let tag = origins::tag_of(&site, home.parse().unwrap()).await.unwrap();
+        write_network(&mut batch, NOW, id, &tag);
+        site.apply(batch).await.unwrap();
+        let is_suspect = async |address: &str, now| {
+            let attempt = attempt(address, now);
+            find_unless_slowed_down(&site, &attempt, &[]).await.unwrap().1
+        };
+        for number in 0..40 {
+            assert_eq!(is_suspect(elsewhere, NOW).await, number >= 20, "{number}");
+            assert!(!is_suspect(home, NOW).await, "{number}");
+            let guess = attempt(&format!("203.0.{number}.1"), NOW);
+            count_failure(&site, id, &guess).await.unwrap();
+        }
+        let neighbour = "192.0.2.99";
+        assert_eq!(Network::of(neighbour.parse().unwrap()), Network::of(home.parse().unwrap()));
+        assert!(!is_suspect(neighbour, NOW).await);
+        let later = Timestamp(NOW.0 + KNOWN_NETWORKS_SECONDS);
+        assert!(is_suspect(home, later).await, "60 days after the login");
+        // Nobody is refused: the owner logs in from anywhere.
+        let owner = Attempt { password, ..attempt(elsewhere, NOW) };
+        assert_eq!(id_of(&verify(&site, &owner).await.unwrap().user), Some(id));
+    }
 
     fn counted(full_in: u64) -> Counted {
         Counted { count: Some("1".to_owned()), full_in: Duration::from_secs(full_in) }
@@ -439,6 +542,18 @@ mod tests {
             assert_eq!(counted(full_in).wait(rate), Duration::from_secs(wait), "full in {full_in} s");
         }
         assert_eq!(counted(540).after_one_more(rate), Duration::from_secs(600));
+    }
+
+    #[test]
+    fn a_counter_that_refuses_nobody_is_used_up_as_long_as_guesses_go_on() {
+        let rate = Rate::new(20, 3_600);
+        let mut full_in = Duration::ZERO;
+        for number in 1..100 {
+            full_in = Counted { full_in, ..counted(0) }.at_most(rate).after_one_more(rate);
+            let is_used_up = !Counted { full_in, ..counted(0) }.wait(rate).is_zero();
+            assert_eq!(is_used_up, number >= 20, "{number}");
+        }
+        assert_eq!(full_in, rate.period());
     }
 
     #[test]

@@ -48,8 +48,7 @@ impl Origin {
         if days == 0 {
             return Ok(None);
         }
-        let secret = site.network_secret.get_or_try_init(|| read_secret(site)).await?;
-        Ok(Some(Self { address, tag: NetworkTag::of(Network::of(address), secret), days }))
+        Ok(Some(Self { address, tag: tag_of(site, address).await?, days }))
     }
 
     /// Adds to the batch of what a user does that it came from here.
@@ -76,7 +75,24 @@ pub(crate) fn write(origin: Option<&Origin>, batch: &mut Batch, now: Timestamp, 
     }
 }
 
-/// The secret of the tags. The first server of a store makes it.
+/// The tag of the network of an address. Rounds: as [`network_secret`].
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn tag_of(site: &Site, address: IpAddr) -> Result<NetworkTag, Error> {
+    Ok(NetworkTag::of(Network::of(address), network_secret(site).await?))
+}
+
+/// The secret of the tags, and of the hashes of typed names. Rounds: none, except once for each
+/// server.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn network_secret(site: &Site) -> Result<&str, Error> {
+    Ok(site.network_secret.get_or_try_init(|| read_secret(site)).await?)
+}
+
+/// The first server of a store makes the secret.
 async fn read_secret(site: &Site) -> Result<String, Error> {
     site.act_without_turns(2, || async {
         let mut query = Query::new();
@@ -114,7 +130,7 @@ pub(crate) async fn origins_of(site: &Site, now: Timestamp, user: UserId) -> Res
     if days == 0 {
         return Ok(Origins::default());
     }
-    let secret = site.network_secret.get_or_try_init(|| read_secret(site)).await?;
+    let secret = network_secret(site).await?;
     let kept: Vec<Day> = Day::of(now).last(days).collect();
     let mut query = Query::new();
     let reads: Vec<_> = kept

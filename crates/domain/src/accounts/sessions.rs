@@ -7,6 +7,7 @@
 use crate::accounts::applications;
 use crate::accounts::log_in::{self, Credentials, Entry, LogIn};
 use crate::accounts::login::{self, Attempt, TRIMMED};
+use crate::accounts::origins;
 use crate::accounts::session_store::{
     self, AllSessions, Device, EARLIER_ID, LoginMethod, OpenSession, Opening, SessionKey, VisitSession,
 };
@@ -124,8 +125,10 @@ pub(crate) async fn open_session(
     if user.get("seen_time").is_none() {
         batch.set_field(&key, "seen_time", now.to_string());
     }
+    let network = origins::tag_of(site, device.address).await?;
     let opened = Opening { device, newest, method: proof.method() };
     session_store::write_new(&mut batch, now, &session, &opened);
+    login::write_network(&mut batch, now, id, &network);
     let decided = Decision::commit(batch, LogIn::Done(session));
     Ok(decided.if_rejected_by(used_before, Err(Refusal::PasskeyRefused.into())))
 }
@@ -235,6 +238,8 @@ pub(crate) async fn end_all_sessions(
         if let Some(device) = device {
             let opened = Opening { device, newest: all.newest, method: LoginMethod::Password };
             session_store::write_new(&mut batch, *now, session, &opened);
+            let network = origins::tag_of(site, device.address).await?;
+            login::write_network(&mut batch, *now, user_id, &network);
         }
         let decided = Decision::commit(batch, true);
         Ok(demanded.into_iter().fold(decided, |decided, check| decided.if_rejected_by(check, Ok(false))))

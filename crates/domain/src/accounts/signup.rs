@@ -8,6 +8,7 @@ use crate::accounts::applications::{self, NameHolders};
 use crate::accounts::confirmation::UNCONFIRMED;
 use crate::accounts::first_administrator::{self, TokenRead};
 use crate::accounts::invitations::Invitation;
+use crate::accounts::login;
 use crate::accounts::names;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::session_store::{self, Device, LoginMethod, Opening};
@@ -342,9 +343,11 @@ async fn insert_account(
     applicant: Applicant<'_>,
     password_hash: Option<&str>,
 ) -> Result<SignedUp, Error> {
-    let origin = match applicant {
-        Applicant::Operator(_) => None,
-        Applicant::Visitor(_, device) => Origin::of(site, device.address).await?,
+    let (origin, network) = match applicant {
+        Applicant::Operator(_) => (None, None),
+        Applicant::Visitor(_, device) => {
+            (Origin::of(site, device.address).await?, Some(origins::tag_of(site, device.address).await?))
+        }
     };
     let signed_up = site.act(keys::USERS_COUNT, || async {
         let gate = Gate::read(site, now, applicant).await?;
@@ -363,6 +366,9 @@ async fn insert_account(
         let new = NewAccount { session: &session, password_hash };
         let signed_up = gate.write(site, now, &mut batch, &new)?;
         origins::write(origin.as_ref(), &mut batch, now, id);
+        if let Some(network) = network.as_ref().filter(|_| signed_up.session.is_some()) {
+            login::write_network(&mut batch, now, id, network);
+        }
         let drawn_unused = (id != FIRST_USER).then_some(unused);
         Ok(Decision::commit(batch, signed_up).draws_unused(drawn_unused, keys::USERS_COUNT, id))
     });

@@ -9,6 +9,7 @@
 //! about a login that is under way: what its second step needs to know is signed
 //! (`signing_key`), so strangers store nothing.
 
+mod attestation;
 mod codes;
 pub mod passkeys;
 pub(crate) mod relying_party;

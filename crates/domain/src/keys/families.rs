@@ -65,6 +65,7 @@ families! {
     USERNAMES_FOLDED = "usernames.folded", String, NEVER;
     SESSION = "session:<hash>", Hash, 60 * DAY;
     USER_SESSIONS = "user:<user id>:sessions", SortedSet, 60 * DAY;
+    USER_NETWORKS = "user:<user id>:networks", SortedSet, 60 * DAY;
     AUTH = "auth:<session token>", String, NEVER;
     PASSWORD_RESET = "password_reset:<reset token>", String, HOUR;
     LIMIT_CREATE_USER = "limit:create_user:<address>", String, 15 * HOUR;
@@ -79,7 +80,8 @@ families! {
     CONFIRM_EMAIL = "confirm_email:<confirmation token>", String, 3 * DAY;
     LIMIT_CONFIRMATION_MAILS = "limit:confirmation_mails:<user id>", String, DAY;
     LIMIT_FAILED_LOGIN_ADDRESS = "limit:failed_login:address:<address>", String, 10 * MINUTE;
-    LIMIT_FAILED_LOGIN_PAIR = "limit:failed_login:pair:<address>:<name in lower case>", String, 10 * MINUTE;
+    LIMIT_FAILED_LOGIN_PAIR = "limit:failed_login:pair:<address>:<hash of a name>", String, 10 * MINUTE;
+    LIMIT_FAILED_LOGIN_ACCOUNT = "limit:failed_login:account:<user id>", String, HOUR;
     LIMIT_FAILED_LOGIN_ADDRESSES = "limit:failed_login:addresses:<user id>", SortedSet, HOUR;
     LIMIT_FAILED_LOGIN_TOLD = "limit:failed_login:told:<user id>", String, DAY;
     LIMIT_WRONG_CODES = "limit:wrong_codes:<user id>", String, HOUR;
@@ -93,6 +95,9 @@ families! {
     RATE_ACCOUNT = "rate:<action>:account:<user id>", String, DAY;
     RATE_ADDRESS = "rate:<action>:address:<address>", String, DAY;
     LIMIT_NEW_VOTERS = "limit:new_voters:<address>", String, DAY;
+    LIMIT_NEW_VOTERS_OF_SITE = "limit:new_voters_of_site", String, DAY;
+    LIMIT_NEW_HOSTS_OF_SITE = "limit:new_hosts_of_site", String, DAY;
+    LIMIT_BROUGHT_SOMETHING = "limit:brought_something:<network>", String, DAY;
     LIMIT_SITE_VOTES = "limit:site_votes:<network>:<host>", String, DAY;
     USER_SUBMITTED_RECENTLY = "user:<user id>:submitted_recently", String, 15 * MINUTE;
     USER_RECENT_VOTES = "user:<user id>:recent_votes", Hash, 10 * MINUTE;

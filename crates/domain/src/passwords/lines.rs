@@ -2,11 +2,13 @@
 //! account only.
 //!
 //! Whoever waits here holds nothing else: no place in the worker's queue and no lock. So a
-//! flood from one address fills its own line, and the rest of the flood is refused at once.
+//! flood from one address fills its own line, and the rest of the flood is refused at once. An
+//! IPv6 address waits in two lines, that of its /64 and that of its /48 ([`ClientNetworks`]).
 
 use crate::passwords::PasswordError;
 use crate::values::ids::UserId;
 use crate::values::limits::MAX_WAITING_OF_ONE_SOURCE;
+use crate::values::network::{ClientNetworks, CountedNetwork};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,23 +23,47 @@ pub(crate) enum Source {
     Account(UserId),
 }
 
+/// What has a line of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Owner {
+    Network(CountedNetwork),
+    Account(UserId),
+}
+
+impl Owner {
+    /// Who of its line have their turn at once, and how many times as many as usual may wait.
+    const fn factor(self) -> usize {
+        match self {
+            Self::Network(network) => network.factor() as usize,
+            Self::Account(_) => 1,
+        }
+    }
+}
+
 /// The lines of all sources that have somebody in them. Its memory is bounded by the
 /// number of requests under way.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lines(Arc<Mutex<HashMap<Source, Line>>>);
+pub(crate) struct Lines(Arc<Mutex<HashMap<Owner, Line>>>);
 
-/// The line of one source: one has its turn, the others wait.
+/// A line: some have their turn, the others wait.
 #[derive(Debug)]
 struct Line {
-    turn: Arc<Semaphore>,
+    turns: Arc<Semaphore>,
     members: usize,
 }
 
 /// The turn of a source. The next of the same source has its turn when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn {
-    _permit: OwnedSemaphorePermit,
-    _membership: Membership,
+    source: Source,
+    _lines: Vec<(OwnedSemaphorePermit, Membership)>,
+}
+
+impl Turn {
+    /// Whose turn it is.
+    pub(super) const fn source(&self) -> Source {
+        self.source
+    }
 }
 
 impl Lines {
@@ -46,20 +72,30 @@ impl Lines {
     /// # Errors
     /// [`PasswordError::Crowded`] at once, when [`MAX_WAITING_OF_ONE_SOURCE`] wait already.
     pub(crate) async fn turn(&self, source: Source) -> Result<Arc<Turn>, PasswordError> {
-        let (membership, turn) = self.join(source).ok_or(PasswordError::Crowded)?;
-        let permit = turn.acquire_owned().await.map_err(super::failed)?;
-        Ok(Arc::new(Turn { _permit: permit, _membership: membership }))
+        let owners = match source {
+            Source::Account(user) => vec![Owner::Account(user)],
+            Source::Address(address) => ClientNetworks::of(address).iter().map(Owner::Network).collect(),
+        };
+        // A place in all lines or in none.
+        let joined: Option<Vec<_>> = owners.into_iter().map(|owner| self.join(owner)).collect();
+        let mut lines = Vec::new();
+        for (membership, turns) in joined.ok_or(PasswordError::Crowded)? {
+            lines.push((turns.acquire_owned().await.map_err(super::failed)?, membership));
+        }
+        Ok(Arc::new(Turn { source, _lines: lines }))
     }
 
-    fn join(&self, source: Source) -> Option<(Membership, Arc<Semaphore>)> {
+    fn join(&self, owner: Owner) -> Option<(Membership, Arc<Semaphore>)> {
+        let factor = owner.factor();
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let line =
-            lines.entry(source).or_insert_with(|| Line { turn: Arc::new(Semaphore::new(1)), members: 0 });
-        if line.members > MAX_WAITING_OF_ONE_SOURCE {
+        let line = lines
+            .entry(owner)
+            .or_insert_with(|| Line { turns: Arc::new(Semaphore::new(factor)), members: 0 });
+        if line.members >= factor * (MAX_WAITING_OF_ONE_SOURCE + 1) {
             return None;
         }
         line.members += 1;
-        Some((Membership { lines: self.clone(), source }, line.turn.clone()))
+        Some((Membership { lines: self.clone(), owner }, line.turns.clone()))
     }
 }
 
@@ -67,16 +103,16 @@ impl Lines {
 #[derive(Debug)]
 struct Membership {
     lines: Lines,
-    source: Source,
+    owner: Owner,
 }
 
 impl Drop for Membership {
     fn drop(&mut self) {
         let mut lines = self.lines.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(line) = lines.get_mut(&self.source) {
+        if let Some(line) = lines.get_mut(&self.owner) {
             line.members -= 1;
             if line.members == 0 {
-                lines.remove(&self.source);
+                lines.remove(&self.owner);
             }
         }
     }
@@ -94,7 +130,11 @@ mod tests {
 
     impl Lines {
         fn members(&self, source: Source) -> usize {
-            self.0.lock().unwrap().get(&source).map_or(0, |line| line.members)
+            let owner = match source {
+                Source::Address(address) => Owner::Network(ClientNetworks::of(address).narrowest()),
+                Source::Account(user) => Owner::Account(user),
+            };
+            self.0.lock().unwrap().get(&owner).map_or(0, |line| line.members)
         }
     }
 
@@ -120,6 +160,35 @@ mod tests {
         // Each has its turn once the one before has left, in whatever order they are polled.
         let turns = join_all(waiting.into_iter().map(|next| next.map(|turn| drop(turn.unwrap())))).await;
         assert_eq!(turns.len(), MAX_WAITING_OF_ONE_SOURCE);
+        assert!(lines.0.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_48_has_four_turns_at_once_and_four_lines_of_waiting() {
+        let lines = Lines::default();
+        let source =
+            |network: usize| Source::Address(format!("2001:db8:1:{network:x}::1").parse::<IpAddr>().unwrap());
+        let mut turns = Vec::new();
+        let mut waiting: Vec<BoxFuture<'_, _>> = Vec::new();
+        let mut refused = 0;
+        for network in 0..1_000 {
+            let mut next = lines.turn(source(network)).boxed();
+            match next.as_mut().now_or_never() {
+                Some(Ok(turn)) => turns.push(turn),
+                Some(Err(error)) => {
+                    assert!(matches!(error, PasswordError::Crowded));
+                    refused += 1;
+                }
+                None => waiting.push(next),
+            }
+        }
+        let most = 4 * (MAX_WAITING_OF_ONE_SOURCE + 1);
+        assert_eq!((turns.len(), waiting.len(), refused), (4, most - 4, 1_000 - most));
+        // A new budget for what is done at once.
+        tokio::task::yield_now().await;
+        let other = Source::Address("2001:db8:2::1".parse().unwrap());
+        assert!(lines.turn(other).now_or_never().expect("a turn at once").is_ok());
+        drop((turns, waiting));
         assert!(lines.0.lock().unwrap().is_empty());
     }
 

@@ -1,34 +1,59 @@
 //! The worker that hashes and verifies passwords off the async threads.
 
 use super::lines::{Lines, Source, Turn};
+use super::places::{Applicant, Places};
 use super::{PasswordError, StoredPassword, Verification, failed};
 use super::{hash_password, spend_a_verification, verify_password, wrap_digest};
-use crate::values::limits::{MAX_WAITING_PASSWORDS, NEW_PASSWORDS_SHARE};
+use crate::values::limits::{MAX_RIGHT_ADDRESSES, MAX_WAITING_PASSWORDS, NEW_PASSWORDS_SHARE};
+use crate::values::rates::subscriber;
+use quick_cache::sync::Cache;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::thread::available_parallelism;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{AcquireError, Semaphore};
 
 /// Hashes and verifies passwords off the async threads, on at most half of the processors,
 /// with a bounded queue. Clones share both.
 ///
 /// Most places are for logins. New passwords (sign-ups, changes, hardening) have a few of
-/// their own, and take turns for all but one of the processors. So do logins from addresses
-/// that have failed recently: a login from another address is second to one of them at most,
-/// however many there are.
+/// their own, and take turns for all but one of the processors. So do suspect logins: a login
+/// that is not is second to one of them at most, however many there are. All places are shared out
+/// by network ([`Places`]).
 #[derive(Clone, Debug)]
 pub struct PasswordWorker {
     running: Arc<Semaphore>,
     most_running: usize,
-    logins: Arc<Semaphore>,
+    logins: Places,
     suspect_logins: SlowLane,
     new_passwords: SlowLane,
     lines: Lines,
+    right: RightAddresses,
+}
+
+/// The addresses whose last login was right.
+#[derive(Clone, Debug)]
+struct RightAddresses(Arc<Cache<IpAddr, ()>>);
+
+impl RightAddresses {
+    fn note(&self, source: Source, verification: Verification) {
+        let Source::Address(address) = source else { return };
+        match verification {
+            Verification::Wrong => _ = self.0.remove(&subscriber(address)),
+            Verification::Right | Verification::RightButOld => self.0.insert(subscriber(address), ()),
+        }
+    }
+
+    fn applicant(&self, source: Source) -> Applicant {
+        let is_known =
+            matches!(source, Source::Address(address) if self.0.get(&subscriber(address)).is_some());
+        Applicant::new(source, is_known)
+    }
 }
 
 /// The places for work that must not keep other logins waiting.
 #[derive(Clone, Debug)]
 struct SlowLane {
-    admitted: Arc<Semaphore>,
+    admitted: Places,
     running: Arc<Semaphore>,
 }
 
@@ -40,7 +65,7 @@ pub(crate) struct Comparison {
     pub(crate) legacy_salt: String,
     /// What was typed.
     pub(crate) password: String,
-    /// Whether logins from the same address have failed recently.
+    /// Whether it may be a guess, by what has failed recently.
     pub(crate) is_suspect: bool,
 }
 
@@ -56,9 +81,7 @@ impl PasswordWorker {
     /// suspect ones, and a quarter as many new passwords.
     #[must_use]
     pub fn new(running: usize, waiting: usize) -> Self {
-        let places = |waiting: usize| {
-            Arc::new(Semaphore::new(running.saturating_add(waiting).min(Semaphore::MAX_PERMITS)))
-        };
+        let places = |waiting: usize| Places::new(running.saturating_add(waiting));
         let slow_lane = |waiting: usize| SlowLane {
             admitted: places(waiting),
             running: Arc::new(Semaphore::new(running.saturating_sub(1).max(1))),
@@ -70,6 +93,7 @@ impl PasswordWorker {
             suspect_logins: slow_lane(waiting),
             new_passwords: slow_lane(waiting / NEW_PASSWORDS_SHARE),
             lines: Lines::default(),
+            right: RightAddresses(Arc::new(Cache::new(MAX_RIGHT_ADDRESSES))),
         }
     }
 
@@ -94,7 +118,8 @@ impl PasswordWorker {
     /// that of new passwords, is full; otherwise as [`hash_password`].
     pub(crate) async fn hash_for(&self, source: Source, password: String) -> Result<String, PasswordError> {
         let turn = self.turn(source).await?;
-        self.new_password(turn, move || hash_password(&password)).await?
+        let applicant = self.right.applicant(source);
+        self.new_password(applicant, turn, move || hash_password(&password)).await?
     }
 
     /// [`hash_password`] for a new password, off the async threads, for the operator.
@@ -102,7 +127,7 @@ impl PasswordWorker {
     /// # Errors
     /// [`PasswordError::Busy`] when the queue is full; otherwise as [`hash_password`].
     pub async fn hash(&self, password: String) -> Result<String, PasswordError> {
-        self.new_password((), move || hash_password(&password)).await?
+        self.new_password(Applicant::OPERATOR, (), move || hash_password(&password)).await?
     }
 
     /// [`wrap_digest`], off the async threads.
@@ -110,7 +135,7 @@ impl PasswordWorker {
     /// # Errors
     /// [`PasswordError::Busy`] when the queue is full; otherwise as [`wrap_digest`].
     pub(crate) async fn wrap(&self, digest: String) -> Result<String, PasswordError> {
-        self.new_password((), move || wrap_digest(&digest)).await?
+        self.new_password(Applicant::OPERATOR, (), move || wrap_digest(&digest)).await?
     }
 
     /// [`verify_password`], off the async threads; for a user that does not exist, the same
@@ -131,11 +156,15 @@ impl PasswordWorker {
                 Verification::Wrong
             }
         };
-        if is_suspect {
-            self.in_slow_lane(&self.suspect_logins, turn, work).await
+        let source = turn.source();
+        let applicant = self.right.applicant(source);
+        let verification = if is_suspect {
+            self.in_slow_lane(&self.suspect_logins, applicant, turn, work).await?
         } else {
-            self.login(turn, work).await
-        }
+            self.login(applicant, turn, work).await?
+        };
+        self.right.note(source, verification);
+        Ok(verification)
     }
 
     /// [`hash_password`] in place of an older hash that was just verified: part of a login.
@@ -147,59 +176,62 @@ impl PasswordWorker {
         turn: Arc<Turn>,
         password: String,
     ) -> Result<String, PasswordError> {
-        self.login(turn, move || hash_password(&password)).await?
+        let applicant = self.right.applicant(turn.source());
+        self.login(applicant, turn, move || hash_password(&password)).await?
     }
 
     /// Work of a login. `held` is dropped when it is done.
     async fn login<T: Send + 'static>(
         &self,
+        applicant: Applicant,
         held: impl Send + 'static,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, PasswordError> {
-        let place = take_place(&self.logins)?;
-        self.run((held, place), work).await
+        let place = self.logins.take(applicant)?;
+        let running = place.wait_for(self.running.clone().acquire_owned()).await?.map_err(failed)?;
+        run((held, place, running), work).await
     }
 
     /// Work on a new password.
     async fn new_password<T: Send + 'static>(
         &self,
+        applicant: Applicant,
         held: impl Send + 'static,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, PasswordError> {
-        self.in_slow_lane(&self.new_passwords, held, work).await
+        self.in_slow_lane(&self.new_passwords, applicant, held, work).await
     }
 
     /// Work of a slow lane: one less at once than the worker runs.
     async fn in_slow_lane<T: Send + 'static>(
         &self,
         lane: &SlowLane,
+        applicant: Applicant,
         held: impl Send + 'static,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, PasswordError> {
-        let place = take_place(&lane.admitted)?;
-        let turn = lane.running.clone().acquire_owned().await.map_err(failed)?;
-        self.run((held, place, turn), work).await
-    }
-
-    async fn run<T: Send + 'static>(
-        &self,
-        held: impl Send + 'static,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, PasswordError> {
-        let running = self.running.clone().acquire_owned().await.map_err(failed)?;
-        // The work holds its places, because it continues when the caller is cancelled and
-        // must be counted until it is done.
-        let task = tokio::task::spawn_blocking(move || {
-            let outcome = work();
-            drop((running, held));
-            outcome
+        let place = lane.admitted.take(applicant)?;
+        let running = place.wait_for(async {
+            let turn = lane.running.clone().acquire_owned().await?;
+            Ok((turn, self.running.clone().acquire_owned().await?))
         });
-        task.await.map_err(failed)
+        let running = running.await?.map_err(|error: AcquireError| failed(error))?;
+        run((held, place, running), work).await
     }
 }
 
-fn take_place(places: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, PasswordError> {
-    places.clone().try_acquire_owned().map_err(|_| PasswordError::Busy)
+/// Runs work off the async threads. It holds its places, because it continues when the caller is
+/// cancelled and must be counted until it is done.
+async fn run<T: Send + 'static>(
+    held: impl Send + 'static,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, PasswordError> {
+    let task = tokio::task::spawn_blocking(move || {
+        let outcome = work();
+        drop(held);
+        outcome
+    });
+    task.await.map_err(failed)
 }
 
 #[cfg(test)]
@@ -208,9 +240,12 @@ mod tests {
     use super::*;
     use crate::values::limits::MAX_WAITING_OF_ONE_SOURCE;
     use futures_util::FutureExt;
-    use std::net::{IpAddr, Ipv4Addr};
+    use std::net::Ipv4Addr;
     use std::sync::mpsc;
     use tokio::task::JoinHandle;
+
+    const STRANGER: Applicant =
+        Applicant::new(Source::Address(IpAddr::V4(Ipv4Addr::new(203, 0, 113, 99))), false);
 
     fn address(last: u8) -> Source {
         Source::Address(IpAddr::V4(Ipv4Addr::new(203, 0, 113, last)))
@@ -239,7 +274,7 @@ mod tests {
         let turn = worker.turn(address(7)).await.unwrap();
         let mut login = worker.verify(turn, comparison(None, "right")).boxed();
         assert!(login.as_mut().now_or_never().is_none());
-        assert_eq!(worker.logins.available_permits(), 5 - 2);
+        assert_eq!(worker.logins.free(), 5 - 2);
         busy.finish().await;
         let first = suspects.swap_remove(0);
         first.await.unwrap();
@@ -263,7 +298,7 @@ mod tests {
                     started.send(()).unwrap();
                     released.recv().unwrap();
                 };
-                worker.login((), work).await
+                worker.login(STRANGER, (), work).await
             });
             is_started.await.unwrap();
             Self { task, release }
@@ -298,12 +333,12 @@ mod tests {
     async fn the_worker_rejects_logins_when_its_queue_is_full() {
         let worker = PasswordWorker::new(1, 1);
         let first = Blocker::start(&worker).await;
-        let mut second = worker.login((), || 2).boxed();
+        let mut second = worker.login(STRANGER, (), || 2).boxed();
         assert!(second.as_mut().now_or_never().is_none());
-        assert!(matches!(worker.login((), || 3).await, Err(PasswordError::Busy)));
+        assert!(matches!(worker.login(STRANGER, (), || 3).await, Err(PasswordError::Busy)));
         first.finish().await;
         assert_eq!(second.await.unwrap(), 2);
-        assert_eq!(worker.login((), || 4).await.unwrap(), 4);
+        assert_eq!(worker.login(STRANGER, (), || 4).await.unwrap(), 4);
     }
 
     #[tokio::test]
@@ -313,14 +348,14 @@ mod tests {
         let mut new = Vec::new();
         // Two that could run, and a quarter of eight.
         for number in 0..4 {
-            let mut waiting = worker.new_password((), move || number).boxed();
+            let mut waiting = worker.new_password(STRANGER, (), move || number).boxed();
             assert!(waiting.as_mut().now_or_never().is_none());
             new.push(waiting);
         }
-        assert!(matches!(worker.new_password((), || 9).await, Err(PasswordError::Busy)));
-        assert_eq!(worker.logins.available_permits(), 8);
+        assert!(matches!(worker.new_password(STRANGER, (), || 9).await, Err(PasswordError::Busy)));
+        assert_eq!(worker.logins.free(), 8);
         // Only one of them queues for the processors, so a login is second at most.
-        let mut login = worker.login((), || 5).boxed();
+        let mut login = worker.login(STRANGER, (), || 5).boxed();
         assert!(login.as_mut().now_or_never().is_none());
         assert_eq!(worker.new_passwords.running.available_permits(), 0);
         one.finish().await;
@@ -354,11 +389,11 @@ mod tests {
             (MAX_WAITING_OF_ONE_SOURCE + 1, 599 - MAX_WAITING_OF_ONE_SOURCE)
         );
         // Of all of them one is in the queue, beside the work that runs.
-        assert_eq!(worker.logins.available_permits(), 5 - 2);
+        assert_eq!(worker.logins.free(), 5 - 2);
         let turn = worker.turn(address(2)).now_or_never().expect("a turn at once").unwrap();
         let mut login = worker.verify(turn, comparison(None, "guess")).boxed();
         assert!(login.as_mut().now_or_never().is_none());
-        assert_eq!(worker.logins.available_permits(), 5 - 3);
+        assert_eq!(worker.logins.free(), 5 - 3);
         busy.finish().await;
         drop(waiting);
         assert_eq!(login.await.unwrap(), Verification::Wrong);
@@ -370,10 +405,11 @@ mod tests {
         let Blocker { task, release } = Blocker::start(&worker).await;
         task.abort();
         assert!(task.await.unwrap_err().is_cancelled());
-        assert!(matches!(worker.login((), || 1).await, Err(PasswordError::Busy)));
+        assert!(matches!(worker.login(STRANGER, (), || 1).await, Err(PasswordError::Busy)));
         release.send(()).unwrap();
-        let permit = worker.logins.acquire().await.unwrap();
-        drop(permit);
-        assert_eq!(worker.login((), || 2).await.unwrap(), 2);
+        while worker.logins.free() == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(worker.login(STRANGER, (), || 2).await.unwrap(), 2);
     }
 }

@@ -96,13 +96,14 @@ impl Default for LocalBuckets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::network::CountedNetwork;
     use crate::values::rates::Rate;
-    use std::net::{IpAddr, Ipv4Addr};
+    use std::net::Ipv4Addr;
 
     const NOW: Moment = Moment(1_800_000_000_000);
 
     fn bucket(action: RatedAction, address: u32, count: u32) -> Bucket {
-        let source = Source::Address(IpAddr::V4(Ipv4Addr::from_bits(address)));
+        let source = Source::Network(CountedNetwork::Subscriber(Ipv4Addr::from_bits(address).into()));
         Bucket { action, source, rate: Rate::new(count, 600) }
     }
 

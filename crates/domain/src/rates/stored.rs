@@ -18,7 +18,7 @@ use tidings_keyspace::{Batch, Query};
 /// When the store fails; the inner result says whether there were tokens.
 pub(super) async fn take(site: &Site, now: Moment, buckets: &[Bucket]) -> Result<Result<(), Spent>, Error> {
     let keys: Vec<String> = buckets.iter().map(key_of).collect();
-    // The last is the address, for which most requests compete.
+    // The last is the widest network, for which most requests compete.
     let home = keys.last().map_or("", String::as_str);
     site.act(home, || async {
         let mut query = Query::new();
@@ -46,7 +46,7 @@ pub(super) async fn take(site: &Site, now: Moment, buckets: &[Bucket]) -> Result
 fn key_of(bucket: &Bucket) -> String {
     match bucket.source {
         Source::Account(id) => keys::rate_of_account(bucket.action, id),
-        Source::Address(address) => keys::rate_of_address(bucket.action, address),
+        Source::Network(network) => keys::rate_of_network(bucket.action, network),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::bans;
 use super::cast_vote::{Origin, StoredVote, TracedVote, VotesRead, delete_vote};
 use super::network_quota::{NetworkQuota, NetworkQuotaRead};
+use super::newcomers::{New, Newcomers, NewcomersRead};
 use super::settings::SettingsRead;
 use super::tally::{COUNT as COUNT_OF_VOTES, NetworkVotes, NetworkVotesRead, Tally};
 use super::{CastVote, Verdict};
@@ -23,11 +24,7 @@ use crate::values::network::Network;
 use crate::values::rates::RatedAction;
 use crate::values::voter_id::VoterId;
 use std::net::IpAddr;
-use std::time::Duration;
 use tidings_keyspace::{Batch, Hash, Query};
-
-/// How long new voters of an address are counted.
-const NEW_VOTERS_WINDOW: Duration = Duration::from_secs(86_400);
 
 /// A vote to cast.
 #[derive(Debug, Clone)]
@@ -41,7 +38,8 @@ pub struct SiteVote {
 /// Casts, changes or withdraws a vote on a site. Rounds: 2, one more for a vote that came
 /// from another network before, and one more when the last vote on a site was withdrawn.
 ///
-/// An unknown voter is created, if the address has not reached its limit. Only votes on
+/// An unknown voter is created, and a host gets its first vote, unless the address or the whole
+/// site has reached its limit ([`newcomers`](super::newcomers)). Only votes on
 /// hosts that are new to the voter count towards the daily maximum; withdrawing such a vote
 /// on the same day does not count it any more.
 ///
@@ -52,7 +50,8 @@ pub struct SiteVote {
 /// # Errors
 /// In this order [`Refusal::TooManyRequests`], [`Refusal::VoterBanned`],
 /// [`Refusal::VotingDisabled`], [`Refusal::TooManyVotes`],
-/// [`Refusal::TooManyVotesFromNetwork`], [`Refusal::TooManyVoters`]; or the store's.
+/// [`Refusal::TooManyVotesFromNetwork`], [`Refusal::TooManyVoters`],
+/// [`Refusal::TooManyVotersOfSite`], [`Refusal::TooManyHostsOfSite`]; or the store's.
 pub async fn vote(
     site: &Site,
     now: Timestamp,
@@ -134,8 +133,9 @@ struct Before {
     /// The same, read.
     vote: Option<TracedVote>,
     new: NewHosts,
-    /// Number of new voters from the address.
-    brought: Option<String>,
+    newcomers: Newcomers,
+    /// Whether anyone has voted on this host.
+    is_known_host: bool,
     /// The votes on this host from the network of the address, and from that of the vote.
     networks: NetworkVotes,
     /// The quota that the new vote counts against, or the one that a withdrawn vote frees;
@@ -179,7 +179,8 @@ impl Action<'_> {
         let voter = query.hash(keys::voter(self.voter));
         let vote = VotesRead::ask(&mut query, host, &[self.voter]);
         let new = query.hash(keys::voter_new(self.voter));
-        let brought = query.string(keys::new_voters(self.address));
+        let newcomers = NewcomersRead::ask(&mut query, self.address);
+        let count = query.hash_fields(keys::link(host), [COUNT_OF_VOTES]);
         let of_network = NetworkVotesRead::ask(&mut query, host, self.network());
         let quota = self.ask_quota(&mut query, self.network());
         let mut answers = self.site.store.query(query).await?;
@@ -192,7 +193,8 @@ impl Action<'_> {
             vote: stored.read(host),
             stored,
             new: NewHosts::from_hash(answers.take(new)),
-            brought: answers.take(brought),
+            newcomers: newcomers.take(&mut answers),
+            is_known_host: fields::only(answers.take(count)).is_some_and(|count| count != "0"),
             networks: NetworkVotes::default(),
             quota: quota.map(|quota| quota.take(&mut answers, self.now)),
         };
@@ -244,8 +246,14 @@ impl Action<'_> {
         let mut batch = Batch::new();
         self.check_unchanged(&mut batch, before);
         self.count_for_network(&mut batch, before)?;
-        if before.voter.is_empty() {
-            self.create_voter(&mut batch, before)?;
+        let new_things = New {
+            voter: before.voter.is_empty(),
+            host: new.is_some() && !before.is_known_host,
+            is_account: self.is_account(before),
+        };
+        before.newcomers.write(&mut batch, &self.site.rules.limits, new_things)?;
+        if new_things.voter {
+            self.create_voter(&mut batch);
         }
         let mut tally = Tally::default();
         if let Some(old) = old {
@@ -268,9 +276,12 @@ impl Action<'_> {
     }
 
     fn new_vote(&self, before: &Before, verdict: Verdict) -> TracedVote {
-        let is_account = self.user.is_some() || before.voter.get(USER_ID).is_some();
-        let origin = Origin { network: self.network(), is_account };
+        let origin = Origin { network: self.network(), is_account: self.is_account(before) };
         TracedVote { vote: CastVote { verdict, time: self.now }, origin: Some(origin) }
+    }
+
+    fn is_account(&self, before: &Before) -> bool {
+        self.user.is_some() || before.voter.get(USER_ID).is_some()
     }
 
     /// Counts a vote that is new to its network, and frees the place of one that is withdrawn.
@@ -300,30 +311,11 @@ impl Action<'_> {
         }
     }
 
-    fn create_voter(&self, batch: &mut Batch, before: &Before) -> Result<(), Refusal> {
-        let most = self.site.rules.limits.new_voters_per_day;
-        let key = keys::new_voters(self.address);
-        if most > 0 {
-            match &before.brought {
-                None => {
-                    batch.key_absent(&key);
-                    batch.set_expiring(key, "1", NEW_VOTERS_WINDOW);
-                }
-                // A value that cannot be read counts as over the limit.
-                Some(brought) if brought.parse().unwrap_or(u64::MAX) >= most => {
-                    return Err(Refusal::TooManyVoters);
-                }
-                Some(brought) => {
-                    batch.string_equals(&key, brought);
-                    batch.increment(key, 1);
-                }
-            }
-        }
+    fn create_voter(&self, batch: &mut Batch) {
         write_voter(batch, self.voter, self.now);
         if let Some(user) = self.user {
             batch.set_field(keys::voter(self.voter), USER_ID, user.id.to_string());
         }
-        Ok(())
     }
 }
 

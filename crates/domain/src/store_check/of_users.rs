@@ -24,6 +24,7 @@ pub(super) static RULES: &[Rule] = &[
     of_user_rule(&families::USER_MENTIONS),
     of_user_rule(&families::USER_MESSAGES),
     of_user_rule(&families::USER_MUTES),
+    of_user_rule(&families::USER_NETWORKS),
     of_user_rule(&families::USER_POSTED),
     of_user_rule(&families::USER_SAVED),
     of_user_rule(&families::USER_SESSIONS),

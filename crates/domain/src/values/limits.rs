@@ -212,6 +212,13 @@ pub const MAX_TOPIC_SENTENCES: usize = 1_000;
 /// The most password checks that may wait before further ones are rejected. A check takes
 /// about 20 ms, so the last in the queue is still answered in time.
 pub const MAX_WAITING_PASSWORDS: usize = 256;
+/// One network (IPv4 /24, IPv6 /48) has at most this part of the places for passwords while others
+/// wait.
+pub const NETWORK_SHARE_OF_PASSWORDS: usize = 16;
+/// This part of the places is kept for addresses whose last login was right.
+pub const KEPT_SHARE_OF_PASSWORDS: usize = 8;
+/// Addresses whose last login was right that a server remembers.
+pub const MAX_RIGHT_ADDRESSES: usize = 16_384;
 /// New passwords (sign-ups, changes) that may wait are this part of the logins that may.
 pub const NEW_PASSWORDS_SHARE: usize = 4;
 /// The most password checks of one address, or new passwords of one account, that may wait
@@ -220,6 +227,15 @@ pub const MAX_WAITING_OF_ONE_SOURCE: usize = 63;
 /// Failed logins to one account from one address before the next has to wait; fewer where
 /// `rates.failed_login_per_address` allows fewer.
 pub const MAX_FAILED_LOGINS_OF_PAIR: u32 = 10;
+/// Failed logins to one account within [`GUESSES_SECONDS`], after which networks that have never
+/// logged in to it wait in the slow lane.
+pub const GUESSES_OF_ACCOUNT: u32 = 20;
+/// Seconds in which these count.
+pub const GUESSES_SECONDS: u32 = 3_600;
+/// Networks that are remembered to have logged in to an account, the newest.
+pub const KNOWN_NETWORKS: u64 = 20;
+/// Seconds for which they are: 60 days.
+pub const KNOWN_NETWORKS_SECONDS: u64 = 60 * 86_400;
 /// Addresses from which logins to one account have failed within [`FAILED_ADDRESSES_SECONDS`]
 /// before its owner is told.
 pub const FAILED_ADDRESSES: usize = 20;

@@ -1,7 +1,9 @@
-//! The network that an address belongs to. Votes on sites are limited by network: whoever
-//! has one address usually has its neighbours too.
+//! The networks that an address belongs to. Whoever has one address usually has its neighbours
+//! too, so limits count networks: [`ClientNetworks`] are those of limits per address, and
+//! [`Network`] is the wide one.
 
-use sha2::{Digest, Sha256};
+use super::rates::subscriber;
+use super::secrets::keyed_hash;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -53,8 +55,71 @@ impl FromStr for Network {
     }
 }
 
-/// What moderators see of a network: the same for the same network of one site, and it tells
-/// nothing about it.
+/// A network that limits per address count.
+///
+/// Shown and in keys: `192.0.2.1`, `2001:db8:1:2::` (a /64) or `2001:db8:1::/48`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CountedNetwork {
+    /// An IPv4 address, or the /64 of an IPv6 address.
+    Subscriber(IpAddr),
+    /// The /48 of an IPv6 address.
+    Site(Network),
+}
+
+/// How many times the limit of an address a /48 has. It may be one customer or the network of a
+/// university, and has 65,536 networks of the size /64.
+const SITE_FACTOR: u32 = 4;
+
+impl CountedNetwork {
+    /// How many times the limit of an address it has.
+    #[must_use]
+    pub const fn factor(self) -> u32 {
+        match self {
+            Self::Subscriber(_) => 1,
+            Self::Site(_) => SITE_FACTOR,
+        }
+    }
+}
+
+impl fmt::Display for CountedNetwork {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Subscriber(address) => address.fmt(formatter),
+            Self::Site(network) => network.fmt(formatter),
+        }
+    }
+}
+
+/// The networks in which limits per address count an address: an IPv4 address by itself; an
+/// IPv6 address in its /64, and in its /48 with [`CountedNetwork::factor`] times the limit.
+/// Every such limit counts these, and never the address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientNetworks {
+    address: IpAddr,
+}
+
+impl ClientNetworks {
+    /// The networks of an address. An IPv4 address in IPv6 form counts as IPv4.
+    #[must_use]
+    pub fn of(address: IpAddr) -> Self {
+        Self { address: subscriber(address) }
+    }
+
+    /// The narrowest of them, which the log names.
+    #[must_use]
+    pub const fn narrowest(self) -> CountedNetwork {
+        CountedNetwork::Subscriber(self.address)
+    }
+
+    /// All of them, the narrowest first.
+    pub fn iter(self) -> impl Iterator<Item = CountedNetwork> {
+        let site = self.address.is_ipv6().then(|| CountedNetwork::Site(Network::of(self.address)));
+        std::iter::once(self.narrowest()).chain(site)
+    }
+}
+
+/// A network as moderators see it, and as an account remembers where its owner has logged in: the
+/// same for the same network of one site, and it tells nothing about it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NetworkTag(Box<str>);
 
@@ -62,12 +127,12 @@ pub struct NetworkTag(Box<str>);
 const TAG_DIGITS: usize = 12;
 
 impl NetworkTag {
-    /// The tag of a network. The secret comes first and has always the same length, so the hash is
-    /// a keyed one; and it is cut, so nothing can be appended to what was hashed.
+    /// The tag of a network. It is cut, so nothing can be appended to what was hashed.
     #[must_use]
     pub fn of(network: Network, secret: &str) -> Self {
-        let digest = Sha256::new().chain_update(secret).chain_update([0]).chain_update(network.to_string());
-        Self(hex::encode(digest.finalize()).chars().take(TAG_DIGITS).collect::<String>().into())
+        let mut hash = keyed_hash(secret, &network.to_string());
+        hash.truncate(TAG_DIGITS);
+        Self(hash.into())
     }
 
     /// The tag.
@@ -102,6 +167,24 @@ mod tests {
             let of = Network::of(address.parse().unwrap());
             assert_eq!(of.to_string(), network, "{address}");
             assert_eq!(network.parse(), Ok(of));
+        }
+    }
+
+    #[test]
+    fn limits_count_an_ipv6_address_in_two_steps() {
+        for (address, networks) in [
+            ("192.0.2.7", &[("192.0.2.7", 1)][..]),
+            ("::ffff:192.0.2.7", &[("192.0.2.7", 1)]),
+            ("2001:db8:1:2:3::4", &[("2001:db8:1:2::", 1), ("2001:db8:1::/48", 4)]),
+            ("2001:db8:1::4", &[("2001:db8:1::", 1), ("2001:db8:1::/48", 4)]),
+        ] {
+            let counted: Vec<(String, u32)> = ClientNetworks::of(address.parse().unwrap())
+                .iter()
+                .map(|network| (network.to_string(), network.factor()))
+                .collect();
+            let expected: Vec<(String, u32)> =
+                networks.iter().map(|(name, factor)| ((*name).to_owned(), *factor)).collect();
+            assert_eq!(counted, expected, "{address}");
         }
     }
 

@@ -105,8 +105,8 @@ impl RatedAction {
     }
 }
 
-/// The address that rates count by. An IPv6 subscriber has a whole /64 network, so only the
-/// network counts: otherwise a limit per address would limit nobody.
+/// The address that a client is known by. An IPv6 subscriber has a whole /64 network, so only
+/// the network counts. Limits count [`ClientNetworks`](super::network::ClientNetworks).
 #[must_use]
 pub fn subscriber(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -154,6 +154,12 @@ impl Rate {
     #[must_use]
     pub const fn period(self) -> Duration {
         Duration::from_secs(self.seconds as u64)
+    }
+
+    /// The same period with so many times the count.
+    #[must_use]
+    pub const fn times(self, factor: u32) -> Self {
+        Self { count: self.count.saturating_mul(factor), ..self }
     }
 
     /// The same period with a share of the count, rounded down; at least 1.

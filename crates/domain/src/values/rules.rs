@@ -43,6 +43,10 @@ pub struct LimitRules {
     pub password_reset_seconds: u64,
     /// Voters on sites that one address may bring in 24 hours.
     pub new_voters_per_day: u64,
+    /// Voters on sites that the whole site may get in 24 hours.
+    pub new_voters_of_site_per_day: u64,
+    /// Hosts that may get their first vote in 24 hours.
+    pub new_hosts_of_site_per_day: u64,
     /// People whom one author's mentions notify in a day.
     pub mentions_per_day: u64,
     /// Votes on one site that one network may bring in 24 hours.
@@ -65,6 +69,8 @@ impl Default for LimitRules {
             comment_edit_seconds: 7_200,
             password_reset_seconds: 86_400,
             new_voters_per_day: 5,
+            new_voters_of_site_per_day: 2_000,
+            new_hosts_of_site_per_day: 2_000,
             mentions_per_day: 100,
             site_votes_per_network: 3,
             site_score_networks: 3,

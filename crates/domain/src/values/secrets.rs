@@ -2,6 +2,7 @@
 //! constant time, and masked for pages.
 
 use sha2::{Digest, Sha256};
+use std::fmt;
 use subtle::ConstantTimeEq;
 
 /// Bytes of randomness in a token: 160 bits, as in the original.
@@ -34,6 +35,35 @@ pub fn random_hex<const BYTES: usize>() -> Result<String, NoRandomness> {
     let mut bytes = [0_u8; BYTES];
     getrandom::fill(&mut bytes)?;
     Ok(hex::encode(bytes))
+}
+
+/// A keyed hash of a text, as hexadecimal digits. The secret has always the same length.
+pub(super) fn keyed_hash(secret: &str, text: &str) -> String {
+    hex::encode(Sha256::new().chain_update(secret).chain_update([0]).chain_update(text).finalize())
+}
+
+/// What somebody typed as a name to log in, as keys name it: a keyed hash. People type passwords
+/// there, so the text itself is stored nowhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypedName(String);
+
+/// The hexadecimal digits of it: 128 bits, so that no two names are counted as one.
+const NAME_DIGITS: usize = 32;
+
+impl TypedName {
+    /// The hash of a name. Case makes no difference, as in names.
+    #[must_use]
+    pub fn of(name: &str, secret: &str) -> Self {
+        let mut hash = keyed_hash(secret, &format!("name {}", name.to_lowercase()));
+        hash.truncate(NAME_DIGITS);
+        Self(hash)
+    }
+}
+
+impl fmt::Display for TypedName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
 }
 
 /// Whether two secrets are the same, in a time that reveals only their lengths.

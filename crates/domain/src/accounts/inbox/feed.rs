@@ -37,8 +37,8 @@ pub async fn change_address(site: &Site, user: UserId, has_feed: bool) -> Result
     .await
 }
 
-/// The user whose feed has an address that ends with this. Rounds: 1, none for what cannot be
-/// the end of one.
+/// The user whose feed has an address that ends with this, unless the user is banned: then it does
+/// not answer, as the site does not. Rounds: 1, none for what cannot be the end of one.
 ///
 /// # Errors
 /// When the store fails.
@@ -53,5 +53,5 @@ pub async fn owner_of(visit: &mut Visit, secret: &str) -> Result<Option<User>, E
     let user = query.hash(keys::user(id));
     let user = User::from_hash(&visit.run(query).await?.take(user));
     // An empty secret matches nothing.
-    Ok(user.filter(|user| user.inbox_feed.is(given)))
+    Ok(user.filter(|user| user.inbox_feed.is(given) && user.demand_may_log_in(visit.now()).is_ok()))
 }

@@ -3,6 +3,7 @@
 //! The challenges are signed by the site, so nothing is stored between the two
 //! steps of a ceremony.
 
+use crate::accounts::two_factor::attestation;
 use crate::accounts::two_factor::signing_key::{signing_key, signing_key_for_strangers};
 use crate::accounts::two_factor::stored::StoredFactors;
 use crate::error::{Error, Refusal};
@@ -128,6 +129,10 @@ impl RelyingParty {
         let handle = handle(user_id);
         if !signing_key(site).await?.is_challenge(Purpose::AddPasskey, now, (&challenge, &handle)) {
             return Err(Refusal::SetupExpired.into());
+        }
+        let object = Passki::base64_decode(&credential.response.attestation_object).map_err(refused)?;
+        if !attestation::is_accepted(&object) {
+            return Err(Refusal::PasskeyRefused.into());
         }
         let started = self.0.start_passkey_registration(&handle, "", "", registration());
         let (_, mut state) = started.map_err(internal)?;

@@ -1,0 +1,228 @@
+//! The places in a queue for hashing, shared out by network (IPv4 /24, IPv6 /48): whoever has
+//! many addresses of one network takes no place from others.
+//!
+//! A network may have any number of places as long as nobody else wants one. While others wait,
+//! it has at most a sixteenth: it gets no more, and those of its requests that came last and still
+//! wait lose theirs. Some places are kept for addresses whose last login was right.
+
+use crate::passwords::{PasswordError, Source};
+use crate::values::ids::UserId;
+use crate::values::limits::{KEPT_SHARE_OF_PASSWORDS, NETWORK_SHARE_OF_PASSWORDS};
+use crate::values::network::Network;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+
+/// Whose place it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Holder {
+    Network(Network),
+    Account(UserId),
+    Operator,
+}
+
+/// Who wants a place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Applicant {
+    holder: Holder,
+    /// Whether the last login from the same address was right.
+    is_known: bool,
+}
+
+impl Applicant {
+    /// The operator of the site, on the command line.
+    pub(super) const OPERATOR: Self = Self { holder: Holder::Operator, is_known: true };
+
+    pub(super) const fn new(source: Source, is_known: bool) -> Self {
+        let holder = match source {
+            Source::Address(address) => Holder::Network(Network::of(address)),
+            Source::Account(user) => Holder::Account(user),
+        };
+        Self { holder, is_known }
+    }
+}
+
+/// The places of one queue.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    most: usize,
+    taken: Arc<Mutex<Taken>>,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    count: usize,
+    next_number: u64,
+    /// The places of each holder, the oldest first.
+    by_holder: HashMap<Holder, Vec<Held>>,
+}
+
+#[derive(Debug)]
+struct Held {
+    number: u64,
+    is_running: bool,
+    lost: Arc<Notify>,
+}
+
+impl Places {
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, taken: Arc::default() }
+    }
+
+    /// Takes a place.
+    ///
+    /// # Errors
+    /// [`PasswordError::Crowded`] if the network has its share already and others wait;
+    /// [`PasswordError::Busy`] if there is none left.
+    pub(super) fn take(&self, applicant: Applicant) -> Result<Place, PasswordError> {
+        let Applicant { holder, is_known } = applicant;
+        let share = (self.most / NETWORK_SHARE_OF_PASSWORDS).max(1);
+        let kept = if is_known { 0 } else { self.most / KEPT_SHARE_OF_PASSWORDS };
+        let mut taken = self.lock();
+        let own = taken.by_holder.get(&holder).map_or(0, Vec::len);
+        let others_wait = taken.by_holder.keys().any(|other| *other != holder);
+        if others_wait && own >= share && holder != Holder::Operator {
+            return Err(PasswordError::Crowded);
+        }
+        taken.cut_others(holder, share);
+        if taken.count + kept >= self.most {
+            return Err(PasswordError::Busy);
+        }
+        let number = taken.next_number;
+        let lost = Arc::new(Notify::new());
+        taken.next_number += 1;
+        taken.count += 1;
+        taken.by_holder.entry(holder).or_default().push(Held {
+            number,
+            is_running: false,
+            lost: lost.clone(),
+        });
+        Ok(Place { places: self.clone(), holder, number, lost })
+    }
+
+    /// The places that nobody has.
+    #[cfg(test)]
+    pub(super) fn free(&self) -> usize {
+        self.most - self.lock().count
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Taken {
+    /// Takes from every other network what it has above its share. What runs goes on.
+    fn cut_others(&mut self, holder: Holder, share: usize) {
+        for (other, places) in &mut self.by_holder {
+            if *other == holder || *other == Holder::Operator {
+                continue;
+            }
+            while places.len() > share
+                && let Some(newest) = places.iter().rposition(|held| !held.is_running)
+            {
+                places.remove(newest).lost.notify_one();
+                self.count -= 1;
+            }
+        }
+    }
+
+    fn remove(&mut self, holder: Holder, number: u64) {
+        let Some(places) = self.by_holder.get_mut(&holder) else { return };
+        let before = places.len();
+        places.retain(|held| held.number != number);
+        self.count -= before - places.len();
+        if places.is_empty() {
+            self.by_holder.remove(&holder);
+        }
+    }
+}
+
+/// A place, which is free again when this is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    places: Places,
+    holder: Holder,
+    number: u64,
+    lost: Arc<Notify>,
+}
+
+impl Place {
+    /// Waits for something in this place. After that, it cannot be lost.
+    ///
+    /// # Errors
+    /// [`PasswordError::Crowded`] when the place is lost meanwhile.
+    pub(super) async fn wait_for<T>(&self, waiting: impl Future<Output = T>) -> Result<T, PasswordError> {
+        tokio::select! {
+            biased;
+            () = self.lost.notified() => Err(PasswordError::Crowded),
+            done = waiting => if self.begin() { Ok(done) } else { Err(PasswordError::Crowded) },
+        }
+    }
+
+    fn begin(&self) -> bool {
+        let mut taken = self.places.lock();
+        let places = taken.by_holder.get_mut(&self.holder);
+        let held = places.and_then(|places| places.iter_mut().find(|held| held.number == self.number));
+        held.map(|held| held.is_running = true).is_some()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.places.lock().remove(self.holder, self.number);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+    use std::future::{pending, ready};
+
+    fn applicant(address: &str, is_known: bool) -> Applicant {
+        Applicant::new(Source::Address(address.parse().unwrap()), is_known)
+    }
+
+    fn from(places: &Places, network: u8, last: u8) -> Result<Place, PasswordError> {
+        places.take(applicant(&format!("203.0.{network}.{last}"), false))
+    }
+
+    #[test]
+    fn a_network_has_a_sixteenth_of_the_places_while_others_wait() {
+        let places = Places::new(64);
+        let alone: Vec<Place> = (0..56).map(|last| from(&places, 1, last).unwrap()).collect();
+        // One of them runs and goes on.
+        assert!(alone[55].wait_for(ready(())).now_or_never().unwrap().is_ok());
+        let other = from(&places, 2, 1).unwrap();
+        assert_eq!(places.free(), 64 - 4 - 1);
+        let lost = |place: &Place| place.wait_for(pending::<()>()).now_or_never().is_some();
+        let kept: Vec<usize> = (0..56).filter(|number| !lost(&alone[*number])).collect();
+        assert_eq!(kept, [0, 1, 2, 55]);
+        assert!(matches!(from(&places, 1, 99), Err(PasswordError::Crowded)));
+        drop(other);
+        assert!(from(&places, 1, 99).is_ok(), "nobody else waits");
+        drop(alone);
+        assert_eq!(places.free(), 64);
+        assert!(places.lock().by_holder.is_empty());
+    }
+
+    #[test]
+    fn some_places_are_kept_for_addresses_whose_last_login_was_right() {
+        let places = Places::new(64);
+        let strangers: Vec<Place> = (0..14)
+            .flat_map(|network| (0..4).map(move |last| (network, last)))
+            .map(|(network, last)| from(&places, network, last).unwrap())
+            .collect();
+        assert_eq!(strangers.len(), 56);
+        assert!(matches!(from(&places, 99, 1), Err(PasswordError::Busy)));
+        let known: Vec<Place> =
+            (0..8).map(|last| places.take(applicant(&format!("198.51.{last}.1"), true)).unwrap()).collect();
+        assert!(matches!(places.take(applicant("192.0.2.1", true)), Err(PasswordError::Busy)));
+        drop(known);
+        assert!(matches!(from(&places, 99, 1), Err(PasswordError::Busy)));
+        drop(strangers);
+        assert!(from(&places, 99, 1).is_ok());
+    }
+}
