@@ -6,8 +6,9 @@ use super::writer::BackupWriter;
 use anyhow::{Context, anyhow, bail};
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
+use tidings_domain::keys::families::Family;
 use tidings_domain::migrations;
-use tidings_keyspace::{Snapshot, Store, give_way};
+use tidings_keyspace::{Entry, Snapshot, Store, give_way};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -86,6 +87,12 @@ async fn on_own_thread<T: Send + 'static>(
     outcome.await.map_err(|_| anyhow!("the thread of the backup has failed"))?
 }
 
+/// Whether a key is not written: it expires, and no restored site needs it.
+fn is_left_out(entry: &Entry) -> bool {
+    let is_of = |(family, _): (&Family, _)| family.is_left_out_of_backups();
+    entry.time_to_live.is_some() && Family::of(&entry.key).is_some_and(is_of)
+}
+
 /// What is written, and how.
 struct Source<'a> {
     snapshot: Snapshot,
@@ -105,8 +112,10 @@ impl Source<'_> {
                 bail!("the backup was interrupted");
             }
             for entry in page {
-                writer.add(&Record::of(entry, header.taken_at_ms))?;
                 written += 1;
+                if !is_left_out(&entry) {
+                    writer.add(&Record::of(entry, header.taken_at_ms))?;
+                }
             }
             progress(written, total);
         }

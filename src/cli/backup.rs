@@ -17,7 +17,8 @@ const STANDARD_OUTPUT: &str = "-";
 
 /// Write a backup of the store to a new file.
 ///
-/// The file has all keys as of one moment; the site may be in use. It appears under its name
+/// The file has the keys as of one moment, except for what expires and no restored site needs; the
+/// site may be in use. It appears under its name
 /// when it is whole and on disk. `tidings restore` reads it, and docs/backup-format.md describes
 /// it. It contains everything that is secret, so keep it safe: only its owner can read the file.
 /// After -, set umask 077 first, because the shell creates the file.

@@ -130,6 +130,34 @@ async fn a_backup_can_be_restored_into_every_engine() {
 }
 
 #[tokio::test]
+async fn a_backup_leaves_out_who_tried_what_from_where_and_links_that_end_within_a_day() {
+    let folder = Folder::with_store().await;
+    let store = folder.open("store.redb").await;
+    let mut batch = Batch::new();
+    let hour = Duration::from_secs(3_600);
+    let left_out = [
+        "limit:failed_login:address:192.0.2.1",
+        "limit:failed_login:pair:192.0.2.1:0123456789abcdef0123456789abcdef",
+        "password_reset:0123456789012345678901234567890123456789",
+        "rate:vote:address:2001:db8:1::/48",
+        "user:1:new_totp",
+    ];
+    let written = ["request:1:abc", "user:1:networks"];
+    for key in left_out.into_iter().chain(written) {
+        batch.set_expiring(key, "1", hour);
+    }
+    store.commit(batch).await.unwrap();
+    store.close().await;
+    drop(store);
+    let before = folder.dump("store.redb").await;
+    succeed(&["restore", &folder.backup(), "--store", &folder.url("copy.redb")]);
+    let after = folder.dump("copy.redb").await;
+    let missing: Vec<&str> =
+        before.keys().filter(|key| !after.contains_key(*key)).map(String::as_str).collect();
+    assert_eq!(missing, left_out);
+}
+
+#[tokio::test]
 async fn the_program_in_the_documentation_reads_a_backup() {
     let folder = Folder::with_store().await;
     let text =

@@ -208,7 +208,19 @@ families! {
     RESTORE_UNFINISHED = "restore:unfinished", String, NEVER;
 }
 
+/// Of what expires within a day, what a restored site needs: what must not be done twice, and what
+/// people may still take back.
+const NEEDED: [&Family; 3] = [&REQUEST, &PASSKEY_USED, &USER_RECENT_VOTES];
+
 impl Family {
+    /// Whether backups leave its keys out if they expire: limits and rates, which say who tried what
+    /// from where, and whatever else is gone or made anew within a day.
+    #[must_use]
+    pub fn is_left_out_of_backups(&self) -> bool {
+        let is_limit = self.name.starts_with("limit:") || self.name.starts_with("rate:");
+        is_limit || (1..=DAY).contains(&self.seconds) && !NEEDED.contains(&self)
+    }
+
     /// The family of a key, with the parts that vary; `None` if the key is none of ours.
     #[must_use]
     pub fn of(key: &str) -> Option<(&'static Self, Vec<&str>)> {
@@ -259,6 +271,27 @@ fn fits(kind: &str, part: &str) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn backups_leave_out_limits_and_what_is_gone_within_a_day() {
+        let left_out = |key| Family::of(key).is_some_and(|(family, _)| family.is_left_out_of_backups());
+        for key in [
+            "limit:failed_login:pair:192.0.2.1:0123456789abcdef0123456789abcdef",
+            "limit:new_voters_of_site",
+            "rate:vote:address:192.0.2.1",
+            "password_reset:abc",
+            "user:7:new_totp",
+            "past:2027-01-15",
+            "timeline:lease:deliver:1",
+        ] {
+            assert!(left_out(key), "{key}");
+        }
+        for key in
+            ["user:7", "user:7:networks", "session:abc", "url:http://a.example/", "request:7:abc", "other"]
+        {
+            assert!(!left_out(key), "{key}");
+        }
+    }
 
     #[test]
     fn a_key_belongs_to_one_family() {
