@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
 /// How long a login of somebody else may take: a hash, and the turn of one other.
-const LOGIN: Duration = Duration::from_secs(1);
+pub const LOGIN: Duration = Duration::from_secs(1);
 
 pub fn attacks() -> Vec<Attack> {
     vec![
@@ -32,7 +32,7 @@ pub fn attacks() -> Vec<Attack> {
     ]
 }
 
-fn login(username: &str, password: &str) -> String {
+pub fn login(username: &str, password: &str) -> String {
     form("/api/login", None, &format!("username={username}&password={}", password.replace(' ', "+")))
 }
 
@@ -41,7 +41,7 @@ const RIGHT_LOGINS: u32 = 6;
 
 /// Logs in with the right password, each time from another address, none of which has ever
 /// failed; answers how long the slowest login took.
-async fn right_logins(
+pub async fn right_logins(
     target: &Target<'_>,
     username: &str,
     first: Address,

@@ -3,7 +3,7 @@
 //!
 //! Run it with `cargo bench --bench hostile`; `cargo bench --bench hostile -- --help` lists the
 //! options. The attackers share the machine with the site, and come from addresses in
-//! 127.0.0.0/8. Needs `redis-server`.
+//! 127.0.0.0/8, some as a proxy for addresses of IPv6. Needs `redis-server`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 #![allow(
     // The numbers here are far within what any of these types holds.
@@ -16,6 +16,7 @@ mod accounts;
 mod attack;
 mod connection;
 mod connections;
+mod ipv6;
 mod options;
 mod posts;
 mod reads;
@@ -32,7 +33,8 @@ use tidings_testing::figures;
 
 /// The attacks, in the order of the table.
 fn attacks() -> Vec<Attack> {
-    [reads::attacks(), connections::attacks(), accounts::attacks(), posts::attacks()].concat()
+    [reads::attacks(), connections::attacks(), accounts::attacks(), posts::attacks(), ipv6::attacks()]
+        .concat()
 }
 
 #[tokio::main]

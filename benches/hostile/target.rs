@@ -1,5 +1,6 @@
 //! The site under attack, as an operator starts it: with default limits.
 
+use super::ipv6::PROXIES;
 use super::store::Filled;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,7 +12,7 @@ pub const EXECUTABLE: &str = env!("CARGO_BIN_EXE_tidings");
 /// How often memory is looked at.
 const BETWEEN: Duration = Duration::from_millis(20);
 /// Only what is unusual is logged; every limit keeps its default.
-const SETTINGS: &[(&str, &str)] = &[("TIDINGS_LOG", "error")];
+const SETTINGS: &[(&str, &str)] = &[("TIDINGS_LOG", "error"), ("TIDINGS_WEB__TRUSTED_PROXIES", PROXIES)];
 
 /// A running site with its store.
 pub struct Target<'a> {

@@ -57,6 +57,21 @@ async fn a_vote_is_cast_changed_shown_again_and_taken_back() {
 }
 
 #[tokio::test]
+async fn a_vote_as_the_original_extension_sends_it_from_its_popup_is_taken() {
+    // Its whole request: the browser adds the content type and the origin of the extension.
+    const SCRIPT: &str = "
+        const [server, done] = arguments;
+        const vote = { link: { hostname: 'quiet.example' }, value: 1, user_id: 'beda0000-0822-4342-0990-b92d94d9489a' };
+        fetch(server + '/v1/vote', { method: 'POST', body: JSON.stringify(vote) })
+            .then((response) => done(response.status), (error) => done(String(error)));
+    ";
+    let (server, extension) = popup(&[]).await;
+    let address = json!(crate::extension::address_of(&server));
+    assert_eq!(extension.browser.run_async(SCRIPT, vec![address]).await, json!(200));
+    assert_eq!(tally(&server, "quiet.example").await, (1, 1));
+}
+
+#[tokio::test]
 async fn a_vote_that_changes_the_score_is_shown_at_once() {
     let (_server, extension) = popup(&[]).await;
     let browser = &extension.browser;

@@ -510,8 +510,11 @@ async fn the_site_gets_so_many_new_voters_a_day_and_then_only_from_fresh_network
         assert_eq!(brings(&client, "2001:db8:1:2::1", "a.com", 6).await, 429);
         let alice = server.member("alice").await.forwarded_for("203.0.113.3");
         ok(alice.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
-        server.advance(86_400);
-        assert_eq!(brings(&client, "203.0.113.2", "a.com", 7).await, 204);
+        if server.redis.is_none() {
+            // Redis has a clock of its own.
+            server.advance(86_400);
+            assert_eq!(brings(&client, "203.0.113.2", "a.com", 7).await, 204);
+        }
         consistency::check_site(&server).await;
     })
     .await;
@@ -534,8 +537,10 @@ async fn the_site_gets_so_many_new_hosts_a_day_and_then_only_from_fresh_networks
         assert_eq!(brings(&client, "203.0.113.2", "d.com", 1).await, 204);
         let alice = server.member("alice").await.forwarded_for("203.0.113.3");
         ok(alice.api_post("/api/sites/vote", &[("link", "f.com"), ("vote", "1")]).await);
-        server.advance(86_400);
-        assert_eq!(brings(&client, "203.0.113.2", "e.com", 1).await, 204);
+        if server.redis.is_none() {
+            server.advance(86_400);
+            assert_eq!(brings(&client, "203.0.113.2", "e.com", 1).await, 204);
+        }
         consistency::check_site(&server).await;
     })
     .await;

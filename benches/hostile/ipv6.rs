@@ -1,0 +1,114 @@
+//! Attacks from one /48 of IPv6, which has 65,536 networks of the size /64. The machine has no such
+//! addresses, so the attackers come through a proxy that the site trusts.
+
+use super::accounts::{LOGIN, login, right_logins};
+use super::attack::{Attack, Check, Requests, Tally, addresses, flood};
+use super::connection::{Address, get};
+use super::posts::allowed;
+use super::store::{ATTACKER, OWNER, PASSWORD};
+use super::target::Target;
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The proxies, as the site trusts them, and the number of the first as an attacker.
+pub const PROXIES: &str = "127.0.200.0/24";
+const PROXY: u32 = 199 * 256;
+
+/// What a /48 is allowed, by the defaults: four times what an address is.
+const GUESSES_AT_AN_ACCOUNT: f64 = 4.0 * 10.0;
+const LARGE_READS: f64 = 4.0 * 60.0;
+const NEW_VOTERS: f64 = 4.0 * 5.0;
+
+pub fn attacks() -> Vec<Attack> {
+    vec![
+        Attack {
+            name: "ipv6-hashing",
+            sends: "320 connections of one IPv6 /48, each of a /64 of its own, log in with the right password",
+            run: hashing,
+        },
+        Attack {
+            name: "ipv6-guesses",
+            sends: "320 such connections try passwords of one account, each from a new /64",
+            run: guesses,
+        },
+        Attack {
+            name: "ipv6-large-pages",
+            sends: "64 such connections ask for a thread of 2,000 comments",
+            run: large_pages,
+        },
+        Attack {
+            name: "ipv6-votes",
+            sends: "64 such connections vote as new voters on new sites",
+            run: votes,
+        },
+    ]
+}
+
+/// A request that a proxy passes on for a client in a /64 of the /48.
+fn passed_on(request: &str, network: u64) -> String {
+    let client = format!("x-forwarded-for: 2001:db8:1:{:x}::1\r\n", network % 65_536);
+    request.replacen("\r\n", &format!("\r\n{client}"), 1)
+}
+
+/// The /64 of a request: another for each.
+const fn of_request(client: u64, sent: u64) -> u64 {
+    client * 97 + sent * 31
+}
+
+fn hashing<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
+    Box::pin(async move {
+        let requests: Requests = Arc::new(|client, _| passed_on(&login(ATTACKER, PASSWORD), client));
+        let attack = flood(target.site(), addresses(PROXY, 1, 320), lasting, requests);
+        let owner = right_logins(target, OWNER, Address(9_000), lasting);
+        let (tally, owner) = tokio::join!(attack, owner);
+        tally.with(Check::within("slowest login of the owner", owner, LOGIN))
+    })
+}
+
+fn guesses<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
+    Box::pin(async move {
+        let requests: Requests = Arc::new(|client, sent| {
+            let guess = login(OWNER, &format!("guess {client} {sent}"));
+            passed_on(&guess, of_request(client, sent))
+        });
+        let attack = flood(target.site(), addresses(PROXY, 1, 320), lasting, requests);
+        let owner = right_logins(target, OWNER, Address(9_100), lasting);
+        let (tally, owner) = tokio::join!(attack, owner);
+        // A wrong password is a refusal; one that was not looked at is a 429.
+        let looked_at = tally.refused as f64;
+        let most = allowed(GUESSES_AT_AN_ACCOUNT, 600.0, lasting);
+        tally.with(Check::at_most("passwords that were compared", looked_at, most, "")).with(Check::within(
+            "slowest login of the owner",
+            owner,
+            LOGIN,
+        ))
+    })
+}
+
+fn large_pages<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
+    Box::pin(async move {
+        let page = get(&format!("/news/{}", target.filled.plan.long_thread()), None);
+        let requests: Requests = Arc::new(move |client, sent| passed_on(&page, of_request(client, sent)));
+        let tally = flood(target.site(), addresses(PROXY, 1, 64), lasting, requests).await;
+        let answered = tally.answered as f64;
+        tally.with(Check::at_most("answered", answered, allowed(LARGE_READS, 3.0, lasting), ""))
+    })
+}
+
+fn votes<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
+    Box::pin(async move {
+        let requests: Requests = Arc::new(|client, sent| {
+            let voter = format!("beda0000-0822-4342-{client:04x}-{sent:012x}");
+            let body =
+                format!(r#"{{"link": "new-{client}-{sent}.example", "vote": -1, "user_id": "{voter}"}}"#);
+            let length = body.len();
+            let request =
+                format!("POST /vote HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{body}");
+            passed_on(&request, of_request(client, sent))
+        });
+        let tally = flood(target.site(), addresses(PROXY, 1, 64), lasting, requests).await;
+        let counted = tally.answered as f64;
+        tally.with(Check::at_most("votes that counted", counted, NEW_VOTERS, ""))
+    })
+}
