@@ -211,6 +211,32 @@ async fn an_article_without_a_story_is_listed_also_with_decimals() {
 }
 
 #[tokio::test]
+async fn articles_and_topics_of_equal_scores_are_listed_as_the_book_lists_them() {
+    let server = Server::start(Engine::Redis, &[]).await;
+    let mut redis = RedisCommands::connect(server.redis.as_ref().unwrap()).await;
+    let alice = server.member("alice").await;
+    server.set_field("user:1", "flags", "a").await;
+    // All at one second.
+    for number in 1..=11 {
+        alice.submit_on("rust,go,web", &format!("Story {number}")).await;
+    }
+    let book = program::get_group_articles(&mut redis, "rust").await;
+    assert_eq!(book.iter().take(3).collect::<Vec<_>>(), ["article:9", "article:8", "article:7"]);
+    assert_eq!(book.last().unwrap(), "article:1");
+    let names = |answer: &Value| -> Vec<String> {
+        let articles = answer["articles"].as_array().unwrap();
+        articles.iter().map(|line| format!("article:{}", line["id"])).collect()
+    };
+    for path in ["/api/topic/rust/score/1", "/api/topic/rust,go/score/1", "/api/articles/score/1"] {
+        assert_eq!(names(&ok(alice.api_get(path).await)), book, "{path}");
+    }
+    let topics: Vec<String> = redis.run(&["ZREVRANGE", "topics", "0", "-1"]).await;
+    let answer = ok(alice.api_get("/api/topics").await);
+    let listed = answer["topics"].as_array().unwrap().iter().map(|topic| topic["name"].as_str().unwrap());
+    assert_eq!(listed.collect::<Vec<_>>(), topics);
+}
+
+#[tokio::test]
 async fn only_whole_articles_with_web_links_are_linked() {
     let server = Server::start(Engine::Memory, &[]).await;
     let visitor = server.visitor();

@@ -194,10 +194,14 @@ fn part_of(list: &[NewsId], page: PageNumber) -> (Vec<NewsId>, u64) {
     (list.iter().skip(start).take(count).copied().collect(), total)
 }
 
-/// Puts the articles of a page in the order of their current scores.
+/// Puts the articles of a page in the order of their current scores, ties as Redis lists them from the
+/// highest: `article:9` before `article:10`.
 fn sort(lines: &mut [ArticleLine], order: ArticleOrder) {
     if order == ArticleOrder::Score {
-        lines.sort_by(|left, right| right.score.total_cmp(&left.score).then_with(|| right.id.cmp(&left.id)));
+        let name = |line: &ArticleLine| keys::article(line.id);
+        lines.sort_by(|left, right| {
+            right.score.total_cmp(&left.score).then_with(|| name(right).cmp(&name(left)))
+        });
     }
 }
 

@@ -127,7 +127,8 @@ pub async fn describe(
     Ok(())
 }
 
-/// The `most` topics with the most articles; ties by name. Rounds: 1.
+/// The `most` topics with the most articles; ties by name, the last first, as Redis lists them.
+/// Rounds: 1.
 ///
 /// # Errors
 /// When the store fails.
@@ -138,7 +139,7 @@ pub async fn largest(visit: &mut Visit, most: u64) -> Result<Vec<TopicLine>, Err
 /// The topics, and the moves that are not finished.
 #[derive(Debug, Default)]
 pub struct TopicsOverview {
-    /// The topics with the most articles; ties by name.
+    /// The topics with the most articles; ties by name, the last first.
     pub topics: Vec<TopicLine>,
     /// Moves that are under way or were interrupted: from, to.
     pub moves: BTreeMap<String, String>,
@@ -159,7 +160,8 @@ async fn overview(visit: &mut Visit, most: u64) -> Result<TopicsOverview, Error>
     let sentences = query.hash(keys::TOPIC_SENTENCES).or_absent(&mut query);
     let mut answers = visit.run(query).await?;
     let sentences: HashMap<String, String> = answers.take(sentences).0.into_iter().collect();
-    let mut topics: Vec<TopicLine> = answers
+    // In this order: that of ZREVRANGE.
+    let topics: Vec<TopicLine> = answers
         .take(topics)
         .into_iter()
         .filter_map(|(name, articles)| {
@@ -168,8 +170,6 @@ async fn overview(visit: &mut Visit, most: u64) -> Result<TopicsOverview, Error>
             Some(TopicLine { topic, articles: whole(articles), sentence })
         })
         .collect();
-    topics
-        .sort_by(|left, right| right.articles.cmp(&left.articles).then_with(|| left.topic.cmp(&right.topic)));
     Ok(TopicsOverview { topics, moves: answers.take(moves).0.into_iter().collect() })
 }
 
