@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::{Client, ok, refused};
+use crate::html::Page;
 use crate::server::{Engine, Server, each_engine};
 
 /// Lets somebody act on a thing.
@@ -74,6 +75,9 @@ async fn the_feed_has_the_lines_as_everybody_sees_them() {
     let fields =
         [("action", "lock"), ("kind", "story"), ("id", "1"), ("reason", "r & r"), ("anonymous", "1")];
     ok(moderator.api_post("/api/moderate", &fields).await);
+    let log = Page::of(&server.visitor().get("/moderations").await);
+    let found = log.find("link", &[("rel", "alternate"), ("href", "/moderations/atom")]);
+    assert_eq!(found.len(), 1, "feed readers find it");
     let feed = String::from_utf8(moderator.get("/moderations/atom").await.body).unwrap();
     for part in
         ["a moderator locked the thread of story “A &lt;b&gt; story”", "r &amp; r", "made a moderator of mod"]

@@ -76,7 +76,7 @@ async fn what_others_wrote_since_the_last_visit_is_new() {
         let notice = thread.one("p", &[("id", "new")]);
         assert_eq!(notice.text(), "1 new comment since your last visit");
         assert!(thread.links_to("#comment-2"));
-        assert_eq!((new_in_list(&bob).await, new_in_api(&bob).await), (json!(0), vec![]));
+        assert_eq!((new_in_list(&bob).await, new_in_api(&bob).await), (json!(0), vec![2]));
         assert!(!page(&bob, "/latest/0").await.links_to("/news/1#new"));
 
         // It stays marked for a while, so that a vote or a reply does not hide it.
@@ -84,7 +84,9 @@ async fn what_others_wrote_since_the_last_visit_is_new() {
         alice.reply(1, 2, "Third").await;
         assert_eq!(new_in_list(&bob).await, 1);
         assert_eq!(marked(&bob, "/news/1").await, ["Second", "Third"]);
+        assert_eq!(new_in_api(&bob).await, [2, 4], "as long as on the page");
         server.advance(HALF_AN_HOUR);
+        assert_eq!(new_in_api(&bob).await, [0; 0]);
         assert_eq!(marked(&bob, "/news/1").await, [""; 0]);
 
         assert_eq!(marked(&alice, "/news/1").await, [""; 0]);

@@ -111,12 +111,12 @@ impl Thread {
         self.line(self.outline().position(id)?)
     }
 
-    /// The comments that the viewer has not seen since the last visit; `None` for a visitor
-    /// without a session, and if there was no visit.
+    /// The comments that the first page of the thread marks as new, without a visit of it; `None` for a
+    /// visitor without a session, and if there was no visit.
     #[must_use]
-    pub fn new_comments(&self) -> Option<NewComments> {
+    pub fn new_on_first_page(&self, now: Timestamp) -> Option<NewComments> {
         let (reader, mark) = self.reader?;
-        Some(NewComments { reader, after: mark?.newest })
+        Some(NewComments { reader, after: self.mark_after(mark?, now, true).new_after })
     }
 
     /// The comments that are new on a page that the viewer is reading; see [`ThreadMark`].

@@ -25,7 +25,7 @@ use tidings_domain::accounts::reader::{Collapsed, Sight};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::comment;
 use tidings_domain::comments::outline::{PartBounds, ThreadLine, ThreadLines};
-use tidings_domain::comments::threads::{self, Thread};
+use tidings_domain::comments::threads::{self, NewComments, Thread};
 use tidings_domain::news::item::News;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{CommentId, NewsId, UserId};
@@ -316,7 +316,8 @@ pub async fn thread(
     let last = part.clone().last().filter(|_| part.end < lines.places().len());
     let next = last.and_then(|last| lines.places().get(last)).map(|place| place.id.to_string());
     let next = serde_json::to_string(&next).map_err(|error| Error::Internal(error.to_string()))?;
-    let comments = tree(&thread, part, visit.viewer_id())?;
+    let new = thread.new_on_first_page(visit.now());
+    let comments = tree(&thread, part, (visit.viewer_id(), new))?;
     let merges = merges(&thread.news.news);
     let body = format!(r#"{{"status":"ok","comments":{comments},"next":{next}{merges}}}"#);
     let json = HeaderValue::from_static("application/json");
@@ -338,8 +339,11 @@ fn merges(news: &News) -> String {
 
 /// The comments of a part as nested JSON. Written without recursion, because a deep thread
 /// could overflow the stack.
-fn tree(thread: &Thread, part: Range<usize>, viewer: Option<UserId>) -> Result<String, Error> {
-    let new = thread.new_comments();
+fn tree(
+    thread: &Thread,
+    part: Range<usize>,
+    (viewer, new): (Option<UserId>, Option<NewComments>),
+) -> Result<String, Error> {
     let mut json = String::from("[");
     // The depths of the comments whose replies are being written.
     let mut open: Vec<usize> = Vec::new();

@@ -1,6 +1,7 @@
 //! The public log of moderation.
 
 use super::comment_item::comment_address;
+use super::head::PageHead;
 use super::layout::Frame;
 use super::moderating::{is_moderator, undo_form};
 use super::parts::{DELETED_USER, age, counted, news_address};
@@ -20,6 +21,9 @@ use tidings_domain::values::day;
 use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::moderation::{Action, Thing};
 
+/// The address of the log's feed.
+const FEED: &str = "/moderations/atom";
+
 /// GET /moderations: count, before, moderator, kind, action.
 pub async fn page(
     State(app): State<App>,
@@ -38,7 +42,7 @@ fn render(frame: &Frame<'_>, window: &LogWindow, page: &LogPage) -> Markup {
         h1 { "Moderation log" }
         p.hint {
             "Everything that moderators do is listed here, with the reason. Nothing is ever taken off this list. "
-            a href="/moderations/atom" { "Feed" }
+            a href=(FEED) { "Feed" }
         }
         (filters(window))
         @if page.entries.is_empty() {
@@ -55,7 +59,9 @@ fn render(frame: &Frame<'_>, window: &LogWindow, page: &LogPage) -> Markup {
             nav.more aria-label="Pages" { a href=(address(window, Some(next))) rel="next" { "more" } }
         }
     };
-    frame.page("Moderation log", &content)
+    let title = format!("Moderation log - {}", frame.site().name);
+    let feed = html! { link rel="alternate" type="application/atom+xml" title=(title) href=(FEED); };
+    frame.page_with("Moderation log", &PageHead::default().with(feed), &content)
 }
 
 /// The address of a part of the log.
