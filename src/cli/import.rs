@@ -15,8 +15,9 @@ use crate::config::Config;
 use accounts::ImportAccounts;
 use anyhow::bail;
 use clap::Args;
+use csv::ByteRecord;
 use rows::StoryRow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tidings_domain::imports::{self, ImportedLink};
 use tidings_domain::keys;
 use tidings_domain::passwords::PasswordWorker;
@@ -68,7 +69,7 @@ impl ImportLinks {
             }
             None => None,
         };
-        let read = rows::read(&self.file, zone.as_ref())?;
+        let read = rows::read(&self.file, zone.as_ref(), Timestamp::now(&EngineClock::System))?;
         for refused in &read.refused {
             eprintln!("line {}: {}", refused.line, refused.reason);
         }
@@ -96,10 +97,7 @@ impl ImportLinks {
             say!("there is no administrator yet: sign up on the site, then run `tidings user promote NAME`");
         }
         store.close().await;
-        if new + known == 0 && !read.refused.is_empty() {
-            bail!("every row of {} was refused", self.file.display());
-        }
-        Ok(())
+        demand_all(&self.file, read.refused.len())
     }
 
     /// The most upvotes of one story; at least the author's.
@@ -174,6 +172,46 @@ impl ImportLinks {
         let ids: Vec<NewsId> = imports::import_links(site, now, links).await?;
         imported.new += u64::try_from(ids.len())?;
         Ok(imported)
+    }
+}
+
+/// The end of an import: an error if rows of the file were refused, although the others are imported.
+fn demand_all(file: &Path, refused: usize) -> anyhow::Result<()> {
+    if refused == 0 {
+        return Ok(());
+    }
+    let were = if refused == 1 { "was" } else { "were" };
+    bail!("{} of {} {were} refused", counted(refused as u64, "row", "rows"), file.display())
+}
+
+/// The numbers of lines in a file, for rows in their order. What reads the rows counts lines differently
+/// when they end with CRLF, and leaves out empty ones.
+struct LineNumbers<'a> {
+    /// What follows the place that was last asked for.
+    rest: &'a [u8],
+    /// That place, in bytes.
+    at: u64,
+    /// The line that it is on, from 1.
+    line: u64,
+}
+
+impl<'a> LineNumbers<'a> {
+    const fn of(text: &'a [u8]) -> Self {
+        Self { rest: text, at: 0, line: 1 }
+    }
+
+    /// The line at which a row begins.
+    fn line_of(&mut self, row: &ByteRecord) -> u64 {
+        let start = row.position().map_or(self.at, csv::Position::byte);
+        // The row begins after the line breaks before it.
+        while self.at < start || matches!(self.rest, [b'\r' | b'\n', ..]) {
+            let [byte, rest @ ..] = self.rest else { break };
+            let ends_line = *byte == b'\n' || *byte == b'\r' && rest.first() != Some(&b'\n');
+            self.line += u64::from(ends_line);
+            self.rest = rest;
+            self.at += 1;
+        }
+        self.line
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reading submissions from a CSV file.
 
+use super::LineNumbers;
 use super::accounts::username;
 use anyhow::{Context, bail};
 use csv::StringRecord;
@@ -10,7 +11,7 @@ use std::path::Path;
 use tidings_domain::imports::{imported_topics, mend_encoding};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::limits::MAX_IMPORTED_TITLE;
-use tidings_domain::values::text::is_unprintable;
+use tidings_domain::values::text::is_unfit_for_line;
 use tidings_domain::values::topic::Topics;
 use tidings_domain::values::urls::NewsUrl;
 
@@ -84,23 +85,27 @@ impl Columns {
     }
 }
 
-/// Reads a whole file. `zone` is the time zone of times without one.
-pub(super) fn read(path: &Path, zone: Option<&TimeZone>) -> anyhow::Result<StoryFile> {
+/// Reads a whole file. `zone` is the time zone of times without one. Times after `now` are refused.
+pub(super) fn read(path: &Path, zone: Option<&TimeZone>, now: Timestamp) -> anyhow::Result<StoryFile> {
     let shown = path.display();
-    let mut reader = csv::ReaderBuilder::new()
-        .flexible(true)
-        .from_path(path)
-        .with_context(|| format!("cannot read {shown}"))?;
+    let text = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
+    let mut lines = LineNumbers::of(&text);
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(&*text);
     let header = reader.headers().with_context(|| format!("cannot read {shown}"))?.clone();
     let columns = Columns::find(&header).with_context(|| format!("{shown} is not a list of stories"))?;
     let mut read = StoryFile::default();
     let mut ids = HashSet::new();
     let mut record = csv::ByteRecord::new();
     while reader.read_byte_record(&mut record).with_context(|| format!("cannot read {shown}"))? {
-        let line = record.position().map_or(0, csv::Position::line);
+        let line = lines.line_of(&record);
         let parsed = StringRecord::from_byte_record(record.clone())
             .map_err(|_| anyhow::anyhow!("the row is not UTF-8"))
             .and_then(|record| parse(&record, line, header.len(), &columns, zone))
+            .and_then(
+                |row| {
+                    if row.created_at <= now { Ok(row) } else { bail!("created_at is in the future") }
+                },
+            )
             .and_then(|row| {
                 if ids.insert(row.id.clone()) { Ok(row) } else { bail!("id {:?} is repeated", row.id) }
             });
@@ -131,7 +136,7 @@ fn parse(
     }
     let text = |index: usize| record.get(index).unwrap_or_default().trim();
     let id = text(columns.id);
-    if id.is_empty() || id.len() > 64 || id.chars().any(char::is_control) {
+    if id.is_empty() || id.len() > 64 || id.contains(is_unfit_for_line) {
         bail!("id {:?} is empty, too long, or contains control characters", shortened(id));
     }
     let title = mend_encoding(text(columns.title));
@@ -143,12 +148,12 @@ fn parse(
     if title.chars().count() > MAX_IMPORTED_TITLE {
         bail!("the title is too long ({MAX_IMPORTED_TITLE} characters at most)");
     }
-    if title.contains(is_unprintable) {
-        bail!("the title contains a control character");
+    if let Some(found) = title.chars().find(|character| is_unfit_for_line(*character)) {
+        bail!("the title contains a control character (U+{:04X})", u32::from(found));
     }
     let url = match mended_url {
         empty if empty.is_empty() => None,
-        url => Some(NewsUrl::parse_imported(&url).with_context(|| format!("url {:?}", shortened(&url)))?),
+        url => Some(NewsUrl::parse_listed(&url).with_context(|| format!("url {:?}", shortened(&url)))?),
     };
     let points = match columns.points.map(text) {
         None | Some("") => 1,
@@ -158,7 +163,7 @@ fn parse(
             .with_context(|| format!("num_points {:?} is not a whole number", shortened(points)))?,
     };
     let author = text(columns.author);
-    if author.is_empty() || author.chars().count() > 64 || author.chars().any(char::is_control) {
+    if author.is_empty() || author.chars().count() > 64 || author.contains(is_unfit_for_line) {
         bail!("author {:?} is empty, too long, or contains control characters", shortened(author));
     }
     Ok(StoryRow {
@@ -214,11 +219,54 @@ fn time(text: &str, zone: Option<&TimeZone>) -> anyhow::Result<Timestamp> {
 mod tests {
     use super::*;
 
+    const NOW: Timestamp = Timestamp(1_500_000_000);
+
     fn read_text(text: &str) -> StoryFile {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("links.csv");
         std::fs::write(&path, text).unwrap();
-        read(&path, None).unwrap()
+        read(&path, None, NOW).unwrap()
+    }
+
+    #[test]
+    fn rows_are_named_by_the_lines_at_which_they_begin() {
+        let text = "id,title,url,author,created_at\n\
+            1,\"A title\n\n over lines\",,ann,1\n\
+            2,No time,,ann,never\n\
+            \n\
+            3,\"An \"\"author\"\"\",,\"a\nb\",1\n\
+            4,No time,,ann,never\n\
+            5,Right,,ann,1\n";
+        let lines = |text: &str| {
+            let read = read_text(text);
+            let refused: Vec<u64> = read.refused.iter().map(|refused| refused.line).collect();
+            (refused, read.rows.iter().map(|row| row.line).collect::<Vec<u64>>())
+        };
+        let expected = (vec![2, 5, 7, 9], vec![10]);
+        assert_eq!(lines(text), expected);
+        assert_eq!(lines(&text.replace('\n', "\r\n")), expected);
+        assert_eq!(lines(&text.replace('\n', "\r")), expected);
+    }
+
+    #[test]
+    fn what_nobody_could_submit_is_refused() {
+        let read = read_text(
+            "id,title,url,author,created_at\n\
+             1,Later,https://example.com/,ann,1500000001\n\
+             2,Now,https://example.com/,ann,1500000000\n\
+             3,Login,https://bank.example:secret@evil.example/,ann,1\n\
+             4,Name,https://bank.example@evil.example/,ann,1\n\
+             5,Turned \u{202e}eltit,https://example.com/,ann,1\n\
+             6,Turned,https://example.com/\u{202e},ann,1\n\
+             7,Turned,https://example.com/,\u{202e}ann,1\n",
+        );
+        let reasons: Vec<&str> = read.refused.iter().map(|refused| refused.reason.as_str()).collect();
+        let parts = ["in the future", "password", "user name", "U+202E", "U+202E", "control character"];
+        assert_eq!(reasons.len(), parts.len(), "{reasons:?}");
+        for (reason, part) in reasons.iter().zip(parts) {
+            assert!(reason.contains(part), "{reason}");
+        }
+        assert_eq!(read.rows.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), ["2"]);
     }
 
     #[test]
@@ -266,7 +314,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("links.csv");
         std::fs::write(&path, "id,title\n1,x\n").unwrap();
-        let error = format!("{:#}", read(&path, None).unwrap_err());
+        let error = format!("{:#}", read(&path, None, NOW).unwrap_err());
         assert!(error.contains("no column url"), "{error}");
     }
 }

@@ -4,6 +4,7 @@
 //! be stopped at any time and run again, also with a newer list.
 
 use super::super::{CreateOption, patiently, progress_bar, reach_store};
+use super::{LineNumbers, demand_all};
 use crate::config::Config;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -70,10 +71,7 @@ impl ImportSites {
             counted(list.refused.len() as u64, "row was", "rows were")
         );
         store.close().await;
-        if list.sites.is_empty() && !list.refused.is_empty() {
-            bail!("every row of {} was refused", self.file.display());
-        }
-        Ok(())
+        demand_all(&self.file, list.refused.len())
     }
 }
 
@@ -94,10 +92,9 @@ async fn import(site: &Site, now: Timestamp, time: Timestamp, list: &[Listed]) -
 
 fn read(path: &Path) -> anyhow::Result<SiteVotesFile> {
     let shown = path.display();
-    let mut reader = csv::ReaderBuilder::new()
-        .flexible(true)
-        .from_path(path)
-        .with_context(|| format!("cannot read {shown}"))?;
+    let text = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
+    let mut lines = LineNumbers::of(&text);
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(&*text);
     let header = reader.headers().with_context(|| format!("cannot read {shown}"))?.clone();
     let column = |name: &str| {
         header
@@ -110,7 +107,7 @@ fn read(path: &Path) -> anyhow::Result<SiteVotesFile> {
     let mut hosts = HashSet::new();
     let mut record = csv::ByteRecord::new();
     while reader.read_byte_record(&mut record).with_context(|| format!("cannot read {shown}"))? {
-        let line = record.position().map_or(0, csv::Position::line);
+        let line = lines.line_of(&record);
         let parsed = StringRecord::from_byte_record(record.clone())
             .map_err(|_| anyhow::anyhow!("the row is not UTF-8"))
             .and_then(|record| parse(&record, columns))

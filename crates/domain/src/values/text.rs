@@ -274,8 +274,7 @@ impl FullName {
     pub fn parse(input: &str) -> Result<Self, InputError> {
         const FIELD: &str = "fullname";
         let name = input.trim();
-        let is_refused =
-            |c: char| is_unprintable(c) || is_line_separator(c) || turns_direction(c) || is_direction_mark(c);
+        let is_refused = |c: char| is_unfit_for_line(c) || is_direction_mark(c);
         refuse_characters(FIELD, name, is_refused)?;
         refuse_longer(FIELD, name, MAX_FULL_NAME)?;
         // An invisible name counts as none.
@@ -308,7 +307,7 @@ impl TopicSentence {
     pub fn parse(input: &str) -> Result<Option<Self>, InputError> {
         const FIELD: &str = "about";
         let text = input.trim();
-        refuse_characters(FIELD, text, |c| is_unprintable(c) || is_line_separator(c) || turns_direction(c))?;
+        refuse_characters(FIELD, text, is_unfit_for_line)?;
         refuse_longer(FIELD, text, MAX_TOPIC_SENTENCE)?;
         Ok(text.chars().any(is_visible).then(|| Self(text.to_owned())))
     }
@@ -437,7 +436,7 @@ shown_as_text!(Title, Body, About, Username, Email, TweetText, FullName, TopicSe
 /// One line of visible text, trimmed.
 pub(super) fn line(field: &'static str, input: &str, most: usize) -> Result<String, InputError> {
     let text = input.trim();
-    refuse_characters(field, text, |c| is_unprintable(c) || is_line_separator(c) || turns_direction(c))?;
+    refuse_characters(field, text, is_unfit_for_line)?;
     if !text.chars().any(is_visible) {
         return Err(InputError::Empty { field });
     }
@@ -491,6 +490,13 @@ pub(crate) fn turns_direction(character: char) -> bool {
 #[must_use]
 pub fn is_unprintable(character: char) -> bool {
     character.is_control() || matches!(character, '\u{FFFE}' | '\u{FFFF}')
+}
+
+/// Whether a character must not be in one line of text, such as a title: it is unprintable, ends a
+/// line, or turns the direction of what follows.
+#[must_use]
+pub fn is_unfit_for_line(character: char) -> bool {
+    is_unprintable(character) || is_line_separator(character) || turns_direction(character)
 }
 
 /// A stored line of text, such as an imported title, without what must not be in any

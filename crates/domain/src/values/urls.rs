@@ -95,6 +95,15 @@ impl NewsUrl {
         if sent.chars().count() > MAX_URL {
             return Err(UrlError::TooLong);
         }
+        Self::parse_listed(sent)
+    }
+
+    /// The same for a URL in a list that is imported, which may be longer.
+    ///
+    /// # Errors
+    /// As [`NewsUrl::parse`], when it is longer than [`MAX_STORED_URL_BYTES`].
+    pub fn parse_listed(input: &str) -> Result<Self, UrlError> {
+        let sent = input.trim();
         let url = Self::parse_imported(sent)?;
         let authority = authority(sent);
         if authority.contains('\\') {
@@ -106,8 +115,8 @@ impl NewsUrl {
         Ok(url)
     }
 
-    /// Trims and checks a URL that was accepted elsewhere: it may be longer, and have
-    /// credentials, which [`NewsUrl::address`] leaves out.
+    /// Trims and checks a URL that is stored: it may be longer, and have credentials, which
+    /// [`NewsUrl::address`] leaves out.
     ///
     /// # Errors
     /// When it is not an http(s) URL with a host, longer than [`MAX_STORED_URL_BYTES`], or
