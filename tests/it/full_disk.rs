@@ -16,6 +16,7 @@ use crate::night::{
     BACK_WITHIN, assert_has_all, assert_nothing_is_lost, text_of, titles, url_of, visitor, wait_for_health,
 };
 use crate::program::Program;
+use crate::skips::skip;
 
 /// A file system of its own, which is unmounted when this is dropped.
 pub struct SmallDisk(TempDir);
@@ -116,7 +117,7 @@ async fn wait_for_writing(program: &Program, member: &Client) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_a_full_disk_reading_goes_on_and_writing_comes_back_with_room() {
     let Some(disk) = SmallDisk::mount() else {
-        eprintln!("skipped: this user may not mount a file system");
+        skip("mount");
         return;
     };
     let mut program = Program::start(&url_of(disk.0.path()));

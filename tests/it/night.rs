@@ -31,6 +31,7 @@ use crate::full_disk::SmallDisk;
 use crate::program::{Program, open_again, wait_until};
 use crate::redis_server::RedisServer;
 use crate::server::http_client;
+use crate::skips::skip;
 
 /// How long the site may take to work again once it can.
 pub const BACK_WITHIN: Duration = Duration::from_secs(10);
@@ -218,7 +219,7 @@ async fn read_only_file() {
     post(&alice, &mut posted, "Before").await;
     let immutable = Immutable(folder.path());
     if !set_immutable(folder.path(), "+i") {
-        eprintln!("skipped: this file system has no immutable files, or this user may not make them");
+        skip("immutable-files");
         return;
     }
     let cause = "the store file may not be written";
@@ -244,7 +245,7 @@ async fn read_only_file() {
 /// The site goes on while backups fail, and the first one with room has everything.
 async fn check_backup_target_full(url: &str) {
     let Some(disk) = SmallDisk::mount() else {
-        eprintln!("skipped: this user may not mount a file system");
+        skip("mount");
         return;
     };
     disk.fill();

@@ -5,6 +5,8 @@
 
 pub use tidings_testing_redis as redis_server;
 
+pub mod skips;
+
 pub mod certificates;
 pub mod page_server;
 pub mod server;

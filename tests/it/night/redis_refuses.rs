@@ -6,6 +6,7 @@ use super::{assert_nothing_is_lost, lasting_redis, post, text_of, visitor, wait_
 use crate::full_disk::{SmallDisk, assert_reading_works, assert_writing_says_why, post_until_refused};
 use crate::program::{Program, wait_until};
 use crate::redis_server::RedisServer;
+use crate::skips::skip;
 
 /// Lets a server refuse writes for a while. The site must write again by itself.
 async fn check_refusal(redis: &RedisServer, cause: &str, refuse: impl FnOnce(), allow: impl FnOnce()) {
@@ -64,7 +65,7 @@ fn redis_on(disk: &Path, options: &[&str]) -> RedisServer {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn redis_whose_log_finds_no_room() {
     let Some(disk) = SmallDisk::mount() else {
-        eprintln!("skipped: this user may not mount a file system");
+        skip("mount");
         return;
     };
     let redis = redis_on(disk.path(), &["--appendonly", "yes"]);
@@ -74,7 +75,7 @@ async fn redis_whose_log_finds_no_room() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn redis_whose_snapshot_finds_no_room() {
     let Some(disk) = SmallDisk::mount() else {
-        eprintln!("skipped: this user may not mount a file system");
+        skip("mount");
         return;
     };
     let redis = redis_on(disk.path(), &["--save", "1 1"]);
