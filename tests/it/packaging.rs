@@ -7,6 +7,8 @@ use std::process::Command;
 use tidings::config::{CommandLineSettings, Config};
 use tidings::metrics::{Kind, METRICS};
 
+use crate::skips::skip;
+
 /// The exposure that `systemd-analyze security` may find, in tenths.
 const MOST_EXPOSURE: &str = "--threshold=20";
 /// What the collector of the process counts.
@@ -26,12 +28,12 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(packaging().join(name)).unwrap()
 }
 
-/// Runs a tool that must succeed, or says that it is not installed.
+/// Runs a tool that must succeed, or skips the test if it is not installed.
+#[track_caller]
 fn run_if_installed(tool: &str, arguments: &[&str]) {
     let run = match Command::new(tool).args(arguments).current_dir(packaging()).output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            println!("skipped: {tool} is not installed");
-            return;
+            return skip(tool);
         }
         run => run.unwrap(),
     };
@@ -101,6 +103,62 @@ fn panels_of_the_dashboard_have_ids_of_their_own_and_do_not_overlap() {
         }
     }
     assert!(ids.len() > 30);
+}
+
+/// The files of the Debian package: where each is in the sources, and where the package has it.
+fn packaged_files() -> BTreeMap<PathBuf, PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manifest: toml::Table = std::fs::read_to_string(root.join("Cargo.toml")).unwrap().parse().unwrap();
+    let mut files = BTreeMap::new();
+    for asset in manifest["package"]["metadata"]["deb"]["assets"].as_array().unwrap() {
+        let (from, to) = (asset[0].as_str().unwrap(), asset[1].as_str().unwrap());
+        let names = match from.split_once('*') {
+            Some((folder, end)) if root.join(folder).is_dir() => {
+                let entries =
+                    std::fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
+                entries.filter(|path| path.to_str().unwrap().ends_with(end)).collect()
+            }
+            _ => vec![root.join(from)],
+        };
+        for path in names {
+            let name = if to.ends_with('/') { path.file_name().unwrap().to_str().unwrap() } else { "" };
+            files.insert(PathBuf::from(format!("{to}{name}")), path);
+        }
+    }
+    files
+}
+
+#[test]
+fn links_of_the_packaged_documents_lead_to_packaged_files() {
+    let files = packaged_files();
+    let mut links = 0;
+    for (place, source) in &files {
+        if place.extension().is_none_or(|extension| extension != "md") {
+            continue;
+        }
+        let text = std::fs::read_to_string(source).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = link.split('#').next().unwrap_or_default();
+            if path.is_empty() || path.contains("://") || path.contains(' ') {
+                continue;
+            }
+            let mut target = place.parent().unwrap().to_owned();
+            for part in path.split('/') {
+                match part {
+                    ".." => _ = target.pop(),
+                    part => target.push(part),
+                }
+            }
+            assert!(files.contains_key(&target), "{}: {link}", source.display());
+            links += 1;
+        }
+    }
+    assert!(links > 30, "{links}");
+    let manual = "usr/share/doc/tidings/docs/operating.md";
+    assert!(files.contains_key(Path::new(manual)));
+    for unit in ["tidings.service", "tidings.socket"] {
+        assert!(read(unit).contains(&format!("file:/{manual}\n")), "{unit}");
+    }
 }
 
 #[test]
