@@ -163,15 +163,22 @@ pub async fn reach(
     let Some(control) = ControlPath::of(config, url) else { return open().await };
     let began = Instant::now();
     loop {
-        if let Some(store) = served(&control, url, options).await? {
-            return Ok(store);
-        }
+        let refusal = match served(&control, url, options).await {
+            Ok(Some(store)) => return Ok(store),
+            Ok(None) => None,
+            // A killed server leaves its socket behind. Whether one runs, only the lock of a file tells.
+            Err(refusal) if is_not_owner(&refusal) && url.starts_with("redb:") => Some(refusal),
+            Err(refusal) => return Err(refusal),
+        };
         let error = match open().await {
             Ok(store) => return Ok(store),
             Err(error) => error,
         };
         if !matches!(error.downcast_ref(), Some(OpenError::Locked { .. })) {
             return Err(error);
+        }
+        if let Some(refusal) = refusal {
+            return Err(refusal);
         }
         if began.elapsed() >= LOCK_PATIENCE {
             let nobody = format!("no running server listens for commands on {}", control.path.display());
@@ -180,6 +187,10 @@ pub async fn reach(
         // A server that is starting or stopping has the file open and does not listen.
         sleep(LOCK_PAUSE).await;
     }
+}
+
+fn is_not_owner(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(OpenError::NotOwner(_)))
 }
 
 /// The store of the server that listens on a socket, if one does.

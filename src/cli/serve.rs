@@ -56,7 +56,7 @@ pub async fn run(config: Config, load: impl Fn() -> Result<Config, ConfigError>)
     drop(signal(SignalKind::from_raw(libc::SIGXFSZ))?);
     let connections = raise_open_files();
     // Before anything is counted.
-    let metrics = MetricsEndpoint::open(config.metrics.listen).await;
+    let metrics = MetricsEndpoint::open(&config.metrics).await;
     let mailer = mailer(&config)?;
     // Before the store, which may take a while: clients wait meanwhile.
     let socket = listen::listen(config.server.listen).await?;

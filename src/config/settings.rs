@@ -211,6 +211,8 @@ settings! {
         metrics: Metrics {
             listen: Option<SocketAddr> = "127.0.0.1:9464", ValueKind::OptionalSocketAddress,
                 "The address and port of /metrics, for Prometheus; empty = no metrics.";
+            hosts: Vec<HostName> = "", ValueKind::Hosts,
+                "Comma-separated host names that /metrics answers for; empty = on loopback localhost alone, else any name.";
         }
     }
     rules {

@@ -1,6 +1,7 @@
 //! The server of `/metrics`, on an address of its own, so that it is not on the site.
 
 use super::{Figures, record};
+use crate::config::{HostName, Metrics};
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
@@ -12,17 +13,19 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tidings_domain::supervision::places::{Place, PlaceLimits, Places};
 use tidings_domain::supervision::{Policy, supervise};
 use tidings_web::App;
+use tidings_web::host::HostRule;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::Mutex;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-/// Connections at the same time.
-const MAX_CONNECTIONS: usize = 16;
-/// How long a connection may stay open without a request. Prometheus asks every 15 seconds to
-/// every minute.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long a connection may stay open without a request. Prometheus opens another one then.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Connections at the same time. One without a request makes room for another at once.
+const LIMITS: PlaceLimits =
+    PlaceLimits { places: 16, idle: IDLE_TIMEOUT, spared: Duration::ZERO, patience: Duration::ZERO };
 /// Bytes of the head of a request.
 const HEAD_BYTES: usize = 16 * 1024;
 /// How often the histograms take in what was noted.
@@ -32,19 +35,25 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// The format of the answer.
 const PROMETHEUS_TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
+const WRONG_HOST: &str = "metrics are not served under the host name of the request. \
+    The operator can add names with the setting metrics.hosts\n";
+
 /// The address of `/metrics`, and what collects them.
 pub struct MetricsEndpoint {
     listener: TcpListener,
+    /// The hosts that it answers for; `None` for all.
+    hosts: Option<HostRule>,
     handle: PrometheusHandle,
 }
 
 impl MetricsEndpoint {
-    /// Listens on an address, and collects metrics from now on. `None` without an address, or if
-    /// the address is not available: the site does not need it.
-    pub async fn open(address: Option<SocketAddr>) -> Option<Self> {
-        let address = address?;
+    /// Listens on the address in the settings, and collects metrics from now on. `None` without an
+    /// address, or if the address is not available: the site does not need it.
+    pub async fn open(settings: &Metrics) -> Option<Self> {
+        let address = settings.listen?;
+        let hosts = hosts_of(address, &settings.hosts);
         let opened = match TcpListener::bind(address).await {
-            Ok(listener) => record().map(|handle| Self { listener, handle }),
+            Ok(listener) => record().map(|handle| Self { listener, hosts, handle }),
             Err(error) => Err(error.into()),
         };
         match opened {
@@ -66,13 +75,24 @@ impl MetricsEndpoint {
 
     /// Answers until the future is dropped.
     pub async fn serve(self, app: App) {
-        let Self { listener, handle } = self;
+        let Self { listener, hosts, handle } = self;
         let upkeep = handle.clone();
-        let page = Arc::new(Page { figures: Figures::new(app), handle, turn: Mutex::new(()) });
+        let page = Arc::new(Page { figures: Figures::new(app), hosts, handle, turn: Mutex::new(()) });
         tokio::join!(
             supervise("metrics", Policy::Forever, || accept(&listener, page.clone())),
             supervise("metrics upkeep", Policy::Forever, || keep_up(upkeep.clone())),
         );
+    }
+}
+
+/// The hosts that `/metrics` answers for, besides those that an operator has named. On loopback a page
+/// in a browser of this machine could read it through a name of its own that leads here.
+fn hosts_of(address: SocketAddr, named: &[HostName]) -> Option<HostRule> {
+    let names = named.iter().map(|HostName(name)| name.as_str());
+    if address.ip().to_canonical().is_loopback() {
+        Some(HostRule::of_loopback(names))
+    } else {
+        (!named.is_empty()).then(|| HostRule::new(names))
     }
 }
 
@@ -87,7 +107,7 @@ async fn keep_up(handle: PrometheusHandle) {
 }
 
 async fn accept(listener: &TcpListener, page: Arc<Page>) {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let places = Places::new(LIMITS);
     loop {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
@@ -97,30 +117,33 @@ async fn accept(listener: &TcpListener, page: Arc<Page>) {
             }
         };
         // A connection without a place is closed.
-        let Ok(place) = places.clone().try_acquire_owned() else { continue };
-        let page = page.clone();
-        tokio::spawn(async move {
-            serve_connection(stream, page).await;
-            drop(place);
-        });
+        let Some(place) = places.admit().await else { continue };
+        tokio::spawn(serve_connection(place, stream, page.clone()));
     }
 }
 
-async fn serve_connection(stream: TcpStream, page: Arc<Page>) {
+async fn serve_connection(place: Place, stream: TcpStream, page: Arc<Page>) {
+    let (io, place) = (TokioIo::new(place.hear(stream)), &place);
     let service = service_fn(move |request| {
         let page = page.clone();
-        async move { Ok::<_, Infallible>(page.answer(&request).await) }
+        async move {
+            let _working = place.work();
+            Ok::<_, Infallible>(page.answer(&request).await)
+        }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(IDLE_TIMEOUT).max_buf_size(HEAD_BYTES);
-    if let Err(error) = http.serve_connection(TokioIo::new(stream), service).await {
-        tracing::debug!(%error, "connection of a monitor ended");
+    match place.keep(http.serve_connection(io, service)).await {
+        Some(Err(error)) => tracing::debug!(%error, "connection of a monitor ended"),
+        Some(Ok(())) => {}
+        None => tracing::debug!("connection of a monitor closed, because nothing came"),
     }
 }
 
 /// The one page there is.
 struct Page {
     figures: Figures,
+    hosts: Option<HostRule>,
     handle: PrometheusHandle,
     /// One answer is made at a time.
     turn: Mutex<()>,
@@ -128,6 +151,9 @@ struct Page {
 
 impl Page {
     async fn answer(&self, request: &Request<Incoming>) -> Response<String> {
+        if self.hosts.as_ref().is_some_and(|hosts| hosts.check(request).is_err()) {
+            return plain(StatusCode::BAD_REQUEST, WRONG_HOST.to_owned());
+        }
         if request.uri().path() != "/metrics" {
             return plain(StatusCode::NOT_FOUND, "metrics are at /metrics\n".to_owned());
         }

@@ -75,6 +75,12 @@ pub enum OpenError {
         /// What is wrong, and what the operator can do about it.
         reason: String,
     },
+    /// The socket of a server belongs to another user. Perhaps no server listens there any more.
+    #[error(
+        "cannot connect to {0}: permission denied; run the command as the user that runs the server, for \
+         example with sudo -u tidings"
+    )]
+    NotOwner(String),
     /// Another process has the file of an embedded store open. It may be about to end.
     #[error("cannot open the store {url}: {reason}")]
     Locked {

@@ -84,7 +84,8 @@ impl Store {
     /// fail with [`KeyspaceError::Unavailable`].
     ///
     /// # Errors
-    /// [`OpenError::Engine`] if the server may not be asked, has another version, or does not answer.
+    /// [`OpenError::NotOwner`] if the socket is another user's. [`OpenError::Engine`] if the server has
+    /// another version, or does not answer.
     pub async fn of_server(socket: &Path, options: &StoreOptions) -> Result<Option<Self>, OpenError> {
         let Some(engine) = remote::Remote::open(socket, options).await? else { return Ok(None) };
         Ok(Some(Self {

@@ -7,6 +7,7 @@
 //! This crate is below all others, because each of them has workers.
 
 pub mod panics;
+pub mod places;
 
 use futures_util::FutureExt;
 use std::future::Future;

@@ -23,8 +23,8 @@ use tidings_keyspace::StoreHealth;
 use tokio::sync::Mutex;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-/// What the addresses begin with.
-const PREFIX: &str = "/health/";
+/// Both addresses.
+const ADDRESSES: [&str; 2] = ["/health/live", "/health/ready"];
 /// What is said of a part that works.
 const OK: Cow<'static, str> = Cow::Borrowed("ok");
 
@@ -292,7 +292,7 @@ impl News<'_> {
 /// for: monitors know a server by its address or by a name of their own.
 #[must_use]
 pub fn is_health(path: &str) -> bool {
-    path.starts_with(PREFIX)
+    ADDRESSES.contains(&path)
 }
 
 /// `GET /health/live`: the process answers.

@@ -16,13 +16,21 @@ const LOOPBACK_NAME: &str = "localhost";
 pub struct HostRule {
     /// In lower case, without a dot at the end.
     names: Vec<String>,
+    /// Whether of all addresses only those count that lead to the machine itself.
+    only_loopback: bool,
 }
 
 impl HostRule {
     /// A rule for these names, besides `localhost` and all literal addresses.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let names = names.into_iter().chain([LOOPBACK_NAME]);
-        Self { names: names.map(|name| without_dot(name).to_ascii_lowercase()).collect() }
+        let names = names.map(|name| without_dot(name).to_ascii_lowercase()).collect();
+        Self { names, only_loopback: false }
+    }
+
+    /// A rule for these names, besides `localhost` and the addresses that lead to the machine itself.
+    pub fn of_loopback<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { only_loopback: true, ..Self::new(names) }
     }
 
     /// Checks the one `Host` header of a request, and the host in its address if there is
@@ -45,10 +53,12 @@ impl HostRule {
         let host = authority.host();
         let is_plain = !authority.as_str().contains('@');
         let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-        let is_address = match bracketed {
-            Some(address) => address.parse::<Ipv6Addr>().is_ok(),
-            None => host.parse::<IpAddr>().is_ok(),
+        let address = match bracketed {
+            Some(address) => address.parse::<Ipv6Addr>().ok().map(IpAddr::from),
+            None => host.parse::<IpAddr>().ok(),
         };
+        let is_address =
+            address.is_some_and(|address| !self.only_loopback || address.to_canonical().is_loopback());
         let name = without_dot(host);
         is_plain && (is_address || self.names.iter().any(|ours| ours.eq_ignore_ascii_case(name)))
     }
@@ -64,7 +74,10 @@ mod tests {
     use super::*;
 
     fn is_allowed(address: &str, hosts: &[&str]) -> bool {
-        let rule = HostRule::new(["news.example.com", "Other.Example.org."]);
+        allows(&HostRule::new(["news.example.com", "Other.Example.org."]), address, hosts)
+    }
+
+    fn allows(rule: &HostRule, address: &str, hosts: &[&str]) -> bool {
         let mut request = Request::builder().uri(address);
         for host in hosts {
             request = request.header(header::HOST, *host);
@@ -115,6 +128,17 @@ mod tests {
             "evil\"><script>",
         ] {
             assert!(!is_allowed("/", &[host]), "{host}");
+        }
+    }
+
+    #[test]
+    fn on_loopback_only_its_own_addresses_and_given_names_count() {
+        let rule = HostRule::of_loopback(["metrics.example.com"]);
+        for host in ["localhost:9464", "127.0.0.1:9464", "127.9.9.9", "[::1]:9464", "metrics.example.com"] {
+            assert!(allows(&rule, "/metrics", &[host]), "{host}");
+        }
+        for host in ["192.0.2.1:9464", "[2001:db8::1]", "0.0.0.0", "rebind.example.com:9464", ""] {
+            assert!(!allows(&rule, "/metrics", &[host]), "{host}");
         }
     }
 

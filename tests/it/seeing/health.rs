@@ -76,6 +76,19 @@ async fn monitors_know_the_server_by_any_name_and_are_not_counted() {
 }
 
 #[tokio::test]
+async fn other_addresses_below_health_have_the_rule_of_hosts_and_the_rates() {
+    let server = Server::start(Engine::Memory, &[("rates.read_per_address", "2/1h")]).await;
+    let visitor = server.visitor();
+    for path in ["/health/", "/health/x", "/health/live/", "/health/live/x"] {
+        let other = visitor.clone().with_header("host", "monitor.example").get(path).await;
+        assert_eq!(other.status, StatusCode::BAD_REQUEST, "{path}");
+    }
+    let statuses = [visitor.get("/health/x").await.status, visitor.get("/health/y").await.status];
+    assert_eq!(statuses, [StatusCode::NOT_FOUND; 2]);
+    assert_eq!(visitor.get("/health/z").await.status, StatusCode::TOO_MANY_REQUESTS);
+}
+
+#[tokio::test]
 async fn asking_writes_nothing_and_makes_no_round() {
     let server = Server::start(Engine::Memory, &[]).await;
     let rounds = server.store().rounds();

@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{SocketAddr, TcpListener};
+use std::time::{Duration, Instant};
 
 use reqwest::StatusCode;
 use tidings::metrics::{Kind, METRICS};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use super::Watched;
 use super::exposition::{Family, read};
@@ -170,6 +173,68 @@ async fn only_metrics_are_at_the_address_of_metrics() {
     assert_eq!(posted.status(), StatusCode::METHOD_NOT_ALLOWED);
     // It is not on the site.
     assert_eq!(watched.client().get("/metrics").await.status, StatusCode::NOT_FOUND);
+}
+
+/// The status of `/metrics` under the name of a host.
+async fn status_for(address: SocketAddr, host: &str) -> StatusCode {
+    let request = reqwest::Client::new().get(format!("http://{address}/metrics")).header("host", host);
+    request.send().await.unwrap().status()
+}
+
+#[tokio::test]
+async fn a_web_page_cannot_read_metrics_on_loopback_through_a_name_that_leads_there() {
+    let watched = Watched::start("redb::memory:", &[ANYWHERE]);
+    let address = watched.metrics_address().await;
+    for host in ["localhost:9464", "127.0.0.1", "[::1]:9464"] {
+        assert_eq!(status_for(address, host).await, StatusCode::OK, "{host}");
+    }
+    for host in ["rebind.example:9464", "192.0.2.1", "metrics.example"] {
+        assert_eq!(status_for(address, host).await, StatusCode::BAD_REQUEST, "{host}");
+    }
+    let named = ("TIDINGS_METRICS__HOSTS", "metrics.example, other.example");
+    let watched = Watched::start("redb::memory:", &[ANYWHERE, named]);
+    let address = watched.metrics_address().await;
+    assert_eq!(status_for(address, "metrics.example:9464").await, StatusCode::OK);
+    assert_eq!(status_for(address, "rebind.example").await, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn metrics_elsewhere_answer_to_any_name_unless_some_are_set() {
+    let everywhere = ("TIDINGS_METRICS__LISTEN", "0.0.0.0:0");
+    let named = ("TIDINGS_METRICS__HOSTS", "metrics.example");
+    for (settings, expected) in
+        [(vec![everywhere], StatusCode::OK), (vec![everywhere, named], StatusCode::BAD_REQUEST)]
+    {
+        let watched = Watched::start("redb::memory:", &settings);
+        let address = SocketAddr::from(([127, 0, 0, 1], watched.metrics_address().await.port()));
+        assert_eq!(status_for(address, "prometheus.example").await, expected);
+        for host in ["metrics.example", "192.0.2.1:9464"] {
+            assert_eq!(status_for(address, host).await, StatusCode::OK, "{host}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn unfinished_requests_keep_no_monitor_out_and_are_dropped() {
+    let watched = Watched::start("redb::memory:", &[ANYWHERE]);
+    let address = watched.metrics_address().await;
+    let began = Instant::now();
+    let mut unfinished = Vec::new();
+    for number in 0..30 {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        if number % 2 == 0 {
+            stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: local").await.unwrap();
+        }
+        unfinished.push(stream);
+    }
+    scrape(address).await;
+    assert!(began.elapsed() < Duration::from_secs(10));
+    for mut stream in unfinished {
+        let mut rest = Vec::new();
+        // Either ends the connection.
+        stream.read_to_end(&mut rest).await.ok();
+    }
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
 }
 
 #[tokio::test]

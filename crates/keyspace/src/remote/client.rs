@@ -5,7 +5,7 @@ use super::wire::{self, Greeting, Request, Welcome, WireError};
 use crate::batch::{Batch, CommitError};
 use crate::events::{Notice, Subscription};
 use crate::file_check::{FileCheck, FileCheckStep};
-use crate::limits::{MAX_QUEUED_MESSAGES, MAX_REMOTE_SCAN};
+use crate::limits::{MAX_QUEUED_MESSAGES, MAX_REMOTE_SCAN, REMOTE_REUSED};
 use crate::query::{Query, ReadOutcomes};
 use crate::snapshot::Snapshot;
 use crate::{Entry, KeyPage, KeyspaceError, OpenError, ScanPage, StoreHealth, StoreOptions};
@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::UnixStream;
 use tokio::sync::{Mutex, mpsc};
 use tokio::time::timeout;
@@ -34,8 +34,9 @@ struct RemoteShared {
     /// What the server calls its store.
     name: String,
     patience: Duration,
-    /// `None` after a failure: the next request connects again.
-    connection: Mutex<Option<UnixStream>>,
+    /// The connection, and since when it has been idle. `None` after a failure: the next request
+    /// connects again.
+    connection: Mutex<Option<(UnixStream, Instant)>>,
 }
 
 impl Remote {
@@ -51,6 +52,7 @@ impl Remote {
         let (stream, name) = match connected {
             Ok(connected) => connected,
             Err(ConnectError::Nobody) => return Ok(None),
+            Err(ConnectError::NotOwner) => return Err(OpenError::NotOwner(socket.display().to_string())),
             Err(ConnectError::Other(reason)) => return Err(failed(reason)),
         };
         Ok(Some(Self {
@@ -58,7 +60,7 @@ impl Remote {
                 socket: socket.to_owned(),
                 name,
                 patience,
-                connection: Mutex::new(Some(stream)),
+                connection: Mutex::new(Some((stream, Instant::now()))),
             }),
         }))
     }
@@ -193,8 +195,10 @@ impl Remote {
         let shared = &*self.shared;
         let mut connection = shared.connection.lock().await;
         // If the request fails or is given up, the connection is dropped.
-        let mut stream = match connection.take() {
-            Some(stream) => stream,
+        // The server closes one before long over which nothing comes.
+        let kept = connection.take().filter(|(_, idle_since)| idle_since.elapsed() < REMOTE_REUSED);
+        let mut stream = match kept {
+            Some((stream, _)) => stream,
             None => connect(&shared.socket).await.map_err(ConnectError::into_error)?.0,
         };
         is_sent.store(true, Ordering::Relaxed);
@@ -203,7 +207,7 @@ impl Remote {
             Err(error) => return Err(lost(&error)),
             Ok(()) => wire::receive(&mut stream).await.map_err(|error| lost(&error))?,
         };
-        *connection = Some(stream);
+        *connection = Some((stream, Instant::now()));
         answer
     }
 }
@@ -212,12 +216,15 @@ impl Remote {
 enum ConnectError {
     /// No server listens there.
     Nobody,
+    /// The socket belongs to another user.
+    NotOwner,
     Other(String),
 }
 
 impl ConnectError {
     fn into_error(self) -> KeyspaceError {
         KeyspaceError::Unavailable(match self {
+            Self::NotOwner => "the socket of the server belongs to another user now".to_owned(),
             Self::Nobody => "the running server has stopped; run the command again".to_owned(),
             Self::Other(reason) => reason,
         })
@@ -231,9 +238,7 @@ async fn connect(socket: &Path) -> Result<(UnixStream, String), ConnectError> {
     }
     let mut stream = UnixStream::connect(socket).await.map_err(|error| match error.kind() {
         _ if is_nobody(&error) => ConnectError::Nobody,
-        std::io::ErrorKind::PermissionDenied => ConnectError::Other(format!(
-            "{error}; run the command as the user that runs the server, for example with sudo -u tidings"
-        )),
+        std::io::ErrorKind::PermissionDenied => ConnectError::NotOwner,
         _ => ConnectError::Other(error.to_string()),
     })?;
     let greeted = greet(&mut stream).await.map_err(|error| ConnectError::Other(error.to_string()))?;

@@ -2,7 +2,7 @@
 
 use super::wire::{self, Greeting, WireError};
 use super::*;
-use crate::limits::{MAX_FRAME_BYTES, MAX_REMOTE_CONNECTIONS};
+use crate::limits::{MAX_FRAME_BYTES, MAX_REMOTE_CONNECTIONS, REMOTE_IDLE, REMOTE_PATIENCE};
 use crate::{Batch, CommitError, KeyspaceError, OpenError, Query, Store, StoreOptions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -168,26 +168,67 @@ async fn another_version_is_refused_by_both_sides() {
     assert!(wire::receive_bytes(&mut stream).await.unwrap().is_none());
 }
 
+/// A connection that has greeted and been welcomed.
+async fn greeted(rig: &Rig) -> UnixStream {
+    let mut stream = UnixStream::connect(rig.path()).await.unwrap();
+    wire::receive_bytes(&mut stream).await.unwrap().unwrap();
+    wire::send(&mut stream, &Greeting::own()).await.unwrap();
+    stream
+}
+
+/// A connection on which the server goes on working.
+async fn busy(rig: &Rig) -> UnixStream {
+    let mut stream = greeted(rig).await;
+    wire::send(&mut stream, &wire::Request::Health).await.unwrap();
+    wire::receive_bytes(&mut stream).await.unwrap().unwrap();
+    wire::send(&mut stream, &wire::Request::Subscribe("channel".into())).await.unwrap();
+    stream
+}
+
 #[tokio::test]
 async fn connections_are_bounded_and_a_place_becomes_free_again() {
     let rig = Rig::start().await;
-    let mut stores = Vec::new();
+    let mut subscribed = Vec::new();
     for _ in 0..MAX_REMOTE_CONNECTIONS {
-        let store = rig.open().await;
-        store.count_keys().await.unwrap();
-        stores.push(store);
+        subscribed.push(busy(&rig).await);
     }
     let refusal = open_error(&rig.path()).await;
     assert!(refusal.contains("as many other commands as it can"), "{refusal}");
-    for store in &stores {
-        store.count_keys().await.unwrap();
+    subscribed.pop();
+    rig.open().await.count_keys().await.unwrap();
+}
+
+#[tokio::test]
+async fn clients_that_send_nothing_keep_no_command_out_and_are_dropped() {
+    let rig = Rig::start().await;
+    let began = std::time::Instant::now();
+    let mut silent = Vec::new();
+    for _ in 0..40 {
+        silent.push(UnixStream::connect(rig.path()).await.unwrap());
     }
-    stores.pop();
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
-    while open(&rig.path()).await.is_err() {
-        assert!(std::time::Instant::now() < deadline);
-        tokio::task::yield_now().await;
+    rig.open().await.commit(setting("key", "value")).await.unwrap();
+    assert!(began.elapsed() < REMOTE_IDLE);
+    for mut stream in silent {
+        while wire::receive_bytes(&mut stream).await.is_ok_and(|bytes| bytes.is_some()) {}
     }
+    assert!(began.elapsed() < REMOTE_IDLE + REMOTE_PATIENCE * 3, "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn a_command_whose_idle_connection_was_closed_goes_on() {
+    let rig = Rig::start().await;
+    let store = rig.open().await;
+    store.commit(setting("key", "value")).await.unwrap();
+    // The last of them gets the place of the command.
+    let mut others = Vec::new();
+    for _ in 0..MAX_REMOTE_CONNECTIONS {
+        others.push(busy(&rig).await);
+    }
+    others.pop();
+    store.commit(setting("key", "other")).await.unwrap();
+    let mut query = Query::new();
+    let value = query.string("key");
+    assert_eq!(store.query(query).await.unwrap().take(value).as_deref(), Some("other"));
 }
 
 #[tokio::test]

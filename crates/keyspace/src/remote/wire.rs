@@ -15,8 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::io;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::UnixStream;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
 /// The version of the messages. It changes with every change of a type that is part of one.
@@ -111,6 +110,8 @@ pub(super) enum WireError {
     Closed,
     #[error("nothing came for {STALLED_AFTER:?}")]
     Stalled,
+    #[error("no request came for a while")]
+    Idle,
 }
 
 /// Writes a message with its length.
@@ -126,18 +127,21 @@ pub(super) fn framed<T: Serialize>(message: &T) -> Result<Vec<u8>, WireError> {
 }
 
 /// Sends a message. The other side must take it in before long.
-pub(super) async fn send<T: Serialize>(stream: &mut UnixStream, message: &T) -> Result<(), WireError> {
+pub(super) async fn send<T: Serialize>(
+    stream: &mut (impl AsyncWrite + Unpin),
+    message: &T,
+) -> Result<(), WireError> {
     send_frame(stream, &framed(message)?).await
 }
 
-async fn send_frame(stream: &mut UnixStream, frame: &[u8]) -> Result<(), WireError> {
+async fn send_frame(stream: &mut (impl AsyncWrite + Unpin), frame: &[u8]) -> Result<(), WireError> {
     timeout(STALLED_AFTER, stream.write_all(frame)).await.map_err(|_| WireError::Stalled)??;
     Ok(())
 }
 
 /// Sends the answer to a request, or if it is too long an error in its place.
 pub(super) async fn send_answer<T: Serialize>(
-    stream: &mut UnixStream,
+    stream: &mut (impl AsyncWrite + Unpin),
     answer: &Result<T, KeyspaceError>,
 ) -> Result<(), WireError> {
     match framed(answer) {
@@ -150,7 +154,9 @@ pub(super) async fn send_answer<T: Serialize>(
 
 /// Receives the bytes of the next message, however long it takes to begin. Returns `None` if the
 /// connection was closed before it.
-pub(super) async fn receive_bytes(stream: &mut UnixStream) -> Result<Option<Vec<u8>>, WireError> {
+pub(super) async fn receive_bytes(
+    stream: &mut (impl AsyncRead + Unpin),
+) -> Result<Option<Vec<u8>>, WireError> {
     let mut length = [0; LENGTH_BYTES];
     if stream.read(&mut length[..1]).await? == 0 {
         return Ok(None);
@@ -170,7 +176,9 @@ pub(super) async fn receive_bytes(stream: &mut UnixStream) -> Result<Option<Vec<
 }
 
 /// Receives the next message.
-pub(super) async fn receive<T: DeserializeOwned>(stream: &mut UnixStream) -> Result<T, WireError> {
+pub(super) async fn receive<T: DeserializeOwned>(
+    stream: &mut (impl AsyncRead + Unpin),
+) -> Result<T, WireError> {
     let bytes = receive_bytes(stream).await?.ok_or(WireError::Closed)?;
     Ok(postcard::from_bytes(&bytes)?)
 }
