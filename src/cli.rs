@@ -218,11 +218,16 @@ fn print_settings(config: &Config) -> anyhow::Result<()> {
 #[error("{0}")]
 pub struct WrongUse(String);
 
-/// The configured store: that of the running server, or if none runs the store itself as
-/// [`open_store`] opens it.
+/// The configured store, to be written to: that of the running server, or if none runs the store itself
+/// as [`open_store`] opens it.
 async fn reach_store(config: &Config) -> anyhow::Result<Store> {
     let (url, options) = (config.server.store.as_str(), store_options(config));
-    control::reach(config, url, &options, async || open_store(config).await).await
+    let open = async || {
+        let store = open_store(config).await?;
+        migrations::begin_new(&store).await?;
+        Ok(store)
+    };
+    control::reach(config, url, &options, open).await
 }
 
 /// The same for a store that must exist.

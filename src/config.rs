@@ -23,7 +23,7 @@ pub use self::values::{
 };
 
 use self::settings::{REPLACED, Setting};
-use self::values::{FromText, ValueKind};
+use self::values::{CONCEALED, FromText, ValueKind};
 
 /// The prefix of the environment variables that are settings.
 const VARIABLE_PREFIX: &str = "TIDINGS_";
@@ -76,6 +76,8 @@ pub struct SettingLine {
     pub name: &'static str,
     /// The value as it is written in TOML; a secret as `"***"`.
     pub value: String,
+    /// Whether the value is a secret, which is not shown.
+    pub is_concealed: bool,
     /// The layer that set it.
     pub origin: Origin,
     /// What it is for, in one line.
@@ -350,7 +352,8 @@ impl Layers {
                 if let Some((_, successor)) = replaced.into_iter().find(|(old, _)| *old == name) {
                     return Err(ConfigError::Replaced { name, origin, successor });
                 }
-                let nearest = nearest(&name, self.settings.iter().map(|setting| variable_of(setting.name)));
+                let nearest =
+                    nearest(&name, self.settings.iter().map(|setting| variable_of(setting.name)), "__");
                 return Err(ConfigError::Unknown { name, origin, nearest });
             };
             self.values.insert(setting.name, (value, Origin::Variable(variable)));
@@ -375,6 +378,13 @@ impl Layers {
     /// The value of a setting, once all layers are in.
     fn read<T: FromText>(&self, name: &'static str, kind: &ValueKind) -> Result<T, ConfigError> {
         let (text, origin) = self.value(name);
+        if kind.has_concealment(text) {
+            let reason = format!(
+                "it has {CONCEALED} ({origin}), which is what `tidings config` prints in place of a secret; \
+                 write the secret itself"
+            );
+            return Err(ConfigError::Unusable { name, reason });
+        }
         T::from_text(text, kind).ok_or_else(|| wrong(name, kind, toml::Value::from(text).to_string(), origin))
     }
 
@@ -400,6 +410,7 @@ impl Layers {
             SettingLine {
                 name: setting.name,
                 value: setting.kind.shown(text),
+                is_concealed: setting.kind.conceals(text),
                 origin: origin.clone(),
                 meaning: setting.meaning,
             }
@@ -425,9 +436,9 @@ impl Layers {
             return ConfigError::Replaced { name, origin, successor: (*successor).to_owned() };
         }
         let nearest = if name.contains('.') {
-            nearest(&name, self.settings.iter().map(|setting| setting.name.to_owned()))
+            nearest(&name, self.settings.iter().map(|setting| setting.name.to_owned()), ".")
         } else {
-            let section = nearest(&name, self.sections().into_iter().map(str::to_owned));
+            let section = nearest(&name, self.sections().into_iter().map(str::to_owned), ".");
             format!("section [{section}]")
         };
         ConfigError::Unknown { name, origin, nearest }
@@ -443,8 +454,14 @@ fn variable_of(name: &str) -> String {
     format!("{VARIABLE_PREFIX}{}", name.replace('.', "__").to_uppercase())
 }
 
-fn nearest(name: &str, known: impl Iterator<Item = String>) -> String {
-    known.min_by_key(|candidate| strsim::osa_distance(name, candidate)).unwrap_or_default()
+/// The known name that is most like one; if its section, which ends with the separator, is known, of
+/// those in it.
+fn nearest(name: &str, known: impl Iterator<Item = String>, separator: &str) -> String {
+    let section_of = |name: &str| name.split_once(separator).map(|(section, _)| section.to_owned());
+    let section = section_of(name);
+    let likeness =
+        |candidate: &String| (section_of(candidate) != section, strsim::osa_distance(name, candidate));
+    known.min_by_key(likeness).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -18,6 +18,9 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 /// The field with the id of the request that a line is about.
 const REQUEST_ID: &str = "request_id";
+/// The parts that log: the crates of the program, and what others write for them.
+const PARTS: [&str; 6] =
+    ["tidings", "tidings_web", "tidings_domain", "tidings_keyspace", "tidings_supervision", "rustls"];
 /// What is logged of parts that `TIDINGS_LOG` does not name.
 const DEFAULT_LEVEL: LevelFilter = LevelFilter::INFO;
 
@@ -28,7 +31,8 @@ static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{LOG_VARIABLE} has {part:?}, expected off, error, warn, info, debug or trace, or a part of the \
-     program with one of these, as in {LOG_VARIABLE}=debug or {LOG_VARIABLE}=info,tidings_keyspace=debug"
+     program ({}) with one of these, as in {LOG_VARIABLE}=debug or {LOG_VARIABLE}=info,tidings_keyspace=debug",
+    PARTS.join(", ")
 )]
 pub struct WrongFilter {
     part: String,
@@ -104,10 +108,11 @@ fn level_of(name: &str) -> Option<LevelFilter> {
     LevelFilter::from_str(name).ok().filter(|_| is_name)
 }
 
-/// Whether this can be the name of a part, such as `tidings_keyspace::redb` or `audit`.
+/// Whether this can be the name of a part, such as `tidings_keyspace::redb`: one of [`PARTS`], or
+/// something in it.
 fn is_target(text: &str) -> bool {
-    let may_have = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'-');
-    !text.is_empty() && text.bytes().all(may_have)
+    let may_have = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':');
+    PARTS.contains(&text.split("::").next().unwrap_or_default()) && text.bytes().all(may_have)
 }
 
 /// Spans are left to [`JsonLine`]: one that has a field called `name` would have that member twice.
@@ -309,6 +314,8 @@ mod tests {
             ("3", "3"),
             ("info;debug", "info;debug"),
             ("tidings[jobs]=debug", "tidings[jobs]=debug"),
+            ("tidings_foo=debug", "tidings_foo=debug"),
+            ("warn,tidings_key=debug", "tidings_key=debug"),
         ] {
             let message = filter_of(text).unwrap_err().to_string();
             assert!(message.starts_with(&format!("TIDINGS_LOG has \"{part}\", expected ")), "{message}");

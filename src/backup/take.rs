@@ -65,7 +65,8 @@ pub async fn to_stdout(store: &Store, progress: Progress) -> anyhow::Result<Summ
 async fn begin(store: &Store, folder: &std::path::Path) -> anyhow::Result<(Snapshot, Header)> {
     let state = migrations::state_of(store).await?;
     let snapshot = store.snapshot_by_way_of(folder).await.context("cannot read the store")?;
-    let layout = u32::try_from(state.layout).context("the layout of the store has no such version")?;
+    let layout =
+        u32::try_from(state.demand_version()?).context("the layout of the store has no such version")?;
     let header = Header { layout, taken_at_ms: snapshot.taken_at_ms() };
     Ok((snapshot, header))
 }

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use crate::config::Config;
 
 /// Prints the settings as TOML, each under a comment that says what it means
-/// and where its value comes from. Secrets are printed as `"***"`.
+/// and where its value comes from. A secret is a comment, too, so that nobody reads `***` back as one; a
+/// URL with `***` in it is refused as a setting.
 ///
 /// # Errors
 /// When `out` cannot be written to.
@@ -19,7 +20,8 @@ pub fn run(config: &Config, out: &mut impl Write) -> io::Result<()> {
             writeln!(out, "{gap}[{section}]")?;
             current = Some(section);
         }
-        writeln!(out, "\n# {} ({})\n{name} = {}", line.meaning, line.origin, line.value)?;
+        let concealed = if line.is_concealed { "# " } else { "" };
+        writeln!(out, "\n# {} ({})\n{concealed}{name} = {}", line.meaning, line.origin, line.value)?;
     }
     Ok(())
 }
@@ -70,6 +72,30 @@ mod tests {
     }
 
     #[test]
+    fn a_printed_secret_cannot_be_read_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("tidings.toml");
+        let read = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            Config::load(Some(&path), [].into_iter(), &CommandLineSettings::default())
+        };
+        let text =
+            printed(&[("TIDINGS_MAIL__PASSWORD", "swordfish"), ("TIDINGS_ACCOUNTS__LEGACY_SALT", "x")]);
+        let again = read(&text).unwrap();
+        assert_eq!((again.mail.password.reveal(), again.rules.accounts.legacy_salt.as_str()), ("", ""));
+        for (variable, value) in [
+            ("TIDINGS_SERVER__STORE", "redis://me:hunter2@localhost/1"),
+            ("TIDINGS_SERVER__STORE", "redis+sentinel://a,b,c/name?sentinel_password=hunter2"),
+            ("TIDINGS_TIMELINES__STORE", "redis://:hunter2@localhost/1"),
+        ] {
+            let error = read(&printed(&[(variable, value)])).unwrap_err().to_string();
+            assert!(error.contains("tidings config") && error.contains("***"), "{error}");
+        }
+        let error = read("[mail]\npassword = \"***\"\n").unwrap_err().to_string();
+        assert!(error.contains("mail.password") && error.contains("in place of a secret"), "{error}");
+    }
+
+    #[test]
     fn secrets_are_not_printed() {
         let text = printed(&[
             ("TIDINGS_MAIL__PASSWORD", "swordfish"),
@@ -79,7 +105,7 @@ mod tests {
         for secret in ["swordfish", "pepper", "hunter2"] {
             assert!(!text.contains(secret), "{secret} in {text}");
         }
-        assert!(text.contains("password = \"***\"\n"), "{text}");
+        assert!(text.contains("\n# password = \"***\"\n"), "{text}");
         assert!(text.contains("store = \"redis://***@localhost/1\"\n"), "{text}");
     }
 }

@@ -46,6 +46,11 @@ pub enum UserCommand {
         #[arg(long)]
         end: bool,
     },
+    /// Make a user no longer an administrator, as `promote --end` does.
+    Demote {
+        /// The username.
+        name: String,
+    },
     /// Make a user a moderator, or no longer one.
     ///
     /// The moderation log has no line of what the operator does.
@@ -95,6 +100,7 @@ impl UserCommand {
         let store = match &self {
             Self::Add { .. } => reach_store(config).await?,
             Self::Promote { .. }
+            | Self::Demote { .. }
             | Self::Moderator { .. }
             | Self::Password { .. }
             | Self::RemoveTwoFactor { .. }
@@ -111,14 +117,16 @@ impl UserCommand {
         match self {
             Self::Add { name, .. } => {
                 let username = Username::parse(&name).map_err(|error| WrongUse(error.to_string()))?;
-                let password = new_password(&name)?;
+                let Chosen { password, generated } = choose_password(&name)?;
                 let added = signup::add_account_with_password(site, now(), &username, &password).await?;
+                say_generated(generated)?;
                 say!("created the account {name} (user {})", added.user_id);
                 if added.is_administrator {
                     say!("{name} is the site's administrator, because this is the first account");
                 }
             }
             Self::Promote { name, end } => set_role(site, &name, GivenRole::Administrator, !end).await?,
+            Self::Demote { name } => set_role(site, &name, GivenRole::Administrator, false).await?,
             Self::Moderator { name, end } => set_role(site, &name, GivenRole::Moderator, !end).await?,
             Self::Harden => harden_all(site).await?,
             Self::RemoveTwoFactor { name } => {
@@ -130,7 +138,9 @@ impl UserCommand {
             }
             Self::Password { name } => {
                 let id = find(site, &name).await?;
-                account::set_password(site, now(), id, &new_password(&name)?).await?;
+                let Chosen { password, generated } = choose_password(&name)?;
+                account::set_password(site, now(), id, &password).await?;
+                say_generated(generated)?;
                 say!("{name} has a new password and is logged out everywhere");
             }
         }
@@ -177,8 +187,22 @@ async fn find(site: &Arc<Site>, name: &str) -> anyhow::Result<UserId> {
     users::id_of(&mut visit, name).await.with_context(|| format!("cannot find {name:?}"))
 }
 
+/// A password, and its text if it was generated.
+struct Chosen {
+    password: NewPassword,
+    generated: Option<String>,
+}
+
+/// Says a generated password, once it is that of the account.
+fn say_generated(generated: Option<String>) -> anyhow::Result<()> {
+    if let Some(generated) = generated {
+        say!("password: {generated}");
+    }
+    Ok(())
+}
+
 /// Asks for a password, and generates one if the input is empty.
-fn new_password(name: &str) -> anyhow::Result<NewPassword> {
+fn choose_password(name: &str) -> anyhow::Result<Chosen> {
     let typed = if io::stdin().is_terminal() {
         rpassword::prompt_password(format!("New password for {name} (leave empty to generate one): "))?
     } else {
@@ -188,8 +212,7 @@ fn new_password(name: &str) -> anyhow::Result<NewPassword> {
     };
     if typed.is_empty() {
         let generated: String = random_token()?.chars().take(20).collect();
-        say!("password: {generated}");
-        return Ok(NewPassword::parse(&generated)?);
+        return Ok(Chosen { password: NewPassword::parse(&generated)?, generated: Some(generated) });
     }
-    Ok(NewPassword::parse(&typed)?)
+    Ok(Chosen { password: NewPassword::parse(&typed)?, generated: None })
 }

@@ -17,7 +17,7 @@ use tidings_keyspace::flaw_of_sentinel_url;
 use url::Url;
 
 /// Shown in place of a secret.
-const CONCEALED: &str = "***";
+pub(super) const CONCEALED: &str = "***";
 const MOST_SECRET_CHARACTERS: usize = 1024;
 
 /// Which values a setting can have.
@@ -155,6 +155,20 @@ impl ValueKind {
             _ => None,
         };
         number.unwrap_or_else(|| self.concealed(toml::Value::from(text).to_string()))
+    }
+
+    /// Whether a value is a secret, which is not shown at all.
+    pub(super) fn conceals(&self, text: &str) -> bool {
+        matches!(self, Self::Secret) && !text.is_empty()
+    }
+
+    /// Whether a text is one that was shown, with [`CONCEALED`] where a secret was.
+    pub(super) fn has_concealment(&self, text: &str) -> bool {
+        match self {
+            Self::Secret => text == CONCEALED,
+            Self::Store | Self::Timelines => text.contains(CONCEALED) && without_credentials(text) == text,
+            _ => false,
+        }
     }
 
     /// A value as it may be shown.

@@ -6,7 +6,8 @@ mod command_line;
 mod status;
 
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -17,6 +18,7 @@ use crate::client::{Client, PASSWORD, ok};
 use crate::program::Program;
 use crate::redis_server::RedisServer;
 use crate::server::http_client;
+use crate::skips::skip;
 
 /// How long to wait for something that must happen.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -320,6 +322,95 @@ async fn a_command_whose_server_is_killed_says_so_and_can_be_run_again() {
     let program = start(&place);
     place.run(&["user", "add", "alice"]).good();
     assert_eq!(visitor(&program).list("latest").await.len(), 32);
+}
+
+#[test]
+fn an_administrator_is_demoted_as_promote_with_end_does() {
+    let place = Place::embedded();
+    place.run(&["create"]).good();
+    for name in ["alice", "bob"] {
+        place.run_with(&["user", "add", name], "swordfish 12\n", &[]).good();
+    }
+    place.run(&["user", "promote", "bob"]).good();
+    let said = ["bob is no longer an administrator\n", "bob is not an administrator\n"];
+    for said in said {
+        assert_eq!(place.run(&["user", "demote", "bob"]).good(), said);
+    }
+    let last = place.run(&["user", "demote", "alice"]).failed(1);
+    assert_eq!(last, place.run(&["user", "promote", "alice", "--end"]).failed(1));
+}
+
+#[test]
+fn a_generated_password_is_printed_only_when_it_is_that_of_the_account() {
+    let place = Place::embedded();
+    place.run(&["create"]).good();
+    let added = place.run_with(&["user", "add", "alice"], "\n", &[]).good();
+    assert!(added.starts_with("password: "), "{added}");
+    let taken = place.run_with(&["user", "add", "ALICE"], "\n", &[]);
+    assert!(taken.code == Some(1) && taken.out.is_empty(), "{taken:?}");
+}
+
+#[test]
+fn a_new_site_that_commands_have_made_is_not_migrated_at_its_first_start() {
+    for place in Place::each() {
+        place.run(&["create"]).good();
+        place.run_with(&["user", "add", "alice", "--create"], "swordfish 12\n", &[]).good();
+        let program = start(&place);
+        let log = program.log();
+        program.stop();
+        assert!(!log.contains("migrat"), "{log}");
+    }
+}
+
+#[test]
+fn an_import_that_refuses_a_row_imports_the_others_and_ends_with_1() {
+    let place = Place::embedded();
+    place.run(&["create"]).good();
+    let stories = place.file("stories.csv", &(stories(1..=2) + "3,No host,http://,1,jo,1470000000\n"));
+    let sites = place.file("sites.csv", "host,votes\nexample.com,5\nlocalhost,5\n");
+    for (kind, file, words) in
+        [("links", stories, "imported 2 stories"), ("sites", sites, "changed 5 votes on 1 site")]
+    {
+        let ran = place.run(&["import", kind, file.to_str().unwrap()]);
+        assert!(ran.out.contains(words), "{ran:?}");
+        let message = ran.failed(1);
+        assert!(message.contains(&format!("1 row of {} was refused", file.display())), "{message}");
+    }
+}
+
+/// A user that is not the one of the tests, if this is root, who may do anything.
+const OTHER_USER: u32 = 65_534;
+
+#[test]
+fn commands_name_the_user_of_the_server_only_if_a_server_runs() {
+    let place = Place::embedded();
+    let is_root = place.folder.path().metadata().unwrap().uid() == 0;
+    let run = |arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        if is_root {
+            command.uid(OTHER_USER).gid(OTHER_USER);
+        }
+        command.output()
+    };
+    let open = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    open(place.folder.path(), 0o777);
+    match run(&["create"]) {
+        Ok(created) => _ = Ran::from(created).good(),
+        // The program is in a folder that others may not enter.
+        Err(_) => return skip("another-user"),
+    }
+    // What a killed server has left, which belongs to another user or may not be opened.
+    drop(std::os::unix::net::UnixListener::bind(place.socket()).unwrap());
+    open(&place.socket(), 0);
+    let status: Ran = run(&["status"]).unwrap().into();
+    assert!(status.out.contains("no running server was found"), "{status:?}");
+    std::fs::remove_file(place.socket()).unwrap();
+    let _program = start(&place);
+    open(&place.socket(), 0);
+    let refused = Ran::from(run(&["status"]).unwrap()).failed(1);
+    assert!(refused.contains("run the command as the user that runs the server"), "{refused}");
 }
 
 #[tokio::test]

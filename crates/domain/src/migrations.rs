@@ -9,7 +9,6 @@
 use crate::accounts::names;
 use crate::articles::ids;
 use crate::error::Error;
-use crate::fields;
 use crate::keys;
 use crate::report::Advance;
 use crate::site::{Applied, Site, apply};
@@ -62,8 +61,10 @@ pub async fn complete_lamer_news(site: &Site, advance: Advance<'_>) -> Result<()
 /// What a store says about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreState {
-    /// The version of its layout; 0 if it does not say.
+    /// The version of its layout; 0 if it does not say, or not in a number.
     pub layout: u64,
+    /// What it says in place of a version.
+    pub unreadable_layout: Option<String>,
     /// The number of its keys.
     pub keys: u64,
     /// The file of which a restore was interrupted, by its checksum.
@@ -79,6 +80,13 @@ pub enum UnusableStore {
          run the version that last used the store, or a newer one"
     )]
     Newer(u64),
+    /// What should be the version is none.
+    #[error(
+        "the key {key} of the store holds {0:?}, which is no version of a layout; another program may have \
+         written it: restore a backup, or set the key to the version that it had",
+        key = keys::LAYOUT_VERSION
+    )]
+    NoVersion(String),
     /// A restore was interrupted.
     #[error(
         "a restore into the store was interrupted, so it has only a part of the data; \
@@ -95,12 +103,14 @@ pub async fn state_of(store: &Store) -> Result<StoreState, Error> {
     let mut query = Query::new();
     let (version, unfinished) = (query.string(keys::LAYOUT_VERSION), query.string(keys::UNFINISHED_RESTORE));
     let mut answers = store.query(query).await?;
-    let layout = match answers.take(version) {
-        None => 0,
-        Some(text) => fields::read_string(Some(&text), || keys::LAYOUT_VERSION.to_owned())
-            .ok_or_else(|| Error::Internal(format!("{} holds no version", keys::LAYOUT_VERSION)))?,
-    };
-    Ok(StoreState { layout, keys: store.count_keys().await?, unfinished_restore: answers.take(unfinished) })
+    let version = answers.take(version);
+    let layout = version.as_deref().map_or(Some(0), |text| text.parse().ok());
+    Ok(StoreState {
+        layout: layout.unwrap_or(0),
+        unreadable_layout: version.filter(|_| layout.is_none()),
+        keys: store.count_keys().await?,
+        unfinished_restore: answers.take(unfinished),
+    })
 }
 
 impl StoreState {
@@ -108,7 +118,8 @@ impl StoreState {
     ///
     /// # Errors
     /// Why it cannot.
-    pub const fn demand_usable(&self) -> Result<(), UnusableStore> {
+    pub fn demand_usable(&self) -> Result<(), UnusableStore> {
+        self.demand_version()?;
         if self.unfinished_restore.is_some() {
             return Err(UnusableStore::HalfRestored);
         }
@@ -116,6 +127,17 @@ impl StoreState {
             return Err(UnusableStore::Newer(self.layout));
         }
         Ok(())
+    }
+
+    /// The version of the layout, if the store does not hold something else in its place.
+    ///
+    /// # Errors
+    /// [`UnusableStore::NoVersion`]
+    pub fn demand_version(&self) -> Result<u64, UnusableStore> {
+        match &self.unreadable_layout {
+            Some(text) => Err(UnusableStore::NoVersion(text.clone())),
+            None => Ok(self.layout),
+        }
     }
 
     /// The migrations that the store needs. An empty store needs none.
@@ -149,6 +171,16 @@ pub async fn migrate(
         note_version(&site.store, layout, newest).await?;
     }
     Ok(())
+}
+
+/// Gives an empty store the version of this program before a command writes to it, so that the server
+/// does not take it for one of an earlier version. Rounds: 3.
+///
+/// # Errors
+/// When the store fails.
+pub async fn begin_new(store: &Store) -> Result<(), Error> {
+    let state = state_of(store).await?;
+    if state.keys > 0 { Ok(()) } else { note_version(store, 0, LAYOUT_VERSION).await }
 }
 
 /// Stores the version. Another server may have done that before.
@@ -296,6 +328,25 @@ mod tests {
         end_restore(&site.store).await.unwrap();
         state_of(&site.store).await.unwrap().demand_usable().unwrap();
         set(&site, keys::LAYOUT_VERSION, "new").await;
-        assert!(state_of(&site.store).await.is_err());
+        let unknown = state_of(&site.store).await.unwrap().demand_usable().unwrap_err();
+        assert_eq!(unknown, UnusableStore::NoVersion("new".to_owned()));
+        assert!(
+            unknown.to_string().contains("the key layout:version of the store holds \"new\""),
+            "{unknown}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_new_site_that_a_command_begins_is_not_migrated_later() {
+        let site = site().await;
+        begin_new(&site.store).await.unwrap();
+        set(&site, "users.count", "1").await;
+        let state = state_of(&site.store).await.unwrap();
+        assert!(state.layout == LAYOUT_VERSION && state.pending(&MIGRATIONS).is_empty());
+        // One of an earlier version is.
+        let old = self::site().await;
+        set(&old, "users.count", "1").await;
+        begin_new(&old.store).await.unwrap();
+        assert_eq!(state_of(&old.store).await.unwrap().layout, 0);
     }
 }

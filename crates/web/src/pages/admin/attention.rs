@@ -186,8 +186,8 @@ fn late_mails(facts: &Facts) -> Option<Notice> {
 fn closed_signup(facts: &Facts) -> Option<Notice> {
     let seconds = facts.waiting.signup_closed_seconds?;
     urgent(html! {
-        "So many accounts were created that sign-up is closed for " (wait(seconds)) ". Look at "
-        a href="/people" { "the newest people" } "; " code { "limits.signup_burst" } " is the limit."
+        "So many accounts were created that sign-up is closed for " (wait(seconds)) ". "
+        code { "limits.signup_burst" } " is the limit."
     })
 }
 
