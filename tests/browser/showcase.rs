@@ -430,7 +430,6 @@ impl Showcase {
             (Administrator, "/comment/THREAD/1"),
             (Administrator, "/admin/sites"),
             (Administrator, "/admin/sites?voter=00000001-0000-4000-8000-000000000000"),
-            (Administrator, "/editcomment/THREAD/1"),
         ];
         pages
             .map(|(viewer, page)| {

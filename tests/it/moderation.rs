@@ -250,6 +250,15 @@ async fn what_an_administrator_does_to_posts_of_others_is_in_the_log_and_adminis
             ok(undo(&alice, id).await);
             crate::removals::assert_same(&crate::removals::state(&server).await, &before);
         }
+        let fields =
+            [("action", "remove_all"), ("kind", "user"), ("id", "bob"), ("days", "1"), ("reason", "spam")];
+        ok(alice.api_post("/api/moderate", &fields).await);
+        crate::removals::settle(&server).await;
+        for thing in [("story", "1"), ("comment", "1-1")] {
+            let refusal = refused(moderate(&moderator, "restore", thing, "").await);
+            assert!(refusal.contains("Only an administrator can undo it"), "{refusal}");
+            ok(moderate(&alice, "restore", thing, "").await);
+        }
         // Others are refused, and what is one's own is nobody's business.
         for refusal in [moderator.delete(link).await, moderator.edit_comment(link, 1, "").await] {
             assert!(refused(refusal).starts_with("Only the author can"));

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use reqwest::header::RETRY_AFTER;
-use tidings_web::limits::{MAX_TITLE_FETCHES, TITLE_BYTES, TITLE_HEAD_BYTES, TITLE_REDIRECTS};
+use tidings_web::limits::{
+    MAX_TITLE_FETCHES, TITLE_BYTES, TITLE_FETCHES_OF_ACCOUNT, TITLE_HEAD_BYTES, TITLE_REDIRECTS,
+};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -322,14 +324,19 @@ async fn the_default_rate_is_one_in_ten_seconds() {
 #[tokio::test]
 async fn so_many_titles_are_fetched_at_the_same_time() {
     let pages = PageServer::start(pages).await;
-    let (server, alice) = site(&pages, &[]).await;
+    let (server, alice) = site(&pages, &[("web.trusted_proxies", "127.0.0.0/8")]).await;
     let (slow, url) = (pages.url("/silent"), pages.url("/plain"));
-    let waiting: Vec<_> = (0..MAX_TITLE_FETCHES)
-        .map(|_| {
-            let (alice, slow) = (alice.clone(), slow.clone());
-            tokio::spawn(async move { alice.post("/api/fetchtitle", &[("url", &slow)]).await })
-        })
-        .collect();
+    // Each account has two of them, and each network four.
+    let people = server.members(MAX_TITLE_FETCHES / TITLE_FETCHES_OF_ACCOUNT).await;
+    let mut waiting = Vec::new();
+    for (number, person) in people.iter().enumerate() {
+        let person = person.clone().forwarded_for(&format!("203.0.{number}.1"));
+        for _ in 0..TITLE_FETCHES_OF_ACCOUNT {
+            let (person, slow) = (person.clone(), slow.clone());
+            waiting
+                .push(tokio::spawn(async move { person.post("/api/fetchtitle", &[("url", &slow)]).await }));
+        }
+    }
     pages.wait_for_requests(MAX_TITLE_FETCHES).await;
     let busy = alice.post("/api/fetchtitle", &[("url", &url)]).await;
     assert_eq!(busy.status, StatusCode::SERVICE_UNAVAILABLE);

@@ -207,7 +207,9 @@ async fn act(
         // Of two administrators who take each other's role, one is too late.
         holder.check(&mut batch);
         let ends = undoes.map(|line| line.id).or(effect.ends);
-        demand_may_end(&case, ends).await?;
+        if let Some(ended) = ends.filter(|_| !case.may_end_all()) {
+            case.demand_may_end(&log::read_line(site, ended).await?).await?;
+        }
         let row_before = row.write(&mut batch, &case, ends).await?;
         if let Some(ended) = ends {
             batch.field_absent(keys::moderation(ended), UNDONE_BY);
@@ -263,24 +265,6 @@ async fn act(
     };
     CommandEntry::Moderated(moderated).write(site).await;
     Ok(id)
-}
-
-/// Refuses a moderator who would end what an administrator has decided. An appeal is the way to have
-/// somebody else look at it. Rounds: 2, none for administrators and for what ends nothing.
-async fn demand_may_end(case: &Case<'_>, ended: Option<ModerationId>) -> Result<(), Error> {
-    let is_free = case.moderator.role() == Role::Administrator || matches!(case.thing, Thing::Appeal(_));
-    let Some(ended) = ended.filter(|_| !is_free) else { return Ok(()) };
-    let decided_by = log::read_line(case.site, ended).await?.moderator;
-    if decided_by == case.moderator.id {
-        return Ok(());
-    }
-    let mut query = Query::new();
-    let hash = query.hash(keys::user(decided_by));
-    let by = User::from_hash(&case.site.store.query(query).await?.take(hash));
-    match by.map(|by| by.role()) {
-        Some(Role::Administrator) => Err(Refusal::DecidedByAdministrator.into()),
-        _ => Ok(()),
-    }
 }
 
 /// What a person is told about an action: also where to appeal, if it takes something from them.

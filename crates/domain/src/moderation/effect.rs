@@ -5,9 +5,10 @@ use super::{
     appeals, applications, held, keep, merging, notes, people, posts, profiles, remove_all, rules, stories,
     story_edits, threads,
 };
-use crate::accounts::users::User;
+use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
 use crate::jobs::Job;
+use crate::keys;
 use crate::moderation::log::Line;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
@@ -15,7 +16,7 @@ use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::{Deed, Reason, Thing};
 use crate::values::restriction::RestrictionKind;
 use futures_util::future::{BoxFuture, ready};
-use tidings_keyspace::{Batch, CheckId};
+use tidings_keyspace::{Batch, CheckId, Query};
 
 /// An action that is about to be decided.
 #[derive(Clone, Copy)]
@@ -45,6 +46,27 @@ impl Case<'_> {
             return Err(Refusal::HigherRole);
         }
         Ok(())
+    }
+
+    /// Whether it may end whatever anybody has decided: an administrator may, and the answer to an appeal,
+    /// which is the way to have somebody else look at a decision.
+    pub(super) fn may_end_all(&self) -> bool {
+        self.moderator.role() == Role::Administrator || matches!(self.thing, Thing::Appeal(_))
+    }
+
+    /// Refuses a moderator who would end what an administrator has decided. Rounds: 1, none for
+    /// administrators and for their own decisions.
+    pub(super) async fn demand_may_end(&self, decision: &Line) -> Result<(), Error> {
+        if self.may_end_all() || decision.moderator == self.moderator.id {
+            return Ok(());
+        }
+        let mut query = Query::new();
+        let hash = query.hash(keys::user(decision.moderator));
+        let by = User::from_hash(&self.site.store.query(query).await?.take(hash));
+        match by.map(|by| by.role()) {
+            Some(Role::Administrator) => Err(Refusal::DecidedByAdministrator.into()),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses everybody but administrators.

@@ -176,7 +176,12 @@ pub(super) async fn ended_by(
     }
     let Some(id) = removed_by else { return Ok(None) };
     match log::read_line(case.site, id).await {
-        Ok(line) => Ok((line.thing == *case.thing && line.undone_by.is_none()).then_some(id)),
+        Ok(line) => {
+            if case.undoes.is_none() {
+                case.demand_may_end(&line).await?;
+            }
+            Ok((line.thing == *case.thing && line.undone_by.is_none()).then_some(id))
+        }
         Err(Error::Refused(Refusal::NoSuchModeration)) => Ok(None),
         Err(error) => Err(error),
     }

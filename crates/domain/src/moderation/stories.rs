@@ -65,7 +65,12 @@ pub(super) async fn put_back(case: &Case<'_>, news: &News) -> Result<Effect, Err
 /// The line that ends if a story comes back: the one that is about this story alone.
 async fn ended_by(case: &Case<'_>, id: NewsId, line: ModerationId) -> Result<Option<ModerationId>, Error> {
     match log::read_line(case.site, line).await {
-        Ok(found) => Ok((found.thing == Thing::Story(id) && found.undone_by.is_none()).then_some(line)),
+        Ok(found) => {
+            if case.undoes.is_none() {
+                case.demand_may_end(&found).await?;
+            }
+            Ok((found.thing == Thing::Story(id) && found.undone_by.is_none()).then_some(line))
+        }
         Err(Error::Refused(Refusal::NoSuchModeration)) => Ok(None),
         Err(error) => Err(error),
     }
