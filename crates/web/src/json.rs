@@ -46,7 +46,7 @@ pub async fn read_body(request: Request) -> Result<Vec<u8>, RequestError> {
     let mut body = Vec::with_capacity(length.unwrap_or(CHUNKED_BODY_BYTES));
     let mut chunks = request.into_body().into_data_stream();
     while let Some(chunk) = chunks.next().await {
-        let chunk = chunk.map_err(|_| RequestError::TooLarge)?;
+        let chunk = chunk.map_err(|_| Malformed::Unreadable)?;
         if body.len() + chunk.len() > limit {
             return Err(RequestError::TooLarge);
         }
