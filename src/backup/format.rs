@@ -40,6 +40,8 @@ pub const MAX_COMPRESSED_BYTES: usize = BLOCK_BYTES + (64 << 10);
 pub const MAX_TEXT_BYTES: usize = 512 << 20;
 /// The bytes of all texts of one key, at most.
 pub const MAX_ENTRY_BYTES: usize = 1 << 30;
+/// The memory that all texts of one key take beside their bytes, at most: 44 million texts.
+pub const MAX_ENTRY_MEMORY: usize = 1 << 30;
 
 /// What a file says about itself at its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

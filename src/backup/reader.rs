@@ -2,8 +2,8 @@
 
 use super::format::{
     BLOCK_BYTES, BLOCK_HEAD_BYTES, BLOCK_MAGIC, END_BYTES, END_MAGIC, FORMAT_VERSION, HEADER_BYTES,
-    HEADER_MAGIC, Header, Kind, MAX_COMPRESSED_BYTES, MAX_ENTRY_BYTES, MAX_TEXT_BYTES, Record, SIGNATURE,
-    Summary,
+    HEADER_MAGIC, Header, Kind, MAX_COMPRESSED_BYTES, MAX_ENTRY_BYTES, MAX_ENTRY_MEMORY, MAX_TEXT_BYTES,
+    Record, SIGNATURE, Summary,
 };
 use sha2::{Digest, Sha256};
 use std::io::{self, Read};
@@ -52,6 +52,13 @@ pub enum BackupError {
         /// What the system said.
         error: io::Error,
     },
+}
+
+/// What the texts of a key may still take.
+struct Allowance {
+    bytes: usize,
+    /// Memory beside these bytes: an empty text takes some, too.
+    memory: usize,
 }
 
 /// A backup that is being read.
@@ -114,7 +121,7 @@ impl<R: Read> BackupReader<R> {
         if !self.fill()? {
             return Ok(None);
         }
-        let mut left = MAX_ENTRY_BYTES;
+        let mut left = Allowance { bytes: MAX_ENTRY_BYTES, memory: MAX_ENTRY_MEMORY };
         let [byte] = self.bytes()?;
         let kind = Kind::of(byte).ok_or_else(|| self.damaged(format!("there is no type {byte}")))?;
         let expires_at_ms = u64::from_le_bytes(self.bytes()?);
@@ -165,14 +172,17 @@ impl<R: Read> BackupReader<R> {
         if score.is_nan() { Err(self.damaged("a score is no number".to_owned())) } else { Ok(score) }
     }
 
-    /// A text; `left` is how many bytes the key may still have. Memory is reserved as the bytes
-    /// come.
-    fn text(&mut self, left: &mut usize) -> Result<String, BackupError> {
+    /// A text; `left` is what the key may still have. Memory is reserved as the bytes come.
+    fn text(&mut self, left: &mut Allowance) -> Result<String, BackupError> {
         let length = self.number()?;
-        if length > MAX_TEXT_BYTES || length > *left {
+        if length > MAX_TEXT_BYTES || length > left.bytes {
             return Err(self.damaged(format!("a text of {length} bytes is too long")));
         }
-        *left -= length;
+        left.bytes -= length;
+        let Some(memory) = left.memory.checked_sub(size_of::<String>()) else {
+            return Err(self.damaged("a key has too many texts".to_owned()));
+        };
+        left.memory = memory;
         let mut text = Vec::with_capacity(length.min(BLOCK_BYTES));
         while text.len() < length {
             if !self.fill()? {

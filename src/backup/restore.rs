@@ -121,7 +121,8 @@ fn read_groups(path: &Path, now_ms: u64, groups: &mpsc::Sender<Group>) -> Result
     let (mut entries, mut bytes) = (Vec::new(), 0);
     while let Some(record) = reader.next_record()? {
         if let Some(entry) = Record::entry(record, now_ms) {
-            bytes += entry.bytes();
+            // An empty entry takes memory, too.
+            bytes += entry.bytes() + size_of::<Entry>();
             entries.push(entry);
         }
         if bytes >= GROUP_BYTES {

@@ -5,8 +5,8 @@
 mod power_cuts;
 
 use super::format::{
-    BLOCK_BYTES, BLOCK_MAGIC, END_MAGIC, FORMAT_VERSION, Header, Kind, Record, SIGNATURE, Summary,
-    skipped_frame,
+    BLOCK_BYTES, BLOCK_MAGIC, END_MAGIC, FORMAT_VERSION, Header, Kind, MAX_ENTRY_MEMORY, Record, SIGNATURE,
+    Summary, skipped_frame,
 };
 use super::reader::{BackupError, BackupReader};
 use super::writer::BackupWriter;
@@ -219,6 +219,26 @@ fn forged_lengths_and_counts_are_refused_without_reserving_memory() {
     let mut claim = HEADER.frame();
     claim.extend(skipped_frame(BLOCK_MAGIC, &[0xff; 8]));
     assert!(refusal(&end(claim, 0)).contains("length of a block"));
+}
+
+#[test]
+fn a_key_with_texts_that_have_no_bytes_is_refused_before_they_fill_the_memory() {
+    let texts = u32::try_from(MAX_ENTRY_MEMORY / size_of::<String>()).unwrap();
+    // Blocks of nothing but empty texts: a few kilobytes that say that there are 4,294,967,295.
+    let mut file = HEADER.frame();
+    let mut head = vec![Kind::Set as u8];
+    head.extend(0_u64.to_le_bytes());
+    head.extend([1, 0, 0, 0, b'k']);
+    head.extend(u32::MAX.to_le_bytes());
+    add_block(&mut file, &head);
+    let empty = vec![0; BLOCK_BYTES];
+    let mut block = Vec::new();
+    add_block(&mut block, &empty);
+    for _ in 0..=usize::try_from(texts).unwrap() * 4 / BLOCK_BYTES {
+        file.extend_from_slice(&block);
+    }
+    assert!(file.len() < 1 << 20);
+    assert!(refusal(&end(file, 1)).contains("too many texts"));
 }
 
 #[test]

@@ -104,6 +104,13 @@ pub(super) async fn wait_for_jobs(store: &Store) {
     }
 }
 
+/// Whether jobs are left: a server that was killed now was killed in the middle of one.
+pub(super) async fn has_jobs(store: &Store) -> bool {
+    let mut query = Query::new();
+    let jobs = query.sorted_count("timeline:jobs");
+    store.query(query).await.unwrap().take(jobs) > 0
+}
+
 /// Every follower has every tweet, once, and nothing else.
 async fn check(store: &Store, tweets: &BTreeSet<u64>) {
     let expected: Vec<String> = tweets.iter().map(ToString::to_string).collect();
@@ -134,14 +141,18 @@ async fn a_kill_in_the_middle_of_a_delivery_loses_and_doubles_nothing_on_the_emb
     prepare(&store).await;
     store.close().await;
     drop(store);
-    let mut tweets = BTreeSet::new();
+    let (mut tweets, mut interrupted) = (BTreeSet::new(), 0);
     for after in KILLED_AFTER {
         let mut program = start(&url);
         tweets.insert(tweet(&program, &format!("killed after {after} ms")).await);
         // Not synchronisation: a moment of its own for every kill.
         tokio::time::sleep(Duration::from_millis(after)).await;
         program.kill();
+        let store = open_again(&path).await;
+        interrupted += usize::from(has_jobs(&store).await);
+        store.close().await;
     }
+    assert!(interrupted > 0, "no kill hit a delivery");
     let mut program = start(&url);
     tweets.insert(tweet(&program, "the last").await);
     wait_for_the_last(&program, &tweets).await;
@@ -158,7 +169,7 @@ async fn two_servers_share_deliveries_and_one_takes_over_from_a_dead_one() {
     let store = Store::open(&redis.url(), &options).await.unwrap();
     prepare(&store).await;
     let survivor = start(&redis.url());
-    let mut tweets = BTreeSet::new();
+    let (mut tweets, mut interrupted) = (BTreeSet::new(), 0);
     for after in KILLED_AFTER {
         let mut program = start(&redis.url());
         tweets.insert(tweet(&program, &format!("killed after {after} ms")).await);
@@ -166,7 +177,9 @@ async fn two_servers_share_deliveries_and_one_takes_over_from_a_dead_one() {
         // Not synchronisation: a moment of its own for every kill.
         tokio::time::sleep(Duration::from_millis(after)).await;
         program.kill();
+        interrupted += usize::from(has_jobs(&store).await);
     }
+    assert!(interrupted > 0, "no kill hit a delivery");
     wait_for_the_last(&survivor, &tweets).await;
     wait_for_jobs(&store).await;
     check(&store, &tweets).await;

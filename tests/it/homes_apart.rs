@@ -12,7 +12,7 @@ use tidings_keyspace::{Query, SetRead, ShardedSets, Store, StoreOptions};
 
 use crate::client::Client;
 use crate::deliveries::{
-    AUTHOR, FOLLOWERS, KILLED_AFTER, PULL_LIMIT, prepare, tweet, wait_for_jobs, wait_for_the_last,
+    AUTHOR, FOLLOWERS, KILLED_AFTER, PULL_LIMIT, has_jobs, prepare, tweet, wait_for_jobs, wait_for_the_last,
 };
 use crate::program::{Program, wait_until};
 use crate::redis_server::{RedisCluster, RedisServer};
@@ -71,7 +71,7 @@ async fn kills_of_servers_and_of_a_master_lose_no_delivery() {
     prepare(&store).await;
     let survivor = start(&redis, &cluster);
     let mut tweets = BTreeSet::new();
-    let mut killed = None;
+    let (mut killed, mut interrupted) = (None, 0);
     for (number, after) in KILLED_AFTER.into_iter().enumerate() {
         let mut program = start(&redis, &cluster);
         tweets.insert(tweet(&program, &format!("killed after {after} ms")).await);
@@ -81,7 +81,9 @@ async fn kills_of_servers_and_of_a_master_lose_no_delivery() {
             killed = Some(cluster.kill_master());
         }
         program.kill();
+        interrupted += usize::from(has_jobs(&store).await);
     }
+    assert!(interrupted > 0, "no kill hit a delivery");
     cluster.wait_for_failover(killed.unwrap());
     wait_for_the_last(&survivor, &tweets).await;
     wait_for_jobs(&store).await;

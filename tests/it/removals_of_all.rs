@@ -17,6 +17,7 @@ use tidings_keyspace as keyspace;
 
 use crate::client::{Client, ok, refused};
 use crate::consistency::{self, Dump};
+use crate::deliveries::has_jobs;
 use crate::program::{Program, open_again};
 use crate::redis_server::RedisServer;
 use crate::removals::{act, assert_same, badge, differences, people, settle, state, try_undo, undo};
@@ -214,12 +215,17 @@ async fn a_kill_in_the_middle_removes_and_restores_each_post_once() {
     for action in ["remove_all", "restore"] {
         let mut program = Program::start(&url);
         act(&administrator(&program), action, ("user", "mallory")).await;
+        let mut interrupted = 0;
         for after in KILLED_AFTER {
             // Not synchronisation: a moment of its own for every kill.
             tokio::time::sleep(Duration::from_millis(after)).await;
             program.kill();
+            let store = open_again(&path).await;
+            interrupted += usize::from(has_jobs(&store).await);
+            store.close().await;
             program = Program::start(&url);
         }
+        assert!(interrupted > 0, "no kill hit {action}");
         assert_eq!(wait_for_the_count(&administrator(&program)).await, POSTS, "{action}");
         program.kill();
         let store = open_again(&path).await;
@@ -243,14 +249,17 @@ async fn two_servers_remove_each_post_once_and_one_takes_over_from_a_dead_one() 
     prepare(&store).await;
     let before = dump(&store).await;
     let survivor = Program::start(&redis.url());
+    let mut interrupted = 0;
     for action in ["remove_all", "restore"] {
         let mut program = Program::start(&redis.url());
         act(&administrator(&program), action, ("user", "mallory")).await;
         // Not synchronisation: it is killed in the middle.
         tokio::time::sleep(Duration::from_millis(60)).await;
         program.kill();
+        interrupted += usize::from(has_jobs(&store).await);
         assert_eq!(wait_for_the_count(&administrator(&survivor)).await, POSTS, "{action}");
     }
+    assert!(interrupted > 0, "no kill hit an action");
     let after = dump(&store).await;
     assert_same(&posts_of(&after), &posts_of(&before));
 }

@@ -11,6 +11,7 @@ use crate::query::{Answers, Query, ReadOutcomes};
 use crate::read_set::{ReadSet, Versions};
 use crate::url::{REDIS_SCHEMES, without_password};
 use crate::{KeyspaceError, OpenError, StoreOptions, redb, redis, remote, rounds};
+use futures_util::FutureExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -258,7 +259,7 @@ impl Store {
     /// [`KeyspaceError::Unavailable`].
     pub async fn history(&self) -> Result<History, KeyspaceError> {
         match &self.engine {
-            Engine::Redis(engine) => engine.history().await,
+            Engine::Redis(engine) => engine.history().boxed().await,
             Engine::Redb(_) | Engine::Remote(_) => Ok(History::default()),
         }
     }
@@ -280,7 +281,8 @@ impl Store {
         let outcome = match &self.engine {
             Engine::Redb(engine) => engine.commit(batch).await,
             Engine::Redis(engine) => {
-                let outcome = engine.commit(history, &batch).await;
+                // Apart from the future of the caller, which is deep enough without it for the compiler.
+                let outcome = engine.commit(history, &batch).boxed().await;
                 self.versions.note_written(&batch);
                 outcome
             }

@@ -32,6 +32,9 @@ pub enum Malformed {
     /// The body is not a form with files, as it must be.
     #[error("the body must be multipart/form-data")]
     NotMultipart,
+    /// The body does not come whole, or not as HTTP says.
+    #[error("the body of the request cannot be read")]
+    Unreadable,
     /// The body is not JSON, as it must be.
     #[error("the body is not JSON: {0}")]
     NotJson(String),

@@ -61,7 +61,7 @@ pub async fn read_body(request: Request) -> Result<Vec<u8>, RequestError> {
         let patience = BODY_START + Duration::from_secs((body.len() / BODY_LEAST_BYTES) as u64);
         let next = timeout_at(began + patience, chunks.next()).await.map_err(|_| RequestError::TooSlow)?;
         let Some(chunk) = next else { return Ok(body) };
-        let chunk = chunk.map_err(|_| RequestError::TooLarge)?;
+        let chunk = chunk.map_err(|_| Malformed::Unreadable)?;
         let needed = body.len() + chunk.len();
         if needed > limit {
             return Err(RequestError::TooLarge);

@@ -122,9 +122,10 @@ impl VisitSession {
         self.user_id == user.id && is_open
     }
 
-    /// Whether a visit at this time is to be stored.
+    /// Whether a visit at this time is to be stored. A clock that is set back stores nothing: after it is right
+    /// again, the session would seem to be unused since.
     fn is_due(&self, now: Timestamp) -> bool {
-        self.last_seen.is_some_and(|seen| !now.is_within(SESSION_NOTED_SECONDS, seen))
+        self.last_seen.is_some_and(|seen| now.seconds_since(seen) >= SESSION_NOTED_SECONDS)
     }
 }
 

@@ -15,6 +15,7 @@ use super::replicas;
 use crate::history::History;
 use crate::limits::{CONFIRMED_FOR, MAX_PENDING_REQUESTS};
 use crate::read_set::Versions;
+use futures_util::FutureExt;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Pipeline, PushInfo, PushKind, RedisError, Value, cmd};
 use std::convert::Infallible;
@@ -251,9 +252,14 @@ impl ReconnectingConnection {
     }
 
     async fn connect(&self) -> Result<Connected, NoConnection> {
-        if let Some(connected) = self.connected() {
-            return Ok(connected);
+        match self.connected() {
+            Some(connected) => Ok(connected),
+            // It is rare, and large.
+            None => self.connect_anew().boxed().await,
         }
+    }
+
+    async fn connect_anew(&self) -> Result<Connected, NoConnection> {
         let _turn = self.connecting.lock().await;
         if let Some(connected) = self.connected() {
             return Ok(connected);
