@@ -240,6 +240,7 @@ impl Config {
         TransportSettings {
             hosts: self.server.hosts.iter().map(|HostName(name)| name.clone()).collect(),
             connections_per_address: whole(self.server.connections_per_address),
+            writes_at_once: whole(self.server.writes_at_once),
             answers_bytes: whole(self.server.answers_mebibytes.saturating_mul(MEBIBYTE)),
             ..TransportSettings::default()
         }

@@ -149,6 +149,8 @@ settings! {
                 "Comma-separated host names that the site answers for besides that of site.url.";
             connections_per_address: u64 = "64", ValueKind::Whole { unit: "", least: 0, most: 1_000_000 },
                 "Connections of one address at the same time, except for trusted proxies; 0 = no limit.";
+            writes_at_once: u64 = "256", ValueKind::Whole { unit: " of requests", least: 2, most: 65_536 },
+                "Requests that may write, at the same time; beyond it they get a 503.";
             answers_mebibytes: u64 = "64", ValueKind::Whole { unit: " of mebibytes", least: 4, most: 65_536 },
                 "Memory for answers that are being sent; beyond it the slowest readers are dropped.";
             cache_mebibytes: u64 = "48", ValueKind::Whole { unit: " of mebibytes", least: 1, most: 65_536 },

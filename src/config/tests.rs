@@ -37,6 +37,7 @@ fn without_any_layer_everything_has_its_default() {
     let transport = config.web_settings().transport;
     assert_eq!(transport, TransportSettings::default());
     assert_eq!((transport.connections_per_address, transport.answers_bytes), (64, 64 * 1024 * 1024));
+    assert_eq!(transport.writes_at_once, 256);
     assert_eq!(config.server.site_cache_mebibytes * MEBIBYTE, DEFAULT_BYTES);
     assert_eq!(config.site.name, "Tidings");
     assert_eq!(config.site.url.as_str(), "http://localhost:8080/");

@@ -10,7 +10,8 @@ use crate::showcase::{Showcase, Viewer};
 
 /// Addresses with something else than a page of their own: feeds, files, answers to programs,
 /// and redirects to pages.
-const NOT_PAGES: [&str; 25] = [
+const NOT_PAGES: [&str; 26] = [
+    "/.well-known/change-password",
     "/api/",
     "/assets/",
     "/atom",

@@ -8,6 +8,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use crate::client::{Client, ok};
 use crate::concurrency::at_once;
+use crate::pages::page;
 use crate::server::{Engine, Server, each_engine};
 
 async fn badge(server: &Server, user: &Client) -> i64 {
@@ -350,4 +351,14 @@ fn the_badge_counts_what_is_there_and_not_read() {
             Ok(())
         })
         .unwrap();
+}
+
+#[tokio::test]
+async fn what_lamer_news_counts_is_no_badge_over_an_empty_inbox() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    server.set_field("user:1", "replies", "3").await;
+    let shown = page(&alice, "/inbox").await;
+    assert!(shown.find("span", &[("class", "badge")]).is_empty(), "{}", shown.text());
+    assert_eq!(ok(alice.api_get("/api/inbox").await)["unread"], 0);
 }

@@ -49,7 +49,7 @@ async fn read_all(client: &Client) -> BTreeMap<&'static str, (StatusCode, String
 
 /// A page without the secrets of its forms, and without the names of their requests.
 fn without_secrets(page: &str) -> String {
-    let fields = [r#"name="apisecret" value=""#, r#"name="request" autocomplete="off" value=""#];
+    let fields = [r#"name="apisecret" value=""#, r#"name="request" value=""#];
     fields.into_iter().fold(page.to_owned(), |page, field| {
         let mut parts = page.split(field);
         let first = parts.next().unwrap_or_default().to_owned();

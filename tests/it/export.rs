@@ -1,6 +1,7 @@
 //! The export of everything of one's own: what is in it, what is not, and what it costs.
 
 use std::io::{Cursor, Read};
+use std::time::Duration;
 
 use reqwest::StatusCode;
 use reqwest::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
@@ -8,6 +9,8 @@ use serde_json::{Value, json};
 use tidings_domain::accounts::inbox::send_message;
 use tidings_domain::values::ids::UserId;
 use tidings_domain::values::limits::{EXPORT_CHUNK, EXPORT_LIST};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use zip::ZipArchive;
 
 use crate::client::{Client, HttpResponse, ok, refused};
@@ -312,6 +315,106 @@ async fn an_account_exports_three_times_an_hour() {
         assert_eq!(bob.get("/api/export").await.status, StatusCode::TOO_MANY_REQUESTS);
     })
     .await;
+}
+
+/// Stores comments of a user on item 1 that can hardly be compressed: more than the system buffers
+/// between a server and a client that does not read.
+async fn store_noise(server: &Server, user: u64) {
+    let mut state = 7_u64;
+    let mut noise = || -> String {
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            char::from(b'a' + u8::try_from((state >> 33) % 26).unwrap())
+        };
+        (0..4_000).map(|_| next()).collect()
+    };
+    for first in (0..4_000_u64).step_by(500) {
+        let comments: Vec<(String, String)> = (first + 1..=first + 500)
+            .map(|id| {
+                let comment = json!({"body": noise(), "ctime": id, "user_id": user, "parent_id": -1, "up": [user], "down": []});
+                (id.to_string(), comment.to_string())
+            })
+            .collect();
+        server
+            .write(|batch| {
+                for (id, _) in &comments {
+                    batch.sorted_add(format!("user.comments:{user}"), format!("1-{id}"), 1_000_000_000.0);
+                }
+                batch.set_fields("thread:comment:1", comments);
+            })
+            .await;
+    }
+}
+
+/// Asks for an export and reads its first bytes.
+async fn begin_export(server: &Server, client: &Client) -> (TcpStream, Vec<u8>) {
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let auth = client.auth.as_deref().unwrap();
+    let request = format!(
+        "GET /api/export HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nCookie: auth={auth}\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut received = vec![0; 1_000];
+    let read = stream.read(&mut received).await.unwrap();
+    received.truncate(read);
+    assert!(received.starts_with(b"HTTP/1.1 200 OK"), "{}", String::from_utf8_lossy(&received));
+    (stream, received)
+}
+
+#[tokio::test]
+async fn an_export_that_is_not_taken_to_its_end_does_not_count() {
+    let server = Server::start(Engine::Memory, &[("rates.read_per_address", "1000/1m")]).await;
+    let alice = server.member("alice").await;
+    alice.submit_text("A story", "text").await;
+    store_noise(&server, alice.user_id).await;
+    for _ in 0..5 {
+        drop(begin_export(&server, &alice).await);
+        // Two may be under way; these end when the server notices that the client has gone.
+        wait_until_ended(&server).await;
+    }
+    for _ in 0..3 {
+        let Exported { data, .. } = export(&alice).await;
+        assert!(data["comments"].as_array().unwrap().len() > 100);
+    }
+    assert_eq!(alice.get("/api/export").await.status, StatusCode::TOO_MANY_REQUESTS);
+}
+
+/// Waits until no export is under way.
+async fn wait_until_ended(server: &Server) {
+    while server.app.site.exports_under_way() > 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn only_the_first_byte_of_an_export_has_the_time_limit_of_requests() {
+    let settings = [("rates.read_per_address", "0"), ("server.request_timeout_seconds", "1")];
+    let server = Server::start(Engine::Memory, &settings).await;
+    let alice = server.member("alice").await;
+    alice.submit_text("A story", "text").await;
+    store_noise(&server, alice.user_id).await;
+    let (mut stream, mut received) = begin_export(&server, &alice).await;
+    // Longer than a request may take.
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert_eq!(server.app.site.exports_under_way(), 1, "it waits for its reader");
+    stream.read_to_end(&mut received).await.unwrap();
+    assert!(received.ends_with(b"0\r\n\r\n"), "the last chunk");
+    assert_eq!(server.app.site.exports_under_way(), 0);
+}
+
+#[tokio::test]
+async fn two_exports_of_one_account_are_made_at_once_and_no_more() {
+    let server = Server::start(Engine::Memory, &[("rates.read_per_address", "1000/1m")]).await;
+    let alice = server.member("alice").await;
+    alice.submit_text("A story", "text").await;
+    store_noise(&server, alice.user_id).await;
+    let under_way = [begin_export(&server, &alice).await, begin_export(&server, &alice).await];
+    let refused = alice.get("/api/export").await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(refused.headers[RETRY_AFTER], "60");
+    drop(under_way);
+    wait_until_ended(&server).await;
+    export(&alice).await;
 }
 
 #[tokio::test]

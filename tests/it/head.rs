@@ -24,7 +24,8 @@ fn meta<'a>(page: &'a Page, kind: &str, name: &str) -> Option<&'a str> {
 /// Checks that a page has a canonical address, and says the same to those who link to it.
 #[track_caller]
 fn check_head(page: &Page, path: &str, kind: &str, title: &str, description: &str) {
-    assert_eq!(page.one("link", &[("rel", "canonical")]).attribute("href"), Some(path));
+    let whole = format!("{SITE}{path}");
+    assert_eq!(page.one("link", &[("rel", "canonical")]).attribute("href"), Some(&*whole));
     let og = |name: &str| meta(page, "property", &format!("og:{name}"));
     assert_eq!(og("url"), Some(&*format!("{SITE}{path}")));
     assert_eq!(

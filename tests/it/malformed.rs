@@ -764,3 +764,24 @@ async fn unusual_requests_get_a_response() {
     }
     assert_eq!(target.dump().await, before);
 }
+
+#[tokio::test]
+async fn a_call_is_told_of_no_form() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let many: String = (0..40).map(|number| format!("f{number}=1&")).collect();
+    let without = server.visitor().with_secrets(alice.auth.as_deref(), None);
+    let elsewhere = alice.clone().with_header("sec-fetch-site", "cross-site");
+    for answer in [
+        without.post("/api/votenews", &[("news_id", "1"), ("vote_type", "up")]).await,
+        elsewhere.post("/api/votenews", &[("news_id", "1"), ("vote_type", "up")]).await,
+        alice.get(&format!("/api/moderations?{many}")).await,
+        alice.get("/api/moderations?count=%FF").await,
+    ] {
+        let message = answer.json()["error"].as_str().unwrap().to_owned();
+        assert!(!message.contains("form") && !message.contains("page and try again"), "{message}");
+    }
+    // A page has one.
+    let page = without.post("/votenews", &[("news_id", "1"), ("vote_type", "up")]).await;
+    assert!(String::from_utf8(page.body).unwrap().contains("This form belongs to an earlier session."));
+}

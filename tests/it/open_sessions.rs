@@ -87,7 +87,7 @@ async fn ending_one_session_leaves_the_others_and_their_forms() {
         // Nobody ends the sessions of others, nor without the secret of forms.
         assert!(refused(end(&bob, &id(&second)).await).contains("no such session"));
         let without_secret = first.with_secrets(first.auth.as_deref(), Some("wrong"));
-        assert!(refused(end(&without_secret, &id(&second)).await).contains("form"));
+        assert!(refused(end(&without_secret, &id(&second)).await).contains("apisecret"));
         for wrong in ["", "0000000000000000", "earlier", &hash(&second), second.auth.as_deref().unwrap()] {
             assert!(refused(end(&first, wrong).await).contains("no such session"), "{wrong}");
         }

@@ -284,7 +284,6 @@ async fn what_is_not_there_is_not_found() {
         "/nothing",
         "/news",
         "/news/",
-        "/news/1/",
         "/news/1/1",
         "/comment/1",
         "/user/",
@@ -546,4 +545,75 @@ async fn while_the_store_is_away_pages_say_so_and_afterwards_they_are_back() {
     // The test's server keeps nothing on disk: it came back empty.
     let community = Community::on(community.server).await;
     check_page(&page(&community.alice, "/news/1").await, &community.alice);
+}
+
+/// The addresses within the site that a page links to.
+fn local_links(page: &Page) -> BTreeSet<String> {
+    let links = page.all("a").filter_map(|link| link.attribute("href"));
+    let local = links.filter(|address| address.starts_with('/'));
+    local.map(|address| address.split('#').next().unwrap_or_default().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn no_page_links_to_one_that_refuses_its_reader() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    let [moderator, silenced] = ["moderator", "silenced"];
+    let (moderator, silenced) = (server.member(moderator).await, server.member(silenced).await);
+    server.set_field(&format!("user:{}", moderator.user_id), "flags", "m").await;
+    let silence =
+        [("action", "silence"), ("kind", "user"), ("id", "silenced"), ("reason", "spam"), ("hours", "1")];
+    ok(alice.api_post("/api/moderate", &silence).await);
+    // Nobody may change what was written before.
+    server.advance(3_600 * 24 * 30);
+    for client in [server.visitor(), bob, moderator, silenced, alice] {
+        let mut links = BTreeMap::new();
+        for (path, _) in PAGES {
+            let answer = client.get(path).await;
+            if answer.status == StatusCode::OK {
+                links.extend(local_links(&Page::of(&answer)).into_iter().map(|link| (link, *path)));
+            }
+        }
+        assert!(links.len() > 30, "{links:?}");
+        for (link, page) in links {
+            let answer = client.get(&link).await;
+            // A visitor may be led to the login.
+            let is_open = answer.status == StatusCode::OK || answer.status.is_redirection();
+            let to_login =
+                answer.headers.get(LOCATION).is_some_and(|to| to.to_str().unwrap().starts_with("/login"));
+            let is_refused = !is_open || to_login && client.auth.is_some();
+            assert!(!is_refused, "{} follows {link} on {page}: {}", client.username, answer.status);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_address_with_a_slash_too_much_leads_to_the_one_without() {
+    let Community { server: _server, alice, .. } = Community::new(Engine::Memory, &[]).await;
+    for (asked, to) in [
+        ("/login/", "/login"),
+        ("/news/1/", "/news/1"),
+        ("/@alice/", "/@alice"),
+        ("/latest/0/?hidden=1", "/latest/0?hidden=1"),
+        ("/about//", "/about"),
+    ] {
+        let answer = alice.get(asked).await;
+        assert_eq!(answer.status, StatusCode::PERMANENT_REDIRECT, "{asked}");
+        assert_eq!(answer.headers[LOCATION], to);
+    }
+    for nothing in
+        ["//", "//evil.example/", "/nothing/", "/news/", "/news/99/", "/api/topics/", "/v1/scores/"]
+    {
+        assert_eq!(alice.get(nothing).await.status, StatusCode::NOT_FOUND, "{nothing}");
+    }
+    assert_eq!(alice.post("/login/", &[]).await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn password_managers_find_where_a_password_is_changed() {
+    let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
+    let address = "/.well-known/change-password";
+    for client in [&server.visitor(), &alice] {
+        assert_eq!(redirects_to(&client.get(address).await), "/settings#password");
+    }
+    page(&alice, "/settings").await.one("input", &[("id", "password"), ("type", "password")]);
 }

@@ -111,9 +111,9 @@ async fn an_action_needs_both_the_session_and_its_secret() {
             (with(Some(&unknown), secret), "You must be logged in."),
             (with(Some(""), secret), "You must be logged in."),
             (with(secret, secret), "You must be logged in."),
-            (with(auth, None), "This form belongs to an earlier session."),
-            (with(auth, Some("")), "This form belongs to an earlier session."),
-            (with(auth, other_secret), "This form belongs to an earlier session."),
+            (with(auth, None), "The field apisecret is missing, or belongs to an earlier session."),
+            (with(auth, Some("")), "The field apisecret is missing, or belongs to an earlier session."),
+            (with(auth, other_secret), "The field apisecret is missing, or belongs to an earlier session."),
         ] {
             let error = refused(client.vote(news, "up").await);
             assert!(error.starts_with(expected), "{error}");

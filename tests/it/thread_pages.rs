@@ -126,6 +126,23 @@ async fn a_page_has_200_comments_at_most() {
 }
 
 #[tokio::test]
+async fn comments_count_with_the_room_that_they_take() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = site(&server).await;
+    let words = |letters: usize| "eight letters ".chars().cycle().take(letters).collect::<String>();
+    // Two hundred fit, with a link in each.
+    for text in [words(1_000), format!("{} see http://a.example/b?c=d", words(1_000))] {
+        store_thread(&server, &vec![0; 250], &text).await;
+        let pages = all_pages(&alice, "/news/1").await;
+        assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [200, 50]);
+    }
+    store_thread(&server, &vec![0; 250], &words(4_000)).await;
+    let pages = all_pages(&alice, "/news/1").await;
+    check_partition(&pages, 250);
+    assert!(pages[0].len() >= 140, "{}", pages[0].len());
+}
+
+#[tokio::test]
 async fn long_comments_make_shorter_pages() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = site(&server).await;
@@ -156,7 +173,8 @@ async fn each_page_has_one_address_and_says_what_its_first_comment_answers() {
         ("/comment/1/1?page=2", "/comment/1/1?page=2"),
     ] {
         let page = page(&alice, asked).await;
-        assert_eq!(page.one("link", &[("rel", "canonical")]).attribute("href"), Some(canonical));
+        let whole = format!("http://localhost:8080{canonical}");
+        assert_eq!(page.one("link", &[("rel", "canonical")]).attribute("href"), Some(&*whole));
         let continues = page.content().contains("Continues the replies to the comment by alice");
         assert_eq!(continues, canonical.contains('?'), "{asked}");
         assert!(!continues || page.links_to("/comment/1/1"), "{asked}");

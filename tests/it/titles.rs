@@ -7,10 +7,13 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use reqwest::header::RETRY_AFTER;
 use tidings_web::limits::{MAX_TITLE_FETCHES, TITLE_BYTES, TITLE_HEAD_BYTES, TITLE_REDIRECTS};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 
-use crate::client::{Client, ok, refused};
+use crate::client::{Client, FORM, encoded, ok, refused};
 use crate::page_server::{PAGES_NAME, PageServer, Reply};
 use crate::server::{Engine, Server, Settings, each_engine};
 
@@ -355,4 +358,33 @@ async fn an_operator_switches_it_off() {
         refused(server.visitor().api_post("/api/fetchtitle", &[("url", "x")]).await),
         "You must be logged in."
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_whose_client_has_gone_is_finished_before_the_server_stops() {
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let held = std::sync::Mutex::new(held);
+    let pages = PageServer::start(move |_| {
+        // The page comes when the test says so.
+        held.lock().unwrap().recv().ok();
+        Reply::html("<title>A page</title>")
+    })
+    .await;
+    let (server, alice) = site(&pages, &[]).await;
+    let secret = alice.apisecret.as_deref().unwrap();
+    let body = encoded(&[("apisecret", secret), ("url", &pages.url("/"))]);
+    let request = format!(
+        "POST /api/fetchtitle HTTP/1.1\r\nHost: localhost\r\nCookie: auth={}\r\nContent-Type: {FORM}\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        alice.auth.as_deref().unwrap(),
+        body.len()
+    );
+    let mut client = TcpStream::connect(server.address).await.unwrap();
+    client.write_all(request.as_bytes()).await.unwrap();
+    pages.wait_for_requests(1).await;
+    drop(client);
+    let mut stopping = tokio::spawn(server.stop());
+    assert!(timeout(SOON, &mut stopping).await.is_err(), "the server did not wait");
+    release.send(()).unwrap();
+    stopping.await.unwrap();
 }

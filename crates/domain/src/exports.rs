@@ -24,13 +24,14 @@ use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Moment;
-use crate::values::limits::EXPORT_CHUNK;
+use crate::values::ids::UserId;
+use crate::values::limits::{EXPORT_CHUNK, EXPORT_RETRY_SECONDS, EXPORTS_AT_ONCE, EXPORTS_OF_ONE_ACCOUNT};
 use crate::values::rates::RatedAction;
 use reading::Step;
 use std::iter::Peekable;
+use std::sync::{Mutex, PoisonError};
 use std::vec::IntoIter;
 use tidings_keyspace::Query;
-use tokio::sync::MutexGuard;
 
 /// The lists of an export, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,9 +138,49 @@ pub struct Part {
     pub left_out: u64,
 }
 
+/// The place of an export, free again when this is dropped.
+struct Place<'a> {
+    running: &'a Mutex<Vec<UserId>>,
+    account: UserId,
+}
+
+impl<'a> Place<'a> {
+    /// A place among the exports that are under way.
+    fn begin(running: &'a Mutex<Vec<UserId>>, account: UserId) -> Result<Self, Error> {
+        let mut accounts = running.lock().unwrap_or_else(PoisonError::into_inner);
+        if accounts.iter().filter(|other| **other == account).count() >= EXPORTS_OF_ONE_ACCOUNT {
+            let (action, seconds) = (RatedAction::Export, EXPORT_RETRY_SECONDS);
+            return Err(Refusal::TooManyRequests { action, by_address: false, seconds }.into());
+        }
+        if accounts.len() >= EXPORTS_AT_ONCE {
+            return Err(Error::Busy);
+        }
+        accounts.push(account);
+        Ok(Self { running, account })
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut accounts = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(position) = accounts.iter().position(|other| *other == self.account) {
+            accounts.swap_remove(position);
+        }
+    }
+}
+
+impl Site {
+    /// How many exports are under way.
+    #[must_use]
+    pub fn exports_under_way(&self) -> usize {
+        self.exporting.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
 /// An export under way.
 pub struct Export<'a> {
     site: &'a Site,
+    owner: Actor<'a>,
     session: &'a VisitSession,
     user: User,
     account: AccountRecord,
@@ -147,34 +188,46 @@ pub struct Export<'a> {
     steps: Vec<Step>,
     /// What is left of the step under way.
     entries: Option<Peekable<IntoIter<reading::Entry>>>,
-    /// A server makes one export at a time.
-    _turn: MutexGuard<'a, ()>,
+    _place: Place<'a>,
 }
 
 impl<'a> Export<'a> {
-    /// Starts the export of an account, in a session of its owner. A server makes one export at a
-    /// time; this waits for those before. Rounds: 1, and 2 more on a shared store.
+    /// Starts the export of an account, in a session of its owner. A server makes
+    /// [`EXPORTS_AT_ONCE`] at the same time. Rounds: 1, and 1 more on a shared store.
     ///
     /// # Errors
-    /// [`Refusal::TooManyRequests`], [`Refusal::SessionEnded`] if the session is another
+    /// [`Refusal::TooManyRequests`], [`Error::Busy`], [`Refusal::SessionEnded`] if the session is another
     /// account's or the account has been deactivated meanwhile, or the store's.
     pub async fn begin(
         site: &'a Site,
         now: Moment,
-        owner: Actor<'_>,
+        owner: Actor<'a>,
         session: &'a VisitSession,
     ) -> Result<Self, Error> {
         if session.user_id != owner.id {
             return Err(Refusal::SessionEnded.into());
         }
-        let turn = site.exporting.lock().await;
-        owner.spend(site, now, RatedAction::Export).await?;
+        let place = Place::begin(&site.exporting, owner.id)?;
+        owner.look(site, now, RatedAction::Export).await?;
         let mut query = Query::new();
         let hash = query.hash(keys::user(owner.id));
         let hash = site.store.query(query).await?.take(hash);
         let user = User::from_hash(&hash).ok_or(Refusal::SessionEnded)?;
         let account = AccountRecord::of(&user, &hash);
-        Ok(Self { site, session, user, account, steps: Step::all_last_first(), entries: None, _turn: turn })
+        let steps = Step::all_last_first();
+        Ok(Self { site, owner, session, user, account, steps, entries: None, _place: place })
+    }
+
+    /// Ends an export that is complete: only now it counts. Rounds: 2 on a shared store.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn finish(self, now: Moment) -> Result<(), Error> {
+        match self.owner.spend(self.site, now, RatedAction::Export).await {
+            // Others were finished meanwhile.
+            Err(Error::Refused(Refusal::TooManyRequests { .. })) => Ok(()),
+            counted => counted,
+        }
     }
 
     /// The account: the profile and the settings.

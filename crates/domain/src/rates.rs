@@ -105,9 +105,7 @@ pub(crate) async fn spend_for(
     address: IpAddr,
 ) -> Result<(), Error> {
     let rules = &site.rules.rates;
-    let of_account = account.and_then(|account| bucket_of_account(rules, action, account));
-    let buckets: Vec<Bucket> =
-        of_account.into_iter().chain(bucket_of_address(rules, action, address)).collect();
+    let buckets = buckets_of(rules, action, account, address);
     if buckets.is_empty() {
         return Ok(());
     }
@@ -117,6 +115,38 @@ pub(crate) async fn spend_for(
         site.buckets.data.take(now, &buckets)
     };
     Ok(taken.map_err(|spent| refusal(site, now, &spent))?)
+}
+
+/// Whether there is a token for an action from the account and from the address, which is taken
+/// later. Rounds: 1 on a shared store.
+///
+/// # Errors
+/// [`Refusal::TooManyRequests`], or the store's.
+pub(crate) async fn look_for(
+    site: &Site,
+    now: Moment,
+    action: RatedAction,
+    account: RatedAccount,
+    address: IpAddr,
+) -> Result<(), Error> {
+    let buckets = buckets_of(&site.rules.rates, action, Some(account), address);
+    let found = if site.store.is_shared() {
+        stored::look(site, now, &buckets).await?
+    } else {
+        site.buckets.data.look(now, &buckets)
+    };
+    Ok(found.map_err(|spent| refusal(site, now, &spent))?)
+}
+
+/// The buckets that an action takes a token from.
+fn buckets_of(
+    rules: &RateRules,
+    action: RatedAction,
+    account: Option<RatedAccount>,
+    address: IpAddr,
+) -> Vec<Bucket> {
+    let of_account = account.and_then(|account| bucket_of_account(rules, action, account));
+    of_account.into_iter().chain(bucket_of_address(rules, action, address)).collect()
 }
 
 /// Takes a token for a read, and another if the answer is large. Knows this server only.
@@ -134,6 +164,15 @@ pub fn spend_read(site: &Site, now: Moment, address: IpAddr, is_large: bool) -> 
         (None, None) => Ok(()),
     };
     taken.map_err(|spent| refusal(site, now, &spent))
+}
+
+/// Takes further tokens for a read whose answer turned out to be so large, whether or not they are
+/// there: what is missing is owed. Knows this server only.
+pub fn charge_read(site: &Site, now: Moment, address: IpAddr, is_large: bool, tokens: u32) {
+    let action = if is_large { RatedAction::LargeRead } else { RatedAction::Read };
+    if let Some(bucket) = bucket_of_address(&site.rules.rates, action, address) {
+        site.buckets.reads.charge(now, &bucket, tokens);
+    }
 }
 
 /// Takes a token for a POST request, whatever it asks for. Knows this server only.

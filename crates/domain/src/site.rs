@@ -58,8 +58,8 @@ pub struct Site {
     pub(crate) building: Mutex<()>,
     /// Held while the list of a day or a month is built.
     pub(crate) building_past: Mutex<()>,
-    /// Held while an account is exported, one at a time.
-    pub(crate) exporting: Mutex<()>,
+    /// The accounts of which exports are under way, each as often as it has some.
+    pub(crate) exporting: std::sync::Mutex<Vec<UserId>>,
     /// The backups that this server makes.
     pub backup: BackupReport,
     /// The search for vote rings.
@@ -114,7 +114,7 @@ impl Site {
             caches: Caches::default(),
             building: Mutex::new(()),
             building_past: Mutex::new(()),
-            exporting: Mutex::new(()),
+            exporting: std::sync::Mutex::default(),
             backup: BackupReport::default(),
             vote_rings: BackgroundCheck::default(),
             ranks_refreshed: Default::default(),

@@ -43,7 +43,7 @@ pub use query::{Answer, Answers, Expiry, FromAnswer, Handle, Hash, Order, Query,
 pub use read_set::{ReadSet, Reads, Tracked};
 pub use redis::sharded_sets::{Addition, Removal, Removed, SetPart, SetRead, ShardedSets};
 pub use remote::{AnswerQuestion, ControlSocket, Served, SocketError, serve};
-pub use rounds::count_rounds;
+pub use rounds::{count_rounds, note_rounds};
 pub use snapshot::{Snapshot, give_way};
 pub use store::Store;
 pub use unreadable::report_unreadable;

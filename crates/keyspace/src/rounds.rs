@@ -16,8 +16,13 @@ pub async fn count_rounds<T>(work: impl Future<Output = T>) -> (T, u64) {
 
 /// Counts a round of the calling task.
 pub(crate) fn note_round() {
-    // Nobody counts those of other tasks.
-    ROUNDS.try_with(|rounds| rounds.set(rounds.get() + 1)).ok();
+    note_rounds(1);
+}
+
+/// Counts rounds that another task has made for the calling one.
+pub fn note_rounds(count: u64) {
+    // Nobody may be counting.
+    ROUNDS.try_with(|rounds| rounds.set(rounds.get() + count)).ok();
 }
 
 #[cfg(test)]

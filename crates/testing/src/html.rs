@@ -109,6 +109,16 @@ impl Element {
     }
 }
 
+/// Whether an address has only characters that one may have: brackets around an IPv6 address only.
+fn is_valid_address(address: &str) -> bool {
+    let start = address.find("://").map_or(0, |colon| colon + 3);
+    let path = address[start..].find(['/', '?', '#']).map_or(address.len(), |at| start + at);
+    let is_strange = |character: char| {
+        character.is_whitespace() || character.is_control() || r#""<>\^`{|}"#.contains(character)
+    };
+    !address.contains(is_strange) && !address[path..].contains(['[', ']'])
+}
+
 /// A page's elements, each before its descendants.
 #[derive(Debug)]
 pub struct Page {
@@ -184,7 +194,15 @@ impl Page {
                     _ => true,
                 };
                 assert!(good, "{element:?}");
+                let is_script = element.is("a", &[("class", "bookmarklet")]);
+                assert!(name != "href" || is_script || is_valid_address(value), "{element:?}");
             }
+            let is_hidden = element.is("input", &[("type", "hidden")]);
+            assert!(!is_hidden || element.attribute("autocomplete").is_none(), "{element:?}");
+        }
+        for canonical in self.find("link", &[("rel", "canonical")]) {
+            let address = canonical.attribute("href").unwrap_or_default();
+            assert!(address.starts_with("http"), "{canonical:?} is no whole address");
         }
         for script in self.all("script") {
             assert!(script.attribute("src").is_some() && script.text.is_empty(), "{script:?}");

@@ -17,6 +17,8 @@ pub struct Answer {
     pub head: Parts,
     /// The body.
     pub body: AnswerBody,
+    /// The bytes of the body before it was compressed; 0 for a stream, and if the client has it.
+    pub made_bytes: usize,
     /// The route of the request.
     pub route: RouteId,
 }
@@ -36,15 +38,16 @@ impl Answer {
         let route = head.extensions.remove().unwrap_or_default();
         // Only streams have no exact size.
         if body.size_hint().exact().is_none() {
-            return Self { head, body: AnswerBody::Stream(body), route };
+            return Self { head, body: AnswerBody::Stream(body), made_bytes: 0, route };
         }
         if let Ok(body) = to_bytes(body, usize::MAX).await {
-            Self { head, body: AnswerBody::Whole(body), route }
+            let made_bytes = body.len();
+            Self { head, body: AnswerBody::Whole(body), made_bytes, route }
         } else {
             // Cannot happen: the body is in memory.
             tracing::error!("cannot read the body of a response");
             let (head, _) = StatusCode::INTERNAL_SERVER_ERROR.into_response().into_parts();
-            Self { head, body: AnswerBody::Whole(Bytes::new()), route }
+            Self { head, body: AnswerBody::Whole(Bytes::new()), made_bytes: 0, route }
         }
     }
 

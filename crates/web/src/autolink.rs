@@ -6,6 +6,7 @@ use crate::pages::fragments::LinkTarget;
 use crate::pages::parts::OUTSIDE;
 use maud::{Markup, html};
 use tidings_domain::values::mentions::{Piece, link_address, text_and_links};
+use tidings_domain::values::urls::valid_address;
 
 /// Renders plain text with its http and https URLs as links, and hosts that begin with
 /// `www.`.
@@ -15,7 +16,7 @@ pub fn autolink(text: &str, links: LinkTarget) -> Markup {
         @for piece in text_and_links(text) {
             @match piece {
                 Piece::Link(url) => {
-                    a href=(link_address(url)) rel=(OUTSIDE) target=[links.attribute()] { (url) }
+                    a href=(valid_address(&link_address(url))) rel=(OUTSIDE) target=[links.attribute()] { (url) }
                 }
                 Piece::Text(text) => { (text) }
                 Piece::Mention(name) => { "@" (name) }

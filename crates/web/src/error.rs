@@ -6,7 +6,7 @@
 
 mod responses;
 
-pub use responses::{ErrorResponse, ShownInForm, error_responses, failure_response};
+pub use responses::{ErrorResponse, ShownInForm, error_responses, failure_response, is_of_pages};
 
 use super::form::Malformed;
 use super::titles::TitleError;
@@ -61,6 +61,8 @@ pub enum RequestError {
     WrongSecret,
     /// The form was sent by a page of another site.
     CrossSite,
+    /// Too many requests that may write are under way.
+    TooManyWrites,
     /// The request took too long.
     Timeout,
     /// A request that writes took too long: what it asks for may have been done.
@@ -193,7 +195,7 @@ impl RequestError {
                 Error::Busy => Some(BUSY_SECONDS),
                 _ => None,
             },
-            Self::Timeout | Self::UnsureTimeout => Some(BUSY_SECONDS),
+            Self::TooManyWrites | Self::Timeout | Self::UnsureTimeout => Some(BUSY_SECONDS),
             Self::TooManyStreams => Some(STREAM_SECONDS),
             _ => None,
         }
@@ -235,7 +237,7 @@ impl RequestError {
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::LoginRequired => StatusCode::UNAUTHORIZED,
             Self::WrongSecret | Self::CrossSite => StatusCode::FORBIDDEN,
-            Self::Timeout | Self::UnsureTimeout => StatusCode::SERVICE_UNAVAILABLE,
+            Self::TooManyWrites | Self::Timeout | Self::UnsureTimeout => StatusCode::SERVICE_UNAVAILABLE,
             Self::Panic => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -298,10 +300,21 @@ impl RequestError {
             Self::CrossSite => {
                 "this form was sent from another site. Open the page on this site and try again".to_owned()
             }
+            Self::TooManyWrites => Error::Busy.to_string(),
             Self::Timeout => "the request took too long. Please try again".to_owned(),
             Self::UnsureTimeout => UNSURE_TIMEOUT.to_owned(),
             Self::Panic => INTERNAL.to_owned(),
         })
+    }
+
+    /// What a program is told, which has no form to go back to.
+    #[must_use]
+    pub fn message_for_program(&self) -> String {
+        match self {
+            Self::WrongSecret => sentence("the field apisecret is missing, or belongs to an earlier session"),
+            Self::CrossSite => sentence("this request was sent from another site"),
+            failure => failure.message(),
+        }
     }
 
     /// The state of the store, if that is why it could not do what was asked for.
@@ -347,6 +360,12 @@ impl RequestError {
                 }
                 Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_) => {}
             },
+            Self::TooManyWrites => {
+                static LAST: AtomicU64 = AtomicU64::new(0);
+                if is_first_this_second(&LAST, now) {
+                    tracing::warn!(%method, path, "too many requests that write at once");
+                }
+            }
             Self::Timeout | Self::UnsureTimeout => {
                 static LAST: AtomicU64 = AtomicU64::new(0);
                 if is_first_this_second(&LAST, now) {

@@ -15,7 +15,7 @@ pub struct Fields(Vec<(String, String)>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// A name or a value is not UTF-8 after decoding.
-    #[error("the form is not UTF-8")]
+    #[error("the fields are not UTF-8")]
     NotUtf8,
     /// The field appears more than once.
     #[error("the field {0:?} appears more than once")]
@@ -24,7 +24,7 @@ pub enum Malformed {
     #[error("the field {0:?} has brackets in its name, which are not allowed")]
     Array(String),
     /// The form has more fields than any form of the site.
-    #[error("the form has more than {MAX_FIELDS} fields")]
+    #[error("there are more than {MAX_FIELDS} fields")]
     TooManyFields,
     /// The content type is not that of a form.
     #[error("the body must be application/x-www-form-urlencoded")]

@@ -57,6 +57,7 @@ pub mod titles;
 pub mod traffic;
 mod two_factor;
 pub mod viewer;
+mod writes;
 
 pub use actions::mail_decision;
 pub use listening::Listening;

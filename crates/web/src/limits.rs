@@ -76,6 +76,13 @@ pub const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 /// How often it is logged that no connection can be accepted.
 pub const ACCEPT_LOG_INTERVAL: Duration = Duration::from_secs(60);
 
+/// Requests that may write, at the same time, unless it is set. Each has a task of its own.
+pub const WRITES_AT_ONCE: usize = 256;
+
+/// A read costs a token of its rate for each started part of so many bytes of its answer, before
+/// compression.
+pub const UNIT_BYTES: usize = 64 * 1024;
+
 /// Bytes of all answers under way, unless it is set.
 pub const ANSWERS_BYTES: usize = 64 * 1024 * 1024;
 /// Bytes of an answer that counts in the memory of all answers under way. A smaller one is
@@ -148,11 +155,16 @@ pub const VOTE_LABEL_NAME_BYTES: usize = 96;
 /// Bytes of the items of a page. The rest is for the layout, a story's text, and the parts of
 /// the request that a page repeats.
 pub const PAGE_LIST_BYTES: usize = PAGE_BYTES - 192 * 1024;
-/// The most bytes of a comment on a page without its text: the form with its way back, the
-/// links to the comments around it, and the author's name: as it is, encoded in the address of
-/// the profile, in the names of the buttons and in the line of a collapsed branch.
-pub const COMMENT_MARKUP_BYTES: usize = 3_900;
-/// The same in a list without its thread: there is no branch, and fewer links.
+/// The most bytes of a comment on a page without its text, ids and its author's name: the form with its
+/// way back, and the links to the comments around it.
+pub const COMMENT_MARKUP_BYTES: usize = 1_930;
+/// How often the author's name is there: as it is, encoded in the address of the profile, in the
+/// names of the buttons and in the line of a collapsed branch.
+pub const COMMENT_NAMES: usize = 5;
+/// How often the id of the story or of a comment is there.
+pub const COMMENT_IDS: usize = 22;
+/// The most bytes of a comment in a list without its thread, but with the longest name: there is no
+/// branch, and fewer links.
 pub const LISTED_COMMENT_BYTES: usize = 2_900;
 /// The most bytes of a listed story without its title and URL, but with the title in the names
 /// of the buttons.
@@ -162,10 +174,18 @@ pub const THREAD_PAGE: PartBounds = PartBounds {
     comments: THREAD_PAGE_COMMENTS,
     bytes: PAGE_LIST_BYTES,
     comment_bytes: COMMENT_MARKUP_BYTES,
+    names: COMMENT_NAMES,
+    ids: COMMENT_IDS,
 };
 /// What a response with comments may have.
-pub const API_COMMENTS: PartBounds =
-    PartBounds { comments: MAX_API_COMMENTS, bytes: API_BYTES - 4 * 1024, comment_bytes: 800 };
+pub const API_COMMENTS: PartBounds = PartBounds {
+    comments: MAX_API_COMMENTS,
+    bytes: API_BYTES - 4 * 1024,
+    // With the longest name.
+    comment_bytes: 800,
+    names: 0,
+    ids: 0,
+};
 /// The most bytes of a topic on the page of topics without its sentence.
 pub const LISTED_TOPIC_BYTES: usize = 220;
 /// Bytes of the entries of an inbox in a response of the API.
@@ -175,6 +195,10 @@ pub const API_ENTRY_BYTES: usize = 800;
 /// Topics on the page of topics, the largest first.
 pub const LISTED_TOPICS: usize = 5_000;
 
+/// Bytes of an export that are sent at once.
+pub const EXPORT_CHUNK_BYTES: usize = 64 * 1024;
+/// Such chunks that are made before the client has taken those before.
+pub const EXPORT_CHUNKS_AHEAD: usize = 4;
 /// Bytes of the two files of an export, compressed. What does not fit is counted and left out.
 pub const EXPORT_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes of them that stories, comments and tweets may take, so that there is room for the rest.

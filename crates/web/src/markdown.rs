@@ -23,6 +23,7 @@ use tidings_domain::values::mentions::{
 };
 use tidings_domain::values::size;
 use tidings_domain::values::text::{is_visible, printable_lines};
+use tidings_domain::values::urls::valid_address;
 
 /// Renders a text that somebody wrote, up to the length that is shown. The result has at most
 /// [`size::marked_bytes`] bytes.
@@ -393,7 +394,7 @@ impl<'a, 'h> Writer<'a, 'h> {
 
     fn link_start(&mut self, address: &str) {
         self.html.push_str("<a href=\"");
-        address.render_to(self.html);
+        valid_address(address).render_to(self.html);
         self.html.push_str("\" rel=\"");
         self.html.push_str(OUTSIDE);
         self.html.push_str(if self.links.is_new_window() { "\" target=\"_blank\">" } else { "\">" });

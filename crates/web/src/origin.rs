@@ -16,6 +16,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use url::{Host, Url};
 
+/// The calls that write although they may be sent by GET: old clients do.
+pub const WRITTEN_BY_GET: [&str; 2] = ["/api/login", "/api/reset-password"];
+
 /// Middleware that refuses requests from pages of other sites.
 pub async fn refuse_other_sites(State(app): State<App>, request: Request, next: Next) -> Response {
     let must_be_ours = changes_something(request.method(), request.uri().path());
@@ -33,8 +36,7 @@ fn changes_something(method: &Method, path: &str) -> bool {
         path if path.starts_with("/v1/") => false,
         // Mail programs, and web sites that show mail (RFC 8058). The token is all that it needs.
         path if path.starts_with("/unsubscribe/") => false,
-        // Old clients also use GET for these.
-        "/api/login" | "/api/reset-password" => true,
+        path if WRITTEN_BY_GET.contains(&path) => true,
         _ => !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS),
     }
 }

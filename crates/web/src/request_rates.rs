@@ -3,6 +3,7 @@
 
 use super::App;
 use super::viewer::subscriber_of;
+use crate::limits::UNIT_BYTES;
 use axum::http::{Method, Request};
 use std::net::IpAddr;
 use tidings_domain::Refusal;
@@ -11,18 +12,52 @@ use tidings_domain::rates;
 /// The call of extensions that reads by POST.
 const READ_BY_POST: &str = "/api/sites/own";
 
-/// Takes a token for a request: that of a POST, or that of a read, which any other request
-/// counts as, also one that no address answers.
-///
-/// # Errors
-/// [`Refusal::TooManyRequests`].
-pub fn check<B>(app: &App, peer: IpAddr, request: &Request<B>) -> Result<(), Refusal> {
-    let address = subscriber_of(app, peer, request.headers());
-    let path = request.uri().path();
-    if *request.method() == Method::POST && path != READ_BY_POST {
-        return rates::spend_post(&app.site, app.moment(), address);
+/// What a request counts as.
+#[derive(Debug, Clone, Copy)]
+pub struct CountedRequest {
+    address: IpAddr,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Post,
+    /// Any other request, also one that no address answers.
+    Read {
+        is_large: bool,
+    },
+}
+
+impl CountedRequest {
+    /// What a request counts as.
+    pub fn of<B>(app: &App, peer: IpAddr, request: &Request<B>) -> Self {
+        let path = request.uri().path();
+        let is_post = *request.method() == Method::POST && path != READ_BY_POST;
+        let kind = if is_post { Kind::Post } else { Kind::Read { is_large: is_large(path) } };
+        Self { address: subscriber_of(app, peer, request.headers()), kind }
     }
-    rates::spend_read(&app.site, app.moment(), address, is_large(path))
+
+    /// Takes a token.
+    ///
+    /// # Errors
+    /// [`Refusal::TooManyRequests`].
+    pub fn spend(&self, app: &App) -> Result<(), Refusal> {
+        match self.kind {
+            Kind::Post => rates::spend_post(&app.site, app.moment(), self.address),
+            Kind::Read { is_large } => rates::spend_read(&app.site, app.moment(), self.address, is_large),
+        }
+    }
+
+    /// Takes further tokens for an answer with a large body: a read costs one for each started
+    /// [`UNIT_BYTES`].
+    pub fn charge(&self, app: &App, bytes: usize) {
+        let Kind::Read { is_large } = self.kind else { return };
+        let more = bytes.div_ceil(UNIT_BYTES).saturating_sub(1);
+        if more > 0 {
+            let more = u32::try_from(more).unwrap_or(u32::MAX);
+            rates::charge_read(&app.site, app.moment(), self.address, is_large, more);
+        }
+    }
 }
 
 /// Whether the answer is large, or costly to make: threads, feeds, lists of several topics, those

@@ -17,12 +17,118 @@ use super::limits::RESPONSE_CACHE_BYTES;
 use super::traffic::RouteId;
 use super::{App, assets, cookies};
 use axum::body::Bytes;
-use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use quick_cache::Equivalent;
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
 use tidings_domain::cache::{Lookup, Shared, View};
 use tidings_keyspace::Tracked;
+use url::form_urlencoded;
+
+/// The addresses of responses that can be shared, with the parameters that each depends on. What
+/// else an address says is dropped, so that it makes no further entries.
+#[derive(Debug, Default)]
+pub struct SharedAddresses(Vec<SharedAddress>);
+
+#[derive(Debug)]
+struct SharedAddress {
+    pattern: &'static str,
+    parameters: &'static [&'static str],
+}
+
+impl SharedAddresses {
+    /// Adds the addresses of a route.
+    #[must_use]
+    pub fn with(mut self, pattern: &'static str, parameters: &'static [&'static str]) -> Self {
+        self.0.push(SharedAddress { pattern, parameters });
+        self
+    }
+
+    /// Adds others.
+    #[must_use]
+    pub fn and(mut self, others: Self) -> Self {
+        self.0.extend(others.0);
+        self
+    }
+
+    /// Gives a request the one address that others for the same response have, if that can be
+    /// shared.
+    pub fn unify<B>(&self, request: &mut Request<B>) {
+        let asks_for_shared = *request.method() == Method::GET && !is_personal(request);
+        if asks_for_shared && let Some(address) = self.unified(request.uri()) {
+            *request.uri_mut() = address;
+        }
+    }
+
+    /// The one address; `None` if it is this one, or cannot be shared.
+    fn unified(&self, address: &Uri) -> Option<Uri> {
+        let (path, query) = (address.path(), address.query());
+        if query.is_none() && !path.contains('%') {
+            return None;
+        }
+        let shared = self.0.iter().find(|shared| is_of_pattern(path, shared.pattern))?;
+        let path = unescaped(path);
+        let kept = query.map(|query| kept_parameters(query, shared.parameters)).unwrap_or_default();
+        let unified = if kept.is_empty() { path.into_owned() } else { format!("{path}?{kept}") };
+        let mut parts = address.clone().into_parts();
+        parts.path_and_query = Some(unified.parse().ok()?);
+        Uri::from_parts(parts).ok()
+    }
+}
+
+/// Whether a path is one of a route. A name with an `@` is no other name.
+fn is_of_pattern(path: &str, pattern: &str) -> bool {
+    let (mut path, mut pattern) = (path.split('/'), pattern.split('/'));
+    loop {
+        match (path.next(), pattern.next()) {
+            (None, None) => return true,
+            (Some(part), Some("{at_name}")) if part.starts_with('@') => {}
+            (Some(part), Some(asked))
+                if asked.starts_with('{') && asked != "{at_name}" && !part.is_empty() => {}
+            (Some(part), Some(asked)) if part == asked => {}
+            _ => return false,
+        }
+    }
+}
+
+/// The fields of a query string with these names, sorted by them, each written in one way.
+fn kept_parameters(query: &str, names: &[&str]) -> String {
+    let mut kept: Vec<_> =
+        form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| names.contains(&name.as_ref())).collect();
+    kept.sort_by(|(one, _), (other, _)| one.cmp(other));
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).finish()
+}
+
+/// A path without the escapes that say nothing (RFC 3986, 6.2.2): letters, digits and `-._~` as they
+/// are, other bytes in capital digits.
+fn unescaped(path: &str) -> Cow<'_, str> {
+    let mut parts = path.split('%');
+    let first = parts.next().unwrap_or_default();
+    if first.len() == path.len() {
+        return Cow::Borrowed(path);
+    }
+    let mut unescaped = first.to_owned();
+    for part in parts {
+        let escape =
+            part.get(..2).and_then(|digits| Some((u8::from_str_radix(digits, 16).ok()?, part.get(2..)?)));
+        match escape {
+            Some((byte, rest)) if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => {
+                unescaped.push(char::from(byte));
+                unescaped.push_str(rest);
+            }
+            Some((byte, rest)) => {
+                unescaped.push_str(&format!("%{byte:02X}"));
+                unescaped.push_str(rest);
+            }
+            None => {
+                unescaped.push('%');
+                unescaped.push_str(part);
+            }
+        }
+    }
+    Cow::Owned(unescaped)
+}
 
 /// The approximate size of a response's headers, in bytes.
 const HEADERS_BYTES: usize = 1_024;
@@ -69,14 +175,17 @@ impl Equivalent<ResponseKey> for RequestKey<'_> {
     }
 }
 
+/// Whether the response to a request depends on who sends it.
+fn is_personal<B>(request: &Request<B>) -> bool {
+    !assets::is_file(request.uri().path()) && cookies::has_session_cookie(request.headers())
+}
+
 impl<'a> RequestKey<'a> {
     /// The key of a request, or `None` if its response must not come from the cache.
     fn of<B>(request: &'a Request<B>, encoding: Encoding, is_of_second_half: bool) -> Option<Self> {
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let is_refused = request.extensions().get::<RequestError>().is_some();
-        let is_file = assets::is_file(request.uri().path());
-        let is_personal = !is_file && cookies::has_session_cookie(request.headers());
-        if !is_read || is_refused || is_personal {
+        if !is_read || is_refused || is_personal(request) {
             return None;
         }
         Some(Self { address: request.uri().path_and_query()?.as_str(), encoding, is_of_second_half })
@@ -92,6 +201,7 @@ impl<'a> RequestKey<'a> {
 struct CachedResponse {
     headers: HeaderMap,
     body: Bytes,
+    made_bytes: usize,
     route: RouteId,
 }
 
@@ -111,7 +221,8 @@ impl CachedResponse {
     fn answer_with(&self, status: StatusCode, headers: HeaderMap, body: Bytes) -> Answer {
         let (mut head, _) = status.into_response().into_parts();
         head.headers = headers;
-        Answer { head, body: AnswerBody::Whole(body), route: self.route }
+        let made_bytes = if status == StatusCode::OK { self.made_bytes } else { 0 };
+        Answer { head, body: AnswerBody::Whole(body), made_bytes, route: self.route }
     }
 }
 
@@ -167,13 +278,14 @@ pub async fn answer_cached<B, F: Future<Output = Response>>(
     let (response, reads) = app.site.store.record_reads(handle(request)).await;
     let is_cacheable = is_cacheable(&response);
     let made = compressor.compress(Answer::from_response(response).await, encoding).await;
-    let Answer { head, body: AnswerBody::Whole(body), route } = made else { return made };
+    let Answer { head, body: AnswerBody::Whole(body), made_bytes, route } = made else { return made };
     if !is_cacheable {
-        return Answer { head, body: AnswerBody::Whole(body), route };
+        return Answer { head, body: AnswerBody::Whole(body), made_bytes, route };
     }
     // A compressed body has no spare capacity; a plain one may have.
     let body = if encoding == Encoding::Identity { Bytes::copy_from_slice(&body) } else { body };
-    let response = CachedResponse { headers: shared_headers(head.headers, &body), body, route };
+    let headers = shared_headers(head.headers, &body);
+    let response = CachedResponse { headers, body, made_bytes, route };
     let response: Shared<CachedResponse> =
         flight.finish(view, Tracked::recorded(response, &reads), Some(view.now));
     response.answer(&request_headers)
@@ -261,6 +373,63 @@ mod tests {
             assert_eq!(work_for(&["gzip"; 20], length).await, (1, 1), "{length}");
             assert_eq!(work_for(&["identity"; 20], length).await, (1, 0), "{length}");
         }
+    }
+
+    #[test]
+    fn an_address_has_only_what_its_route_reads() {
+        let addresses = crate::router::shared_addresses();
+        for (asked, unified) in [
+            ("/?q=1", "/"),
+            ("/?", "/"),
+            ("/?page=2&q=1", "/"),
+            ("/best?q=1&page=2&page2=3", "/best?page=2"),
+            ("/news/1?utm_source=x&sort=newest&page=%32", "/news/1?page=2&sort=newest"),
+            ("/news/%31?page=2", "/news/1?page=2"),
+            ("/news/1?page=1&page=2", "/news/1?page=1&page=2"),
+            ("/topic/r%75st%2bgo/new?x", "/topic/rust%2Bgo/new"),
+            ("/%40alice?before=1-2&x=1", "/%40alice?before=1-2&x=1"),
+            ("/@alice?before=1-2&x=1", "/@alice?before=1-2"),
+            ("/@%61lice/feed?x", "/@alice/feed"),
+            ("/@%c3%bc?x", "/@%C3%BC"),
+            ("/@%zz?x", "/@%zz"),
+            ("/assets/app.js?v=2", "/assets/app.js"),
+            ("/scores?for=b.com&x=1&for=a.com", "/scores?for=b.com&for=a.com"),
+            ("/api/getcomments/1?after=3&x=1&count=2", "/api/getcomments/1?after=3&count=2"),
+            // These are not shared.
+            ("/login?reason=vote&next=/", "/login?reason=vote&next=/"),
+            ("/submit?u=a&t=b", "/submit?u=a&t=b"),
+            ("/nothing?x", "/nothing?x"),
+            ("/news/?x", "/news/?x"),
+        ] {
+            let uri: Uri = asked.parse().unwrap();
+            let found = addresses.unified(&uri).unwrap_or(uri);
+            assert_eq!(found.to_string(), unified, "{asked}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_unknown_parameter_makes_no_further_entry() {
+        let app = app().await;
+        let (addresses, compressor) =
+            (crate::router::shared_addresses(), Compressor::new(AnswerMemory::new(usize::MAX)));
+        let mut calls = 0;
+        for number in 0..20 {
+            let request = Request::builder().uri(format!("/best?q={number}&page=1"));
+            let mut request = request.header(header::ACCEPT_ENCODING, "gzip").body(()).unwrap();
+            addresses.unify(&mut request);
+            let answer = answer_cached(&app, &compressor, request, async |request| {
+                calls += 1;
+                assert_eq!(request.uri(), "/best?page=1");
+                mark_shared("a".repeat(100_000).into_response()).await
+            })
+            .await;
+            assert_eq!(answer.made_bytes, 100_000);
+        }
+        assert_eq!((calls, compressor.runs()), (1, 1));
+        let with_session = Request::builder().uri("/best?q=1").header(header::COOKIE, "auth=1");
+        let mut with_session = with_session.body(()).unwrap();
+        addresses.unify(&mut with_session);
+        assert_eq!(with_session.uri(), "/best?q=1");
     }
 
     #[tokio::test]

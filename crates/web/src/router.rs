@@ -5,81 +5,150 @@ use super::{
     App, api, assets, cookies, feeds, headers, health, live, openapi, origin, pages, reputation,
     response_cache, sitemap, traffic, viewer,
 };
+use crate::local_path::LocalPath;
+use crate::response_cache::SharedAddresses;
+use crate::writes::{self, Writes};
 use axum::Router;
+use axum::extract::Request;
+use axum::http::{Method, StatusCode};
 use axum::middleware::{from_fn_with_state, map_request, map_response};
-use axum::routing::{get, post};
+use axum::response::Redirect;
+use axum::routing::{MethodRouter, get, post};
+use std::sync::Arc;
+use tower_service::Service;
 
-/// The whole site as a service.
-pub fn router(app: App) -> Router {
-    Router::new()
-        .merge(shared_routes())
-        .merge(forms_acting_once())
-        .merge(page_routes())
+/// The whole site as a service. Requests that may write are counted in `writes`.
+pub(crate) fn router(app: App, writes: Arc<Writes>) -> Router {
+    let pages = page_routes().merge(shared_routes()).merge(forms_acting_once());
+    let known = pages.clone().with_state(app.clone());
+    pages
         .merge(api_routes())
         .merge(reputation_routes())
         .merge(health_routes())
-        .fallback(async || RequestError::NotFound)
+        .fallback(move |request: Request| nothing_here(known, request))
         .method_not_allowed_fallback(async || RequestError::MethodNotAllowed)
         .layer(from_fn_with_state(app.clone(), cookies::renew_cookie))
         .layer(from_fn_with_state(app.clone(), origin::refuse_other_sites))
         .layer(from_fn_with_state(app.clone(), error::error_responses))
+        .layer(from_fn_with_state((app.clone(), writes), writes::run_to_the_end))
         .layer(from_fn_with_state(app.clone(), headers::set_headers))
         .layer(from_fn_with_state(app.clone(), traffic::mark_route))
         .with_state(app)
 }
 
-/// The routes whose responses are the same for all visitors who are not logged in, so that
-/// they can be cached.
+/// Leads from an address with a slash too much to the page without it, if there is one. Nothing is at
+/// any other.
+async fn nothing_here(mut pages: Router, mut request: Request) -> Result<Redirect, RequestError> {
+    let address = request.uri();
+    let path = address.path();
+    let shorter = path.trim_end_matches('/');
+    if *request.method() != Method::GET || !error::is_of_pages(path) || [path, ""].contains(&shorter) {
+        return Err(RequestError::NotFound);
+    }
+    let query = address.query().map(|query| format!("?{query}")).unwrap_or_default();
+    // Another site's address would become that of the front page.
+    let shorter = LocalPath::parse(&format!("{shorter}{query}"));
+    *request.uri_mut() = shorter.as_str().parse().map_err(|_| RequestError::NotFound)?;
+    match pages.call(request).await {
+        Ok(found) if found.status() != StatusCode::NOT_FOUND && shorter.path() != "/" => {
+            Ok(Redirect::permanent(shorter.as_str()))
+        }
+        _ => Err(RequestError::NotFound),
+    }
+}
+
+/// Routes whose responses are the same for all visitors who are not logged in, so that they can be
+/// cached. Each names the parameters of the query that it reads without a session; the others are
+/// dropped before anything else sees them.
+#[derive(Default)]
+struct SharedRoutes {
+    router: Router<App>,
+    addresses: SharedAddresses,
+}
+
+impl SharedRoutes {
+    /// Adds a route that reads no parameters.
+    fn route(self, pattern: &'static str, handler: MethodRouter<App>) -> Self {
+        self.reading(pattern, &[], handler)
+    }
+
+    /// Adds a route that reads these parameters.
+    fn reading(
+        self,
+        pattern: &'static str,
+        parameters: &'static [&'static str],
+        handler: MethodRouter<App>,
+    ) -> Self {
+        let router = self.router.route(pattern, handler);
+        Self { router, addresses: self.addresses.with(pattern, parameters) }
+    }
+
+    fn merge(self, other: Self) -> Self {
+        Self { router: self.router.merge(other.router), addresses: self.addresses.and(other.addresses) }
+    }
+}
+
+/// The parameters of a page of a list that is ordered by time.
+const OF_PAGES: &[&str] = &["before"];
+/// The same of the API.
+const OF_WINDOWS: &[&str] = &["count", "before", "since"];
+/// The parameters of the moderation log.
+const OF_LOG: &[&str] = &["count", "before", "moderator", "kind", "action"];
+
+/// The addresses of responses that can be cached.
+pub(crate) fn shared_addresses() -> SharedAddresses {
+    shared().addresses
+}
+
+/// The routes whose responses can be cached.
 fn shared_routes() -> Router<App> {
-    Router::new()
-        .merge(public_lists())
-        .merge(shared_pages())
-        .merge(shared_feeds())
-        .merge(shared_calls())
-        .merge(file_routes())
-        .route_layer(map_response(response_cache::mark_shared))
+    shared().router.route_layer(map_response(response_cache::mark_shared))
+}
+
+fn shared() -> SharedRoutes {
+    public_lists().merge(shared_pages()).merge(shared_feeds()).merge(shared_calls()).merge(file_routes())
 }
 
 /// The lists that are the same for all visitors. For those without a session, they may come from replicas
 /// of the store.
-fn public_lists() -> Router<App> {
+fn public_lists() -> SharedRoutes {
     use pages::{articles, front, home, topics};
-    Router::new()
+    let lists = SharedRoutes::default()
         .route("/", get(front::top))
         .route("/top/{start}", get(front::top_from_start))
         .route("/latest", get(front::latest_from_start))
         .route("/latest/{start}", get(front::latest))
-        .route("/best", get(articles::best))
-        .route("/best/new", get(articles::newest))
-        .route("/topic/{topics}", get(articles::best_of_topics))
-        .route("/topic/{topics}/new", get(articles::newest_of_topics))
+        .reading("/best", &["page"], get(articles::best))
+        .reading("/best/new", &["page"], get(articles::newest))
+        .reading("/topic/{topics}", &["page"], get(articles::best_of_topics))
+        .reading("/topic/{topics}/new", &["page"], get(articles::newest_of_topics))
         .route("/topics", get(topics::topics))
-        .route("/everyone", get(home::everyone))
+        .reading("/everyone", OF_PAGES, get(home::everyone))
         .route("/api/getnews/{sort}/{start}/{count}", get(api::news::list))
         .route("/api/articles/{order}/{page}", get(api::articles::all))
         .route("/api/topic/{name}/{order}/{page}", get(api::articles::of_topics))
         .route("/api/topics", get(api::articles::topics))
-        .route("/api/timeline/everyone", get(api::timelines::everyone))
-        .route_layer(map_request(viewer::mark_public_list))
+        .reading("/api/timeline/everyone", OF_WINDOWS, get(api::timelines::everyone));
+    SharedRoutes { router: lists.router.route_layer(map_request(viewer::mark_public_list)), ..lists }
 }
 
 /// The other public pages.
-fn shared_pages() -> Router<App> {
+fn shared_pages() -> SharedRoutes {
     use pages::{
         about, comments, formatting, front, moderations, past, people, people_tree, profile, sites, thread,
         tweets,
     };
-    Router::new()
+    SharedRoutes::default()
         .route("/past", get(past::index))
         .route("/past/{day}", get(past::period))
         .route("/past/{day}/{start}", get(past::period_from_start))
-        .route("/news/{id}", get(thread::thread))
-        .route("/comment/{news}/{comment}", get(thread::one_comment))
+        .reading("/news/{id}", &["page", "sort"], get(thread::thread))
+        .reading("/comment/{news}/{comment}", &["page", "sort"], get(thread::one_comment))
         .route("/tweet/{id}", get(tweets::show))
         // Each is `/@<name>`. Without an `@`, the address does not exist.
-        .route("/{at_name}", get(profile::at).fallback(profile::other_method))
-        .route("/{at_name}/followers", get(people::followers).fallback(profile::other_method))
-        .route("/{at_name}/followings", get(people::followings).fallback(profile::other_method))
+        .reading("/{at_name}", OF_PAGES, get(profile::at).fallback(profile::other_method))
+        .reading("/{at_name}/followers", OF_PAGES, get(people::followers).fallback(profile::other_method))
+        .reading("/{at_name}/followings", OF_PAGES, get(people::followings).fallback(profile::other_method))
         .route("/{at_name}/invited", get(people_tree::branch).fallback(profile::other_method))
         .route(
             "/{at_name}/invited/{start}",
@@ -87,22 +156,22 @@ fn shared_pages() -> Router<App> {
         )
         .route("/people/tree", get(people_tree::tree))
         .route("/people/tree/{start}", get(people_tree::tree_from_start))
-        .route("/user/{name}", get(profile::profile))
+        .reading("/user/{name}", OF_PAGES, get(profile::profile))
         .route("/usernews/{name}/{start}", get(front::of_user))
         .route("/usercomments/{name}/{start}", get(comments::of_user))
         .route("/about", get(about::about))
         .route("/formatting", get(formatting::formatting))
         .route("/ranking", get(about::ranking_page))
-        .route("/moderations", get(moderations::page))
-        .route("/sites", get(sites::sites))
+        .reading("/moderations", OF_LOG, get(moderations::page))
+        .reading("/sites", &["host"], get(sites::sites))
         .route("/sites/{list}/{span}", get(sites::board))
         .route("/site/{host}", get(sites::site))
         .route("/site/{host}/stories/{start}", get(sites::stories))
 }
 
 /// The feeds.
-fn shared_feeds() -> Router<App> {
-    Router::new()
+fn shared_feeds() -> SharedRoutes {
+    SharedRoutes::default()
         .route("/rss", get(feeds::rss))
         .route("/atom", get(feeds::atom))
         .route("/moderations/atom", get(feeds::log_feed))
@@ -114,20 +183,20 @@ fn shared_feeds() -> Router<App> {
 }
 
 /// The other API calls that read public data.
-fn shared_calls() -> Router<App> {
-    Router::new()
+fn shared_calls() -> SharedRoutes {
+    SharedRoutes::default()
         .route("/api/past/{day}/{start}/{count}", get(api::news::past))
-        .route("/api/getcomments/{news_id}", get(api::comments::thread))
-        .route("/api/timeline/user/{name}", get(api::timelines::of_user))
-        .route("/api/followers/{name}", get(api::timelines::followers))
-        .route("/api/followings/{name}", get(api::timelines::followings))
+        .reading("/api/getcomments/{news_id}", &["after", "count", "sort"], get(api::comments::thread))
+        .reading("/api/timeline/user/{name}", OF_WINDOWS, get(api::timelines::of_user))
+        .reading("/api/followers/{name}", OF_WINDOWS, get(api::timelines::followers))
+        .reading("/api/followings/{name}", OF_WINDOWS, get(api::timelines::followings))
         .route("/api/openapi.json", get(openapi::document))
-        .route("/api/moderations", get(api::moderation::log))
-        .route("/api/sites/history/{host}", get(api::sites::history))
+        .reading("/api/moderations", OF_LOG, get(api::moderation::log))
+        .reading("/api/sites/history/{host}", &["days"], get(api::sites::history))
         .route("/api/sites/leaderboard/{list}/{span}", get(api::sites::leaderboard))
         .route("/api/sites/prefix/{hex}", get(api::sites::prefix))
-        .route("/scores", get(reputation::scores))
-        .route("/v1/scores", get(reputation::deployed_scores))
+        .reading("/scores", &["for"], get(reputation::scores))
+        .reading("/v1/scores", &["from"], get(reputation::deployed_scores))
 }
 
 /// The targets of forms that act once: a second story, mail or line of a log would be one too many, and
@@ -208,6 +277,7 @@ fn page_routes() -> Router<App> {
         .route("/unfollow", post(people::unfollow))
         .route("/profile", post(profile::change))
         .route("/settings", get(settings::settings).post(settings::change))
+        .route("/.well-known/change-password", get(settings::change_password))
         .route("/settings/confirm-email", post(confirm_email::send_again))
         .route("/confirm-email/{token}", get(confirm_email::form).post(confirm_email::confirm))
         .route("/settings/mutes", get(mutes::page))
@@ -244,8 +314,8 @@ fn page_routes() -> Router<App> {
 }
 
 /// The style sheet, the script and the icons.
-fn file_routes() -> Router<App> {
-    Router::new()
+fn file_routes() -> SharedRoutes {
+    SharedRoutes::default()
         .route("/robots.txt", get(assets::robots))
         .route("/favicon.ico", get(assets::favicon))
         .route("/manifest.webmanifest", get(assets::manifest))

@@ -15,9 +15,11 @@ use super::host::HostRule;
 use super::listening::Listening;
 use super::request_id::{REQUEST_ID, RequestId};
 use super::request_log::RequestLog;
-use super::response_cache::answer_cached;
+use super::request_rates::CountedRequest;
+use super::response_cache::{SharedAddresses, answer_cached};
 use super::traffic::{self, Answered};
-use super::{App, outbox, request_rates, router};
+use super::writes::Writes;
+use super::{App, outbox, router};
 use crate::limits::{ADDRESS_BYTES, HEAD_BYTES, IDLE_TIMEOUT};
 use axum::Router;
 use axum::body::HttpBody;
@@ -82,8 +84,13 @@ pub async fn serve(app: App, listening: impl Into<Listening>, shutdown: impl Fut
         server.begin(&http, stream, peer);
     }
     server.app.live.close();
-    if timeout(DRAIN_TIME, server.connections.drain()).await.is_err() {
-        tracing::warn!("some connections were still open");
+    let drained = async {
+        server.connections.drain().await;
+        // Also those whose clients have gone.
+        server.writes.ended().await;
+    };
+    if timeout(DRAIN_TIME, drained).await.is_err() {
+        tracing::warn!("some connections or writes were still open");
     }
     // Unfinished jobs stay in the store.
     background.abort();
@@ -123,8 +130,10 @@ async fn keep_place(place: Place, serving: impl Future<Output = hyper::Result<()
 struct Server {
     app: App,
     router: Router,
+    shared: SharedAddresses,
     host_rule: HostRule,
     connections: Arc<Connections>,
+    writes: Arc<Writes>,
     answers: Arc<AnswerMemory>,
     compressor: Compressor,
     log: RequestLog,
@@ -140,10 +149,13 @@ impl Server {
         });
         let names = transport.hosts.iter().map(String::as_str).chain(settings.site.url.host_str());
         let answers = AnswerMemory::new(transport.answers_bytes);
+        let writes: Arc<Writes> = Arc::default();
         Self {
-            router: router::router(app.clone()),
+            router: router::router(app.clone(), writes.clone()),
+            shared: router::shared_addresses(),
             host_rule: HostRule::new(names),
             connections,
+            writes,
             compressor: Compressor::new(answers.clone()),
             answers,
             log: RequestLog::default(),
@@ -184,18 +196,21 @@ impl Server {
         let (connection, began) = (guard.connection().clone(), Instant::now());
         request.extensions_mut().insert(ConnectInfo(peer));
         self.log.note_proxy(&self.app, peer.ip(), request.headers());
-        if let Err(refusal) = self.check(peer, &request) {
-            // The router turns it into a response in the form of the address.
-            request.extensions_mut().insert(refusal);
-        }
         let method = request.method().clone();
         // For HEAD, hyper sends only the head of the response.
         if method == Method::HEAD {
             *request.method_mut() = Method::GET;
         }
+        let counted = CountedRequest::of(&self.app, peer.ip(), &request);
+        if let Err(refusal) = self.check(&counted, &request) {
+            // The router turns it into a response in the form of the address.
+            request.extensions_mut().insert(refusal);
+        }
+        self.shared.unify(&mut request);
         let router = self.router.clone();
         let made = answer_cached(&self.app, &self.compressor, request, |request| route(router, request));
         let (mut answer, rounds) = count_rounds(made).await;
+        counted.charge(&self.app, answer.made_bytes);
         let status = answer.head.status;
         let answered = Answered { route: answer.route, method, status, took: began.elapsed() };
         self.app.traffic.note(&answered);
@@ -220,7 +235,7 @@ impl Server {
         exempt.any(|network| network.contains(&address))
     }
 
-    fn check(&self, peer: SocketAddr, request: &Request<Incoming>) -> Result<(), RequestError> {
+    fn check(&self, counted: &CountedRequest, request: &Request<Incoming>) -> Result<(), RequestError> {
         let address = request.uri();
         let length = address.path().len() + address.query().map_or(0, |query| 1 + query.len());
         if length > ADDRESS_BYTES {
@@ -230,7 +245,7 @@ impl Server {
             return Ok(());
         }
         self.host_rule.check(request)?;
-        Ok(request_rates::check(&self.app, peer.ip(), request)?)
+        Ok(counted.spend(&self.app)?)
     }
 }
 

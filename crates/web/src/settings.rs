@@ -49,6 +49,8 @@ pub struct TransportSettings {
     pub connections: usize,
     /// Connections of one address at the same time; 0 = no limit.
     pub connections_per_address: usize,
+    /// Requests that may write, at the same time.
+    pub writes_at_once: usize,
     /// Bytes of all answers under way.
     pub answers_bytes: usize,
     /// How long the head of a request may take, from its first byte.
@@ -64,6 +66,7 @@ impl Default for TransportSettings {
             hosts: Vec::new(),
             connections: limits::MAX_CONNECTIONS,
             connections_per_address: limits::CONNECTIONS_PER_ADDRESS,
+            writes_at_once: limits::WRITES_AT_ONCE,
             answers_bytes: limits::ANSWERS_BYTES,
             head_timeout: limits::HEAD_TIMEOUT,
             send_window: limits::SEND_WINDOW,

@@ -36,13 +36,32 @@ impl Actor<'_> {
     /// [`Refusal::EmailNotConfirmed`](crate::Refusal::EmailNotConfirmed),
     /// [`Refusal::TooManyRequests`](crate::Refusal::TooManyRequests), or the store's.
     pub(crate) async fn spend(&self, site: &Site, now: Moment, action: RatedAction) -> Result<(), Error> {
+        match self.rated(site, now).await? {
+            Some(account) => rates::spend_for(site, now, action, Some(account), self.address).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Whether there is a token for an action that [`Actor::spend`] takes later. Rounds: 1 on a
+    /// shared store, and those of `newness::is_new`.
+    ///
+    /// # Errors
+    /// Those of [`Actor::spend`].
+    pub(crate) async fn look(&self, site: &Site, now: Moment, action: RatedAction) -> Result<(), Error> {
+        match self.rated(site, now).await? {
+            Some(account) => rates::look_for(site, now, action, account, self.address).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The account as the rates count it; `None` if they do not.
+    async fn rated(&self, site: &Site, now: Moment) -> Result<Option<RatedAccount>, Error> {
         self.demand_confirmed(site)?;
         if self.flags.admin {
-            return Ok(());
+            return Ok(None);
         }
         let is_new = newness::is_new(site, now.timestamp(), self.user).await?;
-        let account = RatedAccount { id: self.id, is_new };
-        rates::spend_for(site, now, action, Some(account), self.address).await
+        Ok(Some(RatedAccount { id: self.id, is_new }))
     }
 }
 

@@ -384,11 +384,17 @@ impl Visit {
                 let votes = query.hash(keys::user_recent_votes(*id)).or_absent(&mut query);
                 query.keep_apart(&votes);
                 let votes = query.track(votes);
+                let unread = query.sorted_count(keys::user_unread(*id)).or_absent(&mut query);
+                query.keep_apart(&unread);
+                let unread = query.track(unread);
                 let mut answers = store.query(query).await?;
                 let mut reads = Reads::default();
                 let votes = answers.take_tracked(votes).collect_into(&mut reads);
+                let unread = answers.take_tracked(unread).collect_into(&mut reads);
                 let user = answers.take_tracked(hash).collect_into(&mut reads);
                 let user = User::from_hash(&user).map(|mut user| {
+                    // Lamer News counts replies that are in no inbox.
+                    user.replies = user.replies.min(unread);
                     user.recent_votes = RecentVotes::from_hash(user.id, votes);
                     Arc::new(user.into_viewer(&self.site.rules))
                 });

@@ -45,6 +45,7 @@ pub struct ThreadPlace {
     pub(super) ctime: Timestamp,
     page_bytes: usize,
     json_bytes: usize,
+    name_bytes: usize,
 }
 
 impl ThreadPlace {
@@ -62,6 +63,7 @@ impl ThreadPlace {
             ctime: comment.ctime,
             page_bytes: size::marked_bytes(text) + size::escaped_bytes(reason),
             json_bytes: size::json_bytes(text) + size::marked_bytes(text) + size::json_bytes(reason),
+            name_bytes: size::name_bytes(None),
         }
     }
 }
@@ -73,8 +75,12 @@ pub struct PartBounds {
     pub comments: usize,
     /// The most bytes. A single comment is a part even if it has more.
     pub bytes: usize,
-    /// The most bytes of a comment without its text.
+    /// The most bytes of a comment without its text, names and ids.
     pub comment_bytes: usize,
+    /// How often the author's name may be there.
+    pub names: usize,
+    /// How often an id of the thread may be there.
+    pub ids: usize,
 }
 
 /// The comments of a thread in reading order: each before its replies.
@@ -82,6 +88,8 @@ pub struct PartBounds {
 pub struct ThreadLines {
     news: NewsId,
     places: Box<[ThreadPlace]>,
+    /// The most digits of an id: of the item, or of a comment.
+    id_digits: usize,
     /// The comments in the same order; `None` if they are too large to be cached.
     comments: Option<Box<[Comment]>>,
 }
@@ -89,7 +97,9 @@ pub struct ThreadLines {
 impl ThreadLines {
     /// A thread without its comments.
     pub(super) fn outline(news: NewsId, places: Vec<ThreadPlace>) -> Self {
-        Self { news, places: places.into(), comments: None }
+        let longest = places.iter().map(|place| place.id.0).chain([news.0]).max().unwrap_or(0);
+        let id_digits = longest.to_string().len();
+        Self { news, places: places.into(), id_digits, comments: None }
     }
 
     /// A whole thread: comments in the order of [`arrange`], each with its depth, and the
@@ -116,6 +126,7 @@ impl ThreadLines {
     pub(super) fn name_all(&mut self, name: impl Fn(UserId) -> Option<Arc<str>>) {
         for place in &mut self.places {
             place.username = name(place.user_id);
+            place.name_bytes = size::name_bytes(place.username.as_deref());
         }
     }
 
@@ -155,6 +166,12 @@ impl ThreadLines {
         Some(ThreadLine { comment, depth: place.depth, username: place.username.as_deref() })
     }
 
+    /// The most bytes of a comment on a page.
+    fn page_bytes(&self, place: &ThreadPlace, bounds: &PartBounds) -> usize {
+        let PartBounds { comment_bytes, names, ids, .. } = bounds;
+        place.page_bytes + comment_bytes + names * place.name_bytes + ids * self.id_digits
+    }
+
     /// The approximate size in bytes.
     pub(super) fn size(&self) -> usize {
         let comments = self.comments.iter().flat_map(|comments| comments.iter());
@@ -179,8 +196,9 @@ impl ThreadLines {
         let mut pages = ThreadPages { places: self.places.get(..end)?, depth, pages: Vec::new() };
         let mut at = start;
         while at < end || pages.pages.is_empty() {
-            let cost =
-                |place: &ThreadPlace| (place.depth - depth < THREAD_LEVELS).then_some(place.page_bytes);
+            let cost = |place: &ThreadPlace| {
+                (place.depth - depth < THREAD_LEVELS).then(|| self.page_bytes(place, &bounds))
+            };
             let page = at..part_end(pages.places, at, bounds, cost);
             at = page.end;
             pages.pages.push(page);
@@ -196,7 +214,8 @@ impl ThreadLines {
             None => 0,
             Some(after) => self.position(after)? + 1,
         };
-        Some(start..part_end(&self.places, start, bounds, |place| Some(place.json_bytes)))
+        let cost = |place: &ThreadPlace| Some(place.json_bytes + bounds.comment_bytes);
+        Some(start..part_end(&self.places, start, bounds, cost))
     }
 }
 
@@ -204,14 +223,14 @@ impl ThreadLines {
     /// How many comments, from the first one on, fit into what is left of the room of a page.
     /// They take their part of it.
     pub(super) fn fitting(&self, room: &mut PartBounds) -> usize {
-        let fits = |place: &&ThreadPlace| room.take(place.page_bytes);
+        let fits = |place: &&ThreadPlace| room.take(self.page_bytes(place, room));
         self.places.iter().take_while(fits).count()
     }
 
     /// Leaves the room of a page that comments at some positions do not take.
     pub fn leave_room(&self, shown: &[usize], room: &mut PartBounds) {
         for place in shown.iter().filter_map(|position| self.places.get(*position)) {
-            if !room.take(place.page_bytes) {
+            if !room.take(self.page_bytes(place, room)) {
                 room.comments = 0;
             }
         }
@@ -219,9 +238,8 @@ impl ThreadLines {
 }
 
 impl PartBounds {
-    /// Takes the room of a comment with a text of some bytes. Returns whether there was room.
-    const fn take(&mut self, text_bytes: usize) -> bool {
-        let bytes = text_bytes.saturating_add(self.comment_bytes);
+    /// Takes the room of a comment of some bytes. Returns whether there was room.
+    const fn take(&mut self, bytes: usize) -> bool {
         if self.comments == 0 || bytes > self.bytes {
             return false;
         }
@@ -241,7 +259,6 @@ fn part_end(
     let (mut comments, mut bytes) = (0, 0);
     for (position, place) in places.iter().enumerate().skip(start) {
         let Some(cost) = cost(place) else { continue };
-        let cost = cost + bounds.comment_bytes;
         if comments > 0 && (comments == bounds.comments || bytes + cost > bounds.bytes) {
             return position;
         }
@@ -483,7 +500,7 @@ mod tests {
     }
 
     fn shown(lines: &ThreadLines, root: Option<u64>, bounds: (usize, usize)) -> Vec<Vec<usize>> {
-        let bounds = PartBounds { comments: bounds.0, bytes: bounds.1, comment_bytes: 5 };
+        let bounds = PartBounds { comments: bounds.0, bytes: bounds.1, comment_bytes: 5, names: 0, ids: 0 };
         let pages = lines.pages(root.map(CommentId), bounds).unwrap();
         let page = |number: usize| pages.shown(u64::try_from(number).unwrap());
         assert_eq!((page(0), page(pages.count() + 1)), (None, None));
@@ -509,7 +526,7 @@ mod tests {
         assert_eq!(shown(&chain, None, (8, 1_000)), [vec![0, 1, 2, 3, 4, 5, 6, 7], vec![11]]);
         assert_eq!(shown(&chain, Some(8), (8, 1_000)), [[7, 8, 9, 10]]);
         assert_eq!(shown(&chain, Some(12), (8, 1_000)), [[11]]);
-        let bounds = PartBounds { comments: 8, bytes: 1_000, comment_bytes: 5 };
+        let bounds = PartBounds { comments: 8, bytes: 1_000, comment_bytes: 5, names: 0, ids: 0 };
         let pages = chain.pages(None, bounds).unwrap();
         assert!(pages.has_hidden_replies(7) && !pages.has_hidden_replies(6) && !pages.is_complete());
         assert_eq!(pages.number_of(CommentId(9)), None);
@@ -523,7 +540,7 @@ mod tests {
     #[test]
     fn parts_follow_each_other() {
         let chain = thread(&[0, 1, 2, 9, 9]);
-        let bounds = PartBounds { comments: 2, bytes: 1_000, comment_bytes: 5 };
+        let bounds = PartBounds { comments: 2, bytes: 1_000, comment_bytes: 5, names: 0, ids: 0 };
         let part = |after: Option<u64>| chain.part(after.map(CommentId), bounds);
         assert_eq!(part(None), Some(0..2));
         assert_eq!(part(Some(2)), Some(2..4));

@@ -251,16 +251,6 @@ async fn make<W: Fn(&ThreadLines) -> Vec<usize>>(
     let hash = answers.take_tracked(comments).collect_into(&mut reads);
     let Arranged { places, comments, is_large } = arrange_elsewhere(id, hash).await?;
     let mut lines = ThreadLines::outline(id, places);
-    let mut read = HashMap::new();
-    if is_large {
-        let order = order_for(visit, order).await?;
-        let mut comments: Vec<Option<Comment>> = comments.into_iter().map(Some).collect();
-        let mut take = |position: usize| Some((position, comments.get_mut(position)?.take()?));
-        read.extend(wanted_by_score(&lines, order, wanted).into_iter().filter_map(&mut take));
-    } else {
-        lines.keep_whole(comments);
-    }
-    drop(place);
 
     let mut query = Query::new();
     let authors = lines.places().iter().map(|place| place.user_id);
@@ -271,7 +261,18 @@ async fn make<W: Fn(&ThreadLines) -> Vec<usize>>(
     for place in lines.places() {
         found.entry(place.user_id).or_insert_with_key(|id| names.collect_into(*id, &mut reads));
     }
+    // Which comments are on a page depends on the names, too.
     lines.name_all(|id| found.get(&id).cloned().flatten());
+    let mut read = HashMap::new();
+    if is_large {
+        let order = order_for(visit, order).await?;
+        let mut comments: Vec<Option<Comment>> = comments.into_iter().map(Some).collect();
+        let mut take = |position: usize| Some((position, comments.get_mut(position)?.take()?));
+        read.extend(wanted_by_score(&lines, order, wanted).into_iter().filter_map(&mut take));
+    } else {
+        lines.keep_whole(comments);
+    }
+    drop(place);
     Ok((flight.finish(visit.view(), Tracked::new(lines, reads), None), read, item))
 }
 

@@ -25,12 +25,34 @@ const CLOCK_DIFFERENCE: Duration = Duration::from_secs(2);
 /// An empty bucket is full after one period. One that is full only later was used before the
 /// clock was set back: it counts as full, so that nobody waits for longer than a period.
 pub(crate) fn take(rate: Rate, full_at: FullAt, now: Moment) -> Result<FullAt, Duration> {
+    take_within(rate, full_at, now, rate.period())
+}
+
+/// The same for a bucket that may owe tokens, as [`charge`] leaves it.
+pub(crate) fn take_owing(rate: Rate, full_at: FullAt, now: Moment) -> Result<FullAt, Duration> {
+    take_within(rate, full_at, now, 2 * rate.period())
+}
+
+/// Takes so many tokens, whether or not they are there: what is missing is owed. A bucket owes at
+/// most as many as it holds. Returns the state afterwards.
+pub(crate) fn charge(rate: Rate, full_at: FullAt, now: Moment, tokens: u32) -> FullAt {
+    let Some(refill) = rate.period().checked_div(rate.count()) else {
+        return full_at;
+    };
+    let now = Duration::from_millis(now.0);
+    let before = Duration::from_nanos(full_at).clamp(now, now + 2 * rate.period());
+    let after = (before + refill.saturating_mul(tokens)).min(now + 2 * rate.period());
+    u64::try_from(after.as_nanos()).unwrap_or(full_at)
+}
+
+/// `longest` is the time after which every bucket is full.
+fn take_within(rate: Rate, full_at: FullAt, now: Moment, longest: Duration) -> Result<FullAt, Duration> {
     let quota = rate.period().checked_div(rate.count()).and_then(Quota::with_period);
     let (Some(quota), Some(burst)) = (quota, NonZeroU32::new(rate.count())) else {
         return Ok(full_at);
     };
     let now = Duration::from_millis(now.0);
-    let is_possible = Duration::from_nanos(full_at) <= now + rate.period() + CLOCK_DIFFERENCE;
+    let is_possible = Duration::from_nanos(full_at) <= now + longest + CLOCK_DIFFERENCE;
     let before = (full_at > 0 && is_possible).then(|| Nanos::from(full_at));
     let state = State { before, after: Cell::new(Nanos::from(full_at)) };
     // The limiter counts from the time at which it is made.
@@ -98,6 +120,25 @@ mod tests {
         assert_eq!(take(rate, after, Moment(NOW + 60_000)), Err(Duration::from_secs(60)));
         let full = (0..10).try_fold(full_at, |full_at, _| take(rate, full_at, Moment(NOW + 600_000)));
         assert_eq!(take(rate, full.unwrap(), Moment(NOW + 600_000)), Err(Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn what_is_charged_is_owed_up_to_a_whole_burst() {
+        let rate = rate("10/10m");
+        let at = |minutes: u64| Moment(NOW + minutes * 60_000);
+        // Seven of ten are left.
+        let after = charge(rate, 0, at(0), 3);
+        let left = (0..)
+            .scan(after, |full_at, _| take_owing(rate, *full_at, at(0)).map(|next| *full_at = next).ok());
+        assert_eq!(left.count(), 7);
+        // Nine are there, and six are owed.
+        let owing = charge(rate, take_owing(rate, 0, at(0)).unwrap(), at(0), 15);
+        assert_eq!(take_owing(rate, owing, at(0)), Err(Duration::from_secs(7 * 60)));
+        assert!(take_owing(rate, owing, at(7)).is_ok());
+        let most = charge(rate, 0, at(0), u32::MAX);
+        assert_eq!(take_owing(rate, most, at(0)), Err(Duration::from_secs(11 * 60)));
+        assert_eq!(charge(rate, most, at(0), 5), most);
+        assert_eq!(charge(Rate::OFF, 7, at(0), 5), 7);
     }
 
     #[test]

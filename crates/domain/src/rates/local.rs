@@ -61,7 +61,7 @@ impl LocalBuckets {
             states.iter().map(|state| state.lock().unwrap_or_else(PoisonError::into_inner)).collect();
         let mut after = Vec::with_capacity(states.len());
         for (bucket, state) in buckets.iter().zip(&states) {
-            let taken = bucket::take(bucket.rate, **state, now);
+            let taken = bucket::take_owing(bucket.rate, **state, now);
             after.push(taken.map_err(|wait| Spent { bucket: *bucket, wait })?);
         }
         for (state, after) in states.iter_mut().zip(after) {
@@ -76,8 +76,27 @@ impl LocalBuckets {
         let state = self.state_of(bucket);
         let mut full_at = state.lock().unwrap_or_else(PoisonError::into_inner);
         *full_at =
-            bucket::take(bucket.rate, *full_at, now).map_err(|wait| Spent { bucket: *bucket, wait })?;
+            bucket::take_owing(bucket.rate, *full_at, now).map_err(|wait| Spent { bucket: *bucket, wait })?;
         Ok(())
+    }
+
+    /// Whether there is a token in each of the buckets.
+    pub(super) fn look(&self, now: Moment, buckets: &[Bucket]) -> Result<(), Spent> {
+        let now = self.clock.at(now);
+        for bucket in buckets {
+            let state = self.state_of(bucket);
+            let full_at = *state.lock().unwrap_or_else(PoisonError::into_inner);
+            bucket::take_owing(bucket.rate, full_at, now).map_err(|wait| Spent { bucket: *bucket, wait })?;
+        }
+        Ok(())
+    }
+
+    /// Takes so many tokens from a bucket, whether or not they are there.
+    pub(super) fn charge(&self, now: Moment, bucket: &Bucket, tokens: u32) {
+        let now = self.clock.at(now);
+        let state = self.state_of(bucket);
+        let mut full_at = state.lock().unwrap_or_else(PoisonError::into_inner);
+        *full_at = bucket::charge(bucket.rate, *full_at, now, tokens);
     }
 
     fn state_of(&self, bucket: &Bucket) -> Arc<Mutex<FullAt>> {

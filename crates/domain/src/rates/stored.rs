@@ -43,6 +43,24 @@ pub(super) async fn take(site: &Site, now: Moment, buckets: &[Bucket]) -> Result
     .await
 }
 
+/// Whether there is a token in each of the buckets. Rounds: 1, none without any.
+///
+/// # Errors
+/// When the store fails; the inner result says whether there are tokens.
+pub(super) async fn look(site: &Site, now: Moment, buckets: &[Bucket]) -> Result<Result<(), Spent>, Error> {
+    let mut query = Query::new();
+    let reads: Vec<_> = buckets.iter().map(|bucket| query.string(key_of(bucket))).collect();
+    let mut answers = site.store.query(query).await?;
+    for (bucket, read) in buckets.iter().zip(reads) {
+        let stored = answers.take(read);
+        let full_at: FullAt = fields::read_string(stored.as_deref(), || key_of(bucket)).unwrap_or(0);
+        if let Err(wait) = bucket::take(bucket.rate, full_at, now) {
+            return Ok(Err(Spent { bucket: *bucket, wait }));
+        }
+    }
+    Ok(Ok(()))
+}
+
 fn key_of(bucket: &Bucket) -> String {
     match bucket.source {
         Source::Account(id) => keys::rate_of_account(bucket.action, id),

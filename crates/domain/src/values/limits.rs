@@ -311,7 +311,13 @@ pub const MAX_RATED_SOURCES: usize = 65_536;
 pub const POSTS_PER_ADDRESS: Rate = Rate::new(1_200, 60);
 /// The most links in a comment of a new account.
 pub const MAX_LINKS_OF_NEW: usize = 2;
-/// Exports of one account, of which each reads everything that the account has.
+/// Exports at the same time. Each holds a part of its file in memory, as long as its reader takes.
+pub const EXPORTS_AT_ONCE: usize = 8;
+/// Exports of one account at the same time: who asks again leaves the first one.
+pub const EXPORTS_OF_ONE_ACCOUNT: usize = 2;
+/// When to ask again if there are more, in seconds.
+pub const EXPORT_RETRY_SECONDS: u64 = 60;
+/// Finished exports of one account, of which each reads everything that the account has.
 pub const EXPORTS_PER_ACCOUNT: Rate = Rate::new(3, 3_600);
 /// Exports from one address.
 pub const EXPORTS_PER_ADDRESS: Rate = Rate::new(10, 3_600);

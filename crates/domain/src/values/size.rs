@@ -61,23 +61,33 @@ const EMPHASIS_MARKUP: usize = "<em></em>".len().div_ceil(2);
 const CODE_MARKUP: usize = "<code></code>".len().div_ceil(2);
 
 /// The most bytes of a text as HTML with markup: of each character that may be part of markup,
-/// the share that the tags may have. Addresses may be there twice.
+/// the share that the tags may have. A word with an address may be there twice.
 fn bytes_with_markup(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut escaped, mut markup, mut links) = (0, LINE_MARKUP, 0);
+    let (mut twice, mut word, mut is_linked) = (0, 0, false);
     for (at, byte) in bytes.iter().enumerate() {
+        let is_blank = byte.is_ascii_whitespace();
+        if is_blank {
+            twice += if is_linked { word } else { 0 };
+            (word, is_linked) = (0, false);
+        }
         if matches!(byte, b' ' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | 0x80..) {
             escaped += 1;
+            word += usize::from(!is_blank);
             continue;
         }
         let before = || at.checked_sub(1).and_then(|before| bytes.get(before));
         let after = || bytes.get(at + 1);
-        escaped += match byte {
+        let bytes_of_it = match byte {
             b'"' | b'&' => MOST_ESCAPED,
             b'<' | b'>' | b'\t' => "&lt;".len(),
-            b'\\' => 2,
+            // Three bytes in an address, and one in a text.
+            b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | b'[' | b']' => 2,
             _ => 1,
         };
+        escaped += bytes_of_it;
+        word += if is_blank { 0 } else { bytes_of_it };
         markup += match byte {
             b'\n' => LINE_MARKUP,
             b'>' => QUOTE_MARKUP,
@@ -97,9 +107,20 @@ fn bytes_with_markup(text: &str) -> usize {
             _ => false,
         };
         links += usize::from(may_link);
+        is_linked |= may_link;
     }
-    let times = if links == 0 { 1 } else { 2 };
-    times * escaped + links * LINK_MARKUP + markup
+    twice += if is_linked { word } else { 0 };
+    escaped + twice + links * LINK_MARKUP + markup
+}
+
+/// The most bytes of the name of an author, or of what stands for that of a deactivated account,
+/// where a page has it: escaped, or encoded in an address.
+#[must_use]
+pub fn name_bytes(name: Option<&str>) -> usize {
+    let Some(name) = name else { return "[deleted user]".len() };
+    let encoded =
+        |byte: u8| if byte.is_ascii_alphanumeric() || b"-_".contains(&byte) { 1 } else { "%20".len() };
+    escaped_bytes(name).max(name.bytes().map(encoded).sum())
 }
 
 /// The bytes of a text in JSON, once escaped.
@@ -144,7 +165,8 @@ mod tests {
             let marks = text.matches(['*', '+']).count() * ITEM_MARKUP;
             assert_eq!(marked_bytes(text), plain(text) + quotes + marks, "{text}");
         }
-        assert_eq!(marked_bytes("see HTTP://a.b"), 2 * "see HTTP://a.b".len() + LINK_MARKUP + LINE_MARKUP);
+        let link = "HTTP://a.b".len();
+        assert_eq!(marked_bytes("see HTTP://a.b it"), 7 + 2 * link + LINK_MARKUP + LINE_MARKUP);
         assert_eq!(marked_bytes("WWW.a.b"), 2 * "WWW.a.b".len() + LINK_MARKUP + LINE_MARKUP);
         assert_eq!(marked_bytes("1. a\n- b"), 8 + 2 * LINE_MARKUP + NUMBER_MARKUP + ITEM_MARKUP);
     }

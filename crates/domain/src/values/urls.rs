@@ -161,24 +161,9 @@ impl NewsUrl {
     #[must_use]
     pub fn address(&self) -> Cow<'_, str> {
         if authority(&self.sent).contains(['\\', '@']) {
-            return Cow::Owned(self.ascii());
+            return Cow::Owned(valid_address(&self.ascii()).into_owned());
         }
-        if !self.sent.contains(is_unsafe_in_links) {
-            return Cow::Borrowed(&self.sent);
-        }
-        let mut address = String::with_capacity(self.sent.len() + 16);
-        for character in self.sent.chars() {
-            if is_unsafe_in_links(character) {
-                let mut bytes = [0; 4];
-                for byte in character.encode_utf8(&mut bytes).bytes() {
-                    // Writing to a String cannot fail.
-                    let _ = fmt::Write::write_fmt(&mut address, format_args!("%{byte:02X}"));
-                }
-            } else {
-                address.push(character);
-            }
-        }
-        Cow::Owned(address)
+        valid_address(&self.sent)
     }
 
     /// The URL in plain ASCII, without credentials, for feeds.
@@ -235,9 +220,41 @@ fn authority(sent: &str) -> &str {
     rest.split(['/', '?', '#']).next().unwrap_or_default()
 }
 
-/// Whether a character would end the link for programs that find links in documents.
+/// Whether no URL has this character, so that some programs end a link at it.
 fn is_unsafe_in_links(character: char) -> bool {
-    character.is_whitespace() || character == '<'
+    character.is_whitespace() || character.is_control() || r#""<>\^`{|}"#.contains(character)
+}
+
+/// An address as an attribute may have it, with what no URL has percent-encoded. A backslash in a path is
+/// a slash, as browsers read it.
+#[must_use]
+pub fn valid_address(address: &str) -> Cow<'_, str> {
+    let is_unsafe = |character: char| is_unsafe_in_links(character) || matches!(character, '[' | ']');
+    if !address.contains(is_unsafe) {
+        return Cow::Borrowed(address);
+    }
+    let start = address.find("://").map_or(0, |colon| colon + "://".len());
+    let path = address
+        .get(start..)
+        .and_then(|rest| rest.find(['/', '?', '#', '\\']))
+        .map_or(address.len(), |at| start + at);
+    let query = address.find(['?', '#']).unwrap_or(address.len());
+    let mut valid = String::with_capacity(address.len() + 16);
+    for (at, character) in address.char_indices() {
+        // An IPv6 address has brackets around it.
+        if !is_unsafe(character) || at < path && matches!(character, '[' | ']') {
+            valid.push(character);
+        } else if character == '\\' && at < query {
+            valid.push('/');
+        } else {
+            let mut bytes = [0; 4];
+            for byte in character.encode_utf8(&mut bytes).bytes() {
+                // Writing to a String cannot fail.
+                let _ = fmt::Write::write_fmt(&mut valid, format_args!("%{byte:02X}"));
+            }
+        }
+    }
+    Cow::Owned(valid)
 }
 
 fn without_tracking(query: &str) -> String {
@@ -255,6 +272,22 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn what_no_url_has_is_encoded_in_links() {
+        for (typed, valid) in [
+            ("http://a.com/b?c=d#e", "http://a.com/b?c=d#e"),
+            ("http://a.com/é", "http://a.com/é"),
+            ("http://a.com/\"<>^`{|}", "http://a.com/%22%3C%3E%5E%60%7B%7C%7D"),
+            ("http://a.com/a b[1]?c[]=d", "http://a.com/a%20b%5B1%5D?c%5B%5D=d"),
+            ("http://[::1]:80/[x]", "http://[::1]:80/%5Bx%5D"),
+            ("http://a.com\\b\\c?d\\e", "http://a.com/b/c?d%5Ce"),
+            ("mailto:a@b.c", "mailto:a@b.c"),
+            ("/site/a|b", "/site/a%7Cb"),
+        ] {
+            assert_eq!(valid_address(typed), valid, "{typed}");
+        }
+    }
 
     #[test]
     fn a_host_that_was_typed_into_a_form_becomes_a_url() {
@@ -393,7 +426,7 @@ mod tests {
     fn stored_urls_are_linked_safely() {
         for (stored, address, host) in [
             ("https://Example.com/a?b=c&d", "https://Example.com/a?b=c&d", "example.com"),
-            ("http://a.com/a b<c>\"d\"", "http://a.com/a%20b%3Cc>\"d\"", "a.com"),
+            ("http://a.com/a b<c>\"d\"", "http://a.com/a%20b%3Cc%3E%22d%22", "a.com"),
             ("http://a.com/?q=a b#c d", "http://a.com/?q=a%20b#c%20d", "a.com"),
             ("http://a.com/\u{A0}\u{3000}é", "http://a.com/%C2%A0%E3%80%80é", "a.com"),
             ("http://good.com:pass@evil.com/a b", "http://evil.com/a%20b", "evil.com"),

@@ -2,14 +2,11 @@
 
 use crate::App;
 use crate::error::RequestError;
-use crate::export::{self, ZIP};
+use crate::export::{self, Owner, ZIP};
 use crate::viewer::{ClientAddress, SignedIn};
-use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use tidings_domain::accounts::actor::Actor;
-use tidings_domain::exports::Export;
 
 /// No cache keeps a copy, not even that of the browser.
 const NOT_STORED: HeaderValue = HeaderValue::from_static("no-store");
@@ -31,17 +28,14 @@ pub async fn export(
     ClientAddress(address): ClientAddress,
     SignedIn { visit, user }: SignedIn,
 ) -> Result<Response, RequestError> {
-    let session = visit.session().ok_or(RequestError::LoginRequired)?;
-    let site = app.brand().await.site.clone();
-    let owner = Actor { user: &user, address };
-    let export = Export::begin(&app.site, app.moment(), owner, session).await?;
-    let archive = export::archive(export, &site, app.now()).await?;
+    let session = visit.session().ok_or(RequestError::LoginRequired)?.clone();
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(ZIP)),
         (header::CONTENT_DISPOSITION, attachment(&user.username, app.now())),
         (header::CACHE_CONTROL, NOT_STORED),
     ];
-    Ok((headers, Bytes::from(archive)).into_response())
+    let archive = export::archive(&app, Owner { user, address, session }).await?;
+    Ok((headers, archive).into_response())
 }
 
 /// Says that the response is a file with this name. Accounts of older sites may have names of

@@ -20,8 +20,7 @@ use std::panic::AssertUnwindSafe;
 use tidings_domain::accounts::visit::Visit;
 use utoipa::ToSchema;
 
-/// Middleware that turns failures into pages or JSON: those of handlers, panics and
-/// timeouts.
+/// Middleware that turns failures into pages or JSON: those of handlers, and panics.
 ///
 /// A request that was refused before it got here carries its failure as an extension.
 pub async fn error_responses(State(app): State<App>, mut request: Request, next: Next) -> Response {
@@ -30,10 +29,8 @@ pub async fn error_responses(State(app): State<App>, mut request: Request, next:
         return failure_response(&app, &method, &address, &failure);
     }
     let visitor = ErrorVisitor::of(&app, &request);
-    let limit = app.settings.request_timeout;
-    let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
-    let failure = match tokio::time::timeout(limit, handled).await {
-        Ok(Ok(mut response)) => {
+    let failure = match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        Ok(mut response) => {
             if let Some(ShownInForm(failure)) = response.extensions_mut().remove() {
                 Failed { app: &app, method: &method, address: &address, failure: &failure }.note();
             }
@@ -42,9 +39,7 @@ pub async fn error_responses(State(app): State<App>, mut request: Request, next:
                 None => return response,
             }
         }
-        Ok(Err(_)) => RequestError::Panic,
-        Err(_) if method.is_safe() => RequestError::Timeout,
-        Err(_) => RequestError::UnsureTimeout,
+        Err(_) => RequestError::Panic,
     };
     let failed = Failed { app: &app, method: &method, address: &address, failure: &failure };
     let format = ErrorFormat::of(address.path());
@@ -149,7 +144,10 @@ impl Failed<'_> {
         let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
         let request_id = internal.then(|| request_id::current().unwrap_or_default());
         self.note();
-        let mut message = failure.message();
+        let mut message = match format {
+            ErrorFormat::Page => failure.message(),
+            _ => failure.message_for_program(),
+        };
         if let Some(request_id) = &request_id {
             message = sentence(&format!("{INTERNAL} (request {request_id})"));
         }
@@ -225,6 +223,12 @@ impl ErrorFormat {
     }
 }
 
+/// Whether what is at an address is for people.
+#[must_use]
+pub fn is_of_pages(path: &str) -> bool {
+    ErrorFormat::of(path) == ErrorFormat::Page
+}
+
 /// A path as it may be logged: links that are mailed are secrets.
 fn loggable(path: &str) -> &str {
     if path.starts_with("/reset-password/") {
@@ -246,32 +250,25 @@ mod tests {
     use super::*;
     use crate::AppParts;
     use crate::pages::test_support::settings;
-    use crate::settings::Settings;
     use axum::Router;
     use axum::body::{Body, to_bytes};
     use axum::middleware::from_fn_with_state;
-    use axum::routing::{any, get};
+    use axum::routing::get;
     use std::sync::Arc;
-    use std::time::Duration;
     use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::site::Site;
     use tidings_domain::values::rules::Rules;
     use tidings_keyspace::{EngineClock, Store};
     use tower_service::Service;
 
-    /// The status and body of the response when a handler panics or hangs.
-    async fn response_to(path: &'static str, seconds: u64) -> (StatusCode, String) {
-        response_to_method(Method::GET, path, seconds).await
-    }
-
-    async fn response_to_method(method: Method, path: &'static str, seconds: u64) -> (StatusCode, String) {
+    /// The status and body of the response when a handler panics.
+    async fn response_to(path: &'static str) -> (StatusCode, String) {
         let store = Store::in_memory().await.unwrap();
-        let settings = Settings { request_timeout: Duration::from_secs(seconds), ..settings() };
         let site = Site::new(store, Rules::default(), PasswordWorker::default());
         let (site, clock) = (Arc::new(site), EngineClock::System);
         let app = App::from(AppParts {
             site,
-            settings: settings.into(),
+            settings: settings().into(),
             mailer: None,
             clock,
             live: Arc::default(),
@@ -280,9 +277,8 @@ mod tests {
         });
         let mut router = Router::new()
             .route("/api/panics", get(async || -> Response { panic!("a mistake of ours") }))
-            .route("/hangs", any(async || std::future::pending::<Response>().await))
             .layer(from_fn_with_state(app, error_responses));
-        let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
+        let request = Request::builder().uri(path).body(Body::empty()).unwrap();
         let response = router.call(request).await.unwrap();
         let status = response.status();
         (status, String::from_utf8(to_bytes(response.into_body(), 10_000).await.unwrap().into()).unwrap())
@@ -290,23 +286,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_gives_a_500_with_a_request_id() {
-        let (status, text) = response_to("/api/panics", 60).await;
+        let (status, text) = response_to("/api/panics").await;
         assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
         assert!(text.contains(&format!("{} (request ", sentence(INTERNAL).trim_end_matches('.'))), "{text}");
         assert!(!text.contains("a mistake of ours"), "{text}");
-    }
-
-    #[tokio::test]
-    async fn a_slow_handler_gives_a_503_page() {
-        let (status, text) = response_to("/hangs", 0).await;
-        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
-        assert!(text.contains(&RequestError::Timeout.message()), "{text}");
-    }
-
-    #[tokio::test]
-    async fn whether_a_slow_write_was_done_is_not_sure() {
-        let (status, text) = response_to_method(Method::POST, "/hangs", 0).await;
-        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
-        assert!(text.contains("may or may not have been done; repeat it"), "{text}");
     }
 }

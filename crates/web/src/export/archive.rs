@@ -6,12 +6,12 @@ use crate::pages::parts::moment;
 use crate::settings::SiteSettings;
 use serde_json::{Value, json};
 use std::io::{self, Cursor, Seek, SeekFrom, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use tidings_domain::exports::{AccountRecord, Part, Record, Section};
 use tidings_domain::values::clock::Timestamp;
 use zip::result::ZipResult;
-use zip::write::SimpleFileOptions;
+use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
 /// The version of the form of `data.json`.
@@ -37,8 +37,9 @@ const BOUNDS: Bounds =
 /// An archive that is being written.
 pub(super) struct Archive {
     bounds: Bounds,
-    data: File,
-    page: File,
+    data: File<StreamWriter<Outgoing>>,
+    outgoing: Outgoing,
+    page: File<Counted>,
     markup: Page,
     /// The section that is being written, and whether it has records.
     section: Option<(Section, bool)>,
@@ -49,8 +50,12 @@ pub(super) struct Archive {
 impl Archive {
     /// Starts the two files of an account.
     pub(super) fn begin(account: &AccountRecord, site: &SiteSettings, now: Timestamp) -> ZipResult<Self> {
-        let mut data = File::begin("data.json", now)?;
-        let mut page = File::begin("index.html", now)?;
+        let outgoing = Outgoing::default();
+        let sent = ZipWriter::new_stream(outgoing.clone());
+        let mut data = File::begin(sent, outgoing.written.clone(), "data.json", now)?;
+        let kept = Counted::default();
+        let written = kept.written.clone();
+        let mut page = File::begin(ZipWriter::new(kept), written, "index.html", now)?;
         let markup = Page::new(site.clone());
         let about = json!({
             "format": FORMAT,
@@ -63,7 +68,13 @@ impl Archive {
         about.pop();
         data.write(&about)?;
         page.write(&markup.beginning(account, now))?;
-        Ok(Self { bounds: BOUNDS, data, page, markup, section: None, left_out: Vec::new() })
+        let (section, left_out) = (None, Vec::new());
+        Ok(Self { bounds: BOUNDS, data, outgoing, page, markup, section, left_out })
+    }
+
+    /// What of the archive was written since the last time.
+    pub(super) fn take_written(&self) -> Vec<u8> {
+        self.outgoing.take()
     }
 
     /// Adds a part. What does not fit is counted.
@@ -91,7 +102,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Ends both files and puts them into one archive.
+    /// Ends both files and puts them into one archive. Returns what is left of it.
     pub(super) fn finish(mut self) -> ZipResult<Vec<u8>> {
         self.end_section()?;
         let left_out: serde_json::Map<String, Value> =
@@ -101,7 +112,8 @@ impl Archive {
         let page = ZipArchive::new(self.page.zip.finish()?.buffer)?;
         let mut archive = self.data.zip;
         archive.merge_archive(page)?;
-        Ok(archive.finish()?.buffer.into_inner())
+        archive.finish()?;
+        Ok(self.outgoing.take())
     }
 
     fn end_section(&mut self) -> ZipResult<()> {
@@ -134,16 +146,19 @@ impl Archive {
 }
 
 /// A file that is being compressed.
-struct File {
-    zip: ZipWriter<Counted>,
+struct File<W: Write + Seek> {
+    zip: ZipWriter<W>,
     plain: usize,
     compressed: Arc<AtomicUsize>,
 }
 
-impl File {
-    fn begin(name: &str, now: Timestamp) -> ZipResult<Self> {
-        let compressed = Arc::new(AtomicUsize::new(0));
-        let mut zip = ZipWriter::new(Counted { buffer: Cursor::default(), written: compressed.clone() });
+impl<W: Write + Seek> File<W> {
+    fn begin(
+        mut zip: ZipWriter<W>,
+        compressed: Arc<AtomicUsize>,
+        name: &str,
+        now: Timestamp,
+    ) -> ZipResult<Self> {
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
             .compression_level(Some(LEVEL))
@@ -173,7 +188,33 @@ fn modified(now: Timestamp) -> DateTime {
     DateTime::from_date_and_time(year, month, day, hour, minute, second).unwrap_or_default()
 }
 
+/// A buffer that is emptied from outside, and says how much was written.
+#[derive(Debug, Clone, Default)]
+struct Outgoing {
+    buffer: Arc<Mutex<Vec<u8>>>,
+    written: Arc<AtomicUsize>,
+}
+
+impl Outgoing {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut self.buffer.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Outgoing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        self.written.fetch_add(bytes.len(), Ordering::Relaxed);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// A buffer that says how long it is while somebody else owns it.
+#[derive(Debug, Default)]
 struct Counted {
     buffer: Cursor<Vec<u8>>,
     written: Arc<AtomicUsize>,
@@ -246,10 +287,12 @@ mod tests {
     fn files(bounds: Bounds, parts: Vec<Part>) -> (Value, String, usize) {
         let mut archive = Archive::begin(&account(), &settings().site, NOW).unwrap();
         archive.bounds = bounds;
+        let mut bytes = Vec::new();
         for part in parts {
             archive.add(part).unwrap();
+            bytes.extend(archive.take_written());
         }
-        let bytes = archive.finish().unwrap();
+        bytes.extend(archive.finish().unwrap());
         let size = bytes.len();
         let mut zip = ZipArchive::new(Cursor::new(bytes)).unwrap();
         assert_eq!(zip.len(), 2);

@@ -42,7 +42,7 @@ fn markup_becomes_html() {
         ("1986. A good year", "<ol start=\"1986\"><li>A good year</li></ol>".to_owned()),
         ("[a](http://a.com/)", format!("<p>{a}</p>")),
         ("[*a*](http://a.com/ \"A title\")", format!("<p>{}</p>", link("http://a.com/", "<em>a</em>"))),
-        ("[a](<http://a.com/b c>)", format!("<p>{}</p>", link("http://a.com/b c", "a"))),
+        ("[a](<http://a.com/b c>)", format!("<p>{}</p>", link("http://a.com/b%20c", "a"))),
         ("[a](www.a.com)", format!("<p>{}</p>", link("http://www.a.com", "a"))),
         (
             "[a](mailto:b@c.com) <b@c.com>",

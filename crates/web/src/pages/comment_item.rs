@@ -327,52 +327,68 @@ fn comment_links(frame: &Frame<'_>, place: CommentContext, comment: &Comment) ->
 mod tests {
     use super::super::test_support::{NOW, framed, user};
     use super::*;
-    use crate::limits::{COMMENT_MARKUP_BYTES, LISTED_COMMENT_BYTES};
+    use crate::limits::{COMMENT_IDS, COMMENT_MARKUP_BYTES, COMMENT_NAMES, LISTED_COMMENT_BYTES};
     use tidings_domain::values::limits::LONGEST_STORED_USERNAME;
+    use tidings_domain::values::size;
 
-    #[test]
-    fn a_comment_takes_no_more_than_pages_reckon_with() {
-        let id = "99999999999999";
+    /// The bytes of a comment with this id, on a story with this id, in its thread and alone. User
+    /// 1 has voted, user 2 can vote.
+    fn bytes_of(id: &str, viewer: &str, name: &str) -> (usize, usize) {
         let json = serde_json::json!({
-            "body": "", "ctime": NOW.0, "user_id": 1, "parent_id": 99_999_999_999_999_u64,
+            "body": "", "ctime": NOW.0, "user_id": 1, "parent_id": id.parse::<u64>().unwrap(),
             "up": vec![1; 10_000], "down": vec![1; 10_000],
         });
         let comment = Comment::from_field(id, &json.to_string()).unwrap();
         let news = NewsId(id.parse().unwrap());
         let place = CommentContext { news, news_deleted: false, among_others: true };
-        // User 1 has voted, user 2 can vote.
-        for (id, character) in [("1", "🦀"), ("1", "\""), ("2", "🦀"), ("2", "\"")] {
-            let name = character.repeat(LONGEST_STORED_USERNAME);
-            let line = ThreadLine { comment: &comment, depth: 7, username: Some(&name) };
-            let admin = user(id, "admin", "a");
-            let id = "99999999999999";
-            let html = framed(Some(&admin), |frame| {
-                let address = || format!("/news/{id}?page=10&sort=newest#comment-{id}");
-                let jump = || Some(address());
-                let addresses = CommentAddresses {
-                    permalink: address(),
-                    root: jump(),
-                    parent: jump(),
-                    previous: jump(),
-                    next: jump(),
-                };
-                let marks = CommentMarks { is_new: true, by_story_author: true };
-                let markup = CommentSource::Addresses(addresses);
-                let mut html = String::new();
-                CommentItem { place, line, marks, markup, sight: Sight::Shown }.write(&mut html, frame);
-                // The branch in the list, with the name of its author.
-                name.as_str().render_to(&mut html);
-                html
-            });
-            let branch = 200;
-            // The way back of the test is shorter than that of a page of a thread may be, and
-            // a button that takes a vote back has some attributes more.
-            let longer = 60 + 80;
-            assert!(html.len() + branch + longer <= COMMENT_MARKUP_BYTES, "{}", html.len());
-            let alone =
-                framed(Some(&admin), |frame| comment_item(frame, place, (line, Sight::Shown), 7).render());
-            let alone = alone.into_string().len() + longer;
-            assert!(alone <= LISTED_COMMENT_BYTES, "{alone}");
+        let line = ThreadLine { comment: &comment, depth: 7, username: Some(name) };
+        let admin = user(viewer, "admin", "a");
+        let html = framed(Some(&admin), |frame| {
+            let address = || format!("/news/{id}?page=10&sort=newest#comment-{id}");
+            let jump = || Some(address());
+            let addresses = CommentAddresses {
+                permalink: address(),
+                root: jump(),
+                parent: jump(),
+                previous: jump(),
+                next: jump(),
+            };
+            let marks = CommentMarks { is_new: true, by_story_author: true };
+            let markup = CommentSource::Addresses(addresses);
+            let mut html = String::new();
+            CommentItem { place, line, marks, markup, sight: Sight::Shown }.write(&mut html, frame);
+            // The branch in the list, with the name of its author.
+            name.render_to(&mut html);
+            html
+        });
+        let branch = 200;
+        // The way back of the test is shorter than that of a page of a thread may be, and
+        // a button that takes a vote back has some attributes more.
+        let longer = 60 + 80;
+        let alone =
+            framed(Some(&admin), |frame| comment_item(frame, place, (line, Sight::Shown), 7).render());
+        (html.len() + branch + longer, alone.into_string().len() + longer)
+    }
+
+    #[test]
+    fn a_comment_takes_no_more_than_pages_reckon_with() {
+        for id in ["1", "4567890", "99999999999999"] {
+            for character in ["a", "🦀", "\"", "%"] {
+                for name in [character.to_owned(), character.repeat(LONGEST_STORED_USERNAME)] {
+                    let reckoned = COMMENT_MARKUP_BYTES
+                        + COMMENT_NAMES * size::name_bytes(Some(&name))
+                        + COMMENT_IDS * id.len();
+                    for viewer in ["1", "2"] {
+                        let (bytes, alone) = bytes_of(id, viewer, &name);
+                        assert!(bytes <= reckoned, "{bytes} > {reckoned}: {id} {name}");
+                        assert!(alone <= LISTED_COMMENT_BYTES, "{alone}");
+                    }
+                }
+            }
         }
+        // Nor is it reckoned much larger than it is.
+        let (bytes, _) = bytes_of("12345", "2", "alice");
+        let reckoned = COMMENT_MARKUP_BYTES + COMMENT_NAMES * "alice".len() + COMMENT_IDS * 5;
+        assert!(reckoned < bytes + 100, "{reckoned} for {bytes}");
     }
 }

@@ -71,7 +71,7 @@ impl PageHead {
         html! {
             @if !description.is_empty() { meta name="description" content=(description); }
             @if let Some(canonical) = &self.canonical {
-                link rel="canonical" href=(canonical);
+                link rel="canonical" href=(site.link(canonical));
             }
             @if let Some(canonical) = self.canonical.as_ref().filter(|_| has_card) {
                 meta property="og:site_name" content=(site.name);
@@ -164,7 +164,7 @@ mod tests {
         let html = head.render(&brand, "The <i>title</i>", true).into_string();
         for part in [
             r#"<meta name="description" content="A &quot;&lt;b&gt;&quot;">"#,
-            r#"<link rel="canonical" href="/news/5">"#,
+            r#"<link rel="canonical" href="http://localhost:8080/news/5">"#,
             r#"<meta property="og:type" content="article">"#,
             r#"<meta property="og:title" content="The &lt;i&gt;title&lt;/i&gt;">"#,
             r#"<meta property="og:url" content="http://localhost:8080/news/5">"#,

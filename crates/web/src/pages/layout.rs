@@ -172,8 +172,9 @@ impl<'a> Frame<'a> {
             html! {
                 @if let Some(viewer) = self.viewer {
                     input type="hidden" name="apisecret" value=(viewer.apisecret.masked());
-                    // Firefox otherwise fills in what the form had before a reload.
-                    input type="hidden" name=(REQUEST_FIELD) autocomplete="off" value=(self.request());
+                    // Firefox otherwise fills in what the form had before a reload. A field of the
+                    // type "hidden" may not say so.
+                    input name=(REQUEST_FIELD) value=(self.request()) autocomplete="off" hidden;
                 }
             }
         })

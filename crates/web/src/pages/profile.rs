@@ -339,7 +339,7 @@ mod tests {
                 r#"<a href="/usercomments/al%3Cice/0">2</a>"#,
                 r#"<a href="/@al%3Cice/followers">4,711</a>"#,
                 r#"<a href="/@al%3Cice/followings">815</a>"#,
-                r#"<link rel="canonical" href="/@al%3Cice">"#,
+                r#"<link rel="canonical" href="http://localhost:8080/@al%3Cice">"#,
                 r#"href="/@al%3Cice/feed""#,
                 "in&lt;viter",
                 r#"<a href="/@al%3Cice/invited">2 people</a>"#,

@@ -252,6 +252,11 @@ pub async fn settings(
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
+/// GET /.well-known/change-password: where password managers find the form.
+pub async fn change_password() -> Redirect {
+    Redirect::to("/settings#password")
+}
+
 /// Saves the form and redirects to the page that confirms it.
 pub(super) async fn save(
     app: &App,
