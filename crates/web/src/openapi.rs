@@ -255,8 +255,8 @@ impl FailureFormat {
     /// The possible HTTP statuses of failures, besides 200.
     const fn statuses(self) -> &'static [&'static str] {
         match self {
-            Self::Ours => &["400", "403", "404", "405", "413", "429", "500", "503"],
-            Self::Documented => &["400", "403", "405", "413", "429", "500", "503"],
+            Self::Ours => &["400", "403", "404", "405", "413", "414", "429", "500", "503"],
+            Self::Documented => &["400", "403", "405", "413", "414", "429", "500", "503"],
             Self::Deployed => &["500"],
         }
     }
@@ -424,6 +424,32 @@ mod tests {
                 assert!(call["summary"].as_str().is_some_and(|text| text.ends_with('.')), "{method} {path}");
             }
         }
+    }
+
+    #[test]
+    fn every_response_has_a_description() {
+        for (path, calls) in description()["paths"].as_object().unwrap() {
+            for (method, call) in calls.as_object().unwrap() {
+                for (status, response) in call["responses"].as_object().unwrap() {
+                    let is_described = response["$ref"].is_string()
+                        || response["description"].as_str().is_some_and(|text| !text.is_empty());
+                    assert!(is_described, "{method} {path} {status}: {response}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ids_are_numbers_in_requests_as_in_answers() {
+        let description = description();
+        for (name, least) in [("Id", 1), ("IdOrNone", -1)] {
+            let id = &description["components"]["schemas"][name];
+            assert_eq!((&id["type"], &id["minimum"]), (&json!("integer"), &json!(least)), "{id}");
+        }
+        let news = &description["components"]["schemas"]["NewsEntry"]["properties"]["id"];
+        assert_eq!(news["type"], "integer", "{news}");
+        let parameter = &description["paths"]["/api/getcomments/{news_id}"]["get"]["parameters"][0]["schema"];
+        assert_eq!(parameter["type"], "integer", "{parameter}");
     }
 
     #[test]

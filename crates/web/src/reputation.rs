@@ -49,7 +49,7 @@ struct DeployedQuestion {
 #[derive(Serialize, ToSchema)]
 struct DeployedLink {
     /// The name, as in the request.
-    #[schema(value_type = values::Host)]
+    #[schema(value_type = values::AskedHost)]
     hostname: String,
 }
 

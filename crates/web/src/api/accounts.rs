@@ -120,7 +120,10 @@ pub async fn invite(
     post,
     path = "/api/login",
     request_body(content = inline(Credentials), content_type = FORM),
-    responses((status = 200, body = SecretsResponse), (status = 401, body = ErrorResponse)),
+    responses(
+        (status = 200, body = SecretsResponse),
+        (status = 401, description = "The login needs a code besides the password", body = ErrorResponse),
+    ),
 )]
 pub async fn log_in(
     State(app): State<App>,
@@ -138,7 +141,10 @@ pub async fn log_in(
     get,
     path = "/api/login",
     params(Credentials),
-    responses((status = 200, body = SecretsResponse), (status = 401, body = ErrorResponse)),
+    responses(
+        (status = 200, body = SecretsResponse),
+        (status = 401, description = "The login needs a code besides the password", body = ErrorResponse),
+    ),
 )]
 pub async fn log_in_by_get(
     app: State<App>,

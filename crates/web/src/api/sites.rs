@@ -110,7 +110,7 @@ pub struct PrefixScoresResponse {
 /// A site with its score.
 #[derive(Serialize, ToSchema)]
 pub struct SiteScore {
-    #[schema(value_type = values::Host)]
+    #[schema(value_type = values::AskedHost)]
     link: String,
     #[schema(value_type = values::ScoreName)]
     score: &'static str,

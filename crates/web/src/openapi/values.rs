@@ -109,9 +109,9 @@ values! {
     /// A network address; may be empty.
     NetworkAddress = text(0, NETWORK_ADDRESS);
     /// An id.
-    Id = pattern(format!("^{ID}$"), "1");
+    Id = whole(1, LARGEST_ID);
     /// An id, or -1 for none.
-    IdOrNone = pattern(format!("^({ID}|-1)$"), "-1");
+    IdOrNone = whole(-1, LARGEST_ID);
     /// A comment: the id of the story and the id within its thread.
     CommentAddress = pattern(format!("^{ID}-{ID}$"), "1-1");
     /// The title of a story.
@@ -226,6 +226,8 @@ values! {
     VoteNumber = whole(-1, 1);
     /// The name of a web site.
     Host = format("idn-hostname").examples(["example.com"]);
+    /// The name of a site, as it was asked for.
+    AskedHost = text(0, crate::limits::ADDRESS_BYTES);
     /// A UUID.
     Uuid = format("uuid");
     /// A time, as in `2023-02-02T09:36:03Z`.
@@ -277,6 +279,8 @@ const MESSAGE: usize = 1_000;
 const SESSION: &str = "earlier|[0-9a-f]{16}";
 /// The most characters in an IPv6 address.
 const NETWORK_ADDRESS: usize = 45;
+/// The largest id: one with as many digits as [`ID`] has.
+const LARGEST_ID: u64 = 999_999_999_999_999;
 /// An id in a pattern.
 const ID: &str = "[1-9][0-9]{0,14}";
 
