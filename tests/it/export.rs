@@ -328,8 +328,8 @@ async fn store_noise(server: &Server, user: u64) {
         };
         (0..4_000).map(|_| next()).collect()
     };
-    for first in (0..4_000_u64).step_by(500) {
-        let comments: Vec<(String, String)> = (first + 1..=first + 500)
+    for first in (0..800_u64).step_by(200) {
+        let comments: Vec<(String, String)> = (first + 1..=first + 200)
             .map(|id| {
                 let comment = json!({"body": noise(), "ctime": id, "user_id": user, "parent_id": -1, "up": [user], "down": []});
                 (id.to_string(), comment.to_string())

@@ -284,7 +284,6 @@ async fn what_is_not_there_is_not_found() {
         "/nothing",
         "/news",
         "/news/",
-        "/news/1/",
         "/news/1/1",
         "/comment/1",
         "/user/",
@@ -602,7 +601,7 @@ async fn an_address_with_a_slash_too_much_leads_to_the_one_without() {
         assert_eq!(answer.headers[LOCATION], to);
     }
     for nothing in
-        ["//", "//evil.example/", "/nothing/", "/news/", "/news/99/", "/api/topics/", "/v1/scores/"]
+        ["//", "//evil.example/", "/nothing/", "/news/", "/news/99/", "/api/topics/"]
     {
         assert_eq!(alice.get(nothing).await.status, StatusCode::NOT_FOUND, "{nothing}");
     }

@@ -90,7 +90,7 @@ pub async fn serve(app: App, listening: impl Into<Listening>, shutdown: impl Fut
         server.writes.ended().await;
     };
     if timeout(DRAIN_TIME, drained).await.is_err() {
-        tracing::warn!("some connections or writes had not ended");
+        tracing::warn!("some connections were still open");
     }
     // Unfinished jobs stay in the store.
     background.abort();
