@@ -200,7 +200,7 @@ async fn find(app: &App, name: &str) -> anyhow::Result<User> {
     let hash = query.hash(keys::user(id));
     let hash = app.site.store.query(query).await.map_err(Error::from)?.take(hash);
     match User::from_hash(&hash) {
-        Some(user) => Ok(user),
+        Some(user) => Ok(user.acting(&app.site.rules, app.now())),
         None => bail!("cannot find {name:?}: {}", Refusal::NoSuchUser),
     }
 }

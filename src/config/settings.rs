@@ -309,6 +309,8 @@ settings! {
                 "Who can sign up: open, invite (whom a member invites), apply (whom a moderator accepts) or closed.";
             invitations: ValueKind::Whole { unit: " of invitations", least: 0, most: MAX_INVITATIONS },
                 "Invitations of each account of 30 days; moderators and administrators have any number.";
+            reserved_names: ValueKind::Names,
+                "Names that nobody can sign up with, with commas between them.";
             confirm_email: ValueKind::Switch,
                 "Whether new accounts can only read until their e-mail address is confirmed; needs mail.relay.";
             new_days: ValueKind::Whole { unit: " of days", least: 0, most: 3_650 },

@@ -10,6 +10,7 @@ use ipnet::IpNet;
 use lettre::message::Mailbox;
 use tidings_domain::home_servers;
 use tidings_domain::timelines::moving::Destination;
+use tidings_domain::values::lookalikes::ReservedNames;
 use tidings_domain::values::preferences::Choice;
 use tidings_domain::values::rates::{Networks, Rate};
 use tidings_domain::values::signup::SignupMode;
@@ -19,6 +20,7 @@ use url::Url;
 /// Shown in place of a secret.
 const CONCEALED: &str = "***";
 const MOST_SECRET_CHARACTERS: usize = 1024;
+const MOST_NAMES_CHARACTERS: usize = 10_000;
 
 /// Which values a setting can have.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +47,8 @@ pub(super) enum ValueKind {
     Networks,
     /// Comma-separated names of hosts.
     Hosts,
+    /// Comma-separated names of people.
+    Names,
     /// One line of text.
     Line {
         /// The fewest characters.
@@ -112,6 +116,7 @@ impl ValueKind {
             Self::Interval => "a whole number and s, m, h or d, from 1s to 3650d, like 6h or 1d".to_owned(),
             Self::SignupMode => "open, invite, apply or closed".to_owned(),
             Self::Hosts => "comma-separated host names, like example.com, www.example.com".to_owned(),
+            Self::Names => format!("names with commas between them, at most {MOST_NAMES_CHARACTERS} characters"),
             Self::Line { least: 0, most } => format!("one line of at most {most} characters"),
             Self::Line { least, most } => format!("one line of {least} to {most} characters"),
             Self::Secret => format!("one line of at most {MOST_SECRET_CHARACTERS} characters"),
@@ -281,6 +286,13 @@ impl FromText for Vec<IpNet> {
 impl FromText for Networks {
     fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
         Vec::from_text(text, kind).map(Self)
+    }
+}
+
+impl FromText for ReservedNames {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        let fits = text.chars().count() <= MOST_NAMES_CHARACTERS && !text.chars().any(char::is_control);
+        fits.then(|| Self::parse(text))
     }
 }
 

@@ -175,7 +175,7 @@ async fn remove_all_posts(browser: &Browser) {
     browser.click(".moderation-tools > summary").await;
     browser.click("form:has([value=remove_all]) [name=reason]").await;
     browser.type_text("nothing but advertising").await;
-    browser.press("Remove all posts").await;
+    browser.press("Remove all").await;
     browser.wait_for(".notice.undo").await;
 }
 

@@ -121,6 +121,36 @@ async fn a_rejected_applicant_learns_the_reason_and_the_name_is_free() {
 }
 
 #[tokio::test]
+async fn the_public_log_does_not_name_rejected_applicants() {
+    each_engine(&[APPLY], async |server| {
+        let alice = server.register("alice").await;
+        for name in ["bob", "carol"] {
+            apply(&server, name).await;
+        }
+        reject(&alice, "bob", "We do not know you.").await;
+        let accepted = accept(&alice, "carol").await;
+        let visitor = server.visitor();
+        let targets = async |client: &Client| -> Vec<String> {
+            let log = ok(client.api_get("/api/moderations?kind=application").await);
+            let entries = log["entries"].as_array().unwrap();
+            entries.iter().map(|entry| entry["target"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(targets(&visitor).await, ["carol", "an applicant"]);
+        assert_eq!(targets(&alice).await, ["carol", "bob"]);
+        for path in ["/moderations", "/moderations/atom"] {
+            let shown = visitor.get(path).await;
+            let shown = String::from_utf8(shown.body).unwrap();
+            assert!(shown.contains("rejected the application of an applicant"), "{path}: {shown}");
+            assert!(!shown.contains("bob"), "{path}");
+        }
+        // Nor one whose acceptance was taken back.
+        ok(undo(&alice, &accepted).await);
+        assert_eq!(targets(&visitor).await, ["an applicant"; 3]);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_name_that_looks_like_a_rejected_one_is_free_too() {
     each_engine(&[APPLY], async |server| {
         let alice = server.register("alice").await;

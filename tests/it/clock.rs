@@ -38,7 +38,6 @@ const LIMITS: &[(Limited, (&str, &str), u64)] = &[
     (Limited::SameUrl, ("limits.repost_seconds", "7200"), 7_200),
     (Limited::SignUp, ("limits.account_creation_seconds", "54000"), 54_000),
     (Limited::SignUp, ("limits.signups_per_network", "1"), DAY),
-    (Limited::SignUp, ("limits.signup_burst", "1"), HOUR),
     (Limited::Tweet, ("rates.tweet_per_account", "1/2s"), 2),
     (Limited::Tweet, ("rates.tweet_per_address", "1/10m"), 600),
     (Limited::Comment, ("rates.comment_per_account", "1/1h"), HOUR),

@@ -164,6 +164,7 @@ async fn the_check_of_timelines_continues_after_500_tweets_and_1_000_followers()
 async fn an_account_is_given_up_with_more_people_and_tweets_than_go_in_one_step() {
     for (people, tweets) in [(20, 200), (21, 201)] {
         let server = Server::start(Engine::Memory, &[]).await;
+        server.register("admin").await;
         let leaver = server.register("leaver").await;
         for number in 0..people {
             let other = server.member(&format!("member-{number}")).await;

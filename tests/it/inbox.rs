@@ -8,6 +8,7 @@ use tidings_domain::background;
 use tidings_domain::values::ids::UserId;
 
 use crate::client::{Client, HttpResponse, PASSWORD, ok, refused};
+use crate::html::Form;
 use crate::pages::{page, redirects_to};
 use crate::server::{Engine, Server, each_engine};
 
@@ -53,6 +54,12 @@ async fn three(server: &Server) -> [Client; 3] {
     [server.member("alice").await, server.member("bob").await, server.member("carol").await]
 }
 
+/// The form that marks everything as read that its page has shown.
+async fn all_read(user: &Client) -> Form {
+    let forms = page(user, "/inbox").await.forms();
+    forms.into_iter().find(|form| form.value("id") == Some("all")).unwrap()
+}
+
 /// Deactivates an account that has registered.
 async fn deactivate(user: &Client) {
     let form = page(user, "/settings/deactivate").await.form("/settings/deactivate");
@@ -62,6 +69,61 @@ async fn deactivate(user: &Client) {
 
 async fn finish_jobs(server: &Server) {
     background::finish_waiting(&server.app.site, server.app.moment()).await.unwrap();
+}
+
+#[tokio::test]
+async fn marking_all_as_read_stops_at_the_newest_entry_that_was_shown() {
+    each_engine(&[], async |server| {
+        let [alice, bob, _] = three(&server).await;
+        for number in 1..=3 {
+            bob.tweet(&format!("@alice {number}")).await;
+        }
+        let form = all_read(&alice).await;
+        assert_eq!(form.value("until"), Some("mention:tweet:3"));
+        // It arrives after the page was made.
+        bob.tweet("@alice 4").await;
+        redirects_to(&form.send(&alice).await);
+        let read = ["mention:tweet:4*", "mention:tweet:3", "mention:tweet:2", "mention:tweet:1"];
+        assert_eq!(ids(&alice).await, read);
+        assert_eq!(badge(&server, &alice).await, 1);
+        // What is not in the inbox marks nothing, and without `until` everything is read.
+        let until = |entry: &'static str| [("id", "all"), ("until", entry)];
+        ok(alice.api_post("/api/readinbox", &until("mention:tweet:9")).await);
+        assert_eq!(badge(&server, &alice).await, 1);
+        let error = refused(alice.api_post("/api/readinbox", &until("newest")).await);
+        assert!(error.contains("until"), "{error}");
+        ok(alice.api_post("/api/readinbox", &[("all", "1"), ("until", "mention:tweet:4")]).await);
+        assert_eq!(badge(&server, &alice).await, 0);
+        bob.tweet("@alice 5").await;
+        mark(&alice, "all").await;
+        assert_eq!(badge(&server, &alice).await, 0);
+    })
+    .await;
+}
+
+/// The badge stays the same when an unread entry leaves a full inbox for a new one.
+#[tokio::test]
+async fn an_entry_that_arrives_in_a_full_inbox_stays_unread_when_older_ones_are_marked() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [alice, bob, _] = three(&server).await;
+    let user = alice.user_id;
+    server
+        .write(|batch| {
+            for number in 1..=1_000_u32 {
+                let entry = format!("moderation:{number}");
+                batch.sorted_add(format!("user:{user}:inbox"), &entry, f64::from(number));
+                batch.sorted_add(format!("user:{user}:unread"), &entry, f64::from(number));
+                batch.set_field(format!("user:{user}:messages"), number.to_string(), "text");
+            }
+            batch.set_field(format!("user:{user}"), "replies", "1000");
+        })
+        .await;
+    let form = all_read(&alice).await;
+    bob.tweet("@alice").await;
+    assert_eq!(badge(&server, &alice).await, 1_000);
+    redirects_to(&form.send(&alice).await);
+    assert_eq!(badge(&server, &alice).await, 1);
+    assert_eq!(server.sorted(&format!("user:{user}:unread")).await.len(), 1);
 }
 
 #[tokio::test]

@@ -277,6 +277,7 @@ async fn one_request_without_a_session_switches_off_the_mails_that_its_token_nam
         // The settings show it.
         let form = page(&alice, "/settings").await.form("/settings");
         assert_eq!(form.value("digest"), Some("off"));
+        server.set_field("user:1", "flags", "").await;
         let leave = page(&alice, "/settings/deactivate").await.form("/settings/deactivate");
         leave.with("password", PASSWORD).send(&alice).await;
         assert_eq!(unsubscribe(&server, &path).await, StatusCode::NOT_FOUND);
@@ -370,6 +371,7 @@ async fn who_gets_digests_is_stored_with_the_preference() {
         assert_eq!(server.ids("mail:digest:daily").await, daily, "{digest}");
         assert_eq!(server.ids("mail:digest:weekly").await, weekly, "{digest}");
     }
+    server.set_field("user:1", "flags", "").await;
     let leave = page(&alice, "/settings/deactivate").await.form("/settings/deactivate");
     leave.with("password", PASSWORD).send(&alice).await;
     assert!(server.ids("mail:digest:daily").await.is_empty());

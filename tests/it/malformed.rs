@@ -216,7 +216,12 @@ pub const CALLS: &[Call] = &[
         takes_get: false,
         signed: true,
     },
-    Call { path: "/api/readinbox", fields: &[("id", "reply:1-1", REQUIRED)], takes_get: false, signed: true },
+    Call {
+        path: "/api/readinbox",
+        fields: &[("id", "all", REQUIRED), ("until", "reply:1-1", OPTIONAL)],
+        takes_get: false,
+        signed: true,
+    },
     Call {
         path: "/api/appeal",
         fields: &[
@@ -254,6 +259,8 @@ impl Target {
         ok(alice.api_post("/api/moderate/rule", &rule).await);
         let flag = [("kind", "comment"), ("id", "1-1"), ("reason", "spam")];
         ok(alice.api_post("/api/flag", &flag).await);
+        // So that alice may leave.
+        server.set_field("user:2", "flags", "a").await;
         Self { server, alice, _relay: relay }
     }
 

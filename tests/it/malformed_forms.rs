@@ -134,7 +134,7 @@ pub const FORMS: &[Call] = &[
         ],
     ),
     signed("/moderate/rules/lift", &[("reason", "a mistake", REQUIRED), ("rule_id", "1", REQUIRED)]),
-    signed("/readinbox", &[("id", "reply:1-1", REQUIRED)]),
+    signed("/readinbox", &[("id", "all", REQUIRED), ("until", "reply:1-1", OPTIONAL)]),
     signed("/inbox/feed", &[("feed", "new", REQUIRED)]),
     signed(
         "/settings",

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tidings_domain::accounts::names::fold_usernames;
 use tidings_domain::imports::import_accounts;
+use tidings_domain::migrations;
 use tidings_domain::values::text::Username;
 
 use crate::client::{Client, PASSWORD, ok, refused};
@@ -37,6 +38,9 @@ async fn a_name_that_looks_like_another_is_refused_and_writes_nothing() {
             ("aIice", ALIKE),
             ("A1iCE", ALIKE),
             ("bob-11", ALIKE),
+            ("alice_", ALIKE),
+            ("Al-ice", ALIKE),
+            ("b0b1l", ALIKE),
             ("BOB-Il", ALIKE),
             ("B0B-1L", TAKEN),
         ] {
@@ -47,7 +51,7 @@ async fn a_name_that_looks_like_another_is_refused_and_writes_nothing() {
             ok(register(&server, name).await);
         }
         assert_eq!(server.string("username.folded:alice").await.as_deref(), Some("1"));
-        assert_eq!(server.string("username.folded:bob-ll").await.as_deref(), Some("2"));
+        assert_eq!(server.string("username.folded:bobll").await.as_deref(), Some("2"));
         assert_eq!(server.string("usernames.folded").await.as_deref(), Some("5"));
     })
     .await;
@@ -80,6 +84,7 @@ async fn of_names_that_look_alike_one_is_created_when_all_are_asked_for_at_once(
 #[tokio::test]
 async fn the_name_of_a_deactivated_account_stays_taken_with_those_that_look_like_it() {
     let server = Server::start(Engine::Memory, &[]).await;
+    server.register("admin").await;
     let alice = server.register("alice").await;
     assert_eq!(alice.post("/settings/deactivate", &[("password", PASSWORD)]).await.status, 303);
     assert_eq!(refused(register(&server, "alice").await), TAKEN);
@@ -123,8 +128,8 @@ async fn filling_the_index_can_be_interrupted_and_the_older_account_gets_the_ent
     assert!(!fold_usernames(site, 1).await.unwrap());
     assert!(fold_usernames(site, u64::MAX).await.unwrap());
     assert_eq!(server.string("usernames.folded").await.as_deref(), Some("1200"));
-    assert_eq!(server.string("username.folded:user-l").await.as_deref(), Some("1"));
-    assert_eq!(server.string("username.folded:user-l2oo").await.as_deref(), Some("1200"));
+    assert_eq!(server.string("username.folded:userl").await.as_deref(), Some("1"));
+    assert_eq!(server.string("username.folded:userl2oo").await.as_deref(), Some("1200"));
     assert_eq!(refused(register(&server, "user-12O0").await), ALIKE);
 }
 
@@ -338,4 +343,87 @@ async fn a_person_may_switch_their_gravatar_off() {
     ok(bob.update_profile("", "bob@example.org", "").await);
     let page = off.visitor().get("/@bob").await;
     assert!(!String::from_utf8(page.body).unwrap().contains("gravatar.com/avatar"));
+}
+
+const RESERVED: &str = "This username is reserved. Choose another.";
+
+#[tokio::test]
+async fn reserved_names_are_for_the_operator_and_the_first_account() {
+    each_engine(&[], async |server| {
+        ok(register(&server, "administrator").await);
+        let before = server.dump().await;
+        for name in ["admin", "Adm1n", "ad-min_", "moderator", "ROOT", "support"] {
+            assert_eq!(refused(register(&server, name).await), RESERVED, "{name}");
+        }
+        assert_eq!(server.dump().await, before);
+        server.member("moderator").await;
+        let bob = server.register("bob").await;
+        for name in ["admin", "Admin \u{2713}", "\u{2605} A D M I N", "adm\u{131}n", "a moderator"] {
+            let error = refused(set_full_name(&bob, name).await);
+            assert_eq!(error, "Your full name looks like a reserved name. Choose another.", "{name}");
+        }
+        let alike = "Your full name looks like another user's username. Choose another.";
+        server.register("alice").await;
+        for name in ["alice \u{2713}", "A l i c e", "\u{1f600}alice\u{1f600}"] {
+            assert_eq!(refused(set_full_name(&bob, name).await), alike, "{name}");
+        }
+        // One's own name is another matter.
+        let moderator = server.client_of(2).await;
+        ok(set_full_name(&moderator, "Moderator").await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_operator_chooses_which_names_are_reserved() {
+    let server = Server::start(Engine::Memory, &[("accounts.reserved_names", "gazette, The Editor")]).await;
+    ok(register(&server, "first").await);
+    for name in ["Gazette", "the-editor", "TheEd1tor"] {
+        let answer = register(&server, name).await;
+        assert_eq!(answer["status"] == "ok", name == "TheEd1tor", "{name}: {answer}");
+    }
+    ok(register(&server, "admin").await);
+}
+
+/// Names that look alike only since hyphens do not count stay as they are.
+#[tokio::test]
+async fn names_of_an_earlier_version_are_folded_anew_and_pairs_keep_both() {
+    each_engine(&[], async |server| {
+        server.register("first").await;
+        server
+            .write(|batch| {
+                batch.set("users.count", "5");
+                batch.set("usernames.folded", "5");
+                for (id, name) in [(2, "al-ice"), (3, "alice"), (5, "al_ice")] {
+                    batch.set_fields(
+                        format!("user:{id}"),
+                        [("id", id.to_string()), ("username", name.to_owned())],
+                    );
+                    batch.set_field(format!("user:{id}"), "salt", "x");
+                    batch.set(format!("username.to.id:{name}"), id.to_string());
+                    batch.set(format!("username.folded:{name}"), id.to_string());
+                }
+                // A deactivated account, whose name stays taken.
+                let gone = [("id", "4"), ("username", "[deleted user]"), ("deactivated", "5"), ("salt", "x")];
+                batch.set_fields("user:4", gone);
+                batch.set("username.to.id:b-ob", "4");
+                batch.set("username.folded:b-ob", "4");
+            })
+            .await;
+        let site = &server.app.site;
+        let earlier = migrations::StoreState { layout: 1, keys: 1, unfinished_restore: None };
+        for _ in 0..2 {
+            server.write(|batch| batch.set("layout:version", "1")).await;
+            migrations::migrate(site, &earlier, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();
+            assert_eq!(server.string("username.folded:alice").await.as_deref(), Some("2"));
+            assert_eq!(server.string("username.folded:bob").await.as_deref(), Some("4"));
+        }
+        for (id, name) in [(2, "al-ice"), (3, "alice"), (5, "al_ice")] {
+            assert_eq!(server.field(&format!("user:{id}"), "username").await.as_deref(), Some(name));
+        }
+        for name in ["a-lice", "bob", "b_o_b"] {
+            assert_eq!(refused(register(&server, name).await), ALIKE, "{name}");
+        }
+    })
+    .await;
 }

@@ -1,5 +1,7 @@
 //! What moderators do to people: bans with their page and appeals, warnings, notes, roles.
 
+use std::process::{Command, Stdio};
+
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tidings_domain::accounts::roles::{self, GivenRole};
@@ -10,6 +12,7 @@ use tidings_keyspace::Expiry;
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::html::Page;
 use crate::pages::{page, redirects_to};
+use crate::redis_server::RedisServer;
 use crate::server::{Engine, Server, each_engine};
 use crate::smtp_server::SmtpServer;
 
@@ -119,6 +122,48 @@ async fn a_ban_is_lifted_and_the_lift_is_undone() {
         ok(undo(&moderator, 7).await);
         server.advance(3_600);
         assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("until 2027-01-15 18:00 UTC"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_undo_of_a_lift_does_not_restore_a_ban_that_has_run_out() {
+    each_engine(&[], async |server| {
+        let [_, moderator, bob] = people(&server).await;
+        ok(act(&moderator, "ban", "bob", "1").await);
+        ok(act(&moderator, "unban", "bob", "").await);
+        let bob = bob.log_in("bob", PASSWORD).await;
+        server.advance(3_600);
+        let before = server.hash("user:3").await;
+        let error = refused(undo(&moderator, 3).await);
+        assert_eq!(error, "Nothing to do: it would have ended by itself by now.");
+        assert_eq!(server.hash("user:3").await, before);
+        assert_eq!(server.string("moderation:count").await.as_deref(), Some("3"));
+        assert!(bob.is_logged_in().await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_last_administrator_cannot_leave() {
+    each_engine(&[], async |server| {
+        let [alice, _, bob] = people(&server).await;
+        let before = server.hash("user:1").await;
+        let answer = alice.post("/settings/deactivate", &[("password", PASSWORD)]).await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN);
+        let said = Page::of(&answer).alert().unwrap().to_owned();
+        let sentence = "This is the last administrator. Make somebody else an administrator first.";
+        assert!(said.contains(sentence), "{said}");
+        assert_eq!(server.hash("user:1").await, before);
+        // Somebody who is banned does not count.
+        let (site, now) = (&server.app.site, server.app.now());
+        roles::set_role(site, now, UserId(3), (GivenRole::Administrator, true)).await.unwrap();
+        server.set_field("user:3", "banned", "0:1:spam").await;
+        let answer = alice.post("/settings/deactivate", &[("password", PASSWORD)]).await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN);
+        server.write(|batch| batch.delete_field("user:3", "banned")).await;
+        assert_eq!(redirects_to(&alice.post("/settings/deactivate", &[("password", PASSWORD)]).await), "/");
+        assert!(bob.is_logged_in().await);
     })
     .await;
 }
@@ -521,4 +566,153 @@ async fn moderators_act_on_the_page_of_a_person() {
     for reader in [&bob, &server.visitor()] {
         assert!(!page(reader, "/@bob").await.text().contains("For moderators"));
     }
+}
+
+#[tokio::test]
+async fn one_form_removes_posts_and_profile_and_bans_and_each_is_undone() {
+    each_engine(&[], async |server| {
+        let [alice, moderator, bob] = people(&server).await;
+        let reader = server.member("reader").await;
+        reader.follow("bob").await;
+        bob.follow("reader").await;
+        let about = [("about", "Buy pills"), ("email", ""), ("fullname", "Pill Shop")];
+        ok(bob.api_post("/api/updateprofile", &about).await);
+        let story = bob.submit_on("pillshop", "Spam").await;
+        reader.submit_on("rust", "A story").await;
+        let topics = async || page(&reader, "/topics").await.content().contains("pillshop");
+        assert!(topics().await);
+        let shown = page(&moderator, "/@bob").await;
+        let form = shown.forms().into_iter().find(|form| form.value("boxes").is_some()).unwrap();
+        assert_eq!((form.value("posts"), form.value("hours")), (Some("1"), Some("0")));
+        for name in ["profile", "ban"] {
+            shown.one("input", &[("name", name), ("type", "checkbox")]);
+        }
+        let fields = [
+            ("action", "remove_all"),
+            ("kind", "user"),
+            ("id", "bob"),
+            ("reason", "spam"),
+            ("boxes", "1"),
+            ("posts", "1"),
+            ("days", "3650"),
+            ("profile", "1"),
+            ("ban", "1"),
+            ("hours", "0"),
+            ("next", "/@bob"),
+        ];
+        redirects_to(&moderator.post("/moderate", &fields).await);
+        finish_jobs(&server).await;
+        let log = ok(alice.api_get("/api/moderations").await);
+        let actions: Vec<&str> =
+            log["entries"].as_array().unwrap().iter().map(|line| line["action"].as_str().unwrap()).collect();
+        assert_eq!(actions, ["remove", "remove_all", "ban", "make_moderator"]);
+        assert!(!topics().await);
+        for visitor in [&server.visitor(), &reader] {
+            let answer = visitor.get("/@bob").await;
+            let shown = Page::of(&answer);
+            let html = String::from_utf8(answer.body).unwrap();
+            assert!(html.contains("This account is banned.") && html.contains("noindex"), "{html}");
+            for gone in ["Pill", "pills", "karma", "stories"] {
+                assert!(!shown.content().contains(gone), "{gone}: {html}");
+            }
+            let followers = page(visitor, "/@reader/followers").await;
+            assert!(!followers.content().contains("Pill"), "{}", followers.content());
+        }
+        assert!(page(&moderator, "/@bob").await.content().contains("karma"));
+        for line in [4, 3, 2] {
+            ok(undo(&moderator, line).await);
+        }
+        finish_jobs(&server).await;
+        let shown = page(&reader, "/@bob").await;
+        assert!(shown.content().contains("Pill Shop") && shown.content().contains("Buy pills"));
+        assert_eq!(reader.get(&format!("/news/{story}")).await.status, StatusCode::OK);
+        assert!(topics().await);
+        // Programs leave out what they do not want.
+        let all = |more: &'static [(&'static str, &'static str)]| {
+            let fields = [("action", "remove_all"), ("kind", "user"), ("id", "bob"), ("reason", "spam")];
+            [&fields, more].concat()
+        };
+        assert!(
+            refused(moderator.api_post("/api/moderate", &all(&[("posts", "0")])).await).contains("posts")
+        );
+        assert!(refused(moderator.api_post("/api/moderate", &all(&[("ban", "1")])).await).contains("days"));
+        ok(moderator.api_post("/api/moderate", &all(&[("posts", "0"), ("ban", "1"), ("hours", "1")])).await);
+        assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("spam"));
+    })
+    .await;
+}
+
+/// Lamer News has no bound for names, and its pattern looks at the first line only.
+#[tokio::test]
+async fn whoever_can_be_shown_can_be_named_everywhere() {
+    each_engine(&[], async |server| {
+        let [alice, moderator, _] = people(&server).await;
+        let long = "x".repeat(300);
+        for (id, name) in [(4_u64, &*long), (5, "al ice/\u{fc}?#"), (6, "carol\nsecond")] {
+            server
+                .write(|batch| {
+                    batch.set("users.count", id.to_string());
+                    let fields = [("id", id.to_string()), ("username", name.to_owned())];
+                    batch.set_fields(format!("user:{id}"), fields);
+                    batch.set_field(format!("user:{id}"), "ctime", "1");
+                    batch.set(format!("username.to.id:{name}"), id.to_string());
+                })
+                .await;
+            for action in ["warn", "silence", "unsilence", "ban", "unban", "make_moderator"] {
+                ok(act(&alice, action, name, "").await);
+            }
+            ok(act(&alice, "unmake_moderator", name, "").await);
+            let encoded: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
+            let encoded = encoded.replace('+', "%20");
+            let shown = page(&moderator, &format!("/@{encoded}")).await;
+            assert!(!shown.forms().is_empty(), "{name:?}");
+            ok(moderator.api_get(&format!("/api/moderate/network/{encoded}")).await);
+            let log = page(&moderator, "/moderations?kind=user").await;
+            assert!(log.content().contains(name.lines().next().unwrap()), "{name:?}");
+            for (path, fields) in [
+                ("/api/flag", [("kind", "user"), ("id", name), ("reason", "spam")].as_slice()),
+                ("/api/follow", &[("username", name)]),
+                ("/api/mute", &[("what", "user"), ("value", name)]),
+                ("/api/block", &[("username", name)]),
+            ] {
+                let answer = moderator.api_post(path, fields).await;
+                assert_eq!(answer["status"], "ok", "{path} {name:?}: {answer}");
+            }
+            assert!(ok(alice.api_get("/api/moderate/queue").await).to_string().contains("spam"));
+        }
+    })
+    .await;
+}
+
+#[test]
+fn the_operator_gives_a_password_to_an_account_that_only_lamer_news_could_make() {
+    let redis = RedisServer::start();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+        command.args(arguments).args(["--store", &redis.url()]).stdin(Stdio::null());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    run(&["user", "add", "alice"]);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let name = format!("al ice/{}", "x".repeat(100));
+    runtime.block_on(async {
+        let server = Server::at(&redis.url(), &[]).await;
+        server
+            .write(|batch| {
+                batch.set("users.count", "2");
+                batch.set_fields("user:2", [("id", "2"), ("username", &*name)]);
+                batch.set(format!("username.to.id:{name}"), "2");
+            })
+            .await;
+    });
+    run(&["user", "password", &name]);
+    run(&["moderate", "ban", "user", &name, "--as", "alice", "--reason", "spam"]);
+    run(&["user", "moderator", &name]);
+    runtime.block_on(async {
+        let server = Server::at(&redis.url(), &[]).await;
+        assert!(server.field("user:2", "password").await.unwrap().starts_with("$argon2id$"));
+        assert!(server.field("user:2", "banned").await.is_some());
+        assert_eq!(server.field("user:2", "flags").await.as_deref(), Some("m"));
+    });
 }

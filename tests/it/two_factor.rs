@@ -6,6 +6,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tidings_domain::accounts::two_factor::setup;
 use tidings_domain::values::ids::UserId;
+use tidings_domain::values::rules::{AccountRules, Rules};
 use tidings_keyspace::Expiry;
 
 use crate::authenticator::code;
@@ -416,6 +417,49 @@ async fn on_a_site_that_wants_it_roles_count_with_a_second_factor_only() {
         let fields = [("current_password", PASSWORD), ("code", &*code(&secret, server.now()))];
         ok(admin.api_post("/api/totp/end", &fields).await);
         assert_eq!(admin.get("/admin").await.status, StatusCode::FORBIDDEN);
+    })
+    .await;
+}
+
+/// The roles of people whom the server has cached follow a reload of the settings at once.
+#[tokio::test]
+async fn whether_a_role_counts_follows_a_reload_both_ways() {
+    each_engine(&[], async |server| {
+        let admin = server.register("admin").await;
+        let moderator = server.member("mod").await;
+        server.set_field("user:2", "flags", "m").await;
+        let author = server.member("bob").await;
+        let story = author.submit_text("Hello", "world").await;
+        let comment = author.comment(story, "a removed text").await;
+        let id = format!("{story}-{comment}");
+        let remove = [("action", "remove"), ("kind", "comment"), ("id", &*id), ("reason", "spam")];
+        ok(admin.api_post("/api/moderate", &remove).await);
+        let require = |staff_two_factor| {
+            let rules = &server.app.site.rules;
+            let accounts = AccountRules { staff_two_factor, ..rules.accounts.clone() };
+            rules.replace(Rules { accounts, ..Rules::clone(rules) });
+        };
+        for is_required in [false, true, false, true] {
+            require(is_required);
+            let status = if is_required { StatusCode::FORBIDDEN } else { StatusCode::OK };
+            assert_eq!(admin.get("/admin").await.status, status, "{is_required}");
+            for path in ["/moderate", "/api/moderate/queue", "/api/moderate/network/bob"] {
+                let answer = moderator.get(path).await;
+                let said = String::from_utf8_lossy(&answer.body).into_owned();
+                assert_eq!(said.contains("/settings/two-factor"), is_required, "{path}: {said}");
+                assert!(!said.contains("Only moderators"), "{path}: {said}");
+                let refused = String::from_utf8_lossy(&author.get(path).await.body).into_owned();
+                assert!(refused.contains("Only moderators can do this."), "{path}: {refused}");
+            }
+            let shown = page(&moderator, &format!("/news/{story}")).await;
+            let shown = shown.content();
+            assert_eq!(shown.contains("a removed text"), !is_required, "{shown}");
+        }
+        // Others still see what somebody was given, and a role that does not count still protects.
+        assert!(page(&author, "/@admin").await.content().contains("administrator"));
+        require(false);
+        let ban = [("action", "ban"), ("kind", "user"), ("id", "admin"), ("reason", "no")];
+        assert!(refused(moderator.api_post("/api/moderate", &ban).await).contains("role is higher"));
     })
     .await;
 }

@@ -5,10 +5,11 @@ pub(crate) mod leave;
 use crate::accounts::applications;
 use crate::accounts::inbox::feed::FEED;
 use crate::accounts::outbox::{self, MAIL_SECRET};
+use crate::accounts::roles;
 use crate::accounts::session_store::AllSessions;
 use crate::accounts::sessions;
 use crate::accounts::two_factor::stored;
-use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, User};
+use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, Role, User};
 use crate::action::Decision;
 use crate::audit::AUDIT;
 use crate::error::Error;
@@ -35,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// # Errors
 /// [`Refusal::WrongCredentials`](super::Refusal::WrongCredentials) and
 /// [`Refusal::TooManyFailedLogins`](super::Refusal::TooManyFailedLogins), as a
-/// login; or the store's.
+/// login; [`Refusal::LastAdministrator`](super::Refusal::LastAdministrator); or the store's.
 pub async fn deactivate(
     site: &Site,
     now: Moment,
@@ -48,6 +49,9 @@ pub async fn deactivate(
     let deactivated = site.act(&key, || async {
         let sessions = AllSessions::read(site, user.id).await?;
         let mut batch = Batch::new();
+        if user.given_role() == Role::Administrator {
+            roles::demand_another_administrator(site, now.timestamp(), &mut batch, user.id).await?;
+        }
         // Fails if the password has changed meanwhile: the user has typed the old one.
         batch.field_equals(&key, "password", &stored.hash);
         sessions.end(&mut batch, None);

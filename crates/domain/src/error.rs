@@ -92,12 +92,6 @@ pub enum Refusal {
         /// Until the next may be created.
         seconds: u64,
     },
-    /// So many accounts were created that sign-up is closed for a while.
-    #[error("sign-up is closed for the moment, because too many accounts were created. Try again in {0}", wait(*.seconds))]
-    SignupPaused {
-        /// Until sign-up opens again.
-        seconds: u64,
-    },
     /// Nobody can sign up.
     #[error("sign-up is closed on this site")]
     SignupClosed,
@@ -221,6 +215,12 @@ pub enum Refusal {
     /// Another user has a name that looks like this one.
     #[error("this username looks too much like another one. Choose another")]
     UsernameConfusable,
+    /// The operator has reserved the username.
+    #[error("this username is reserved. Choose another")]
+    UsernameReserved,
+    /// The full name looks like one that the operator has reserved.
+    #[error("your full name looks like a reserved name. Choose another")]
+    FullNameReserved,
     /// The full name looks like the username of another user.
     #[error("your full name looks like another user's username. Choose another")]
     FullNameConfusable,
@@ -669,7 +669,6 @@ impl Refusal {
         match self {
             Self::AccountCreatedRecently { seconds }
             | Self::TooManySignupsFromNetwork { seconds }
-            | Self::SignupPaused { seconds }
             | Self::TooManyFailedLogins { seconds }
             | Self::TooManyAtOnce { seconds }
             | Self::TooManyRequests { seconds, .. }

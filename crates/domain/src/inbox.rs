@@ -52,6 +52,8 @@ pub struct InboxPage {
     pub entries: Vec<InboxEntry>,
     /// The value of [`InboxWindow::before`] for the rest; `None` at the end.
     pub next: Option<Cursor>,
+    /// The newest entry of the whole inbox.
+    pub newest: Option<EntryId>,
 }
 
 /// An entry of an inbox.
@@ -140,11 +142,12 @@ pub async fn page(visit: &mut Visit, user: UserId, window: &InboxWindow) -> Resu
     let mut answers = visit.run(query).await?;
     let mut entries = entries.take(&mut answers);
     let reader = reader.take(visit, &mut answers);
+    let newest = entries.first().map(|entry| entry.place.id);
     entries.retain(|entry| window.has(entry));
     let is_more = entries.len() > window.count;
     entries.truncate(window.count);
     let next = entries.last().filter(|_| is_more).map(|entry| entry.place);
-    Ok(InboxPage { entries: with_subjects(visit, &reader, entries).await?, next })
+    Ok(InboxPage { entries: with_subjects(visit, &reader, entries).await?, next, newest })
 }
 
 /// An entry to mail, and to whom. `None` if it is read, gone or muted, or the user wants no mail or has

@@ -229,6 +229,12 @@ pub fn username_folded(username: &str) -> String {
     format!("username.folded:{}", lookalikes::folded(username))
 }
 
+/// The folded name in a key of [`username_folded`]; `None` for other keys.
+#[must_use]
+pub fn name_of_folded(key: &str) -> Option<&str> {
+    key.strip_prefix("username.folded:")
+}
+
 /// Hash, expires: a session, by the hash of its token.
 #[must_use]
 pub fn session(hash: &SessionHash) -> String {

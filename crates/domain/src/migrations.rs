@@ -17,7 +17,7 @@ use std::pin::Pin;
 use tidings_keyspace::{Batch, Query, Store};
 
 /// The version of the layout that this program reads and writes.
-pub const LAYOUT_VERSION: u64 = 1;
+pub const LAYOUT_VERSION: u64 = 2;
 
 /// One step of a migration.
 pub type Migrating<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
@@ -36,12 +36,20 @@ pub struct Migration {
 }
 
 /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-pub static MIGRATIONS: [Migration; 1] = [Migration {
-    to: 1,
-    what: "give every account its entry in the index of names, and the counter of articles its number",
-    only_adds: true,
-    run: |site, advance| Box::pin(complete_lamer_news(site, advance)),
-}];
+pub static MIGRATIONS: [Migration; 2] = [
+    Migration {
+        to: 1,
+        what: "give every account its entry in the index of names, and the counter of articles its number",
+        only_adds: true,
+        run: |site, advance| Box::pin(complete_lamer_news(site, advance)),
+    },
+    Migration {
+        to: 2,
+        what: "give names their entries in the index of names by their letters and digits alone",
+        only_adds: true,
+        run: |site, advance| Box::pin(names::fold_anew(site, advance)),
+    },
+];
 
 /// Adds what a store of Lamer News or of an early version lacks. Lamer News may run on the same
 /// Redis for some time, so the server also does this at each start.

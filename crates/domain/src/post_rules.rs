@@ -16,6 +16,7 @@ use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::RuleId;
 use crate::values::limits::{MAX_CHECKED_LINKS, MAX_RULES_BYTES};
+use crate::values::lookalikes;
 use crate::values::post_rule::{PostRule, RuleEffect, RuleKind, without_www};
 use linkify::{LinkFinder, LinkKind};
 use regex::{RegexSet, RegexSetBuilder};
@@ -68,10 +69,19 @@ impl Expressions {
     }
 }
 
-/// A phrase as a regular expression: whole words, with any white space between them.
+/// A phrase as a regular expression for [`lookalikes::readings`]: whole words, with blanks or
+/// other separators between them.
 fn phrase_expression(phrase: &str) -> String {
-    let words: Vec<String> = phrase.split(' ').map(regex::escape).collect();
-    format!(r"(?:^|\W){}(?:$|\W)", words.join(r"\s+"))
+    let phrase = lookalikes::plain(&phrase.to_lowercase());
+    let words = phrase.split(is_separator).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(regex::escape).collect();
+    let words = if words.is_empty() { regex::escape(&phrase) } else { words.join(r"[\W_]+") };
+    format!(r"(?:^|[\W_]){words}(?:$|[\W_])")
+}
+
+/// Whether a character of a phrase stands between words. Others, as in `c++`, belong to one.
+const fn is_separator(character: char) -> bool {
+    matches!(character, ' ' | '-' | '_' | '.' | ',' | ':' | ';' | '/' | '\\' | '*' | '~' | '|')
 }
 
 /// What is checked of a post.
@@ -143,8 +153,14 @@ impl PostRules {
         rules.min_by_key(|rule| (rule.effect == RuleEffect::Hold, rule.id))
     }
 
-    fn matching_text(&self, text: &str) -> impl Iterator<Item = usize> {
-        self.phrases.matches(text).chain(self.regexes.matches(text))
+    fn matching_text(&self, text: &str) -> Vec<usize> {
+        let mut found: Vec<usize> = self.regexes.matches(text).collect();
+        if self.phrases.set.is_some() {
+            for reading in lookalikes::readings(text) {
+                found.extend(self.phrases.matches(&reading));
+            }
+        }
+        found
     }
 
     /// The rules that match a link, which may lack a scheme.
@@ -281,8 +297,38 @@ mod tests {
             &["Buy now", "(buy\n now!)", "so buy now, please"],
             &["buy nowhere", "abuy now", "buynow", "now buy"],
         );
+        check_one(RuleKind::Phrase, "---", &["a --- b"], &["", "a", "a b"]);
         check_one(RuleKind::Phrase, "c++", &["I like C++", "c++, they say"], &["c", "c+"]);
         check_one(RuleKind::Phrase, "größe", &["die GRÖßE"], &["größer"]);
+    }
+
+    #[test]
+    fn a_phrase_is_found_behind_separators_invisible_characters_and_lookalikes() {
+        for phrase in ["cheap pills", "Cheap-Pills"] {
+            check_one(
+                RuleKind::Phrase,
+                phrase,
+                &[
+                    "cheap pills",
+                    "CHEAP PILLS",
+                    "cheap-pills",
+                    "cheap_pills",
+                    "cheap.pills",
+                    "the cheap -- pills!",
+                    // Zero-width space: within a word, and in place of a blank.
+                    "ch\u{200b}eap pills",
+                    "cheap\u{200b}pills",
+                    "ch\u{ad}eap\u{2014}pi\u{200d}lls",
+                    // Cyrillic, fullwidth, digits, and a capital I.
+                    "che\u{430}p \u{440}ills",
+                    "\u{ff43}heap pills",
+                    "cheap pi11s",
+                    "cheap piIIs",
+                ],
+                &["cheappills", "cheap spills", "cheap and pills", "pills cheap"],
+            );
+        }
+        check_one(RuleKind::Phrase, "modern art", &["rnodern_art"], &["modem art"]);
     }
 
     #[test]

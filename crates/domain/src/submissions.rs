@@ -322,7 +322,7 @@ fn new_article_of(site: &Site, now: Timestamp, news: &News) -> Article {
 }
 
 fn is_limited(site: &Site, author: &User) -> bool {
-    site.rules.limits.submission_seconds > 0 && !author.flags.admin
+    site.rules.limits.submission_seconds > 0 && !author.is_administrator()
 }
 
 /// Adds to a batch what keeps an author from submitting again too soon, and others from

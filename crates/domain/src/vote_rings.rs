@@ -16,7 +16,7 @@ mod reading;
 mod simulation;
 mod ties;
 
-use crate::accounts::users::{PeopleRead, Role, User};
+use crate::accounts::users::{PeopleRead, User};
 use crate::error::{Error, Refusal};
 use crate::report::{VoteRing, VoteRingReport};
 use crate::site::Site;
@@ -59,9 +59,7 @@ pub async fn check(site: &Site, now: Timestamp) -> Result<VoteRingReport, Error>
 /// # Errors
 /// [`Refusal::ModeratorsOnly`].
 pub fn start(site: &Arc<Site>, now: Timestamp, viewer: &User) -> Result<(), Refusal> {
-    if viewer.role() < Role::Moderator {
-        return Err(Refusal::ModeratorsOnly);
-    }
+    viewer.require_moderator()?;
     let site = site.clone();
     tokio::spawn(async move {
         let Some(running) = site.vote_rings.begin() else { return };

@@ -82,8 +82,8 @@ pub(super) async fn open_account(
     if app.site.rules.accounts.confirm_email {
         signup_mail::mail_first_link(app, signed_up.user_id);
     }
-    if signed_up.has_paused {
-        signup_mail::tell_of_pause(app);
+    if signed_up.begins_burst {
+        signup_mail::tell_of_burst(app);
     }
     Ok(signed_up)
 }
@@ -115,10 +115,23 @@ pub(super) async fn invite(
 pub(super) async fn moderate(
     app: &App,
     user: &User,
-    request: &ModerationRequest,
+    requests: &[ModerationRequest],
 ) -> Result<ModerationId, RequestError> {
+    let Some((request, further)) = requests.split_first() else {
+        return Err(RequestError::NotFound);
+    };
     user.once(&app.site, async {
         let id = moderation::moderate(&app.site, app.moment(), user, request).await?;
+        // The answer that is kept for a repeated request is that of the first action.
+        let mut unnamed = user.clone();
+        unnamed.request = None;
+        for request in further {
+            match moderation::moderate(&app.site, app.moment(), &unnamed, request).await {
+                // Such as a profile without a text.
+                Ok(_) | Err(Error::Refused(Refusal::NothingToModerate(_))) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
         if app.mailer.is_some() {
             let (app, request) = (app.clone(), request.clone());
             tokio::spawn(async move { mail_decision(&app, &request).await });

@@ -136,10 +136,10 @@ pub fn wrong_fields(failure: &RequestError) -> Vec<&'static str> {
 
 const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
     match refusal {
-        Refusal::UsernameTaken | Refusal::UsernameConfusable => &["username"],
+        Refusal::UsernameTaken | Refusal::UsernameConfusable | Refusal::UsernameReserved => &["username"],
         Refusal::InvitationInvalid => &["invitation"],
         Refusal::TooManyInvitationMails => &["email"],
-        Refusal::FullNameConfusable => &["fullname"],
+        Refusal::FullNameConfusable | Refusal::FullNameReserved => &["fullname"],
         Refusal::CurrentPasswordNeeded | Refusal::CurrentPasswordWrong => &["current_password"],
         // It stands below both fields, and the password has to be typed again anyway.
         Refusal::WrongCredentials => &["password"],
@@ -401,7 +401,6 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::WelcomeLinkInvalid => StatusCode::NOT_FOUND,
         Refusal::AccountCreatedRecently { .. }
         | Refusal::TooManySignupsFromNetwork { .. }
-        | Refusal::SignupPaused { .. }
         | Refusal::TooManyInvitationMails
         | Refusal::TooManyConfirmations
         | Refusal::TooManyFailedLogins { .. }
@@ -411,6 +410,8 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::TooManyVoters => StatusCode::TOO_MANY_REQUESTS,
         Refusal::UsernameTaken
         | Refusal::UsernameConfusable
+        | Refusal::UsernameReserved
+        | Refusal::FullNameReserved
         | Refusal::UrlPostedRecently
         | Refusal::VotedAlready
         | Refusal::NoVoteToTakeBack

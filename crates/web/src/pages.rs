@@ -191,7 +191,7 @@ pub(super) mod test_support {
             ("ctime", "900000"),
             ("apisecret", "secret"),
         ];
-        User::from_hash(&hash(&fields)).unwrap()
+        User::from_hash(&hash(&fields)).unwrap().acting(&Rules::default(), NOW)
     }
 
     /// A story by user 1 at [`NOW`].

@@ -110,20 +110,24 @@ pub async fn mail_answer(app: &App, username: &str, reason: &str) {
     }
 }
 
-/// Tells the administrators that too many accounts were created, and that sign-up is closed.
-pub fn tell_of_pause(app: &App) {
+/// Tells the administrators that too many accounts were created, and that new ones wait.
+pub fn tell_of_burst(app: &App) {
     let limit = app.site.rules.limits.signup_burst;
-    tracing::warn!(limit, "too many accounts were created within an hour; sign-up is closed for an hour");
+    tracing::warn!(
+        limit,
+        "too many accounts were created within an hour; new ones wait for approval for an hour"
+    );
     let app = app.clone();
     tokio::spawn(async move {
         let text = format!(
-            "{} were created within {}, so sign-up is closed for {}. People with an invitation can still sign up.",
+            "{} were created within {}, so new ones wait for approval for {}, as applications do. People \
+             with an invitation need not wait, nor does the first of each network.",
             counted(limit, "account", "accounts"),
             span(SIGNUP_BURST_SECONDS),
             span(SIGNUP_BURST_SECONDS)
         );
         if let Err(error) = tell_administrators(&app, &text).await {
-            tracing::error!(%error, "administrators not told that sign-up is closed");
+            tracing::error!(%error, "administrators not told that new accounts wait");
         }
     });
 }
@@ -133,7 +137,7 @@ async fn tell_administrators(app: &App, text: &str) -> Result<(), Error> {
     let Some(mailer) = &app.mailer else { return Ok(()) };
     let brand = app.brand().await;
     let site = &brand.site;
-    let subject = format!("Sign-up is closed for the moment at {}", site.name);
+    let subject = format!("New accounts wait for approval at {}", site.name);
     for user in to_mail {
         let body = format!("Hello {},\n\n{text}\n\n{}\n", user.username, site.link("/admin"));
         if let Err(error) = mailer.send_notice(&user.email, &subject, &body).await {

@@ -90,7 +90,7 @@ pub struct ProfileChanged {
 /// that replaces the owner's is returned.
 ///
 /// # Errors
-/// [`Refusal::Silenced`]; [`Refusal::FullNameConfusable`]; [`Refusal::EmailNotConfirmed`] for a
+/// [`Refusal::Silenced`]; [`Refusal::FullNameConfusable`] and [`Refusal::FullNameReserved`]; [`Refusal::EmailNotConfirmed`] for a
 /// change of what everyone sees; [`Refusal::CurrentPasswordNeeded`],
 /// [`Refusal::CurrentPasswordWrong`] or [`Refusal::TooManyFailedLogins`] if the password or the
 /// e-mail address would change; [`Refusal::SessionEnded`]; or the store's.
@@ -105,7 +105,7 @@ pub async fn update_profile(
         user.demand_may_post(now)?;
     }
     if let Some(fullname) = change.fullname.as_ref().filter(|name| name.as_str() != user.fullname) {
-        names::refuse_confusable(site, user.id, fullname).await?;
+        names::refuse_confusable(site, user, fullname).await?;
     }
     let fullname = change.fullname.as_ref().map_or(&*user.fullname, FullName::as_str);
     if change.about.as_str() != user.about || fullname != user.fullname {

@@ -37,7 +37,7 @@ impl Actor<'_> {
     /// [`Refusal::TooManyRequests`](crate::Refusal::TooManyRequests), or the store's.
     pub(crate) async fn spend(&self, site: &Site, now: Moment, action: RatedAction) -> Result<(), Error> {
         self.demand_confirmed(site)?;
-        if self.flags.admin {
+        if self.is_administrator() {
             return Ok(());
         }
         let is_new = newness::is_new(site, now.timestamp(), self.user).await?;

@@ -22,7 +22,6 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::moderation::Thing;
 use crate::values::secrets::random_token;
-use crate::values::signup::ApplicationText;
 use tidings_keyspace::{Batch, CheckId, Hash, Query};
 
 /// The field of a user with the text of the application. It stays when it is answered.
@@ -60,15 +59,16 @@ fn thing(username: &str) -> Thing {
     Thing::Application(username.into())
 }
 
-/// Adds an application to the batch that creates its account.
+/// Adds an application to the batch that creates its account. Its text is empty if many accounts
+/// were created, so that this one waits without having been asked for an application.
 pub(crate) fn write_application(
     batch: &mut Batch,
     now: Timestamp,
     (id, username): (UserId, &str),
-    text: &ApplicationText,
+    text: &str,
 ) {
     let time = now.to_string();
-    let fields = [(TEXT, text.as_str()), (APPLIED, &time), (PENDING, "1"), (DEACTIVATED, &time)];
+    let fields = [(TEXT, text), (APPLIED, &time), (PENDING, "1"), (DEACTIVATED, &time)];
     batch.set_fields(keys::user(id), fields);
     review::enqueue(batch, &thing(username), now);
 }

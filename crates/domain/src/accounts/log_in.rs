@@ -221,7 +221,7 @@ where
 
 /// Logs that somebody came in who can do more than others.
 fn note_staff(user: &User, address: IpAddr) {
-    let role = match user.role() {
+    let role = match user.given_role() {
         Role::Administrator => "administrator",
         Role::Moderator => "moderator",
         Role::Member => return,

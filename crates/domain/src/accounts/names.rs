@@ -6,7 +6,7 @@
 //! sign-up. `usernames.folded` says how far that is. Because this visits each account once, it
 //! also adds what accounts of earlier versions lack.
 
-use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME};
+use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -19,12 +19,15 @@ use crate::values::limits::{FOLDING_CHUNK, FOLDING_CHUNKS_OF_ONE_ACTION};
 use crate::values::lookalikes;
 use crate::values::secrets::random_token;
 use crate::values::text::FullName;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use tidings_keyspace::{Batch, Query};
 
 /// Accounts before the ones to fold that are looked at again: Lamer News draws an id some
 /// moments before it writes the account.
 const FOLDING_OVERLAP: u64 = 16;
+
+/// Keys that are looked at in one round when names are folded anew.
+const REFOLDED_AT_ONCE: usize = 1_000;
 
 /// Gives the accounts that lack one their entry in the index of names, in chunks. Of two old
 /// accounts whose names look alike, the older one gets it. Returns whether all have theirs.
@@ -165,22 +168,87 @@ async fn missing(site: &Site, first: u64, last: u64) -> Result<Missing, Error> {
     Ok(Missing { entries, repairs })
 }
 
-/// Refuses a full name that looks like the username of another user. Rounds: 1 with at most
+/// Gives the names that were folded by an earlier version their entries anew, also those of
+/// deactivated accounts. Of names that look alike only now, both stay, and the older account gets
+/// the entry. The earlier entries stay too, so that the earlier version could still use them; nothing
+/// here reads them.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn fold_anew(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+    let total = site.store.count_keys().await?;
+    let (mut cursor, mut seen) = (None, 0);
+    loop {
+        let page = site.store.scan_keys(cursor, REFOLDED_AT_ONCE).await?;
+        seen += u64::try_from(page.keys.len()).unwrap_or(0);
+        advance(seen.min(total), total);
+        let stale: Vec<(String, String)> = page
+            .keys
+            .into_iter()
+            .filter_map(|key| {
+                let anew = keys::username_folded(keys::name_of_folded(&key)?);
+                (anew != key).then_some((key, anew))
+            })
+            .collect();
+        if !stale.is_empty() {
+            site.act(keys::USERNAMES_FOLDED, || fold_some_anew(site, &stale)).await?;
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// [`fold_anew`] of some entries: each with its earlier key and the new one. Rounds: 1.
+async fn fold_some_anew(site: &Site, stale: &[(String, String)]) -> Result<Decision<()>, Error> {
+    let mut query = Query::new();
+    let reads: Vec<_> =
+        stale.iter().map(|(key, anew)| (anew, query.string(key), query.string(anew))).collect();
+    let mut answers = site.store.query(query).await?;
+    let number = |text: Option<&String>| text.and_then(|text| text.parse::<UserId>().ok());
+    let mut entries: BTreeMap<&String, (Option<String>, Option<UserId>)> = BTreeMap::new();
+    for (anew, earlier, stored) in reads {
+        let (earlier, stored) = (answers.take(earlier), answers.take(stored));
+        let known = number(stored.as_ref());
+        let (_, oldest) = entries.entry(anew).or_insert((stored, known));
+        *oldest = [*oldest, number(earlier.as_ref())].into_iter().flatten().min();
+    }
+    let mut batch = Batch::new();
+    for (key, (stored, oldest)) in entries {
+        let Some(oldest) = oldest.filter(|oldest| stored.as_deref() != Some(&*oldest.to_string())) else {
+            continue;
+        };
+        match stored {
+            Some(stored) => batch.string_equals(key, stored),
+            None => batch.key_absent(key),
+        };
+        batch.set(key, oldest.to_string());
+    }
+    Ok(Decision::commit(batch, ()))
+}
+
+/// Refuses a full name that looks like the username of another user, or like a reserved one. Rounds: 1 with at most
 /// 98 keys, and what [`fold_usernames`] takes.
 ///
 /// # Errors
-/// [`Refusal::FullNameConfusable`], or the store's.
-pub(crate) async fn refuse_confusable(site: &Site, own: UserId, fullname: &FullName) -> Result<(), Error> {
+/// [`Refusal::FullNameConfusable`], [`Refusal::FullNameReserved`], or the store's.
+pub(crate) async fn refuse_confusable(site: &Site, user: &User, fullname: &FullName) -> Result<(), Error> {
     let candidates = lookalikes::usernames_that_look_like(fullname.as_str());
     if candidates.is_empty() {
         return Ok(());
+    }
+    let reserved = &site.rules.accounts.reserved_names;
+    let is_own = |name: &String| lookalikes::folded(name) == lookalikes::folded(&user.username);
+    if candidates.iter().any(|name| reserved.cover(name) && !is_own(name)) {
+        return Err(Refusal::FullNameReserved.into());
     }
     fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
     let mut query = Query::new();
     let names = candidates.iter().flat_map(|name| [keys::username_to_id(name), keys::username_folded(name)]);
     let reads: Vec<_> = names.map(|name| query.string(name)).collect();
     let mut answers = site.store.query(query).await?;
-    let own = own.to_string();
+    let own = user.id.to_string();
     let is_other = reads.into_iter().any(|read| answers.take(read).is_some_and(|id| id != own));
     if is_other { Err(Refusal::FullNameConfusable.into()) } else { Ok(()) }
 }

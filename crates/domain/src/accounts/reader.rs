@@ -10,16 +10,20 @@
 //! is written. [`Visit`] reads it along with a round of the page, so it costs no round of its
 //! own, and no read per story or comment.
 
-use crate::accounts::users::Flags;
+use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
+use crate::accounts::users::{Flags, Role};
 use crate::accounts::visit::Visit;
 use crate::cache::{MEBIBYTE, Shared};
 use crate::fields;
 use crate::keys;
+use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::{MARKED_SAVED, MAX_FOLLOWED_TOPICS, MAX_HIDDEN, MAX_MUTED_TOPICS};
 use crate::values::mutes::{Domains, MuteKind, Phrases};
 use crate::values::preferences::SHOW_HIDDEN;
+use crate::values::restriction::{Restriction, RestrictionKind};
+use crate::values::rules::Rules;
 use crate::values::topic::Topic;
 use crate::values::withheld::Withheld;
 use tidings_keyspace::{Answers, Handle, Hash, Order, Query, Reads, Tracked, TrackedHandle};
@@ -36,6 +40,8 @@ pub struct Reader {
     pub id: UserId,
     /// Whether the reader moderates, and so sees what is withheld from others.
     pub is_moderator: bool,
+    /// What that depends on, besides the rules.
+    role: RoleFacts,
     /// Whether the reader has chosen to see what flags have hidden.
     pub shows_flagged: bool,
     /// The hidden stories, by number.
@@ -56,6 +62,22 @@ pub struct Reader {
     words: Phrases,
 }
 
+/// What the role of a reader depends on, besides the rules.
+#[derive(Debug, Default)]
+struct RoleFacts {
+    flags: Flags,
+    second_factors: SecondFactors,
+    ban: Option<Restriction>,
+}
+
+impl RoleFacts {
+    /// Whether somebody moderates at a time.
+    fn moderates(&self, rules: &Rules, now: Timestamp) -> bool {
+        let is_banned = self.ban.as_ref().is_some_and(|ban| ban.is_in_force(now));
+        Role::counting(self.flags.given_role(), self.second_factors, is_banned, rules) >= Role::Moderator
+    }
+}
+
 impl Reader {
     /// Somebody who has chosen nothing yet.
     #[must_use]
@@ -63,6 +85,7 @@ impl Reader {
         Self {
             id,
             is_moderator: false,
+            role: RoleFacts::default(),
             shows_flagged: false,
             hidden: Box::default(),
             saved: Box::default(),
@@ -307,9 +330,12 @@ fn own<T>(query: &mut Query, handle: Handle<T>) -> TrackedHandle<T> {
 }
 
 impl ReaderRead {
-    /// The choices of a user, if they are cached.
+    /// The choices of a user, if they are cached. They are read again when the user's role has
+    /// begun or ceased to count since, by the clock or by a reload of the settings.
     pub(crate) fn cached(visit: &Visit, id: UserId) -> Option<Shared<Reader>> {
-        visit.site().caches.of::<Readers>().get(visit.view(), &id)
+        let reader = visit.site().caches.of::<Readers>().get(visit.view(), &id)?;
+        let moderates = reader.role.moderates(&visit.site().rules, visit.now());
+        (moderates == reader.is_moderator).then_some(reader)
     }
 
     /// Asks for the choices of a user who need not be the viewer, if they are not cached.
@@ -333,7 +359,8 @@ impl ReaderRead {
         let mutes = own(query, mutes);
         let blocks = query.hash(keys::user_blocks(id)).or_absent(query);
         let blocks = own(query, blocks);
-        let account = query.hash_fields(keys::user(id), ["flags", SHOW_HIDDEN]).or_absent(query);
+        let fields = ["flags", TWO_FACTOR, RestrictionKind::Ban.field(), SHOW_HIDDEN];
+        let account = query.hash_fields(keys::user(id), fields).or_absent(query);
         let account = own(query, account);
         Self { id, lists, mutes, blocks, account }
     }
@@ -357,12 +384,17 @@ impl ReaderRead {
         let (followed, muted_topics) = (topics(followed), topics(muted));
         let mutes = answers.take_tracked(mutes).collect_into(&mut reads);
         let blocks = answers.take_tracked(blocks).collect_into(&mut reads);
-        let [flags, shows_flagged] = fields::each(answers.take_tracked(account).collect_into(&mut reads));
-        let flags = Flags::parse(flags.as_deref().unwrap_or_default());
-        let is_moderator = flags.admin || flags.moderator;
+        let [flags, factors, ban, shows_flagged] =
+            fields::each(answers.take_tracked(account).collect_into(&mut reads));
+        let role = RoleFacts {
+            flags: Flags::parse(flags.as_deref().unwrap_or_default()),
+            second_factors: SecondFactors::read(factors.as_deref()),
+            ban: fields::read(ban.as_deref(), || keys::user(id), RestrictionKind::Ban.field()),
+        };
+        let is_moderator = role.moderates(&visit.site().rules, visit.now());
         let shows_flagged = shows_flagged.as_deref() == Some("1");
-        let chosen =
-            Reader { is_moderator, shows_flagged, hidden, saved, followed, muted_topics, ..Reader::new(id) };
+        let base = Reader { is_moderator, role, shows_flagged, ..Reader::new(id) };
+        let chosen = Reader { hidden, saved, followed, muted_topics, ..base };
         let reader = Tracked::new(chosen.with_mutes(&mutes, &blocks), reads);
         visit.site().caches.of::<Readers>().insert(visit.view(), id, reader, None)
     }

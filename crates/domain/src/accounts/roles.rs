@@ -5,6 +5,7 @@
 //! happens rarely.
 
 use crate::accounts::first_administrator;
+use crate::accounts::two_factor::TWO_FACTOR;
 use crate::accounts::users::{ADMINISTRATOR_FLAG, DEACTIVATED, MODERATOR_FLAG, Role, User};
 use crate::action::Decision;
 use crate::audit::{self, AccountDeed};
@@ -23,6 +24,7 @@ pub(crate) struct Holder {
     id: UserId,
     flags: Option<String>,
     ban: Option<String>,
+    second_factors: Option<String>,
 }
 
 impl Holder {
@@ -34,20 +36,26 @@ impl Holder {
     /// Somebody with a role in a hash that was read.
     pub(crate) fn of(id: UserId, hash: &Hash) -> Self {
         let text = |field: &str| hash.get(field).map(str::to_owned);
-        Self { id, flags: text("flags"), ban: text(RestrictionKind::Ban.field()) }
+        Self {
+            id,
+            flags: text("flags"),
+            ban: text(RestrictionKind::Ban.field()),
+            second_factors: text(TWO_FACTOR),
+        }
     }
 
-    /// Checks in a batch that they have the same role as when they were read, and that they are
-    /// as banned as then.
+    /// Checks in a batch that they have the same role as when they were read, the same second
+    /// factors, and that they are as banned as then.
     pub(crate) fn check(&self, batch: &mut Batch) {
         let key = keys::user(self.id);
         batch.field_absent(&key, DEACTIVATED);
         batch.field_unchanged(&key, "flags", self.flags.as_deref());
         batch.field_unchanged(&key, RestrictionKind::Ban.field(), self.ban.as_deref());
+        batch.field_unchanged(&key, TWO_FACTOR, self.second_factors.as_deref());
     }
 }
 
-/// Somebody who has at least a role, is not banned, and is none of `others`. Rounds: 1, and 1
+/// Somebody who has at least a role, which counts, and is none of `others`. Rounds: 1, and 1
 /// for each 500 accounts.
 pub(crate) async fn somebody_else(
     site: &Site,
@@ -83,7 +91,7 @@ pub(crate) async fn somebody_else(
     Ok(None)
 }
 
-/// The first of some people who has at least a role and is not banned. Rounds: 1.
+/// The first of some people who has at least a role, which counts. Rounds: 1.
 async fn first_able(
     site: &Site,
     now: Timestamp,
@@ -98,8 +106,7 @@ async fn first_able(
     let mut answers = site.store.query(query).await?;
     Ok(reads.into_iter().find_map(|(id, read)| {
         let hash = answers.take(read);
-        let is_able =
-            User::from_hash(&hash).is_some_and(|user| user.role() >= role && user.ban(now).is_none());
+        let is_able = User::from_hash(&hash).is_some_and(|user| user.role_at(&site.rules, now) >= role);
         is_able.then(|| Holder::of(id, &hash))
     }))
 }

@@ -56,8 +56,8 @@ pub struct SignedUp {
     pub user_id: UserId,
     /// Its session; `None` while its application waits.
     pub session: Option<Session>,
-    /// Whether it was one too many, so that sign-up is closed for an hour.
-    pub has_paused: bool,
+    /// Whether it was one too many, so that those after it wait for approval for an hour.
+    pub begins_burst: bool,
     /// Whether it is the first administrator.
     pub is_administrator: bool,
 }
@@ -68,9 +68,8 @@ pub struct SignedUp {
 ///
 /// # Errors
 /// [`Refusal::SignupClosed`]; [`InputError::Empty`] for what the site asks for and is missing;
-/// [`Refusal::WelcomeLinkInvalid`], [`Refusal::UsernameTaken`], [`Refusal::UsernameConfusable`], [`Refusal::InvitationInvalid`],
-/// [`Refusal::AccountCreatedRecently`], [`Refusal::TooManySignupsFromNetwork`],
-/// [`Refusal::SignupPaused`], or the store's.
+/// [`Refusal::WelcomeLinkInvalid`], [`Refusal::UsernameReserved`], [`Refusal::UsernameTaken`], [`Refusal::UsernameConfusable`], [`Refusal::InvitationInvalid`],
+/// [`Refusal::AccountCreatedRecently`], [`Refusal::TooManySignupsFromNetwork`], or the store's.
 pub async fn create_account(
     site: &Site,
     now: Timestamp,
@@ -225,9 +224,13 @@ impl<'a> Gate<'a> {
                 return Err(InputError::Empty { field: "email" }.into());
             }
         }
+        let is_reserved = self.is_used && site.rules.accounts.reserved_names.cover(self.applicant.username());
+        if is_reserved && !self.is_administrator && self.applicant.visitor().is_some() {
+            return Err(Refusal::UsernameReserved.into());
+        }
         self.names.admit()?;
         if let Some(limits) = &self.limits {
-            limits.admit(&site.rules.limits, self.invitation.is_some() || self.is_administrator)?;
+            limits.admit(&site.rules.limits)?;
         }
         Ok(())
     }
@@ -244,13 +247,16 @@ impl<'a> Gate<'a> {
         }
     }
 
-    /// The application that a moderator must answer first.
-    fn application(&self, site: &Site) -> Option<&'a ApplicationText> {
-        let decides = !self.is_administrator
-            && site.rules.accounts.signup == SignupMode::Apply
-            && self.invitation.is_none();
+    /// The application that a moderator must answer first; empty if nobody was asked for one.
+    fn application(&self, site: &Site) -> Option<&'a str> {
         let (sign_up, _) = self.applicant.visitor()?;
-        sign_up.application.filter(|_| decides)
+        if self.is_administrator || self.invitation.is_some() {
+            return None;
+        }
+        let decides = site.rules.accounts.signup == SignupMode::Apply;
+        let holds = self.limits.as_ref().is_some_and(|limits| limits.holds(&site.rules.limits));
+        let text = sign_up.application.map_or("", ApplicationText::as_str);
+        (decides || holds).then_some(text)
     }
 
     /// Adds the account to a batch.
@@ -280,9 +286,9 @@ impl<'a> Gate<'a> {
         }
         let limits = &site.rules.limits;
         let is_invited = self.invitation.is_some();
-        let has_paused =
+        let begins_burst =
             self.limits.as_ref().is_some_and(|count| count.write(batch, now, limits, is_invited));
-        let mut signed_up = SignedUp { user_id: id, session: None, has_paused, is_administrator };
+        let mut signed_up = SignedUp { user_id: id, session: None, begins_burst, is_administrator };
         if let Some(text) = self.application(site) {
             applications::write_application(batch, now, (id, self.applicant.username()), text);
         } else if let Some((_, device)) = self.applicant.visitor() {

@@ -1,5 +1,6 @@
 //! How many accounts are created: one of an address in some hours, some of a network in a day,
-//! and of all in an hour. More of the last close sign-up for an hour.
+//! and of all in an hour. After too many of the last, new accounts wait for approval for an hour,
+//! unless their network has brought nobody today.
 //!
 //! Each limit is one key that expires. A refused sign-up writes none of them.
 
@@ -102,26 +103,28 @@ pub(crate) struct SignupLimits {
 }
 
 impl SignupLimits {
-    /// Whether one more account may be created. Too many sign-ups do not stop those whom a
-    /// member has invited.
+    /// Whether one more account may be created.
     ///
     /// # Errors
-    /// [`Refusal::AccountCreatedRecently`], [`Refusal::TooManySignupsFromNetwork`] or
-    /// [`Refusal::SignupPaused`].
-    pub(crate) fn admit(&self, rules: &LimitRules, is_invited: bool) -> Result<(), Refusal> {
+    /// [`Refusal::AccountCreatedRecently`] or [`Refusal::TooManySignupsFromNetwork`].
+    pub(crate) fn admit(&self, rules: &LimitRules) -> Result<(), Refusal> {
         if rules.account_creation_seconds > 0 && self.of_address != Expiry::Absent {
             return Err(Refusal::AccountCreatedRecently { seconds: seconds_left(self.of_address) });
         }
         if rules.signups_per_network > 0 && self.of_network.number() >= rules.signups_per_network {
             return Err(Refusal::TooManySignupsFromNetwork { seconds: seconds_left(self.of_network.expiry) });
         }
-        if rules.signup_burst > 0 && !is_invited && self.paused != Expiry::Absent {
-            return Err(Refusal::SignupPaused { seconds: seconds_left(self.paused) });
-        }
         Ok(())
     }
 
-    /// Counts an account in the batch that creates it. Returns whether it closes sign-up.
+    /// Whether a new account has to wait for approval, because too many were created. Those of
+    /// networks that have brought nobody in the last 24 hours need not. Of those whom a member has
+    /// invited the caller knows.
+    pub(crate) fn holds(&self, rules: &LimitRules) -> bool {
+        rules.signup_burst > 0 && self.paused != Expiry::Absent && self.of_network.number() > 0
+    }
+
+    /// Counts an account in the batch that creates it. Returns whether those after it have to wait.
     pub(crate) fn write(
         &self,
         batch: &mut Batch,
@@ -134,21 +137,24 @@ impl SignupLimits {
             batch.key_absent(&key);
             batch.set_expiring(key, now.to_string(), Duration::from_secs(time));
         }
-        if rules.signups_per_network > 0 {
+        if rules.signups_per_network > 0 || rules.signup_burst > 0 {
             self.of_network.write(batch, NETWORK_SIGNUPS_SECONDS);
         }
         if rules.signup_burst == 0 || is_invited {
             return false;
         }
+        if self.paused != Expiry::Absent {
+            return false;
+        }
         batch.key_absent(keys::SIGNUP_PAUSED);
         self.of_all.write(batch, SIGNUP_BURST_SECONDS);
-        let closes = self.of_all.number() + 1 >= rules.signup_burst;
-        if closes {
-            // When sign-up opens again, the count begins anew.
+        let begins = self.of_all.number() + 1 >= rules.signup_burst;
+        if begins {
+            // When accounts need not wait any more, the count begins anew.
             batch.delete(keys::SIGNUP_BURST);
             let pause = Duration::from_secs(SIGNUP_BURST_SECONDS);
             batch.set_expiring(keys::SIGNUP_PAUSED, now.to_string(), pause);
         }
-        closes
+        begins
     }
 }

@@ -17,6 +17,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::preferences::Preferences;
 use crate::values::restriction::Restrictions;
+use crate::values::rules::Rules;
 use crate::values::secrets;
 use crate::values::session_token::{SessionHash, SessionToken};
 use crate::values::size;
@@ -70,6 +71,8 @@ pub struct User {
     pub email: String,
     /// Extra rights and preferences.
     pub flags: Flags,
+    /// The role that counts; see [`User::role`].
+    counted_role: Role,
     /// The secret that every form of the user's session carries. It is empty for an
     /// imported user who has not logged in here yet; then no form is accepted.
     pub apisecret: ApiSecret,
@@ -106,9 +109,6 @@ pub struct User {
     pub recent_votes: RecentVotes,
     /// The kinds of second factors that the account has.
     pub second_factors: SecondFactors,
-    /// Whether the user has a role that needs a second factor on this site, and has none. The
-    /// role then does not count. Only for the viewer of a page.
-    pub role_suspended: bool,
     /// The request that the user makes, if it has a name. Only for the user of a form.
     pub request: Option<NamedRequest>,
     /// The session of Lamer News or of an earlier version.
@@ -135,28 +135,31 @@ impl EarlierSession {
     }
 }
 
-/// Extra rights and preferences of a user: letters in the field `flags`.
+/// Extra rights and preferences of a user: letters in the field `flags`. Those of the roles are in
+/// [`GIVEN_ROLES`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flags {
-    /// `a`: administrator.
-    pub admin: bool,
     /// `k`: may vote without enough karma, and go below zero.
     pub karma_source: bool,
-    /// `m`: moderator.
-    pub moderator: bool,
     /// `n`: links open in new windows.
     pub new_windows: bool,
+    /// The role that was given. Whether it counts is for [`Role::counting`] to say.
+    given_role: Role,
 }
 
-/// The letter of [`Flags::admin`].
+/// The letter of administrators.
 pub(crate) const ADMINISTRATOR_FLAG: char = 'a';
-/// The letter of [`Flags::moderator`].
+/// The letter of moderators.
 pub(crate) const MODERATOR_FLAG: char = 'm';
+/// The letters of the roles, the highest first.
+const GIVEN_ROLES: [(char, Role); 2] =
+    [(ADMINISTRATOR_FLAG, Role::Administrator), (MODERATOR_FLAG, Role::Moderator)];
 
 /// What a user may do to others, from the least to the most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Nothing.
+    #[default]
     Member,
     /// Moderates members and moderators.
     Moderator,
@@ -167,12 +170,17 @@ pub enum Role {
 impl Flags {
     /// The letters as stored.
     pub(crate) fn parse(text: &str) -> Self {
+        let given = GIVEN_ROLES.into_iter().find(|(letter, _)| text.contains(*letter));
         Self {
-            admin: text.contains(ADMINISTRATOR_FLAG),
             karma_source: text.contains('k'),
-            moderator: text.contains(MODERATOR_FLAG),
             new_windows: text.contains('n'),
+            given_role: given.map_or(Role::Member, |(_, role)| role),
         }
+    }
+
+    /// The role that was given, whether it counts or not.
+    pub(crate) const fn given_role(self) -> Role {
+        self.given_role
     }
 }
 
@@ -223,14 +231,36 @@ impl std::fmt::Debug for ApiSecret {
 }
 
 impl User {
-    /// The role.
+    /// The role that counts, for somebody who acts: that of a member until [`User::acting`] has
+    /// looked at what counts now.
     #[must_use]
     pub const fn role(&self) -> Role {
-        match self.flags {
-            Flags { admin: true, .. } => Role::Administrator,
-            Flags { moderator: true, .. } => Role::Moderator,
-            _ => Role::Member,
-        }
+        self.counted_role
+    }
+
+    /// Whether the role that counts is that of an administrator.
+    #[must_use]
+    pub fn is_administrator(&self) -> bool {
+        self.role() == Role::Administrator
+    }
+
+    /// The role that somebody was given, whether it counts or not: what others see of them, and
+    /// whom it protects from moderators of a lower one.
+    #[must_use]
+    pub const fn given_role(&self) -> Role {
+        self.flags.given_role()
+    }
+
+    /// The same user with the role that counts at a time.
+    #[must_use]
+    pub fn acting(mut self, rules: &Rules, now: Timestamp) -> Self {
+        self.counted_role = self.role_at(rules, now);
+        self
+    }
+
+    /// The role that counts at a time.
+    pub(crate) fn role_at(&self, rules: &Rules, now: Timestamp) -> Role {
+        Role::counting(self.given_role(), self.second_factors, self.ban(now).is_some(), rules)
     }
 
     /// Whether the user sees what `author` wrote even if it is withheld from readers: authors and
@@ -269,6 +299,7 @@ impl User {
             about: text("about"),
             email: text("email"),
             flags: Flags::parse(fields.text("flags").unwrap_or_default()),
+            counted_role: Role::Member,
             apisecret: ApiSecret(text("apisecret")),
             karma_incr_time: fields.read("karma_incr_time").map(Timestamp),
             replies: fields.count("replies"),
@@ -286,7 +317,6 @@ impl User {
             voter: fields.read("voter"),
             recent_votes: RecentVotes::none(id),
             second_factors: SecondFactors::read(fields.text(TWO_FACTOR)),
-            role_suspended: false,
             request: None,
             earlier_session: EarlierSession::of(fields.text("auth")),
         })

@@ -226,10 +226,14 @@ impl Visit {
     }
 
     /// The user of the session is known. The session may have ended with the user's secret, and
-    /// it counts for nothing while the user is banned.
-    fn meet(&mut self, user: Arc<User>) {
+    /// it counts for nothing while the user is banned. The cached user has no role that counts:
+    /// which one does is decided here, since a reload of the settings may change it.
+    fn meet(&mut self, mut user: Arc<User>) {
         let is_open = self.session.as_ref().is_some_and(|session| session.is_of(&user));
         if is_open && user.ban(self.now).is_none() {
+            if user.given_role() > Role::Member {
+                user = Arc::new(Arc::unwrap_or_clone(user).acting(&self.site.rules, self.now));
+            }
             self.stage = Stage::Viewer(user);
         } else {
             (self.stage, self.session) = (Stage::Anonymous, None);
@@ -372,7 +376,7 @@ impl Visit {
                 let hash = query.hash(keys::user(*id)).or_absent(&mut query);
                 let mut answers = store.query(query).await?;
                 match User::from_hash(&answers.take(hash)) {
-                    Some(user) => self.meet(Arc::new(user.into_viewer(&self.site.rules))),
+                    Some(user) => self.meet(Arc::new(user)),
                     None => self.stage = Stage::Anonymous,
                 }
                 answers
@@ -390,7 +394,7 @@ impl Visit {
                 let user = answers.take_tracked(hash).collect_into(&mut reads);
                 let user = User::from_hash(&user).map(|mut user| {
                     user.recent_votes = RecentVotes::from_hash(user.id, votes);
-                    Arc::new(user.into_viewer(&self.site.rules))
+                    Arc::new(user)
                 });
                 match Tracked::new(user, reads).transpose() {
                     Some(user) => {

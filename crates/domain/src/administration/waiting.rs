@@ -15,8 +15,8 @@ pub struct Waiting {
     pub mails: u64,
     /// When the first of them was due.
     pub mail_due: Option<Timestamp>,
-    /// Seconds for which sign-up is still closed, because too many accounts were created.
-    pub signup_closed_seconds: Option<u64>,
+    /// Seconds for which new accounts still wait for approval, because too many were created.
+    pub signup_burst_seconds: Option<u64>,
 }
 
 /// Reads what waits. Rounds: 1.
@@ -34,7 +34,7 @@ pub async fn waiting(visit: &mut Visit) -> Result<Waiting, Error> {
         reviews: answers.take(reviews),
         mails: answers.take(mails),
         mail_due: answers.take(first).first().map(|(_, due)| Timestamp::from_score(*due)),
-        signup_closed_seconds: match answers.take(paused) {
+        signup_burst_seconds: match answers.take(paused) {
             Expiry::In(time) => Some(time.as_secs().max(1)),
             Expiry::Absent | Expiry::Never => None,
         },

@@ -58,7 +58,8 @@ impl TopicFactsRead {
     pub(crate) fn take(self, answers: &mut tidings_keyspace::Answers, topics: &TopicChoice) -> TopicFacts {
         let sentences = answers.take(self.sentences).into_iter().map(|text| shown(text.as_deref())).collect();
         let largest = answers.take(self.largest);
-        let others = largest.iter().filter_map(|(name, _)| Topic::parse("topic", name).ok());
+        let largest = largest.iter().filter(|(_, articles)| *articles > 0.0);
+        let others = largest.filter_map(|(name, _)| Topic::parse("topic", name).ok());
         let others = others.filter(|topic| !topics.topics().contains(topic));
         let most = usize::try_from(OFFERED_COMBINATIONS).unwrap_or(usize::MAX);
         TopicFacts { sentences, others: others.take(most).collect() }
@@ -144,7 +145,7 @@ pub struct TopicsOverview {
     pub moves: BTreeMap<String, String>,
 }
 
-/// All topics and their moves. Rounds: 1.
+/// All topics that have articles, and all moves. Rounds: 1.
 ///
 /// # Errors
 /// When the store fails.
@@ -163,7 +164,8 @@ async fn overview(visit: &mut Visit, most: u64) -> Result<TopicsOverview, Error>
         .take(topics)
         .into_iter()
         .filter_map(|(name, articles)| {
-            let topic = Topic::parse("topic", &name).ok()?;
+            // A topic stays when its last article leaves, but it is nothing to read.
+            let topic = Topic::parse("topic", &name).ok().filter(|_| articles > 0.0)?;
             let sentence = shown(sentences.get(&name).map(String::as_str));
             Some(TopicLine { topic, articles: whole(articles), sentence })
         })
@@ -211,7 +213,7 @@ impl TopicsRead {
         for (topic, articles) in topics.iter().zip(answers.take(self.0)) {
             if articles.is_some() {
                 batch.sorted_member_present(keys::TOPICS, topic.as_str());
-            } else if user.karma < needed && !user.flags.admin {
+            } else if user.karma < needed && !user.is_administrator() {
                 return Err(Refusal::NewTopicNeedsKarma { topic: topic.to_string(), needed });
             } else if is_new {
                 return Err(Refusal::NewTopicByNew { topic: topic.to_string() });

@@ -132,15 +132,18 @@ pub async fn undo(
 /// Refuses who does not moderate, and moderators who are banned or silenced. A ban ends the
 /// session, but the request may have been under way.
 pub(super) fn demand_moderator(viewer: &User, now: Moment) -> Result<(), Refusal> {
-    viewer.require_moderator()?;
     viewer.demand_may_log_in(now.timestamp())?;
+    viewer.require_moderator()?;
     viewer.demand_may_post(now.timestamp())
 }
 
 /// Refuses a viewer who does not moderate. Rounds: 2, none if the viewer is known.
+///
+/// # Errors
+/// [`Refusal::ModeratorsOnly`], [`Refusal::RoleNeedsTwoFactor`], or the store's.
 pub(super) async fn demand_moderator_of(visit: &mut Visit) -> Result<(), Error> {
-    let role = visit.know_viewer().await?.map_or(Role::Member, User::role);
-    if role >= Role::Moderator { Ok(()) } else { Err(Refusal::ModeratorsOnly.into()) }
+    let viewer = visit.know_viewer().await?.ok_or(Refusal::ModeratorsOnly)?;
+    Ok(viewer.require_moderator()?)
 }
 
 /// The action that undoes the one of a line. What it takes, such as an earlier title, it finds
@@ -195,7 +198,7 @@ async fn act(
     }
     let repeatable = moderator.request.as_ref();
     let acted = site.act(keys::MODERATION_COUNT, || async {
-        let Start { id, moderator, holder } = read_start(site, moderator.id).await?;
+        let Start { id, moderator, holder } = read_start(site, now, moderator.id).await?;
         demand_moderator(&moderator, now)?;
         let row = Row::read(site, request).await?;
         let case = Case { site, now, moderator: &moderator, id, deed, thing, reason, undoes, row: &row };
@@ -274,7 +277,7 @@ async fn demand_may_end(case: &Case<'_>, ended: Option<ModerationId>) -> Result<
     let mut query = Query::new();
     let hash = query.hash(keys::user(decided_by));
     let by = User::from_hash(&case.site.store.query(query).await?.take(hash));
-    match by.map(|by| by.role()) {
+    match by.map(|by| by.given_role()) {
         Some(Role::Administrator) => Err(Refusal::DecidedByAdministrator.into()),
         _ => Ok(()),
     }
@@ -299,7 +302,7 @@ struct Start {
 }
 
 /// Reads the number of the next line, and who acts. Rounds: 1.
-async fn read_start(site: &Site, moderator: UserId) -> Result<Start, Error> {
+async fn read_start(site: &Site, now: Moment, moderator: UserId) -> Result<Start, Error> {
     let mut query = Query::new();
     let count = query.string(keys::MODERATION_COUNT);
     let hash = query.hash(keys::user(moderator));
@@ -309,7 +312,7 @@ async fn read_start(site: &Site, moderator: UserId) -> Result<Start, Error> {
     let hash = answers.take(hash);
     Ok(Start {
         id: ModerationId(last + 1),
-        moderator: User::from_hash(&hash).ok_or(Refusal::SessionEnded)?,
+        moderator: User::from_hash(&hash).ok_or(Refusal::SessionEnded)?.acting(&site.rules, now.timestamp()),
         holder: Holder::of(moderator, &hash),
     })
 }

@@ -203,8 +203,8 @@ async fn read_waiting(case: &Case<'_>, id: ModerationId) -> Result<Waiting, Erro
 /// Refuses a moderator who decides about an appeal against their own decision, unless it is an
 /// administrator and nobody else could.
 async fn demand_alone(case: &Case<'_>, appellant: &User) -> Result<(), Error> {
-    let is_administrator = case.moderator.role() == Role::Administrator;
-    let role = appellant.role().max(Role::Moderator);
+    let is_administrator = case.moderator.is_administrator();
+    let role = appellant.given_role().max(Role::Moderator);
     let others = [case.moderator.id, appellant.id];
     if !is_administrator
         || roles::somebody_else(case.site, case.now.timestamp(), role, &others).await?.is_some()

@@ -41,7 +41,7 @@ impl Case<'_> {
         if person.id == self.moderator.id {
             return Err(Refusal::OwnThing);
         }
-        if person.role() > self.moderator.role() {
+        if person.given_role() > self.moderator.role() {
             return Err(Refusal::HigherRole);
         }
         Ok(())

@@ -3,7 +3,7 @@
 
 use super::act::inverse;
 use super::row::SettledRow;
-use crate::accounts::users::{PeopleRead, Role, id_of};
+use crate::accounts::users::{PeopleRead, Role, User, id_of};
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
@@ -16,6 +16,8 @@ use crate::values::moderation::{Action, Thing};
 use std::collections::BTreeMap;
 use tidings_keyspace::{Batch, Hash, Order, Query};
 
+/// Stands for the name of an applicant who was not accepted. No name has a blank.
+const APPLICANT: &str = "an applicant";
 /// Lines that are read in one round.
 const CHUNK: u64 = 200;
 /// The field that says by which line an action was undone.
@@ -181,6 +183,25 @@ pub struct LogPage {
     pub next: Option<ModerationId>,
 }
 
+/// How a viewer of the log sees people.
+#[derive(Debug, Clone, Copy)]
+struct Sees {
+    /// The moderators who chose not to be named.
+    unnamed_moderators: bool,
+    /// The applicants who were not accepted.
+    applicants: bool,
+}
+
+/// What a line is about, as far as a viewer may know: whoever was not let in is not named for
+/// ever. Only who was accepted is, as long as that stands.
+fn shown_thing(line: &Line, sees: Sees) -> Thing {
+    let is_accepted = line.action == Action::Approve && line.undone_by.is_none();
+    match &line.thing {
+        Thing::Application(_) if !is_accepted && !sees.applicants => Thing::Application(APPLICANT.into()),
+        thing => thing.clone(),
+    }
+}
+
 /// A part of the log. Rounds: 3; with a filter at most 12.
 ///
 /// # Errors
@@ -190,9 +211,10 @@ pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage, Erro
         Some(name) => Some(id_of(visit, name).await?),
         None => None,
     };
-    let sees_names = visit.viewer().await?.is_some_and(|viewer| viewer.role() == Role::Administrator);
+    let role = visit.viewer().await?.map_or(Role::Member, User::role);
+    let sees = Sees { unnamed_moderators: role == Role::Administrator, applicants: role >= Role::Moderator };
     let is_wanted = |line: &Line| {
-        moderator.is_none_or(|id| line.moderator == id && (sees_names || !line.anonymous))
+        moderator.is_none_or(|id| line.moderator == id && (sees.unnamed_moderators || !line.anonymous))
             && window.kind.is_none_or(|kind| line.thing.kind() == kind)
             && window.action.is_none_or(|action| line.action == action)
     };
@@ -221,7 +243,7 @@ pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage, Erro
             break;
         }
     }
-    Ok(LogPage { entries: show(visit, found, sees_names).await?, next })
+    Ok(LogPage { entries: show(visit, found, sees).await?, next })
 }
 
 /// Some lines before one, and whether there are more. Rounds: 2.
@@ -251,7 +273,7 @@ async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(
 
 /// The lines as the viewer may see them: with names, and the titles of stories that stay.
 /// Rounds: 1.
-async fn show(visit: &mut Visit, lines: Vec<Line>, sees_names: bool) -> Result<Vec<LogEntry>, Error> {
+async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<LogEntry>, Error> {
     let mut query = Query::new();
     let people = PeopleRead::ask(&mut query, lines.iter().map(|line| line.moderator));
     let mut stories: BTreeMap<NewsId, _> = BTreeMap::new();
@@ -273,7 +295,7 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees_names: bool) -> Result<V
         .collect();
     let entry = |line: Line| {
         let moderator = match people.get(line.moderator) {
-            _ if line.anonymous && !sees_names => ShownModerator::Unnamed,
+            _ if line.anonymous && !sees.unnamed_moderators => ShownModerator::Unnamed,
             Some(names) => ShownModerator::Named(names.username.clone()),
             None => ShownModerator::Left,
         };
@@ -282,7 +304,8 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees_names: bool) -> Result<V
             _ => None,
         };
         let can_be_undone = line.undone_by.is_none() && inverse(&line).is_some();
-        let Line { id, time, action, thing, reason, undoes, undone_by, until, count, in_progress, .. } = line;
+        let thing = shown_thing(&line, sees);
+        let Line { id, time, action, reason, undoes, undone_by, until, count, in_progress, .. } = line;
         LogEntry {
             can_be_undone,
             id,

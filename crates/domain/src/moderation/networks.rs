@@ -1,10 +1,11 @@
 //! What moderators may know about where people come from, and administrators besides.
 
+use super::act::demand_moderator_of;
 use super::people::person_named;
 use crate::accounts::origins::{self, Origins};
 use crate::accounts::users::{PeopleRead, Role, User};
 use crate::accounts::visit::Visit;
-use crate::error::{Error, Refusal};
+use crate::error::Error;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::network::NetworkTag;
@@ -27,10 +28,8 @@ pub struct Neighbourhood {
 /// # Errors
 /// [`Refusal::ModeratorsOnly`], [`Refusal::NoSuchUser`], or the store's.
 pub async fn neighbourhood_of(visit: &mut Visit, name: &str) -> Result<Neighbourhood, Error> {
+    demand_moderator_of(visit).await?;
     let role = visit.know_viewer().await?.map_or(Role::Member, User::role);
-    if role < Role::Moderator {
-        return Err(Refusal::ModeratorsOnly.into());
-    }
     let (site, now) = (visit.site_too(), visit.now());
     let person = person_named(&site, name).await?.user;
     let origins = origins::origins_of(&site, now, person.id).await?;

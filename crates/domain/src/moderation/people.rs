@@ -58,6 +58,9 @@ pub(super) async fn restrict(
     let earlier = case.undoes.and_then(|line| line.before.as_deref()?.parse::<Restriction>().ok());
     let now = case.now.timestamp();
     let restriction = match earlier {
+        Some(earlier) if !earlier.is_in_force(now) => {
+            return Err(Refusal::NothingToModerate("it would have ended by itself by now").into());
+        }
         Some(earlier) => Restriction { moderation: case.id, ..earlier },
         None => Restriction {
             until: hours.map(|hours| Timestamp(now.0 + hours * 3_600)),
@@ -144,12 +147,13 @@ pub(super) async fn warn(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
 pub(super) async fn set_moderator(case: &Case<'_>, name: &str, makes: bool) -> Result<Effect, Error> {
     case.demand_administrator()?;
     let person = read_person(case, name).await?;
-    if person.user.flags.moderator == makes {
+    let flags = person.hash.get("flags").unwrap_or_default();
+    let is_moderator = flags.contains(MODERATOR_FLAG);
+    if is_moderator == makes {
         let is = if makes { "this person is a moderator already" } else { "this person is no moderator" };
         return Err(Refusal::NothingToModerate(is).into());
     }
-    let old = person.hash.get("flags").unwrap_or_default();
-    let new = if makes { format!("{old}{MODERATOR_FLAG}") } else { old.replace(MODERATOR_FLAG, "") };
+    let new = if makes { format!("{flags}{MODERATOR_FLAG}") } else { flags.replace(MODERATOR_FLAG, "") };
     let key = keys::user(person.user.id);
     let mut effect = Effect { concerns: Some(person.user.id), ..Effect::default() };
     effect.batch.field_unchanged(&key, "flags", person.hash.get("flags"));

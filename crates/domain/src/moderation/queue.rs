@@ -1,10 +1,11 @@
 //! The review queue as moderators read it: what waits, the worst first, with what they need to
 //! decide.
 
+use super::act::demand_moderator_of;
 use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::accounts::visit::Visit;
 use crate::comments::comment::{Comment, StoredRead};
-use crate::error::{Error, Refusal};
+use crate::error::Error;
 use crate::fields;
 use crate::flags::{ThingFlags, ThingFlagsRead, shortened};
 use crate::keys;
@@ -150,23 +151,13 @@ pub struct QueuePage {
     pub next: Option<QueueCursor>,
 }
 
-/// Refuses a viewer who does not moderate. Rounds: 2, none if the viewer is known.
-async fn demand_moderator(visit: &mut Visit) -> Result<(), Error> {
-    let role = visit.know_viewer().await?.map(User::role);
-    if role.is_some_and(|role| role >= Role::Moderator) {
-        Ok(())
-    } else {
-        Err(Refusal::ModeratorsOnly.into())
-    }
-}
-
 /// A part of the queue: at most `count` rows after `before`. Rows whose thing is gone are left
 /// out. Rounds: 3, besides those of the viewer.
 ///
 /// # Errors
-/// [`Refusal::ModeratorsOnly`], or the store's.
+/// [`Refusal::ModeratorsOnly`], [`Refusal::RoleNeedsTwoFactor`], or the store's.
 pub async fn page(visit: &mut Visit, before: Option<&QueueCursor>, count: usize) -> Result<QueuePage, Error> {
-    demand_moderator(visit).await?;
+    demand_moderator_of(visit).await?;
     let highest = before.map_or(f64::INFINITY, |before| before.score);
     let most = count as u64 + QUEUE_TIES + 1;
     let mut query = Query::new();
@@ -188,9 +179,9 @@ pub async fn page(visit: &mut Visit, before: Option<&QueueCursor>, count: usize)
 /// The row of a thing, if it has one; for somebody whose decision came too late. Rounds: 2.
 ///
 /// # Errors
-/// [`Refusal::ModeratorsOnly`], or the store's.
+/// [`Refusal::ModeratorsOnly`], [`Refusal::RoleNeedsTwoFactor`], or the store's.
 pub async fn row_of(visit: &mut Visit, thing: &Thing) -> Result<Option<Row>, Error> {
-    demand_moderator(visit).await?;
+    demand_moderator_of(visit).await?;
     Ok(read_rows(visit, [thing.clone()]).await?.pop())
 }
 
@@ -304,13 +295,21 @@ struct Person {
     counts: [u64; 3],
 }
 
+/// Why somebody waits who was not asked for an application.
+const SIGNUP_BURST: &str = "many accounts were created at the same time";
+
 impl Person {
+    /// Whether the account waits without an application.
+    fn was_held(&self) -> bool {
+        self.hash.get("application").is_none_or(str::is_empty)
+    }
+
     /// The person for a row. Of an application, the account does not count yet.
     fn author(&self, is_application: bool) -> Option<RowAuthor> {
         let [posted, comments, tweets] = self.counts;
         let number = |field| self.hash.get(field).and_then(|text| text.parse().ok());
         if let Some(User { id, username, ctime, karma, .. }) = &self.user {
-            let role = self.user.as_ref().map_or(Role::Member, User::role);
+            let role = self.user.as_ref().map_or(Role::Member, User::given_role);
             let (id, ctime, karma, username) = (*id, *ctime, *karma, username.clone());
             return Some(RowAuthor { id, username, role, ctime, karma, posted, comments, tweets });
         }
@@ -368,6 +367,7 @@ fn row((thing, flags, found): (Thing, ThingFlags, Found), person: Option<&Person
     };
     let held_because = match state {
         Some(Withheld::Held(reason)) => Some(reason.to_string()),
+        _ if is_application && person.is_some_and(Person::was_held) => Some(SIGNUP_BURST.to_owned()),
         _ => None,
     };
     let is_hidden = state == Some(&Withheld::Flagged);

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::marks::{PendingMark, ThreadMark, WhichMarks};
-use crate::site::{Site, apply};
+use crate::site::{Applied, Site, apply};
 use crate::values::clock::Timestamp;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::MAX_VISITED_THREADS;
@@ -126,7 +126,7 @@ pub(crate) async fn store_all(site: &Site, now: Timestamp) {
 async fn store_marks(site: &Site, now: Timestamp, which: WhichMarks) {
     let store = site.store.counted_apart();
     loop {
-        let mut readers: BTreeMap<UserId, Vec<(NewsId, PendingMark)>> = BTreeMap::new();
+        let mut readers = NewMarks::new();
         for (reader, news, pending) in site.marks.take(now, which) {
             readers.entry(reader).or_default().push((news, pending));
         }
@@ -143,12 +143,31 @@ async fn store_marks(site: &Site, now: Timestamp, which: WhichMarks) {
     }
 }
 
+/// New marks by their readers.
+type NewMarks = BTreeMap<UserId, Vec<(NewsId, PendingMark)>>;
+
+/// What stores new marks.
+struct StoredGroup {
+    batch: Batch,
+    /// The marks that are stored then; `None` for somebody who has left.
+    marks: Vec<(UserId, NewsId, (PendingMark, Option<ThreadMark>))>,
+}
+
 /// Stores marks of some readers, and removes their oldest ones. Rounds: 2.
-async fn store_group(
-    site: &Site,
-    store: &Store,
-    readers: &BTreeMap<UserId, Vec<(NewsId, PendingMark)>>,
-) -> Result<(), Error> {
+async fn store_group(site: &Site, store: &Store, readers: &NewMarks) -> Result<(), Error> {
+    let StoredGroup { batch, marks } = prepare_group(store, readers).await?;
+    if let Applied::No(_) = apply(store, batch).await? {
+        // Somebody has left between the two rounds.
+        return Err(Error::Busy);
+    }
+    for (reader, news, mark) in marks {
+        site.marks.note_stored(reader, news, mark);
+    }
+    Ok(())
+}
+
+/// Reads what storing marks needs. Rounds: 1.
+async fn prepare_group(store: &Store, readers: &NewMarks) -> Result<StoredGroup, Error> {
     let mut query = Query::new();
     let reads: Vec<_> = readers
         .keys()
@@ -166,6 +185,10 @@ async fn store_group(
         let earlier = StoredMarks::of(*reader, &answers.take(hash));
         let [id, deactivated] = fields::each(answers.take(account));
         let is_there = id.is_some() && deactivated.is_none();
+        if is_there {
+            // Whoever leaves meanwhile takes the marks along: nothing is written after that.
+            batch.field_absent(keys::user(*reader), DEACTIVATED);
+        }
         let mut marks: BTreeMap<NewsId, ThreadMark> = earlier.0.iter().copied().collect();
         for (news, pending) in changes {
             let mark = pending.over(earlier.of_news(*news)).filter(|_| is_there);
@@ -179,11 +202,7 @@ async fn store_group(
             batch.delete_field(&key, news.to_string());
         }
     }
-    apply(store, batch).await?;
-    for (reader, news, mark) in stored {
-        site.marks.note_stored(reader, news, mark);
-    }
-    Ok(())
+    Ok(StoredGroup { batch, marks: stored })
 }
 
 /// The threads beyond the bound, whose last visits are the longest ago.
@@ -192,4 +211,37 @@ fn oldest(marks: &BTreeMap<NewsId, ThreadMark>) -> Vec<NewsId> {
     by_time.sort_unstable();
     let surplus = by_time.len().saturating_sub(MAX_VISITED_THREADS);
     by_time.into_iter().take(surplus).map(|(_, news)| news).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::passwords::PasswordWorker;
+    use crate::values::rules::Rules;
+
+    #[tokio::test]
+    async fn no_visits_are_written_for_an_account_that_is_deactivated_at_the_same_time() {
+        let store = Store::in_memory().await.unwrap();
+        let site = Site::new(store.clone(), Rules::default(), PasswordWorker::default());
+        let (reader, news, now) = (UserId(7), NewsId(1), Timestamp(1_000_000));
+        let mut batch = Batch::new();
+        batch.set_field(keys::user(reader), "id", "7");
+        store.commit(batch).await.unwrap();
+        site.marks.note_own(now, reader, news);
+        let mut readers = NewMarks::new();
+        for (reader, news, pending) in site.marks.take(now, WhichMarks::All) {
+            readers.entry(reader).or_default().push((news, pending));
+        }
+        let group = prepare_group(&store, &readers).await.unwrap();
+        let mut batch = Batch::new();
+        batch.set_field(keys::user(reader), DEACTIVATED, "1000000");
+        store.commit(batch).await.unwrap();
+        assert!(matches!(apply(&store, group.batch).await.unwrap(), Applied::No(_)));
+        // The next attempt knows that the account is gone, and forgets the marks.
+        store_group(&site, &store, &readers).await.unwrap();
+        let mut query = Query::new();
+        let stored = query.hash(keys::user_visits(reader));
+        assert!(store.query(query).await.unwrap().take(stored).0.is_empty());
+    }
 }

@@ -39,6 +39,8 @@ pub const USERNAME_MIN: usize = 2;
 pub const USERNAME_MAX: usize = 32;
 /// The most characters in a username of an account from an older site.
 pub const LONGEST_STORED_USERNAME: usize = 64;
+/// The most characters in the name of an account that is looked for. Lamer News has no limit.
+pub const LONGEST_NAMED_USERNAME: usize = 1_000;
 /// The most characters in a user's full name.
 pub const MAX_FULL_NAME: usize = 50;
 /// The fewest characters in a new password.

@@ -1,6 +1,7 @@
 //! Names that a person would confuse.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use unicode_security::MixedScript;
 use unicode_security::confusable_detection::skeleton;
 
@@ -9,20 +10,91 @@ use unicode_security::confusable_detection::skeleton;
 const MAX_DOUBTS: usize = 4;
 
 /// A username as a person sees it at a glance: `I`, `l` and `1` are one letter, `O` and `0`
-/// are one, and case does not matter. Two users never have the same.
+/// are one, case does not matter, and hyphens, underscores, blanks, symbols and emoji are left
+/// out. Two users never have the same. A name of nothing else is itself.
 #[must_use]
 pub fn folded(username: &str) -> String {
+    let letters: String = username.chars().filter(|character| character.is_alphanumeric()).collect();
+    one_letter(if letters.is_empty() { username } else { &letters })
+}
+
+/// A text with one letter for those that look the same, in lower case.
+fn one_letter(text: &str) -> String {
     let same = |character| match character {
         'I' | '1' => 'l',
         '0' => 'O',
         other => other,
     };
-    username.chars().map(same).collect::<String>().to_lowercase()
+    text.chars().map(same).collect::<String>().to_lowercase()
+}
+
+/// The ways to read a text in which somebody may have hidden a phrase: with one letter for all
+/// that look the same (Unicode TR39, and those of [`folded`]), and without invisible characters.
+/// Those may also stand for a blank, and a capital `I` for an `l`. At most 4.
+#[must_use]
+pub fn readings(text: &str) -> BTreeSet<String> {
+    let is_invisible = |character: char| {
+        !character.is_ascii() && skeleton(character.encode_utf8(&mut [0; 4])).next().is_none()
+    };
+    let mut typed = vec![text.to_owned()];
+    if text.contains(is_invisible) {
+        typed.push(text.replace(is_invisible, " "));
+    }
+    let as_typed = typed.iter().filter(|text| text.contains('I')).cloned();
+    let all = typed.iter().map(|text| text.to_lowercase()).chain(as_typed);
+    all.map(|text| plain(&text)).collect()
+}
+
+/// A phrase that is looked for in [`readings`].
+#[must_use]
+pub fn plain(text: &str) -> String {
+    one_letter(&skeleton(text).collect::<String>())
+}
+
+/// Names that nobody can sign up with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReservedNames {
+    text: String,
+    folded: BTreeSet<String>,
+}
+
+/// Names that look like those of who runs a site, and those that the site itself uses for people.
+const RESERVED: &str = "admin, admins, administrator, administrators, administration, mod, mods, moderator, \
+moderators, moderation, a moderator, an applicant, owner, founder, root, sysadmin, sysop, system, operator, \
+superuser, staff, team, support, helpdesk, help, security, abuse, legal, privacy, official, info, contact, \
+feedback, noreply, postmaster, hostmaster, webmaster, mailer daemon, nobody, everyone, everybody, anonymous, \
+unknown, deleted, deleted user, null, undefined, bot, tidings, lamernews";
+
+impl ReservedNames {
+    /// Names with commas between them.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+        Self { text: text.to_owned(), folded: names.map(folded).collect() }
+    }
+
+    /// Whether a name looks like one of them.
+    #[must_use]
+    pub fn cover(&self, name: &str) -> bool {
+        self.folded.contains(&folded(name))
+    }
+}
+
+impl Default for ReservedNames {
+    fn default() -> Self {
+        Self::parse(RESERVED)
+    }
+}
+
+impl fmt::Display for ReservedNames {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
 }
 
 /// The usernames, in lower case, that a full name looks like: the name itself, and those with
-/// its skeleton (Unicode TR39). At most 49. For most full names there is only the name itself,
-/// because usernames are ASCII and have no blanks.
+/// its skeleton (Unicode TR39), whose letters alone count, as in [`folded`]. At most 49. For full
+/// names in other scripts there is only the name itself, because usernames are ASCII.
 ///
 /// A skeleton has `l` for a capital `I`. So the skeleton of the name in lower case counts
 /// too, and so does an `l` where a capital letter is likely.
@@ -35,10 +107,9 @@ pub fn usernames_that_look_like(fullname: &str) -> BTreeSet<String> {
     let lower = name.to_lowercase();
     let as_typed: String = skeleton(name).collect();
     let readings = [with_capital_i(&as_typed), skeleton(&lower).collect(), as_typed];
-    let is_name = |reading: &String| {
-        !reading.is_empty() && reading.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-    };
-    let readings = readings.iter().filter(|reading| is_name(reading));
+    let letters = |reading: String| reading.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    let is_name = |reading: &String| !reading.is_empty() && reading.is_ascii();
+    let readings = readings.map(letters).into_iter().filter(is_name);
     readings.flat_map(|reading| both_ways(&reading.to_lowercase())).chain([lower.clone()]).collect()
 }
 
@@ -93,7 +164,13 @@ mod tests {
             ("L00L", "looI", true),
             ("modern", "rnodern", false),
             ("alice", "alicia", false),
-            ("a-b", "a_b", false),
+            ("a-b", "a_b", true),
+            ("alice_", "alice", true),
+            ("al ice", "alice", true),
+            ("\u{2713}alice\u{1f600}", "alice", true),
+            // Of nothing else.
+            ("-", "_", false),
+            ("a-b", "a-c", false),
             ("iris", "lris", false),
             // Equal but for their case, which `username.to.id:` is for.
             ("alice", "ALICE", false),
@@ -133,13 +210,25 @@ mod tests {
             assert!(is_found, "{fullname}: {candidates:?}");
         }
         assert!(usernames_that_look_like(" ").is_empty());
-        for fullname in ["alice a.", "\u{e1}lice", "\u{65e5}\u{672c}", "!", "bob", "alice"] {
+        let with_mark = usernames_that_look_like("alice \u{2713} a.");
+        assert!(with_mark.contains("alicea"), "{with_mark:?}");
+        for fullname in ["\u{e1}lice", "\u{65e5}\u{672c}", "!", "bob", "alice"] {
             assert_eq!(usernames_that_look_like(fullname), BTreeSet::from([fullname.to_owned()]));
         }
         for start in ["m", "Il", "lM", "l"] {
             let count = usernames_that_look_like(&format!("{start}{}", "m".repeat(48))).len();
             assert!((16..=49).contains(&count), "{start}: {count}");
         }
+    }
+
+    #[test]
+    fn names_are_reserved_however_they_are_written() {
+        let names = ReservedNames::default();
+        for name in ["admin", "Admin", "ADM1N", "a-d_m-i-n", "M0derator", "no-reply", "Deleted User"] {
+            assert!(names.cover(name), "{name}");
+        }
+        assert!(["alice", "adminer", "modern"].iter().all(|name| !names.cover(name)));
+        assert!(!ReservedNames::parse("").cover("admin") && ReservedNames::parse(" x ,, y").cover("Y"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What moderators do, and to what, as types.
 
 use crate::values::ids::{CommentAddress, ModerationId, NewsId, RuleId, TweetId};
-use crate::values::limits::{LONGEST_STORED_USERNAME, MAX_APPEAL, MAX_HOURS, MAX_REASON};
+use crate::values::limits::{LONGEST_NAMED_USERNAME, MAX_APPEAL, MAX_HOURS, MAX_REASON};
 use crate::values::post_rule::{Pattern, RuleEffect};
 use crate::values::text::{Body, InputError, Title, is_visible, lines};
 use crate::values::topic::Topics;
@@ -46,10 +46,9 @@ impl Thing {
         fn number<T: FromStr>(id: &str) -> Result<T, NotAThing> {
             id.parse().map_err(|_| NotAThing)
         }
+        // Of any account that there may be: Lamer News allows other names than we do.
         let username = || {
-            let is_name = !id.is_empty()
-                && id.chars().count() <= LONGEST_STORED_USERNAME
-                && !id.chars().any(char::is_control);
+            let is_name = !id.is_empty() && id.chars().count() <= LONGEST_NAMED_USERNAME;
             if is_name { Ok(id.into()) } else { Err(NotAThing) }
         };
         match kind {

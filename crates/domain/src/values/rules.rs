@@ -4,6 +4,7 @@
 //! settings of the same names.
 
 use crate::values::clock::Timestamp;
+use crate::values::lookalikes::ReservedNames;
 use crate::values::rates::{Networks, Rate};
 use crate::values::signup::SignupMode;
 
@@ -321,6 +322,8 @@ pub struct AccountRules {
     pub signup: SignupMode,
     /// Invitations of each account of 30 days; moderators and administrators have any number.
     pub invitations: u64,
+    /// Names that nobody can sign up with.
+    pub reserved_names: ReservedNames,
     /// Whether new accounts can only read until their e-mail address is confirmed.
     pub confirm_email: bool,
     /// The days in which an account is new; 0 = its age does not matter.
@@ -336,6 +339,7 @@ impl Default for AccountRules {
             staff_two_factor: false,
             signup: SignupMode::default(),
             invitations: 5,
+            reserved_names: ReservedNames::default(),
             confirm_email: false,
             new_days: 3,
             new_posts: 3,

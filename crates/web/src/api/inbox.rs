@@ -97,7 +97,7 @@ pub async fn read(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<ReadInboxForm>,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    actions::mark_read(&app, &user, form.id).await?;
+    actions::mark_read(&app, &user, form.marking()).await?;
     Ok(Json(DONE))
 }
 
@@ -136,7 +136,7 @@ pub async fn unsubscribe(
 impl InboxResponse {
     /// A part of an inbox, as much of it as fits into a response.
     fn new(page: InboxPage, unread: u64) -> Self {
-        let InboxPage { entries, next } = page;
+        let InboxPage { entries, next, .. } = page;
         let cost = |entry: &InboxEntry| API_ENTRY_BYTES + entry.text().map_or(0, size::json_bytes);
         let fits = fitting(&entries, API_LIST_BYTES, cost);
         let next = if fits < entries.len() {

@@ -18,7 +18,7 @@ use std::net::IpAddr;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::log::{self, LogEntry, ShownModerator};
 use tidings_domain::moderation::networks::{self, Neighbourhood};
-use tidings_domain::moderation::{ModerationRequest, queue};
+use tidings_domain::moderation::queue;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::ModerationId;
 use tidings_domain::{Error, Refusal};
@@ -136,11 +136,12 @@ impl From<LogEntry> for LogLine {
     security(("session" = [])),
 )]
 pub async fn moderate(State(app): State<App>, mut form: SignedFields) -> Result<Response, RequestError> {
-    let request: ModerationRequest = form.fields.read::<ModerationForm>()?.try_into()?;
-    match actions::moderate(&app, &form.user, &request).await {
+    let mut requests = form.fields.read::<ModerationForm>()?.requests()?;
+    match actions::moderate(&app, &form.user, &requests).await {
         Ok(id) => Ok(Json(ModeratedResponse::from(id)).into_response()),
         Err(RequestError::Domain(error)) if matches!(*error, Error::Refused(Refusal::RowChanged)) => {
-            let seen = request.seen.and_then(|seen| seen.thing).unwrap_or(request.thing);
+            let seen = requests.swap_remove(0);
+            let seen = seen.seen.and_then(|seen| seen.thing).unwrap_or(seen.thing);
             let row = queue::row_of(&mut form.visit, &seen).await?.map(QueueItem::from);
             let error = ErrorResponse::of(&RequestError::Domain(error));
             Ok((StatusCode::CONFLICT, Json(RowChangedResponse { error, row })).into_response())

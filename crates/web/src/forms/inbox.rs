@@ -5,7 +5,7 @@ use crate::form::{Fields, FromFields};
 use crate::limits::INBOX_ENTRIES;
 use crate::openapi::values;
 use crate::paging::count;
-use tidings_domain::accounts::inbox::{Cursor, Kind, Marking};
+use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, Marking};
 use tidings_domain::inbox::InboxWindow;
 use utoipa::{IntoParams, ToSchema};
 
@@ -109,17 +109,35 @@ fn before(fields: &Fields) -> Result<Option<Cursor>, RequestError> {
 pub struct ReadInboxForm {
     /// The entry, or `all`.
     #[schema(value_type = values::EntryChoice)]
-    pub id: Marking,
+    id: Marking,
+    /// With `all`: the id of the newest entry that was shown. What is newer stays unread.
+    #[schema(value_type = values::EntryId, required = false)]
+    until: Option<EntryId>,
+}
+
+impl ReadInboxForm {
+    /// What is marked.
+    #[must_use]
+    pub fn marking(&self) -> Marking {
+        self.until.map_or(self.id, Marking::Until)
+    }
 }
 
 impl FromFields for ReadInboxForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let until = fields.parsed_optional("until", "it must be the id of an entry")?;
         let id = match (fields.get("id"), fields.get("all")) {
             (Some("all"), _) | (None, Some("1")) => Marking::All,
             (None, Some(_)) => return Err(RequestError::Field { name: "all", expected: "it must be 1" }),
             (_, _) => Marking::One(fields.parsed("id", "it must be the id of an entry, or all")?),
         };
-        Ok(Self { id })
+        if until.is_some() && id != Marking::All {
+            return Err(RequestError::Field {
+                name: "until",
+                expected: "it goes with all, not with an entry",
+            });
+        }
+        Ok(Self { id, until })
     }
 }
 
@@ -145,7 +163,7 @@ mod tests {
     use super::*;
 
     fn marking(form: &str) -> Result<Marking, RequestError> {
-        Ok(Fields::parse(form.as_bytes()).unwrap().read::<ReadInboxForm>()?.id)
+        Ok(Fields::parse(form.as_bytes()).unwrap().read::<ReadInboxForm>()?.marking())
     }
 
     #[test]
@@ -154,7 +172,19 @@ mod tests {
             assert_eq!(marking(all).unwrap(), Marking::All, "{all}");
         }
         assert_eq!(marking("id=reply:1-2").unwrap(), Marking::One("reply:1-2".parse().unwrap()));
-        for (wrong, field) in [("", "id"), ("id=", "id"), ("id=1", "id"), ("all=", "all"), ("all=0", "all")] {
+        for until in ["id=all&until=reply:1-2", "all=1&until=reply:1-2"] {
+            assert_eq!(marking(until).unwrap(), Marking::Until("reply:1-2".parse().unwrap()), "{until}");
+        }
+        for (wrong, field) in [
+            ("", "id"),
+            ("id=", "id"),
+            ("id=1", "id"),
+            ("all=", "all"),
+            ("all=0", "all"),
+            ("id=all&until=x", "until"),
+            ("id=reply:1-2&until=reply:1-3", "until"),
+            ("until=reply:1-3", "id"),
+        ] {
             let message = marking(wrong).unwrap_err().message();
             assert!(message.starts_with(&format!("The field {field} is wrong")), "{wrong}: {message}");
         }

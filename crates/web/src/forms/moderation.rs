@@ -38,6 +38,15 @@ pub struct ModerationForm {
     /// For `remove_all`, the posts of how many days.
     #[schema(value_type = values::RemovedDays, required = false)]
     pub days: Option<u64>,
+    /// For `remove_all`: `0` to leave the posts; `1` by default.
+    #[schema(value_type = values::Switch, required = false)]
+    pub posts: bool,
+    /// For `remove_all`: `1` to also remove the full name and the text of the profile.
+    #[schema(value_type = values::Switch, required = false)]
+    pub profile: bool,
+    /// For `remove_all`: `1` to also ban the person, for so many `hours`.
+    #[schema(value_type = values::Switch, required = false)]
+    pub ban: bool,
     /// For `merge`, the other story.
     #[schema(value_type = values::Id, required = false)]
     pub into: Option<NewsId>,
@@ -85,18 +94,63 @@ impl FromFields for ModerationForm {
                 expected: "it must be a whole number of hours, at most ten years, or 0 for ever",
             })?,
             days: given("days").map(days).transpose()?,
+            // A form with boxes says so, because a browser does not send an empty box.
+            posts: match fields.get("posts") {
+                None => fields.get("boxes").is_none(),
+                Some(_) => switch(fields, "posts")?,
+            },
+            profile: switch(fields, "profile")?,
+            ban: switch(fields, "ban")?,
             into: given("into").map(other_story).transpose()?,
             title: given("title").map(Title::parse).transpose().map_err(Error::from)?,
             topics: fields.get("topics").map(Topics::parse).transpose().map_err(Error::from)?,
             url: given("url").map(NewsUrl::parse).transpose().map_err(Error::from)?,
             text: given("text").map(|text| new_text(&id, text)).transpose().map_err(Error::from)?,
-            anonymous: anonymous(fields)?,
+            anonymous: switch(fields, "anonymous")?,
             since: given("since").map(since).transpose()?,
             row: given("row").map(row).transpose()?,
             id,
         })
     }
 }
+
+impl ModerationForm {
+    /// What the form asks for: one action, except that `remove_all` may take three. The ban is the
+    /// first, so that nothing is posted meanwhile.
+    ///
+    /// # Errors
+    /// When a field of the action is missing.
+    pub fn requests(self) -> Result<Vec<ModerationRequest>, RequestError> {
+        let Self { posts, profile, ban, hours, .. } = self;
+        if self.action != Action::RemoveAll {
+            return Ok(vec![self.try_into()?]);
+        }
+        let mut deeds = Vec::new();
+        if ban {
+            deeds.push(Deed::Ban(hours));
+        }
+        if posts {
+            deeds.push(Deed::RemoveAll(self.days.ok_or(MISSING_DAYS)?));
+        }
+        if profile {
+            deeds.push(Deed::Remove);
+        }
+        if deeds.is_empty() {
+            let expected = "choose at least one of posts, profile and ban";
+            return Err(RequestError::Field { name: "posts", expected });
+        }
+        let mut seen = self.since.map(|since| SeenRow { thing: self.row, since });
+        let request = |deed| {
+            let (thing, reason, anonymous) = (self.id.clone(), self.reason.clone(), self.anonymous);
+            // The first action settles the row.
+            ModerationRequest { deed, thing, reason, anonymous, seen: seen.take() }
+        };
+        Ok(deeds.into_iter().map(request).collect())
+    }
+}
+
+/// The posts of how many days are removed must be said.
+const MISSING_DAYS: RequestError = RequestError::Field { name: "days", expected: RequestError::MISSING };
 
 impl TryFrom<ModerationForm> for ModerationRequest {
     type Error = RequestError;
@@ -122,7 +176,7 @@ impl TryFrom<ModerationForm> for ModerationRequest {
             Action::Unsilence => Deed::Unsilence,
             Action::Ban => Deed::Ban(hours),
             Action::Unban => Deed::Unban,
-            Action::RemoveAll => Deed::RemoveAll(form.days.ok_or_else(|| missing("days"))?),
+            Action::RemoveAll => Deed::RemoveAll(form.days.ok_or(MISSING_DAYS)?),
             Action::Approve => Deed::Approve,
             Action::Reject => Deed::Reject,
             Action::Keep => Deed::Keep,
@@ -167,7 +221,7 @@ impl FromFields for UndoForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let moderation_id = fields.parsed("moderation_id", "it must be the number of a line of the log")?;
         fields.required("reason")?;
-        Ok(Self { moderation_id, reason: reason(fields)?, anonymous: anonymous(fields)? })
+        Ok(Self { moderation_id, reason: reason(fields)?, anonymous: switch(fields, "anonymous")? })
     }
 }
 
@@ -276,11 +330,11 @@ pub fn reason(fields: &Fields) -> Result<Reason, RequestError> {
     Ok(Reason::parse(fields.text("reason")).map_err(Error::from)?)
 }
 
-fn anonymous(fields: &Fields) -> Result<bool, RequestError> {
-    match fields.text("anonymous") {
+fn switch(fields: &Fields, name: &'static str) -> Result<bool, RequestError> {
+    match fields.text(name) {
         "" | "0" => Ok(false),
         "1" => Ok(true),
-        _ => Err(RequestError::Field { name: "anonymous", expected: "it must be 0 or 1" }),
+        _ => Err(RequestError::Field { name, expected: "it must be 0 or 1" }),
     }
 }
 

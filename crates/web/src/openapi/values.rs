@@ -48,7 +48,7 @@ values! {
         "alice",
     );
     /// A username in a response. Imported accounts may have longer ones.
-    StoredUsername = text(1, limits::LONGEST_STORED_USERNAME);
+    StoredUsername = text(1, limits::LONGEST_NAMED_USERNAME);
     /// A password.
     Password = text(limits::PASSWORD_MIN, limits::PASSWORD_MAX_BYTES);
     /// A new password; empty to keep the old one.
@@ -167,7 +167,7 @@ values! {
     /// What to mute: a username, the name or address of a site, a topic, or a word or phrase.
     MuteValue = text(1, limits::MAX_URL);
     /// Something muted.
-    StoredMute = text(1, limits::LONGEST_STORED_USERNAME);
+    StoredMute = text(1, limits::LONGEST_NAMED_USERNAME);
     /// The maximum number of entries.
     PageSize = whole(1, limits::MAX_PAGE as u64);
     /// The number of a page.
@@ -187,7 +187,7 @@ values! {
     /// A kind of thing that can be moderated.
     ThingKind = choice(Thing::KINDS);
     /// A thing: a number, `7-3` for comment 3 of story 7, a username for a person.
-    ThingId = text(1, limits::LONGEST_STORED_USERNAME);
+    ThingId = text(1, limits::LONGEST_NAMED_USERNAME);
     /// A kind of thing that can be flagged.
     FlaggedKind = choice(["story", "comment", "tweet", "user"]);
     /// Why a reader flags something.
@@ -267,7 +267,7 @@ const TOPIC_NAMES: usize = limits::MAX_TOPICS * (limits::TOPIC_MAX + 10);
 /// The most characters in `user:<user id>`.
 const POSTER: usize = 30;
 /// The most characters in a row of the review queue.
-const QUEUE_ROW: usize = "application:".len() + limits::LONGEST_STORED_USERNAME;
+const QUEUE_ROW: usize = "application:".len() + limits::LONGEST_NAMED_USERNAME;
 /// The most characters in a place in the review queue.
 const QUEUE_CURSOR: usize = 20 + QUEUE_ROW;
 /// The most characters in a message.

@@ -30,6 +30,8 @@ use tidings_domain::news::subscriptions::Subscription;
 /// A page of the inbox.
 struct InboxPage<'a> {
     entries: &'a [InboxEntry],
+    /// The newest entry of the whole inbox, when the page was made.
+    newest: Option<EntryId>,
     filter: Filter,
     next: Option<Cursor>,
     /// Where this part begins; `None` for the newest.
@@ -48,6 +50,7 @@ impl InboxPage<'_> {
                 form.inbox-tools method="post" action="/readinbox" {
                     (frame.signed_fields())
                     input type="hidden" name="id" value="all";
+                    @if let Some(newest) = self.newest { input type="hidden" name="until" value=(newest); }
                     input type="hidden" name="next" value=(back);
                     p { (number(unread)) " unread" }
                     button.button.small.quiet { "Mark all as read" }
@@ -326,6 +329,7 @@ pub async fn show(
     let page = inbox::page(&mut visit, user.id, &(&query).into()).await?;
     let page = InboxPage {
         entries: &page.entries,
+        newest: page.newest,
         filter: query.filter,
         next: page.next,
         before: query.before,
@@ -339,12 +343,12 @@ pub async fn replies() -> Redirect {
     Redirect::permanent("/inbox")
 }
 
-/// POST /readinbox: id (of an entry, or `all`), apisecret, next.
+/// POST /readinbox: id (of an entry, or `all`), until, apisecret, next.
 pub async fn read(
     State(app): State<App>,
     SignedForm { user, form: (form, back) }: SignedForm<(ReadInboxForm, Next)>,
 ) -> Result<Redirect, RequestError> {
-    actions::mark_read(&app, &user, form.id).await?;
+    actions::mark_read(&app, &user, form.marking()).await?;
     Ok(Redirect::to(back.next.as_str()))
 }
 

@@ -201,7 +201,7 @@ impl<'a> Frame<'a> {
             (self.places())
             (self.account())
         };
-        let is_admin = self.viewer.is_some_and(|viewer| viewer.flags.admin);
+        let is_admin = self.viewer.is_some_and(|viewer| viewer.is_administrator());
         let head = head(&self.brand, title, page_head, self.viewer.is_none());
         let footer = footer(&self.brand, is_admin, self.viewer.map(|viewer| viewer.preferences.shortcuts));
         let content = html! {
@@ -216,7 +216,7 @@ impl<'a> Frame<'a> {
     /// What somebody has to do whose role does not count yet.
     fn role_notice(&self) -> Markup {
         html! {
-            @if self.viewer.is_some_and(|viewer| viewer.role_suspended) {
+            @if self.viewer.is_some_and(|viewer| viewer.role_suspended()) {
                 p.notice role="status" {
                     "Moderators and administrators of this site need two-step login. "
                     a href="/settings/two-factor" { "Set it up" } " to use your role."

@@ -20,7 +20,6 @@ use tidings_domain::accounts::users::Role;
 use tidings_domain::values::ids::{ModerationId, UserId};
 use tidings_domain::values::limits::MAX_REASON;
 use tidings_domain::values::moderation::{Action, Thing};
-use tidings_domain::values::text::Username;
 
 /// The parameter of a page that names the line of the log that was just written.
 const DONE: &str = "moderated";
@@ -121,7 +120,7 @@ pub fn done_line(frame: &Frame<'_>) -> Markup {
             div.notice.undo role="status" {
                 span {
                     "Done: " (log_link(id)) " of the moderation log."
-                    @if let Some(banned) = frame.here.parameter(BANNED).filter(|name| Username::parse(name).is_ok()) {
+                    @if let Some(banned) = frame.here.parameter(BANNED).filter(|name| !name.is_empty()) {
                         " " a href=(profile_address(banned, "/invited")) { "Look at whom they invited" } ", if anybody."
                     }
                 }
@@ -155,8 +154,9 @@ pub async fn moderate(
     State(app): State<App>,
     SignedForm { user, form: (form, back) }: SignedForm<(ModerationForm, Next)>,
 ) -> Result<Redirect, RequestError> {
-    let banned = (form.action == Action::Ban).then(|| form.id.id());
-    let id = actions::moderate(&app, &user, &form.try_into()?).await?;
+    let bans = form.action == Action::Ban || (form.action == Action::RemoveAll && form.ban);
+    let banned = bans.then(|| form.id.id());
+    let id = actions::moderate(&app, &user, &form.requests()?).await?;
     let mut back = back.next.way_back();
     if let Some(banned) = &banned {
         add_parameter(&mut back, BANNED, banned);

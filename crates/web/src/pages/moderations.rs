@@ -18,6 +18,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::log::{self, LogEntry, LogPage, LogWindow, ShownModerator};
 use tidings_domain::values::day;
 use tidings_domain::values::ids::ModerationId;
+use tidings_domain::values::limits::LONGEST_NAMED_USERNAME;
 use tidings_domain::values::moderation::{Action, Thing};
 
 /// GET /moderations: count, before, moderator, kind, action.
@@ -95,7 +96,7 @@ fn filters(window: &LogWindow) -> Markup {
                 }
             }
             label { "Moderator"
-                input type="text" name="moderator" value=(window.moderator.as_deref().unwrap_or_default()) maxlength="64" autocapitalize="none";
+                input type="text" name="moderator" value=(window.moderator.as_deref().unwrap_or_default()) maxlength=(LONGEST_NAMED_USERNAME) autocapitalize="none";
             }
             button.button.small { "Show" }
         }
@@ -171,6 +172,7 @@ pub fn summary(entry: &LogEntry) -> String {
     let what = match (&entry.thing, &entry.title) {
         (Thing::Story(_), Some(title)) => format!("story “{title}”"),
         (Thing::User(name), _) => name.to_string(),
+        (Thing::Application(name), _) => format!("the application of {name}"),
         (thing, _) => format!("{} {}", thing.kind(), thing.id()),
     };
     format!("{} {} {what}", moderator_name(&entry.moderator), words(entry.action))

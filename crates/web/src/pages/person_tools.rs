@@ -20,6 +20,8 @@ use tidings_domain::values::restriction::{Restriction, RestrictionKind};
 const SPANS: [(&str, &str); 4] = [("1", "1 hour"), ("24", "1 day"), ("168", "1 week"), ("0", "for ever")];
 /// The span that is chosen at first: a day.
 const USUAL_SPAN: &str = "24";
+/// No end.
+const FOR_EVER: &str = "0";
 /// The posts that can be removed together: of how many days, and words. The last is the
 /// most.
 const REMOVED: [(&str, &str); 4] =
@@ -200,10 +202,10 @@ fn forms(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
         true => plain(Action::Unban, "Lift the ban"),
         false => timed(Action::Ban, "Ban"),
     });
-    let fields = choice("Posts of the", "days", (&REMOVED, USUAL_REMOVED));
-    all.push(ActionForm { action: Action::RemoveAll, label: "Remove all posts", grave: true, fields });
+    let fields = removal_boxes();
+    all.push(ActionForm { action: Action::RemoveAll, label: "Remove all", grave: true, fields });
     if frame.viewer.is_some_and(|viewer| viewer.role() == Role::Administrator) {
-        all.push(match user.flags.moderator {
+        all.push(match user.given_role() == Role::Moderator {
             true => plain(Action::UnmakeModerator, "Take the moderator's role"),
             false => plain(Action::MakeModerator, "Make a moderator"),
         });
@@ -213,6 +215,26 @@ fn forms(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
             (note_form(frame, &thing))
             @for form in &all { (form.render(frame, &thing)) }
         }
+    }
+}
+
+/// What is removed of a person together, each part of it a line of the log with its own undo.
+fn removal_boxes() -> Markup {
+    let tick = |name: &str, label: &str, is_ticked: bool| {
+        html! {
+            label.choice {
+                input type="checkbox" name=(name) value="1" checked[is_ticked];
+                " " (label)
+            }
+        }
+    };
+    html! {
+        input type="hidden" name="boxes" value="1";
+        (tick("posts", "Remove the posts", true))
+        (choice("Posts of the", "days", (&REMOVED, USUAL_REMOVED)))
+        (tick("profile", "Remove the full name and the text of the profile", false))
+        (tick("ban", "Ban the person", false))
+        (choice("Ban for", "hours", (&SPANS, FOR_EVER)))
     }
 }
 

@@ -4,6 +4,7 @@ use super::fields::{RefusedForm, summary};
 use super::flagging::flag_link;
 use super::head::{PageHead, PageKind, shortened};
 use super::layout::Frame;
+use super::moderating::is_moderator;
 use super::mutes::person_forms;
 use super::parts::{age, counted, empty_but, number};
 use super::people::follow_button;
@@ -62,6 +63,9 @@ impl ProfilePage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let user = &self.profile.user;
         let is_own = frame.viewer.is_some_and(|viewer| viewer.id == user.id);
+        if user.ban(frame.now).is_some() && !is_moderator(frame) {
+            return banned_page(frame, &user.username);
+        }
         let content = html! {
             (summary(self.refused))
             @if is_own && self.saved { p.notice role="status" { "Your profile has been saved." } }
@@ -143,7 +147,7 @@ impl ProfilePage<'_> {
                     }
                 }
                 (self.invitations())
-                @match user.role() {
+                @match user.given_role() {
                     Role::Administrator => div { dt { "role" } dd { "administrator" } },
                     Role::Moderator => div { dt { "role" } dd { "moderator" } },
                     Role::Member => {}
@@ -169,6 +173,20 @@ impl ProfilePage<'_> {
             }
         }
     }
+}
+
+/// The page of somebody who is banned, for all but moderators: nothing that they say about themselves
+/// or have written, and nothing for search engines.
+fn banned_page(frame: &Frame<'_>, username: &str) -> Markup {
+    let content = html! {
+        div.profile {
+            (PreEscaped(identicon(username, AVATAR)))
+            div { h1 { (username) } }
+        }
+        p.gone { "This account is banned." }
+    };
+    let head = PageHead::default().with(html! { meta name="robots" content="noindex"; });
+    frame.page_with(username, &head, &content)
 }
 
 /// The text about a user. What flags have hidden is shown to the user, to moderators, and to

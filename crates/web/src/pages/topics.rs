@@ -97,7 +97,7 @@ impl TopicsPage<'_> {
 }
 
 fn is_admin(frame: &Frame<'_>) -> bool {
-    frame.viewer.is_some_and(|viewer| viewer.flags.admin)
+    frame.viewer.is_some_and(|viewer| viewer.is_administrator())
 }
 
 /// A topic's name as a link to its articles.
@@ -359,7 +359,7 @@ fn answer_to_move(
     };
     // Only administrators have this form, and only for a topic.
     let topic = Topic::parse("topic", form.fields.text("topic"));
-    let (true, Ok(topic)) = (form.user.flags.admin, topic) else {
+    let (true, Ok(topic)) = (form.user.is_administrator(), topic) else {
         return Err(failure);
     };
     let (heading, name) = match kind {
@@ -389,7 +389,7 @@ pub async fn describe(
     };
     // Only administrators have this form, and only for a topic.
     let topic = Topic::parse("topic", form.fields.text("topic"));
-    let (true, Ok(topic)) = (form.user.flags.admin, topic) else {
+    let (true, Ok(topic)) = (form.user.is_administrator(), topic) else {
         return Err(failure);
     };
     let refused = RefusedForm::from_failure(failure)?.beside(&["about"]);

@@ -47,7 +47,7 @@ impl WelcomePage<'_> {
                     p { a.action href=(self.next) { "Back to what you were reading" } }
                 }
                 @if !site.description.is_empty() { p { (as_sentence(&site.description)) } }
-                @if frame.viewer.is_some_and(|viewer| viewer.flags.admin) { (self.checklist(frame)) }
+                @if frame.viewer.is_some_and(|viewer| viewer.is_administrator()) { (self.checklist(frame)) }
                 @if !frame.brand.about.is_empty() { (site_text(&frame.brand.about, frame)) }
                 @if !frame.brand.rules.is_empty() {
                     p { "Please read the " a href="/about#rules" { "rules" } "." }
@@ -215,7 +215,7 @@ async fn greet(
     (here, next): (&LocalPath, &LocalPath),
     headers: &HeaderMap,
 ) -> Result<Markup, RequestError> {
-    let is_admin = visit.recognise().await?.is_some_and(|viewer| viewer.flags.admin);
+    let is_admin = visit.recognise().await?.is_some_and(|viewer| viewer.is_administrator());
     let steps = if is_admin { administration::first_steps(&mut visit).await? } else { FirstSteps::default() };
     let frame = Frame::of(app, &mut visit, here).await?;
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();

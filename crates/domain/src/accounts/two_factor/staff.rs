@@ -1,19 +1,30 @@
-//! Roles on a site that wants a second factor of everybody with a role.
+//! Which role counts. A role does not count while its holder is banned; nor on a site that wants a
+//! second factor of everybody with a role, while the holder has none.
 
-use crate::accounts::users::{Flags, User};
+use crate::accounts::two_factor::SecondFactors;
+use crate::accounts::users::{Role, User};
 use crate::error::Refusal;
 use crate::values::rules::Rules;
 
+impl Role {
+    /// The role that counts of one that was given. **Nothing else decides that.** It depends on
+    /// rules that a reload may change, so what it answers is asked for at each request.
+    pub(crate) const fn counting(
+        given: Self,
+        factors: SecondFactors,
+        is_banned: bool,
+        rules: &Rules,
+    ) -> Self {
+        let is_suspended = rules.accounts.staff_two_factor && !factors.any();
+        if is_banned || is_suspended { Self::Member } else { given }
+    }
+}
+
 impl User {
-    /// The user as the viewer of a page. On a site that wants a second factor of everybody with a
-    /// role (`accounts.staff_two_factor`), the role of a user without one does not count.
-    pub(crate) fn into_viewer(mut self, rules: &Rules) -> Self {
-        let needs_one = rules.accounts.staff_two_factor && self.flags.has_role();
-        if needs_one && !self.second_factors.any() {
-            self.flags = self.flags.without_role();
-            self.role_suspended = true;
-        }
-        self
+    /// Whether the user has a role that does not count, because it needs a second factor.
+    #[must_use]
+    pub fn role_suspended(&self) -> bool {
+        self.role() < self.given_role()
     }
 
     /// Whether the user is an administrator.
@@ -21,12 +32,8 @@ impl User {
     /// # Errors
     /// [`Refusal::AdministratorsOnly`], or [`Refusal::RoleNeedsTwoFactor`] for somebody whose
     /// role does not count yet.
-    pub const fn require_admin(&self) -> Result<(), Refusal> {
-        match (self.flags.admin, self.role_suspended) {
-            (true, _) => Ok(()),
-            (false, true) => Err(Refusal::RoleNeedsTwoFactor),
-            (false, false) => Err(Refusal::AdministratorsOnly),
-        }
+    pub fn require_admin(&self) -> Result<(), Refusal> {
+        self.require(Role::Administrator, Refusal::AdministratorsOnly)
     }
 
     /// Whether the user is a moderator or an administrator.
@@ -34,23 +41,17 @@ impl User {
     /// # Errors
     /// [`Refusal::ModeratorsOnly`], or [`Refusal::RoleNeedsTwoFactor`] for somebody whose role
     /// does not count yet.
-    pub const fn require_moderator(&self) -> Result<(), Refusal> {
-        match (self.flags.has_role(), self.role_suspended) {
-            (true, _) => Ok(()),
-            (false, true) => Err(Refusal::RoleNeedsTwoFactor),
-            (false, false) => Err(Refusal::ModeratorsOnly),
+    pub fn require_moderator(&self) -> Result<(), Refusal> {
+        self.require(Role::Moderator, Refusal::ModeratorsOnly)
+    }
+
+    fn require(&self, role: Role, refusal: Refusal) -> Result<(), Refusal> {
+        if self.role() >= role {
+            Ok(())
+        } else if self.role_suspended() {
+            Err(Refusal::RoleNeedsTwoFactor)
+        } else {
+            Err(refusal)
         }
-    }
-}
-
-impl Flags {
-    /// Whether one of them is a role.
-    const fn has_role(self) -> bool {
-        self.admin || self.moderator
-    }
-
-    /// The same without roles.
-    const fn without_role(self) -> Self {
-        Self { admin: false, moderator: false, ..self }
     }
 }

@@ -78,7 +78,7 @@ pub fn attention(facts: &Facts) -> Markup {
         failed(facts),
         late_jobs(facts),
         late_mails(facts),
-        closed_signup(facts),
+        signup_burst(facts),
         reviews(facts),
         vote_rings(facts),
         address(facts),
@@ -183,10 +183,10 @@ fn late_mails(facts: &Facts) -> Option<Notice> {
     })
 }
 
-fn closed_signup(facts: &Facts) -> Option<Notice> {
-    let seconds = facts.waiting.signup_closed_seconds?;
+fn signup_burst(facts: &Facts) -> Option<Notice> {
+    let seconds = facts.waiting.signup_burst_seconds?;
     urgent(html! {
-        "So many accounts were created that sign-up is closed for " (wait(seconds)) ". Look at "
+        "So many accounts were created that new ones wait for approval for " (wait(seconds)) ". Look at "
         a href="/people" { "the newest people" } "; " code { "limits.signup_burst" } " is the limit."
     })
 }
@@ -292,7 +292,7 @@ mod tests {
                 ["5 mails wait", "mail.relay"],
             ),
             (
-                shown(|facts| facts.waiting = Waiting { signup_closed_seconds: Some(1_800), ..queue(0) }),
+                shown(|facts| facts.waiting = Waiting { signup_burst_seconds: Some(1_800), ..queue(0) }),
                 ["Urgent", "30 minutes"],
             ),
             (shown(|facts| facts.waiting = queue(1)), ["1 thing waits", r#"href="/moderate""#]),
