@@ -414,7 +414,7 @@ async fn names_of_an_earlier_version_are_folded_anew_and_pairs_keep_both() {
         let earlier = migrations::StoreState { layout: 1, keys: 1, unfinished_restore: None };
         for _ in 0..2 {
             server.write(|batch| batch.set("layout:version", "1")).await;
-            migrations::migrate(site, &earlier, &migrations::MIGRATIONS).await.unwrap();
+            migrations::migrate(site, &earlier, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();
             assert_eq!(server.string("username.folded:alice").await.as_deref(), Some("2"));
             assert_eq!(server.string("username.folded:bob").await.as_deref(), Some("4"));
         }

@@ -176,12 +176,12 @@ async fn missing(site: &Site, first: u64, last: u64) -> Result<Missing, Error> {
 /// # Errors
 /// When the store fails.
 pub(crate) async fn fold_anew(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
-    let keys = site.store.count_keys().await?;
-    let (mut cursor, mut looked_at) = (None, 0);
+    let total = site.store.count_keys().await?;
+    let (mut cursor, mut seen) = (None, 0);
     loop {
         let page = site.store.scan_keys(cursor, REFOLDED_AT_ONCE).await?;
-        looked_at += page.keys.len() as u64;
-        advance(looked_at, keys);
+        seen += u64::try_from(page.keys.len()).unwrap_or(0);
+        advance(seen.min(total), total);
         let stale: Vec<(String, String)> = page
             .keys
             .into_iter()
