@@ -110,7 +110,7 @@ async fn in_every_state(server: &Server, alice: &Client) {
     let frank = server.member("frank").await;
     let first = frank.submit_link("A story to come", "http://merged.example/").await.to_string();
     let act = async |action: &str, kind: &str, id: &str| {
-        let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "r"), ("into", "1")];
+        let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "r"), ("into", "2")];
         moderate(alice, &fields).await
     };
     act("merge", "story", &first).await;

@@ -4,7 +4,9 @@ use crate::cli::{print, progress_bar, reach_existing_store};
 use crate::config::Config;
 use anyhow::bail;
 use clap::Args;
+use indicatif::ProgressBar;
 use std::fmt::Write;
+use std::time::{Duration, Instant};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::store_check::{self, Difference, Progress, StoreReport, Totals};
@@ -12,6 +14,9 @@ use tidings_domain::values::clock::Moment;
 use tidings_domain::values::text::printable;
 use tidings_domain::values::words::{counted, grouped};
 use tidings_keyspace::EngineClock;
+
+/// How often a line says how far the check is, where there is no terminal.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// The options of `tidings check store`.
 #[derive(Debug, Args)]
@@ -51,7 +56,24 @@ impl CheckStore {
         let keys = site.store.count_keys().await?;
         let bar = progress_bar(keys, "checking keys");
         let now = Moment::now(&EngineClock::System);
-        let show = |progress| match progress {
+        let mut told = Instant::now();
+        let show = |progress| {
+            Self::show(&bar, keys, progress);
+            // Where no terminal shows the bar.
+            if bar.is_hidden() && told.elapsed() >= BETWEEN_LINES {
+                told = Instant::now();
+                let (done, all) = (bar.position(), bar.length().unwrap_or(keys));
+                eprintln!("{}: {} of {}", bar.message(), grouped(done), grouped(all));
+            }
+        };
+        let report = store_check::check(site, now, self.repair, show).await?;
+        bar.finish_and_clear();
+        Ok(report)
+    }
+
+    /// Shows how far the check is.
+    fn show(bar: &ProgressBar, keys: u64, progress: Progress) {
+        match progress {
             Progress::File(read, all) => {
                 bar.set_message("checking the file");
                 bar.set_length(all);
@@ -63,10 +85,7 @@ impl CheckStore {
                 bar.set_message(purpose);
             }
             Progress::Keys(keys) => bar.inc(keys),
-        };
-        let report = store_check::check(site, now, self.repair, show).await?;
-        bar.finish_and_clear();
-        Ok(report)
+        }
     }
 }
 

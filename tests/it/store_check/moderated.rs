@@ -119,6 +119,7 @@ impl Site {
 async fn flagged_posts_and_people(site: &Site) {
     let bob = ("user", "bob".to_owned());
     let posts = site.posts("flagged").await;
+    ok(site.bob.update_profile("A profile", "", "").await);
     for thing in posts.iter().chain([&bob]) {
         site.flag(thing).await;
         site.there_and_back("remove", thing, &[]).await;

@@ -121,6 +121,7 @@ fn lists(subject: &Subject, claims: &mut Claims) {
         Some(Withheld::Removed(_)) => {
             claims.listed_if(list, news.id, time, (&guard, NeverShown::of(&Thing::Story(news.id))));
         }
+        Some(Withheld::Unreadable(_)) => {}
         _ => claims.listed(list, news.id, (Some(time), time), &guard),
     }
     if news.is_gone() {
@@ -154,6 +155,7 @@ fn votes(subject: &Subject, claims: &mut Claims) {
         // What cannot be read says nothing about the counter.
         Some(Withheld::Unreadable(_)) => return,
         Some(Withheld::Removed(_)) => true,
+        Some(Withheld::Unreadable(_)) => return,
         Some(Withheld::Flagged | Withheld::Merged(_)) | None => false,
     };
     let never_shown = NeverShown::of(&Thing::Story(news.id));
