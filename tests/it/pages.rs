@@ -600,9 +600,7 @@ async fn an_address_with_a_slash_too_much_leads_to_the_one_without() {
         assert_eq!(answer.status, StatusCode::PERMANENT_REDIRECT, "{asked}");
         assert_eq!(answer.headers[LOCATION], to);
     }
-    for nothing in
-        ["//", "//evil.example/", "/nothing/", "/news/", "/news/99/", "/api/topics/"]
-    {
+    for nothing in ["//", "//evil.example/", "/nothing/", "/news/", "/news/99/", "/api/topics/"] {
         assert_eq!(alice.get(nothing).await.status, StatusCode::NOT_FOUND, "{nothing}");
     }
     assert_eq!(alice.post("/login/", &[]).await.status, StatusCode::NOT_FOUND);

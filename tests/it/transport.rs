@@ -361,7 +361,8 @@ async fn a_body_that_arrives_too_slowly_is_refused_after_five_seconds() {
 async fn a_body_that_is_not_http_is_a_bad_request_and_not_too_large() {
     let server = Server::start(Engine::Memory, &[]).await;
     let mut stream = connect_from(1, server.address).await;
-    let request = in_tiny_chunks("username=alice", "").replace("1\r\nu\r\n", "no length\r\nu\r\n");
+    let request =
+        in_tiny_chunks("/api/login", "username=alice", "").replace("1\r\nu\r\n", "no length\r\nu\r\n");
     send(&mut stream, &request).await;
     let answer = receive(&mut stream).await;
     assert!(answer.starts_with("HTTP/1.1 400 Bad Request"), "{answer}");

@@ -63,7 +63,7 @@ impl Case<'_> {
         let mut query = Query::new();
         let hash = query.hash(keys::user(decision.moderator));
         let by = User::from_hash(&self.site.store.query(query).await?.take(hash));
-        match by.map(|by| by.role()) {
+        match by.map(|by| by.given_role()) {
             Some(Role::Administrator) => Err(Refusal::DecidedByAdministrator.into()),
             _ => Ok(()),
         }
