@@ -155,7 +155,6 @@ fn votes(subject: &Subject, claims: &mut Claims) {
         // What cannot be read says nothing about the counter.
         Some(Withheld::Unreadable(_)) => return,
         Some(Withheld::Removed(_)) => true,
-        Some(Withheld::Unreadable(_)) => return,
         Some(Withheld::Flagged | Withheld::Merged(_)) | None => false,
     };
     let never_shown = NeverShown::of(&Thing::Story(news.id));
