@@ -219,7 +219,7 @@ fn an_unknown_setting_names_the_nearest_known_one() {
             "[limit]\nsubmission_seconds = 1",
             "unknown setting limit (file FILE); did you mean section [limits]?",
         ),
-        ("[sites]", "unknown setting sites (file FILE); did you mean section [site]?"),
+        ("[mails]", "unknown setting mails (file FILE); did you mean section [mail]?"),
         ("karma = 5", "unknown setting karma (file FILE); did you mean section [karma]?"),
         (
             "[server.listen]\nport = 1",
