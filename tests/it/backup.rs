@@ -431,7 +431,8 @@ async fn an_older_store_is_migrated_after_a_backup() {
     assert_eq!(state.layout, migrations::LAYOUT_VERSION);
     store.close().await;
     let [file] = &backups(folder.folder.path())[..] else { panic!() };
-    assert!(file.to_string_lossy().ends_with("-before-layout-1.backup"), "{file:?}");
+    let ending = format!("-before-layout-{}.backup", migrations::LAYOUT_VERSION);
+    assert!(file.to_string_lossy().ends_with(&ending), "{file:?}");
     succeed(&["restore", file.to_str().unwrap(), "--store", &folder.url("before.redb")]);
     assert_eq!(folder.dump("before.redb").await, before);
     // It is migrated once.

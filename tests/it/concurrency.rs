@@ -54,7 +54,7 @@ async fn of_64_clients_that_register_the_same_name_one_succeeds_and_is_the_admin
         // Where the one sign-up came from is noted by day.
         let is_of_user = |key: &String| key.starts_with("user:") && !key.contains(":addresses:");
         let users: Vec<String> = server.dump().await.into_keys().filter(is_of_user).collect();
-        assert_eq!(users, ["user:1", "user:1:sessions"]);
+        assert_eq!(users, ["user:1", "user:1:networks", "user:1:sessions"]);
         assert_eq!(server.field("user:1", "flags").await.as_deref(), Some("a"));
         assert_eq!(server.string("username.to.id:alice").await.as_deref(), Some("1"));
         assert!(server.visitor().log_in("alice", PASSWORD).await.is_logged_in().await);
