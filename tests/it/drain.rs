@@ -233,7 +233,10 @@ async fn a_client_that_never_ends_costs_no_figures() {
     send(&mut quick, &get("/").replacen("Host:", "Connection: close\r\nHost:", 1));
     assert_eq!(receive_all(&mut quick).1, 1);
     let mut slow = connect(program.address);
-    send(&mut slow, &login_head(""));
+    // So much of a body may take longer to arrive than a stop waits.
+    let (sent, length) = ("x".repeat(7 * 1024), 8_000);
+    let head = login_head("").replace(&format!("Length: {}", LOGIN.len()), &format!("Length: {length}"));
+    send(&mut slow, &format!("{head}{sent}"));
     program.signal("-TERM");
     assert!(program.wait().success());
     assert!(program.log().contains("some connections were still open"), "{}", program.log());

@@ -27,10 +27,10 @@ const HOSTILE: [&str; 9] = [
 const HOSTILE_LINKS: [(&str, &str); 6] = [
     (
         "http://example.com/\"><script>alert(1)</script>",
-        "http://example.com/\">%3Cscript>alert(1)%3C/script>",
+        "http://example.com/%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
     ),
     ("http://example.com/' onmouseover='alert(1)", "http://example.com/'%20onmouseover='alert(1)"),
-    ("HTTP://example.com/?a=<b>&lt;&amp;c", "HTTP://example.com/?a=%3Cb>&lt;&amp;c"),
+    ("HTTP://example.com/?a=<b>&lt;&amp;c", "HTTP://example.com/?a=%3Cb%3E&lt;&amp;c"),
     ("http://\"onmouseover=alert(1)@example.com/<x>", "http://example.com/%3Cx%3E"),
     ("http://good.example:secret@evil.example/", "http://evil.example/"),
     ("http://evil.example\\@good.example/", "http://evil.example/@good.example/"),

@@ -218,7 +218,9 @@ fn documented(key: &str) -> (&'static str, bool, &'static [&'static str]) {
         Some(("network", _)) => ("zset", true, &[]),
         Some(("user", rest)) if rest.contains(":addresses:") => ("zset", true, &[]),
         Some(("session", _)) => ("hash", true, SESSION),
-        Some(("user", rest)) if rest.ends_with(":sessions") => ("zset", true, &[]),
+        Some(("user", rest)) if rest.ends_with(":sessions") || rest.ends_with(":networks") => {
+            ("zset", true, &[])
+        }
         Some(("user", rest)) if rest.ends_with(":inbox") || rest.ends_with(":unread") => ("zset", false, &[]),
         Some(("user", rest)) if rest.ends_with(":recent_votes") => ("hash", true, &[]),
         Some(("user", rest)) if rest.ends_with(":submitted_recently") => ("string", true, &[]),
