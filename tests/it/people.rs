@@ -597,6 +597,10 @@ async fn one_form_removes_posts_and_profile_and_bans_and_each_is_undone() {
         bob.follow("reader").await;
         let about = [("about", "Buy pills"), ("email", ""), ("fullname", "Pill Shop")];
         ok(bob.api_post("/api/updateprofile", &about).await);
+        for user in ["user:3", "user:4"] {
+            // To have new topics.
+            server.set_field(user, "karma", "100").await;
+        }
         let story = bob.submit_on("pillshop", "Spam").await;
         reader.submit_on("rust", "A story").await;
         let topics = async || page(&reader, "/topics").await.content().contains("pillshop");

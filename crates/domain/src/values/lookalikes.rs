@@ -70,14 +70,20 @@ impl ReservedNames {
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
-        Self { text: text.to_owned(), folded: names.map(folded).collect() }
+        Self { text: text.to_owned(), folded: names.map(covered).collect() }
     }
 
     /// Whether a name looks like one of them.
     #[must_use]
     pub fn cover(&self, name: &str) -> bool {
-        self.folded.contains(&folded(name))
+        self.folded.contains(&covered(name))
     }
+}
+
+/// A name as [`folded`], with `i` as one letter with the others: whether `AdmIn` is in capitals or not, it
+/// is reserved with `admin`.
+fn covered(name: &str) -> String {
+    folded(name).replace('i', "l")
 }
 
 impl Default for ReservedNames {
