@@ -22,16 +22,23 @@ async fn a_repair_never_changes_a_counter_to_match_a_loss() {
             "user:3:followings",
         ];
         server.write(|batch| lost.iter().for_each(|key| batch.delete(*key))).await;
-        let before = server.dump().await;
+        // Home timelines follow from who is followed, and are made anew.
+        let is_home = |key: &str| key.ends_with(":home_timeline");
+        let dump = async || {
+            let mut dump = server.dump().await;
+            dump.retain(|key, _| !is_home(key));
+            dump
+        };
+        let before = dump().await;
         for _ in 0..2 {
             let found = report(&server, true).await;
-            for difference in &found.differences {
+            for difference in found.differences.iter().filter(|difference| !is_home(&difference.key)) {
                 assert_eq!(difference.outcome, Outcome::Person, "{difference:?}");
             }
             for key in ["news.up:1", "news.down:2", "thread:comment:1", "users.by_followers"] {
                 assert!(found.differences.iter().any(|difference| difference.key == key), "{key}");
             }
-            assert_eq!(server.dump().await, before);
+            assert_eq!(dump().await, before);
         }
     })
     .await;
