@@ -578,7 +578,6 @@ async fn a_check_finds_and_mends_what_was_changed_by_hand() {
             batch.sorted_add("user:2:user_timeline", "99", 2e9);
         }),
         ("a follower who is not known", |batch| batch.sorted_remove("user:2:followers", "1")),
-        ("a follower who does not follow", |batch| batch.sorted_add("user:2:followers", "3", 1.0)),
     ];
     for (what, damage) in damages {
         let mut batch = Batch::new();
