@@ -115,7 +115,7 @@ async fn an_edit_moves_the_article_between_topics() {
         }
         ok(alice.edit_topics(id, "go, web").await);
         assert_eq!(server.field("news:1", "topics").await.unwrap(), "go,web");
-        assert_eq!(counted(&alice).await, counts(&[("web", 1), ("go", 1), ("rust", 0)]));
+        assert_eq!(counted(&alice).await, counts(&[("web", 1), ("go", 1)]));
         for (topic, expected) in [("rust", vec![]), ("go", vec![id]), ("web", vec![id])] {
             assert_eq!(listed(&alice, topic).await, expected, "{topic}");
         }
@@ -124,7 +124,7 @@ async fn an_edit_moves_the_article_between_topics() {
         assert_eq!(server.field("news:1", "topics").await.unwrap(), "go,web");
         ok(alice.edit_topics(id, "").await);
         assert_eq!(server.field("news:1", "topics").await, None);
-        assert_eq!(counted(&alice).await, counts(&[("web", 0), ("rust", 0), ("go", 0)]));
+        assert_eq!(counted(&alice).await, counts(&[]));
         consistency::check_site(&server).await;
     })
     .await;
@@ -368,7 +368,8 @@ async fn administrators_rename_and_merge_with_nothing_lost() {
 async fn user(server: &Server, id: u64) -> User {
     let mut query = Query::new();
     let hash = query.hash(format!("user:{id}"));
-    User::from_hash(&server.store().query(query).await.unwrap().take(hash)).unwrap()
+    let user = User::from_hash(&server.store().query(query).await.unwrap().take(hash)).unwrap();
+    user.acting(&server.app.site.rules, server.app.now())
 }
 
 fn topic(name: &str) -> Topic {

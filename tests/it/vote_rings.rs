@@ -111,7 +111,8 @@ async fn a_site_without_rings_is_told_so() {
 async fn user(server: &Server, client: &Client) -> User {
     let mut query = Query::new();
     let hash = query.hash(format!("user:{}", client.user_id));
-    User::from_hash(&server.store().query(query).await.unwrap().take(hash)).unwrap()
+    let user = User::from_hash(&server.store().query(query).await.unwrap().take(hash)).unwrap();
+    user.acting(&server.app.site.rules, server.app.now())
 }
 
 #[tokio::test]

@@ -124,6 +124,7 @@ mod tests {
             [("id", "1"), ("username", "alice"), ("flags", flags), ("apisecret", "s"), ("ctime", "1")];
         User::from_hash(&Hash(fields.map(|(name, value)| (name.to_owned(), value.to_owned())).into()))
             .unwrap()
+            .acting(&Rules::default(), Timestamp(1))
     }
 
     async fn site() -> Arc<Site> {

@@ -405,7 +405,7 @@ mod tests {
         assert!(already(None).is_err() && already(request.as_ref()).is_err());
         assert!(matches!(
             already(request.map(NamedRequest::setting_a_state).as_ref()),
-            Ok(Decision::Done(1))
+            Ok(Decision::Confirm(1))
         ));
     }
 

@@ -368,7 +368,8 @@ impl Batch {
         self.writes.push(write);
     }
 
-    /// Adds an increment, to an earlier one of the same counter or member if there is one.
+    /// Adds an increment, to an earlier one of the same counter or member if there is one. Takes time in
+    /// proportion to the writes before it, so a batch is not to have many thousands of increments.
     fn add_increment(&mut self, increment: Write) {
         for write in self.writes.iter_mut().rev() {
             if write.absorb(&increment) {

@@ -336,7 +336,7 @@ mod tests {
     fn administrator() -> User {
         let fields = [("id", "1"), ("username", "alice"), ("flags", "a")];
         let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        User::from_hash(&Hash(fields.to_vec())).unwrap()
+        User::from_hash(&Hash(fields.to_vec())).unwrap().acting(&Rules::default(), NOW)
     }
 
     /// A site with a voter of 250 votes: more than two steps take.

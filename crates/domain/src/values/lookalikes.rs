@@ -48,7 +48,9 @@ pub fn readings(text: &str) -> BTreeSet<String> {
 /// A phrase that is looked for in [`readings`].
 #[must_use]
 pub fn plain(text: &str) -> String {
-    one_letter(&skeleton(text).collect::<String>())
+    // The skeleton of a long dash is a letter.
+    let is_dash = |character: char| matches!(character, '\u{2010}'..='\u{2015}' | '\u{2212}');
+    one_letter(&skeleton(&text.replace(is_dash, "-")).collect::<String>())
 }
 
 /// Names that nobody can sign up with.
@@ -113,7 +115,9 @@ pub fn usernames_that_look_like(fullname: &str) -> BTreeSet<String> {
     let lower = name.to_lowercase();
     let as_typed: String = skeleton(name).collect();
     let readings = [with_capital_i(&as_typed), skeleton(&lower).collect(), as_typed];
-    let letters = |reading: String| reading.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    // An accent makes another letter.
+    let counts = |c: &char| c.is_alphanumeric() || ('\u{300}'..='\u{36f}').contains(c);
+    let letters = |reading: String| reading.chars().filter(counts).collect::<String>();
     let is_name = |reading: &String| !reading.is_empty() && reading.is_ascii();
     let readings = readings.map(letters).into_iter().filter(is_name);
     readings.flat_map(|reading| both_ways(&reading.to_lowercase())).chain([lower.clone()]).collect()

@@ -48,7 +48,9 @@ impl Thing {
         }
         // Of any account that there may be: Lamer News allows other names than we do.
         let username = || {
-            let is_name = !id.is_empty() && id.chars().count() <= LONGEST_NAMED_USERNAME;
+            let is_name = !id.is_empty()
+                && id.chars().count() <= LONGEST_NAMED_USERNAME
+                && !id.contains(char::is_control);
             if is_name { Ok(id.into()) } else { Err(NotAThing) }
         };
         match kind {

@@ -8,7 +8,7 @@ use crate::query::Answer;
 
 fn batch(keys: impl IntoIterator<Item = String>) -> Batch {
     let mut batch = Batch::new();
-    keys.into_iter().for_each(|key| batch.increment(key, 1));
+    keys.into_iter().for_each(|key| batch.set(key, "1"));
     batch
 }
 
