@@ -568,7 +568,7 @@ async fn a_check_finds_and_mends_what_was_changed_by_hand() {
     background::finish_waiting(world.site(), Moment(world.now)).await.unwrap();
     assert_eq!(world.differences(false).await, 0);
     type Damage = fn(&mut Batch);
-    let damages: [(&str, Damage); 8] = [
+    let damages: [(&str, Damage); 7] = [
         ("a tweet is missing at home", |batch| batch.sorted_remove("user:1:home_timeline", "2")),
         ("all of it is missing", |batch| batch.delete("user:1:home_timeline")),
         ("a stranger's tweet", |batch| batch.sorted_add("user:1:home_timeline", "4", 1.0)),
