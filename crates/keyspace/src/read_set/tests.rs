@@ -3,12 +3,13 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::batch::Write;
 use crate::limits::{MAX_KNOWN_FIELDS, MAX_KNOWN_KEYS};
 use crate::query::Answer;
 
 fn batch(keys: impl IntoIterator<Item = String>) -> Batch {
     let mut batch = Batch::new();
-    keys.into_iter().for_each(|key| batch.set(key, "1"));
+    keys.into_iter().for_each(|key| batch.write(Write::Increment(key, 1)));
     batch
 }
 
