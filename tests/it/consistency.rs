@@ -309,7 +309,7 @@ fn check_moderation(dump: &Dump) {
         let was_shown = posted.is_none_or(|posted| posted.contains(&id.to_string()));
         let record = hash(dump, &format!("withdrawn:story:{id}"));
         let is_right =
-            if was_shown { !record.is_empty() == by_moderator } else { record.is_empty() || by_moderator };
+            if was_shown { record.is_empty() != by_moderator } else { record.is_empty() || by_moderator };
         assert!(is_right, "the record of {key}, {state}");
         if let Some(line) = record.get("moderation") {
             let line = hash(dump, &format!("moderation:{line}"));

@@ -136,7 +136,7 @@ impl EarlierSession {
 }
 
 /// Extra rights and preferences of a user: letters in the field `flags`. Those of the roles are in
-/// [`GIVEN_ROLES`].
+/// `GIVEN_ROLES`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flags {
     /// `k`: may vote without enough karma, and go below zero.

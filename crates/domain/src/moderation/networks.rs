@@ -26,7 +26,7 @@ pub struct Neighbourhood {
 /// Where the person with a name has signed up and posted from lately. Rounds: 5.
 ///
 /// # Errors
-/// [`Refusal::ModeratorsOnly`], [`Refusal::NoSuchUser`], or the store's.
+/// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), [`Refusal::NoSuchUser`](crate::Refusal::NoSuchUser), or the store's.
 pub async fn neighbourhood_of(visit: &mut Visit, name: &str) -> Result<Neighbourhood, Error> {
     demand_moderator_of(visit).await?;
     let role = visit.know_viewer().await?.map_or(Role::Member, User::role);

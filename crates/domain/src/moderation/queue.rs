@@ -157,7 +157,7 @@ pub struct QueuePage {
 /// out; what was flagged and then deleted has one. Rounds: 3, besides those of the viewer.
 ///
 /// # Errors
-/// [`Refusal::ModeratorsOnly`], [`Refusal::RoleNeedsTwoFactor`], or the store's.
+/// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), [`Refusal::RoleNeedsTwoFactor`](crate::Refusal::RoleNeedsTwoFactor), or the store's.
 pub async fn page(visit: &mut Visit, before: Option<&QueueCursor>, count: usize) -> Result<QueuePage, Error> {
     demand_moderator_of(visit).await?;
     let highest = before.map_or(f64::INFINITY, |before| before.score);
@@ -181,7 +181,7 @@ pub async fn page(visit: &mut Visit, before: Option<&QueueCursor>, count: usize)
 /// The row of a thing, if it has one; for somebody whose decision came too late. Rounds: 2.
 ///
 /// # Errors
-/// [`Refusal::ModeratorsOnly`], [`Refusal::RoleNeedsTwoFactor`], or the store's.
+/// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), [`Refusal::RoleNeedsTwoFactor`](crate::Refusal::RoleNeedsTwoFactor), or the store's.
 pub async fn row_of(visit: &mut Visit, thing: &Thing) -> Result<Option<Row>, Error> {
     demand_moderator_of(visit).await?;
     Ok(read_rows(visit, [thing.clone()]).await?.pop())

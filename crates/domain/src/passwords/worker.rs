@@ -18,7 +18,7 @@ use tokio::sync::{AcquireError, Semaphore};
 /// Most places are for logins. New passwords (sign-ups, changes, hardening) have a few of
 /// their own, and take turns for all but one of the processors. So do suspect logins: a login
 /// that is not is second to one of them at most, however many there are. All places are shared out
-/// by network ([`Places`]).
+/// by network (`Places`).
 #[derive(Clone, Debug)]
 pub struct PasswordWorker {
     running: Arc<Semaphore>,

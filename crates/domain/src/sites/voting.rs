@@ -39,7 +39,7 @@ pub struct SiteVote {
 /// from another network before, and one more when the last vote on a site was withdrawn.
 ///
 /// An unknown voter is created, and a host gets its first vote, unless the address or the whole
-/// site has reached its limit ([`newcomers`](super::newcomers)). Only votes on
+/// site has reached its limit (`newcomers`). Only votes on
 /// hosts that are new to the voter count towards the daily maximum; withdrawing such a vote
 /// on the same day does not count it any more.
 ///
