@@ -4,8 +4,8 @@
 use reqwest::StatusCode;
 use reqwest::header::SET_COOKIE;
 use serde_json::Value;
-use tidings_domain::accounts::notices::may_send;
-use tidings_domain::values::ids::UserId;
+use std::time::{Duration, Instant};
+use tidings_keyspace::Batch;
 
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::pages::{error_message, page, redirects_to};
@@ -150,18 +150,37 @@ async fn both_addresses_hear_of_a_new_address_and_the_owner_of_a_new_password() 
 }
 
 #[tokio::test]
-async fn an_account_sends_20_notices_a_day_at_most() {
-    let server = Server::start(Engine::Memory, &[]).await;
-    let alice = UserId(server.member("alice").await.user_id);
-    let bob = UserId(server.member("bob").await.user_id);
-    let site = &server.app.site;
-    for number in 0..20 {
-        assert!(may_send(site, alice).await.unwrap(), "number {number}");
+async fn a_notice_waits_for_a_relay_that_is_away_and_20_a_day_are_sent() {
+    let (server, mut relay, alice) = site_with_mail().await;
+    relay.refuse(true);
+    ok(change(&alice, "alice@example.org", NEW_PASSWORD, Some(PASSWORD)).await);
+    // The client may go away: the mail is in the store with the change.
+    let waits = server.sorted("mail:outbox").await;
+    assert!(waits.iter().any(|(mail, _)| mail.starts_with("notice:1:password-")), "{waits:?}");
+    tidings_web::outbox::send_due(&server.app).await.unwrap();
+    relay.refuse(false);
+    server.advance(61);
+    tidings_web::outbox::send_due(&server.app).await.unwrap();
+    check_notice(&relay.next_message().await, "alice@example.org", "password");
+
+    for number in 0..25 {
+        let mut batch = Batch::new();
+        let mail = format!("notice:1:passkey_added-{number}-alice@example.org");
+        for key in ["mail:outbox", "mail:written"] {
+            batch.sorted_add(key, &mail, f64::from(number));
+        }
+        server.store().commit(batch).await.unwrap();
     }
-    assert!(!may_send(site, alice).await.unwrap());
-    assert!(may_send(site, bob).await.unwrap());
-    server.advance(86_399);
-    assert!(!may_send(site, alice).await.unwrap());
-    server.advance(1);
-    assert!(may_send(site, alice).await.unwrap());
+    wait_until_sent(&server).await;
+    // One was sent before.
+    assert_eq!(relay.waiting(), 19);
+}
+
+/// Waits until no mail waits any more.
+async fn wait_until_sent(server: &Server) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !server.sorted("mail:outbox").await.is_empty() {
+        assert!(Instant::now() < deadline);
+        tidings_web::outbox::send_due(&server.app).await.unwrap();
+    }
 }

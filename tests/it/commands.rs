@@ -385,7 +385,7 @@ async fn a_running_store_is_backed_up_whole() {
 }
 
 /// The keys of the status; the first nine are promised.
-const STATUS_KEYS: [&str; 13] = [
+const STATUS_KEYS: [&str; 15] = [
     "version",
     "store",
     "uptime_seconds",
@@ -393,6 +393,8 @@ const STATUS_KEYS: [&str; 13] = [
     "p99_ms",
     "memory_bytes",
     "jobs_waiting",
+    "mails_waiting",
+    "mails_oldest_seconds",
     "read_only",
     "last_backup",
     "state",

@@ -1,7 +1,7 @@
 //! Mails that people subscribe to: entries of their inbox, digests, and switching both off.
 
 use reqwest::StatusCode;
-use tidings_domain::accounts::outbox::{claim, look};
+use tidings_domain::accounts::outbox::{self, claim, look};
 use tidings_domain::digests::last_due;
 use tidings_domain::values::clock::Timestamp;
 
@@ -33,9 +33,11 @@ fn address_of(user: &Client) -> String {
     format!("{}@example.org", user.username)
 }
 
-/// Gives a user an e-mail address and preferences.
+/// Gives a user a confirmed e-mail address and preferences.
 async fn prefer(server: &Server, user: &Client, preferences: &[(&str, &str)]) {
-    server.set_field(&format!("user:{}", user.user_id), "email", &address_of(user)).await;
+    for field in ["email", "confirmed_email"] {
+        server.set_field(&format!("user:{}", user.user_id), field, &address_of(user)).await;
+    }
     let email = address_of(user);
     let mut fields = vec![("about", ""), ("email", email.as_str()), ("password", "")];
     fields.extend(preferences);
@@ -169,6 +171,161 @@ async fn a_mail_that_the_relay_refuses_for_a_day_is_given_up() {
     assert!(server.sorted("mail:outbox").await.is_empty());
     // It was not sent, so it is not counted.
     assert!(server.string("limit:mailed_entries:1").await.is_none_or(|count| count == "0"));
+}
+
+#[tokio::test]
+async fn the_oldest_mail_is_as_old_as_since_it_was_written_however_often_it_was_tried() {
+    each_engine_with_mail(async |server, mut relay| {
+        let [alice, bob] = alice_and_bob(&server).await;
+        let news = alice.submit_text("A story", "text").await;
+        relay.refuse(true);
+        bob.comment(news, "Text").await;
+        let written = server.now();
+        for _ in 0..6 {
+            send_all(&server).await;
+            server.advance(600);
+        }
+        let status = outbox::status(&server.app.site).await.unwrap();
+        assert_eq!((status.waiting, status.oldest.map(|oldest| oldest.0)), (1, Some(written)));
+        let admin = registered_administrator(&server, &alice).await;
+        let notices = page(&admin, "/admin").await.text();
+        assert!(notices.contains("1 mail waits to be sent, the oldest for 1 hour"), "{notices}");
+        relay.refuse(false);
+        server.advance(DAY / 2);
+        send_all(&server).await;
+        assert!(relay.next_message().await.text().contains("Text"));
+        send_all(&server).await;
+        assert_eq!(outbox::status(&server.app.site).await.unwrap(), outbox::MailStatus::default());
+    })
+    .await;
+}
+
+/// The user as an administrator.
+async fn registered_administrator(server: &Server, user: &Client) -> Client {
+    server.set_field(&format!("user:{}", user.user_id), "flags", "a").await;
+    user.clone()
+}
+
+#[tokio::test]
+async fn an_address_that_does_not_exist_gets_three_mails_and_then_none_until_it_is_changed() {
+    let mut relay = SmtpServer::start().await;
+    let server = Server::start(Engine::Memory, &settings(&relay.relay())).await;
+    let alice = registered(&server).await;
+    let bob = server.member("bob").await;
+    prefer(&server, &alice, &[("mail_replies", "1")]).await;
+    let news = alice.submit_text("A story", "text").await;
+    relay.refuse_with("550 5.1.1 no such user");
+    for number in 0..5 {
+        bob.comment(news, &format!("Number {number}")).await;
+        send_all(&server).await;
+    }
+    // Each was tried once.
+    assert_eq!(relay.refused(), 3);
+    assert!(server.sorted("mail:outbox").await.is_empty() && server.sorted("mail:written").await.is_empty());
+    let shown = page(&alice, "/settings").await.text();
+    assert!(shown.contains("There is no mailbox alice@example.org"), "{shown}");
+    relay.refuse(false);
+    bob.comment(news, "Stopped").await;
+    send_all(&server).await;
+    assert_eq!(relay.waiting(), 0);
+    ok(alice.update_profile("", "alice@new.example", "").await);
+    let link = loop {
+        let mail = relay.next_message().await;
+        let text = mail.text();
+        let found = text.lines().find_map(|line| line.strip_prefix(&format!("{SITE}/confirm-email/")));
+        if let Some(token) = found {
+            assert_eq!(mail.to, ["alice@new.example"]);
+            break format!("/confirm-email/{token}");
+        }
+        assert_eq!(mail.to, ["alice@example.org"]);
+    };
+    assert_eq!(server.visitor().post(&link, &[]).await.status, StatusCode::OK);
+    assert!(!page(&alice, "/settings").await.text().contains("There is no mailbox"));
+    bob.comment(news, "Again").await;
+    loop {
+        let mail = relay.next_message().await;
+        if mail.text().contains("Again") {
+            assert_eq!(mail.to, ["alice@new.example"]);
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn mails_go_to_confirmed_addresses_only_and_a_new_one_waits_for_its_link() {
+    let mut relay = SmtpServer::start().await;
+    let server = Server::start(Engine::Memory, &settings(&relay.relay())).await;
+    let alice = registered(&server).await;
+    let bob = server.member("bob").await;
+    let news = alice.submit_text("A story", "text").await;
+    let link_to = async |relay: &mut SmtpServer, address: &str| loop {
+        let mail = relay.next_message().await;
+        let text = mail.text();
+        if let Some(token) =
+            text.lines().find_map(|line| line.strip_prefix(&format!("{SITE}/confirm-email/")))
+        {
+            assert_eq!(mail.to, [address]);
+            return format!("/confirm-email/{token}");
+        }
+    };
+    let change = async |email: &str| {
+        let fields = [
+            ("about", ""),
+            ("email", email),
+            ("password", ""),
+            ("current_password", PASSWORD),
+            ("mail_replies", "1"),
+            ("digest", "daily"),
+        ];
+        ok(alice.api_post("/api/updateprofile", &fields).await);
+    };
+    // Anybody's address may be typed.
+    change("victim@example.org").await;
+    let first = link_to(&mut relay, "victim@example.org").await;
+    bob.comment(news, "Not mailed").await;
+    bob.submit_text("Another", "text").await;
+    server.advance(TO_SATURDAY);
+    send_all(&server).await;
+    assert_eq!(relay.waiting(), 0);
+    assert!(page(&alice, "/settings").await.text().contains("until you open the link"));
+    // The owner corrects it: nothing counted before, so the new one is there at once.
+    change("alice@example.org").await;
+    let link = link_to(&mut relay, "alice@example.org").await;
+    assert_eq!(server.visitor().post(&first, &[]).await.status, StatusCode::NOT_FOUND);
+    assert_eq!(server.visitor().post(&link, &[]).await.status, StatusCode::OK);
+    send_all(&server).await;
+    bob.comment(news, "To alice").await;
+    assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
+    // Another address waits for its link; until then the old one counts, also for a reset.
+    change("new@example.org").await;
+    assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
+    let link = link_to(&mut relay, "new@example.org").await;
+    bob.comment(news, "Still to alice").await;
+    let mail = relay.next_message().await;
+    assert!(mail.to == ["alice@example.org"] && mail.text().contains("Still to alice"), "{mail:?}");
+    let fields = [("username", "alice"), ("email", "alice@example.org")];
+    ok(server.visitor().api_post("/api/reset-password", &fields).await);
+    assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
+    assert_eq!(server.visitor().post(&link, &[]).await.status, StatusCode::OK);
+    assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
+    bob.comment(news, "To the new one").await;
+    let mail = relay.next_message().await;
+    assert!(mail.to == ["new@example.org"] && mail.text().contains("To the new one"), "{mail:?}");
+}
+
+#[tokio::test]
+async fn what_strangers_write_makes_no_links_in_mails() {
+    let mut relay = SmtpServer::start().await;
+    let server = Server::start(Engine::Memory, &settings(&relay.relay())).await;
+    let [alice, bob] = alice_and_bob(&server).await;
+    let news = alice.submit_text("Read evil.example", "text").await;
+    bob.comment(news, "See https://evil.example/a and www.evil.example, or bob@evil.example").await;
+    let mail = relay.next_message().await;
+    for link in ["https://evil", "evil.example", "bob@evil"] {
+        assert!(!mail.text().contains(link) && !mail.data.contains(link), "{link} in {}", mail.text());
+    }
+    assert!(mail.text().contains("https[:]//evil[.]example/a"), "{}", mail.text());
+    assert!(mail.text().contains(&format!("{SITE}/comment/1/1")));
 }
 
 #[tokio::test]

@@ -257,6 +257,12 @@ pub const DAMAGES: &[Damage] = &[
         "timeline:place",
         NAMED,
     ),
+    (
+        "a mail that was written and does not wait",
+        |b| b.sorted_add("mail:written", "digest:2:1-2", 1.0),
+        "mail:written",
+        MENDED,
+    ),
     ("a mail that is none", |b| b.sorted_add("mail:outbox", "x", 1e12), "mail:outbox", MENDED),
     ("a line of the log is not listed", |b| b.sorted_remove("moderation:log", "2"), "moderation:log", MENDED),
     ("a line of the log is gone", |b| b.delete("moderation:2"), "moderation:log", NAMED),
