@@ -136,7 +136,7 @@ impl Site {
         let comment = member.comment(news, "A comment").await;
         member.reply(news, comment, "A reply").await;
         member.tweet("A tweet").await;
-        let router = tidings_web::router::router(server.app.clone());
+        let router = tidings_web::router::router(server.app.clone(), std::sync::Arc::default());
         Self { _server: server, router, member, answered: 0 }
     }
 

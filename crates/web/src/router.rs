@@ -18,7 +18,7 @@ use std::sync::Arc;
 use tower_service::Service;
 
 /// The whole site as a service. Requests that may write are counted in `writes`.
-pub(crate) fn router(app: App, writes: Arc<Writes>) -> Router {
+pub fn router(app: App, writes: Arc<Writes>) -> Router {
     let pages = page_routes().merge(shared_routes()).merge(forms_acting_once());
     let known = pages.clone().with_state(app.clone());
     pages
