@@ -8,7 +8,7 @@ use super::form::{Fields, Form, FromFields, Malformed};
 use super::json;
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{Extensions, HeaderMap, Method, header};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::session_store::{Device, VisitSession};
@@ -261,13 +261,13 @@ impl FromRequestParts<App> for ClientAddress {
     type Rejection = RequestError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
-        Ok(Self(subscriber_of(app, peer_of(parts), &parts.headers)))
+        Ok(Self(subscriber_of(app, peer_of(&parts.extensions), &parts.headers)))
     }
 }
 
 /// The other end of the connection that a request came on.
-fn peer_of(parts: &Parts) -> IpAddr {
-    let info = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+pub fn peer_of(extensions: &Extensions) -> IpAddr {
+    let info = extensions.get::<ConnectInfo<SocketAddr>>();
     info.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |info| info.0.ip())
 }
 
@@ -278,7 +278,11 @@ impl FromRequestParts<App> for IsLocal {
     type Rejection = RequestError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
-        Ok(Self(is_from_this_machine(peer_of(parts), &parts.headers, &app.settings.trusted_proxies)))
+        Ok(Self(is_from_this_machine(
+            peer_of(&parts.extensions),
+            &parts.headers,
+            &app.settings.trusted_proxies,
+        )))
     }
 }
 

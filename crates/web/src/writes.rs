@@ -7,30 +7,40 @@
 
 use super::error::{RequestError, failure_response};
 use super::origin::WRITTEN_BY_GET;
+use super::viewer::{peer_of, subscriber_of};
 use super::{App, json, request_id};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tidings_domain::Error;
+use tidings_domain::passwords::PasswordError;
+use tidings_domain::values::network::Network;
 use tidings_keyspace::{count_rounds, note_rounds};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 /// The addresses at which strangers have passwords hashed. They wait in a line for that, and have
-/// at most half of the places, so that a long line leaves room for everything else.
+/// at most half of the places, so that a long line leaves room for everything else. One network has
+/// a sixteenth of all places for them, so that it leaves room for the logins of others.
 const HASHING: [&str; 5] = ["/login", "/api/login", "/register", "/api/create_account", "/appeal"];
 /// The same with a token that was mailed.
 const HASHING_BELOW: &str = "/reset-password/";
+/// One network may have one in so many places for such requests.
+const NETWORK_SHARE: usize = 16;
 
 /// The requests that may write and are under way.
 #[derive(Debug, Default)]
 pub struct Writes {
     running: AtomicUsize,
-    hashing: AtomicUsize,
+    /// Those that have a password hashed, by network.
+    hashing: Mutex<HashMap<Option<Network>, usize>>,
     /// Told when the last one has ended.
     ended: Notify,
 }
@@ -47,36 +57,70 @@ impl Writes {
         }
     }
 
-    /// A place for a request; `None` if there are as many as `limit` already, or half of that for
-    /// those that have a password hashed.
-    fn begin(self: &Arc<Self>, limit: usize, is_hashing: bool) -> Option<Place> {
-        let take = |places: &AtomicUsize, limit: usize| {
-            let more = |taken: usize| (taken < limit).then_some(taken + 1);
-            places.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_ok()
-        };
-        if is_hashing && !take(&self.hashing, limit.div_ceil(2)) {
-            return None;
-        }
-        if !take(&self.running, limit) {
-            if is_hashing {
-                self.hashing.fetch_sub(1, Ordering::AcqRel);
+    /// A place for a request, if it does not have as many as `limit` already: half of that for those
+    /// that have a password hashed, and a sixteenth for those of one network.
+    ///
+    /// # Errors
+    /// [`RequestError::TooManyWrites`], or `TooManyAtOnce` for what the network has too much.
+    fn begin(self: &Arc<Self>, limit: usize, hashing: Option<Hashing>) -> Result<Place, RequestError> {
+        let mut by_network = self.hashing();
+        if let Some(Hashing(network)) = hashing {
+            let own = by_network.get(&network).copied().unwrap_or(0);
+            if network.is_some() && own >= (limit / NETWORK_SHARE).max(1) {
+                return Err(Error::from(PasswordError::Crowded).into());
             }
+            if by_network.values().sum::<usize>() >= limit.div_ceil(2) {
+                return Err(RequestError::TooManyWrites);
+            }
+        }
+        let more = |taken: usize| (taken < limit).then_some(taken + 1);
+        if self.running.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_err() {
+            return Err(RequestError::TooManyWrites);
+        }
+        if let Some(Hashing(network)) = hashing {
+            *by_network.entry(network).or_default() += 1;
+        }
+        drop(by_network);
+        Ok(Place { writes: self.clone(), hashing })
+    }
+
+    fn hashing(&self) -> MutexGuard<'_, HashMap<Option<Network>, usize>> {
+        self.hashing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The network that a password is hashed for; none if it is exempt from limits.
+#[derive(Debug, Clone, Copy)]
+struct Hashing(Option<Network>);
+
+impl Hashing {
+    /// That of a request; `None` if it has no password hashed.
+    fn of(app: &App, request: &Request) -> Option<Self> {
+        let path = request.uri().path();
+        if !HASHING.contains(&path) && !path.starts_with(HASHING_BELOW) {
             return None;
         }
-        Some(Place { writes: self.clone(), is_hashing })
+        let address = subscriber_of(app, peer_of(request.extensions()), request.headers());
+        let is_exempt = app.site.rules.rates.exempt.contain(address);
+        Some(Self((!is_exempt).then(|| Network::of(address))))
     }
 }
 
 /// The place of a request that may write, free again when this is dropped.
 struct Place {
     writes: Arc<Writes>,
-    is_hashing: bool,
+    hashing: Option<Hashing>,
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if self.is_hashing {
-            self.writes.hashing.fetch_sub(1, Ordering::AcqRel);
+        if let Some(Hashing(network)) = self.hashing
+            && let Entry::Occupied(mut own) = self.writes.hashing().entry(network)
+        {
+            *own.get_mut() -= 1;
+            if *own.get() == 0 {
+                own.remove();
+            }
         }
         if self.writes.running.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.writes.ended.notify_waiters();
@@ -88,10 +132,6 @@ impl Drop for Place {
 /// that write by GET.
 fn may_write(method: &Method, path: &str) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) || WRITTEN_BY_GET.contains(&path)
-}
-
-fn is_hashing(path: &str) -> bool {
-    HASHING.contains(&path) || path.starts_with(HASHING_BELOW)
 }
 
 /// Middleware that limits the time of a request. One that may write goes on in a task of its own
@@ -112,9 +152,11 @@ pub async fn run_to_the_end(
         return failed(RequestError::Timeout);
     };
     let is_refused = request.extensions().get::<RequestError>().is_some();
-    let place = writes.begin(app.settings.transport.writes_at_once, is_hashing(address.path()));
-    if place.is_none() && !is_refused {
-        request.extensions_mut().insert(RequestError::TooManyWrites);
+    let place = writes.begin(app.settings.transport.writes_at_once, Hashing::of(&app, &request));
+    if let Err(failure) = &place
+        && !is_refused
+    {
+        request.extensions_mut().insert(failure.clone());
     }
     let id = request_id::current().unwrap_or_default();
     let work = id.scope(async move {
@@ -173,14 +215,15 @@ mod tests {
     use crate::settings::{Settings, TransportSettings};
     use axum::Router;
     use axum::body::to_bytes;
+    use axum::extract::ConnectInfo;
     use axum::http::{StatusCode, header};
     use axum::middleware::from_fn_with_state;
     use axum::routing::{any, post};
     use serde_json::Value;
     use std::future::poll_fn;
+    use std::net::{IpAddr, SocketAddr};
     use std::pin::pin;
-    use std::sync::Mutex;
-    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::{AtomicU8, AtomicU64};
     use std::task::Poll;
     use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::site::Site;
@@ -430,9 +473,14 @@ mod tests {
         let waiting = any(async move || held.notified().await);
         let routes = Router::new().route("/login", waiting.clone()).route("/api/votenews", waiting);
         let router = rig.only(routes);
+        let networks = AtomicU8::new(0);
         let begin = |method: Method, path: &'static str| {
             let mut router = router.clone();
-            tokio::spawn(async move { send(&mut router, request(method, path, &[], "")).await })
+            // Each is of another network.
+            let mut request = request(method, path, &[], "");
+            let address = SocketAddr::from(([10, 0, networks.fetch_add(1, Ordering::Relaxed), 1], 1));
+            request.extensions_mut().insert(ConnectInfo(address));
+            tokio::spawn(async move { send(&mut router, request).await })
         };
         let mut waiting = Vec::new();
         for _ in 0..2 {
@@ -462,6 +510,33 @@ mod tests {
         settle().await;
         go.notify_waiters();
         assert_eq!(again.await.unwrap().0, StatusCode::OK);
+    }
+
+    #[tokio::test]
+    async fn a_network_leaves_places_for_the_logins_of_others() {
+        let rig = Rig::new(Duration::from_secs(60), 32).await;
+        let go = Arc::new(Notify::new());
+        let held = go.clone();
+        let router = rig.only(Router::new().route("/api/login", any(async move || held.notified().await)));
+        let begin = |address: &str| {
+            let (mut router, address) = (router.clone(), address.parse::<IpAddr>().unwrap());
+            let mut request = request(Method::POST, "/api/login", &[], "");
+            request.extensions_mut().insert(ConnectInfo(SocketAddr::new(address, 1)));
+            tokio::spawn(async move { send(&mut router, request).await })
+        };
+        let mut waiting: Vec<_> = ["2001:db8:1:1::1", "2001:db8:1:2::1"].map(begin).into();
+        settle().await;
+        let refused = begin("2001:db8:1:3::1").await.unwrap();
+        assert_eq!((refused.0, refused.1.as_deref()), (StatusCode::TOO_MANY_REQUESTS, Some("2")));
+        waiting.push(begin("2001:db8:2:1::1"));
+        settle().await;
+        assert!(waiting.iter().all(|task| !task.is_finished()));
+        go.notify_waiters();
+        for task in waiting {
+            assert_eq!(task.await.unwrap().0, StatusCode::OK);
+        }
+        rig.writes.ended().await;
+        assert!(rig.writes.hashing().is_empty());
     }
 
     #[tokio::test]
