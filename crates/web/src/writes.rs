@@ -27,13 +27,16 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 /// The addresses at which strangers have passwords hashed. They wait in a line for that, and have
-/// at most half of the places, so that a long line leaves room for everything else. One network has
-/// a sixteenth of all places for them, so that it leaves room for the logins of others.
+/// at most half of the places, so that a long line leaves room for everything else. An eighth of all
+/// places is kept for networks that have less than a sixteenth, so that one network, however many
+/// connections it has, leaves room for the logins of others.
 const HASHING: [&str; 5] = ["/login", "/api/login", "/register", "/api/create_account", "/appeal"];
 /// The same with a token that was mailed.
 const HASHING_BELOW: &str = "/reset-password/";
-/// One network may have one in so many places for such requests.
+/// One in so many places is a network's share for such requests.
 const NETWORK_SHARE: usize = 16;
+/// One in so many places is kept for networks that have less than their share.
+const KEPT_SHARE: usize = 8;
 
 /// The requests that may write and are under way.
 #[derive(Debug, Default)]
@@ -58,7 +61,7 @@ impl Writes {
     }
 
     /// A place for a request, if it does not have as many as `limit` already: half of that for those
-    /// that have a password hashed, and a sixteenth for those of one network.
+    /// that have a password hashed, and some less for a network that has its share of those.
     ///
     /// # Errors
     /// [`RequestError::TooManyWrites`], or `TooManyAtOnce` for what the network has too much.
@@ -66,11 +69,13 @@ impl Writes {
         let mut by_network = self.hashing();
         if let Some(Hashing(network)) = hashing {
             let own = by_network.get(&network).copied().unwrap_or(0);
-            if network.is_some() && own >= (limit / NETWORK_SHARE).max(1) {
-                return Err(Error::from(PasswordError::Crowded).into());
-            }
-            if by_network.values().sum::<usize>() >= limit.div_ceil(2) {
+            let (all, most) = (by_network.values().sum::<usize>(), limit.div_ceil(2));
+            if all >= most {
                 return Err(RequestError::TooManyWrites);
+            }
+            let has_share = network.is_some() && own >= (limit / NETWORK_SHARE).max(1);
+            if has_share && all >= most - limit / KEPT_SHARE {
+                return Err(Error::from(PasswordError::Crowded).into());
             }
         }
         let more = |taken: usize| (taken < limit).then_some(taken + 1);
@@ -524,9 +529,9 @@ mod tests {
             request.extensions_mut().insert(ConnectInfo(SocketAddr::new(address, 1)));
             tokio::spawn(async move { send(&mut router, request).await })
         };
-        let mut waiting: Vec<_> = ["2001:db8:1:1::1", "2001:db8:1:2::1"].map(begin).into();
+        let mut waiting: Vec<_> = (0..12).map(|number| begin(&format!("2001:db8:1:{number}::1"))).collect();
         settle().await;
-        let refused = begin("2001:db8:1:3::1").await.unwrap();
+        let refused = begin("2001:db8:1:13::1").await.unwrap();
         assert_eq!((refused.0, refused.1.as_deref()), (StatusCode::TOO_MANY_REQUESTS, Some("2")));
         waiting.push(begin("2001:db8:2:1::1"));
         settle().await;
