@@ -204,7 +204,7 @@ fn a_container_lives_while_the_server_answers_and_has_time_to_stop() {
     assert!(check.contains(r#"CMD ["/usr/bin/tidings", "status", "--live"]"#), "{check}");
     assert!(read("compose.yaml").contains("stop_grace_period: 30s"));
     let root = packaging().join("..");
-    let documents = ["README.md", "docs/install.md", "docs/operating.md", "packaging/README.md"];
+    let documents = ["README.md", "docs/install.md", "packaging/README.md"];
     let texts = documents.map(|name| std::fs::read_to_string(root.join(name)).unwrap());
     let mut found = 0;
     for text in texts.iter().chain([&containerfile]) {
