@@ -98,7 +98,7 @@ fn failure(totals: Totals) -> Option<String> {
     let parts: Vec<String> = [
         (totals.mendable, "will be mended with --repair"),
         (totals.changed, "changed meanwhile: run the command again"),
-        (totals.person, "for a person: see docs/operating.md, Checks"),
+        (totals.person, "for a person: see docs/troubleshooting.md, Checks"),
     ]
     .into_iter()
     .filter(|(count, _)| *count > 0)
@@ -222,19 +222,19 @@ mod tests {
                 &[Mendable, Person, Mendable],
                 "3 differences, of which 2 will be mended with --repair, 1 needs a person",
                 Some(
-                    "3 differences left: 2 will be mended with --repair, 1 for a person: see docs/operating.md, Checks",
+                    "3 differences left: 2 will be mended with --repair, 1 for a person: see docs/troubleshooting.md, Checks",
                 ),
             ),
             (
                 &[Person, Person],
                 "2 differences, of which 0 will be mended with --repair, 2 need a person",
-                Some("2 differences left: 2 for a person: see docs/operating.md, Checks"),
+                Some("2 differences left: 2 for a person: see docs/troubleshooting.md, Checks"),
             ),
             (
                 &[Mended, Changed, Person],
                 "3 differences, of which 1 mended, 1 changed meanwhile, 1 needs a person",
                 Some(
-                    "2 differences left: 1 changed meanwhile: run the command again, 1 for a person: see docs/operating.md, Checks",
+                    "2 differences left: 1 changed meanwhile: run the command again, 1 for a person: see docs/troubleshooting.md, Checks",
                 ),
             ),
         ] {

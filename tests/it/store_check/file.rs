@@ -52,7 +52,7 @@ fn demand_damage(output: &Output) {
     assert_eq!(text("key"), "(store file)");
     assert!(text("found").starts_with("a checksum does not match: "), "{report}");
     assert_eq!(text("expected"), "what was written to the file");
-    let advice = "needs a person: restore a backup; see docs/operating.md, Checks";
+    let advice = "needs a person: restore a backup; see docs/troubleshooting.md, Checks";
     assert_eq!(text("repair"), advice);
 }
 

@@ -15,7 +15,7 @@ pub(super) fn add_state(report: &mut StoreReport, state: FileState) {
             key: FILE.to_owned(),
             found: format!("a checksum does not match: {what}"),
             expected: "what was written to the file".to_owned(),
-            advice: "restore a backup; see docs/operating.md, Checks".to_owned(),
+            advice: "restore a backup; see docs/troubleshooting.md, Checks".to_owned(),
             rule: "every checksum in the file of the store matches",
             outcome: Outcome::Person,
         }),
