@@ -59,7 +59,7 @@ pub const METRICS: [Metric; 20] = [
         "tidings_http_requests_total",
         Kind::Counter,
         &["route", "method", "status"],
-        "Requests that were answered.",
+        "Requests that were answered, also from the cache; route is the pattern, or other.",
     ),
     metric(
         "tidings_http_request_duration_seconds",
@@ -74,7 +74,12 @@ pub const METRICS: [Metric; 20] = [
         &[],
         "Queries to the store, each with any number of reads.",
     ),
-    metric("tidings_store_commits_total", Kind::Counter, &["result"], "Batches of writes."),
+    metric(
+        "tidings_store_commits_total",
+        Kind::Counter,
+        &["result"],
+        "Batches of writes: ok, rejected (something had changed, so it is decided again) or failed.",
+    ),
     metric(
         "tidings_store_commit_duration_seconds",
         Kind::Histogram,
@@ -85,14 +90,19 @@ pub const METRICS: [Metric; 20] = [
         "tidings_store_writer_queue",
         Kind::Gauge,
         &[],
-        "Batches that wait for the writer of the embedded store, or are being written.",
+        "Batches that wait for the writer of the embedded store, or are being written; 0 on Redis.",
     ),
     metric("tidings_journal_bytes", Kind::Gauge, &[], "Records in the journal that the store file lacks."),
     metric("tidings_cache_hits_total", Kind::Counter, &["cache"], "Look-ups that found a valid entry."),
     metric("tidings_cache_misses_total", Kind::Counter, &["cache"], "Look-ups that did not."),
     metric("tidings_cache_bytes", Kind::Gauge, &["cache"], "The approximate size of a cache."),
     metric("tidings_jobs_waiting", Kind::Gauge, &[], "Background jobs in the queue, of all servers."),
-    metric("tidings_jobs_oldest_seconds", Kind::Gauge, &[], "The age of the oldest of them; 0 without any."),
+    metric(
+        "tidings_jobs_oldest_seconds",
+        Kind::Gauge,
+        &[],
+        "The age of the oldest of them; 0 without any. Up to 10 seconds late.",
+    ),
     metric("tidings_deliveries_total", Kind::Counter, &[], "Tweets that were added to home timelines."),
     metric(
         "tidings_rate_limited_total",
@@ -100,7 +110,12 @@ pub const METRICS: [Metric; 20] = [
         &["action"],
         "Requests that were refused because of a rate.",
     ),
-    metric("tidings_logins_total", Kind::Counter, &["result"], "Logins."),
+    metric(
+        "tidings_logins_total",
+        Kind::Counter,
+        &["result"],
+        "Logins: ok, second_step (a code is asked for), failed or refused (too many failed or wait).",
+    ),
     metric("tidings_panics_total", Kind::Counter, &[], "Panics of any thread or task."),
     metric(
         "tidings_backup_last_success_timestamp_seconds",

@@ -142,7 +142,7 @@ settings! {
             store_read_from_replicas: bool = "false", ValueKind::Switch,
                 "Whether replicas of Redis answer lists for visitors without a session, up to a second late.";
             request_timeout_seconds: u64 = "10", ValueKind::Whole { unit: " of seconds", least: 1, most: 600 },
-                "How long a request may take altogether.";
+                "How long a request may take altogether, with its body.";
             drain_seconds: u64 = "0", ValueKind::Whole { unit: " of seconds", least: 0, most: 600 },
                 "How long a server that was told to stop goes on serving while /health/ready answers 503, for load balancers.";
             hosts: Vec<HostName> = "", ValueKind::Hosts,
@@ -150,7 +150,7 @@ settings! {
             connections_per_address: u64 = "64", ValueKind::Whole { unit: "", least: 0, most: 1_000_000 },
                 "Connections of one address at the same time, except for trusted proxies; 0 = no limit.";
             writes_at_once: u64 = "256", ValueKind::Whole { unit: " of requests", least: 2, most: 65_536 },
-                "Requests that may write, at the same time; beyond it they get a 503.";
+                "Requests that may write, at the same time; beyond it they get a 503 with Retry-After.";
             answers_mebibytes: u64 = "64", ValueKind::Whole { unit: " of mebibytes", least: 4, most: 65_536 },
                 "Memory for answers that are being sent; beyond it the slowest readers are dropped.";
             cache_mebibytes: u64 = "48", ValueKind::Whole { unit: " of mebibytes", least: 1, most: 65_536 },
@@ -195,7 +195,7 @@ settings! {
         /// Votes on web sites.
         sites: Sites {
             vote_origins: Vec<VoteOrigin> = "", ValueKind::Origins,
-                "Comma-separated origins of other web sites whose pages may vote on sites.";
+                "Comma-separated origins of other web sites whose pages may vote on sites, such as https://search.example.com.";
         }
         /// The backups that the server makes.
         backup: Backup {
@@ -242,7 +242,7 @@ settings! {
             signups_per_network: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
                 "New accounts from one network (IPv4 /24, IPv6 /48) in 24 hours; 0 = no limit.";
             signup_burst: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
-                "New accounts within an hour that close sign-up for an hour; 0 = no limit.";
+                "New accounts within an hour after which new ones wait for approval for an hour; 0 = no limit.";
         }
         rates: RateRules {
             comment_per_account: ValueKind::Rate, "Comments of one account; 0 = no limit.";
@@ -268,7 +268,7 @@ settings! {
             streams_per_address: ValueKind::Whole { unit: " of streams", least: 0, most: 1_000_000 },
                 "Event streams that one address has open at once; 0 = no limit.";
             new_account_share: ValueKind::Decimal { least: 0.0, most: 1.0 },
-                "The share of each rate per account that accounts younger than a day have.";
+                "The share of each rate per account that new accounts have, rounded down, but at least one.";
             exempt: ValueKind::Networks,
                 "Comma-separated addresses or networks that have no rates per address.";
         }
@@ -310,8 +310,8 @@ settings! {
             hide_at: ValueKind::Whole { unit: " of flags", least: 0, most: 1_000 },
                 "Flags that hide a story, comment, tweet or profile until a moderator looks; 0 = flags hide nothing.";
             flag_min_days: ValueKind::Whole { unit: " of days", least: 0, most: 3_650 },
-                "Days that an account must have existed to flag anything.";
-            flag_min_karma: KARMA, "Karma needed to flag anything.";
+                "Days that an account must have existed to flag anything, except for moderators and administrators.";
+            flag_min_karma: KARMA, "Karma needed to flag anything, except for moderators and administrators.";
         }
         accounts: AccountRules {
             legacy_salt: ValueKind::Secret,
