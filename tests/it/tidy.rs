@@ -5,9 +5,11 @@
 //! project, another shows on bad input that it can fail.
 
 use std::collections::{BTreeSet, HashSet};
-use std::fmt;
+use std::fmt::{self, Write};
 use std::fs;
 use std::path::{Path, PathBuf};
+use tidings::config::{CommandLineSettings, Config, SettingLine};
+use tidings::metrics::{METRICS, Metric};
 
 /// What each layer may not depend on. Cargo sees to it that nothing else is used.
 const FORBIDDEN_DEPENDENCIES: [(&str, &[&str]); 4] = [
@@ -409,16 +411,44 @@ fn nothing_is_left_to_do(source: &Source) -> Vec<Finding> {
         .collect()
 }
 
-/// Every setting is told to operators.
-fn settings_are_documented<'a>(names: impl Iterator<Item = &'a str>, documents: &str) -> Vec<Finding> {
-    names
-        .filter(|name| !documents.contains(&format!("`{name}`")))
-        .map(|name| Finding {
-            path: "src/config/settings.rs".to_owned(),
-            line: 1,
-            message: format!("the setting {name} is neither in docs/operating.md nor in docs/ranking.md"),
-        })
-        .collect()
+/// What stands around a table that is made from the code.
+const BEFORE_TABLE: &str = "<!-- generated -->\n";
+const AFTER_TABLE: &str = "<!-- end -->";
+/// Longer defaults are not in the table of settings.
+const LONGEST_DEFAULT: usize = 60;
+
+/// A document with these tables in the places that it has for them, in this order.
+fn with_tables(document: &str, tables: &[String]) -> String {
+    let mut written = String::new();
+    let mut rest = document;
+    for table in tables {
+        let Some((before, after)) = rest.split_once(BEFORE_TABLE) else { panic!("no place for a table") };
+        let Some((_, after)) = after.split_once(AFTER_TABLE) else { panic!("the end of a table is missing") };
+        written.extend([before, BEFORE_TABLE, table.as_str(), AFTER_TABLE]);
+        rest = after;
+    }
+    written + rest
+}
+
+/// The table of all settings, with their defaults.
+fn table_of_settings() -> String {
+    let defaults = Config::load(None, std::iter::empty(), &CommandLineSettings::default()).unwrap();
+    let mut table = "| setting | default | |\n| --- | --- | --- |\n".to_owned();
+    for SettingLine { name, value, meaning, .. } in defaults.describe() {
+        let default = if value.len() > LONGEST_DEFAULT { "tidings config" } else { value.as_str() };
+        writeln!(table, "| `{name}` | `{default}` | {meaning} |").unwrap();
+    }
+    table
+}
+
+/// The table of all metrics, with their labels.
+fn table_of_metrics() -> String {
+    let mut table = "| metric | |\n| --- | --- |\n".to_owned();
+    for Metric { name, labels, meaning, .. } in METRICS {
+        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        writeln!(table, "| `{name}{labels}` | {meaning} |").unwrap();
+    }
+    table
 }
 
 /// Every call of the API has a heading with its methods, such as
@@ -621,17 +651,13 @@ fn every_file_says_what_it_is_for_and_leaves_nothing_to_do() {
 }
 
 #[test]
-fn every_setting_is_documented() {
-    let config = tidings::config::Config::load(
-        None,
-        std::iter::empty(),
-        &tidings::config::CommandLineSettings::default(),
-    )
-    .unwrap();
-    let documents = document("operating.md") + &document("ranking.md");
-    let names = config.describe().iter().map(|line| line.name);
-    assert!(names.len() > 20, "only {} settings were found", names.len());
-    demand_none("operators are told every setting", settings_are_documented(names, &documents));
+fn operators_are_told_every_setting_and_metric() {
+    let document = document("operating.md");
+    let written = with_tables(&document, &[table_of_settings(), table_of_metrics()]);
+    if written != document {
+        fs::write(root().join("docs/operating.md"), written).unwrap();
+        panic!("the tables in docs/operating.md were out of date; they are written again: commit them");
+    }
 }
 
 #[test]
@@ -752,10 +778,9 @@ mod the_rules_can_fail {
 
     #[test]
     fn documents() {
-        let missing =
-            settings_are_documented(["site.name", "site.url"].into_iter(), "| `site.url` | site.name |");
-        assert_eq!(missing.len(), 1);
-        assert!(missing[0].message.contains("site.name"));
+        let document = "a\n<!-- generated -->\nold\n<!-- end -->\nb\n";
+        let expected = "a\n<!-- generated -->\nnew\n<!-- end -->\nb\n";
+        assert_eq!(with_tables(document, &["new\n".to_owned()]), expected);
 
         let router = "Router::new()\n.route(\"/api/a/{id}\", get(f).post(f))\n.route(\"/api/b\", post(f))\n\
                       .route(\"/api/c\", get(f))\n.route(\"/c\", get(f))\n";

@@ -56,7 +56,7 @@ pub struct LimitRules {
     pub site_score_networks: u64,
     /// Accounts that may be created from one network in 24 hours.
     pub signups_per_network: u64,
-    /// Accounts created within an hour that close sign-up for an hour.
+    /// Accounts created within an hour after which new ones wait for approval.
     pub signup_burst: u64,
 }
 
@@ -120,7 +120,7 @@ pub struct RateRules {
     pub streams_per_account: u64,
     /// Event streams that one address has open at the same time; 0 = no limit.
     pub streams_per_address: u64,
-    /// The share of the rates per account that accounts younger than a day have.
+    /// The share of the rates per account that new accounts have.
     pub new_account_share: f64,
     /// Networks whose addresses have no limit.
     pub exempt: Networks,
