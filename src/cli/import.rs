@@ -25,7 +25,7 @@ use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{NewsId, UserId};
 use tidings_domain::values::words::{counted, grouped};
-use tidings_keyspace::{EngineClock, Query, Store};
+use tidings_keyspace::{EngineClock, Store, read};
 
 /// About how many writes a batch has. Bounds memory, and how long a visitor's vote waits for the
 /// store while a site runs.
@@ -218,9 +218,8 @@ impl<'a> LineNumbers<'a> {
 /// Whether the first account is an administrator, as on a site that did not start
 /// with an import.
 async fn has_administrator(store: &Store) -> anyhow::Result<bool> {
-    let mut query = Query::new();
-    let flags = query.hash_fields(keys::user(UserId(1)), ["flags"]);
-    let flags = store.query(query).await?.take(flags).into_iter().flatten().next();
+    let flags =
+        store.fetch(read::hash_fields(keys::user(UserId(1)), ["flags"])).await?.into_iter().flatten().next();
     Ok(flags.is_some_and(|flags| flags.contains('a')))
 }
 

@@ -15,7 +15,7 @@ use crate::repeats;
 use crate::site::Site;
 use crate::values::identity::stored_links;
 use crate::values::logo::Logo;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, read};
 
 /// Refuses everyone who is not an administrator.
 fn demand_administrator(viewer: &User) -> Result<(), Refusal> {
@@ -92,18 +92,20 @@ pub struct FirstSteps {
 /// # Errors
 /// When the store fails.
 pub async fn first_steps(visit: &mut Visit) -> Result<FirstSteps, Error> {
-    let mut query = Query::new();
-    let news = query.string(keys::NEWS_COUNT);
-    let topics = query.sorted_count(keys::TOPICS);
-    let users = query.string(keys::USERS_COUNT);
-    let mut answers = visit.run(query).await?;
+    let (news, topics, users) = visit
+        .fetch((
+            read::string(keys::NEWS_COUNT),
+            read::sorted_count(keys::TOPICS),
+            read::string(keys::USERS_COUNT),
+        ))
+        .await?;
     let count = |text: Option<String>, key: &str| -> u64 {
         fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0)
     };
     Ok(FirstSteps {
-        has_stories: count(answers.take(news), keys::NEWS_COUNT) > 0,
-        has_members: count(answers.take(users), keys::USERS_COUNT) > 1,
-        has_topics: answers.take(topics) > 0,
+        has_stories: count(news, keys::NEWS_COUNT) > 0,
+        has_members: count(users, keys::USERS_COUNT) > 1,
+        has_topics: topics > 0,
     })
 }
 

@@ -22,7 +22,7 @@ use crate::values::limits::{
 use crate::values::preferences::Digest;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
-use tidings_keyspace::{Order, Query};
+use tidings_keyspace::{Order, Query, read};
 
 /// Stories that are read in one round.
 const CHUNK: usize = 500;
@@ -48,11 +48,12 @@ pub struct Candidates(Vec<News>);
 /// # Errors
 /// When the store fails.
 pub async fn candidates(site: &Site, now: Timestamp) -> Result<Candidates, Error> {
-    let mut query = Query::new();
     let oldest = Timestamp(now.0.saturating_sub(DIGEST_MAX_AGE_SECONDS)).as_score();
     let scores = (oldest, f64::INFINITY);
-    let newest = query.sorted_by_score(keys::NEWS_CRON, Order::Descending, scores, DIGEST_CANDIDATES);
-    let newest = site.store.query(query).await?.take(newest);
+    let newest = site
+        .store
+        .fetch(read::sorted_by_score(keys::NEWS_CRON, Order::Descending, scores, DIGEST_CANDIDATES))
+        .await?;
     let newest: Vec<NewsId> = fields::members(newest, keys::NEWS_CRON, |(id, _)| id.parse().ok());
     let mut stories = Vec::with_capacity(newest.len());
     for ids in newest.chunks(CHUNK) {

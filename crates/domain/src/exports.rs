@@ -31,7 +31,7 @@ use reading::Step;
 use std::iter::Peekable;
 use std::sync::{Mutex, PoisonError};
 use std::vec::IntoIter;
-use tidings_keyspace::Query;
+use tidings_keyspace::read;
 
 /// The lists of an export, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,9 +209,7 @@ impl<'a> Export<'a> {
         }
         let place = Place::begin(&site.exporting, owner.id)?;
         owner.look(site, now, RatedAction::Export).await?;
-        let mut query = Query::new();
-        let hash = query.hash(keys::user(owner.id));
-        let hash = site.store.query(query).await?.take(hash);
+        let hash = site.store.fetch(read::hash(keys::user(owner.id))).await?;
         let user = User::from_hash(&hash).ok_or(Refusal::SessionEnded)?;
         let account = AccountRecord::of(&user, &hash);
         let steps = Step::all_last_first();

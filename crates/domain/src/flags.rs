@@ -32,7 +32,7 @@ use crate::values::rates::RatedAction;
 use crate::values::rules::ModerationRules;
 use crate::values::urls::NewsUrl;
 use crate::values::withheld::Withheld;
-use tidings_keyspace::{Batch, Handle, Order, Query};
+use tidings_keyspace::{Batch, Handle, Order, Query, read};
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;
@@ -204,9 +204,7 @@ async fn demand_other_story(site: &Site, person: &User, thing: &Thing, note: &Fl
     if *thing == Thing::Story(other) {
         return Err(Refusal::DuplicateOfWhat.into());
     }
-    let mut query = Query::new();
-    let news = query.hash(keys::news(other));
-    let news = News::from_hash(&site.store.query(query).await?.take(news));
+    let news = News::from_hash(&site.store.fetch(read::hash(keys::news(other))).await?);
     match news {
         Some(news) if !news.deleted && news.is_seen_by(person) => Ok(()),
         _ => Err(Refusal::DuplicateOfWhat.into()),

@@ -17,7 +17,7 @@ use crate::values::identity::{FooterLink, SiteAbout, SiteDescription, SiteName, 
 use crate::values::logo::LogoFile;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use tidings_keyspace::{Answers, Hash, Query, Tracked, TrackedHandle};
+use tidings_keyspace::{Answers, Hash, Query, Tracked, TrackedHandle, read};
 
 pub(crate) const NAME: &str = "name";
 pub(crate) const DESCRIPTION: &str = "description";
@@ -124,13 +124,10 @@ impl Site {
 /// # Errors
 /// When the store fails.
 pub async fn logo(site: &Site, name: &str) -> Result<Option<(LogoFile, Vec<u8>)>, Error> {
-    let mut query = Query::new();
-    let stored = query.hash_fields(keys::SITE, [LOGO]);
-    let picture = query.string(keys::SITE_LOGO);
-    let mut answers = site.store.query(query).await?;
-    let [file] = fields::each(answers.take(stored));
+    let ([file], picture) =
+        site.store.fetch((read::fields(keys::SITE, [LOGO]), read::string(keys::SITE_LOGO))).await?;
     let file = fields::read::<LogoFile>(file.as_deref(), || keys::SITE.to_owned(), LOGO);
-    let (Some(file), Some(picture)) = (file.filter(|file| file.name() == name), answers.take(picture)) else {
+    let (Some(file), Some(picture)) = (file.filter(|file| file.name() == name), picture) else {
         return Ok(None);
     };
     let bytes = STANDARD.decode(picture).ok();

@@ -22,7 +22,7 @@ use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, Query, read};
 
 /// The time over which the votes of an imported item are spread.
 const VOTES_SPREAD_SECONDS: u64 = 2 * 86_400;
@@ -55,9 +55,7 @@ pub async fn known_links<'a>(
     source_ids: impl Iterator<Item = &'a str>,
 ) -> Result<HashSet<String>, Error> {
     let ids: Vec<&str> = source_ids.collect();
-    let mut query = Query::new();
-    let found = query.hash_fields(keys::IMPORTED_LINKS, ids.iter().copied());
-    let found = site.store.query(query).await?.take(found);
+    let found = site.store.fetch(read::hash_fields(keys::IMPORTED_LINKS, ids.iter().copied())).await?;
     Ok(ids.iter().zip(found).filter(|(_, found)| found.is_some()).map(|(id, _)| (*id).to_owned()).collect())
 }
 
@@ -156,9 +154,10 @@ pub async fn import_accounts(
     now: Timestamp,
     people: &[(String, Username)],
 ) -> Result<HashMap<String, UserId>, Error> {
-    let mut query = Query::new();
-    let known = query.hash_fields(keys::IMPORTED_ACCOUNTS, people.iter().map(|(source, _)| source));
-    let known = site.store.query(query).await?.take(known);
+    let known = site
+        .store
+        .fetch(read::hash_fields(keys::IMPORTED_ACCOUNTS, people.iter().map(|(source, _)| source)))
+        .await?;
     let mut found: HashMap<String, UserId> = HashMap::new();
     let mut missing: Vec<(&str, &Username)> = Vec::new();
     for ((source, username), known) in people.iter().zip(known) {

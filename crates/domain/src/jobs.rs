@@ -37,7 +37,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, EngineClock, Handle, Hash, Order, Query};
+use tidings_keyspace::{Answers, Batch, EngineClock, Handle, Hash, Order, Query, read};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// How long other servers leave the next step to the server that did the last one.
@@ -321,11 +321,10 @@ async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<
         // What an attempt that failed has left behind is void.
         drop(taken());
         deliveries.store(0, Ordering::Relaxed);
-        let mut query = Query::new();
-        let hash = query.hash(keys::timeline_job(&job.0));
-        let lease = query.string(keys::timeline_lease(&job.0));
-        let mut answers = site.store.query(query).await?;
-        let (hash, lease) = (answers.take(hash), answers.take(lease));
+        let (hash, lease) = site
+            .store
+            .fetch((read::hash(keys::timeline_job(&job.0)), read::string(keys::timeline_lease(&job.0))))
+            .await?;
         // An embedded store has one server, so another lease is from an earlier process.
         let is_leased = site.store.is_shared() && lease.is_some_and(|server| server != site.jobs.server);
         if hash.is_empty() || is_leased {
@@ -432,13 +431,16 @@ pub struct JobStatus {
 /// # Errors
 /// When the store fails.
 pub async fn status(site: &Site) -> Result<JobStatus, Error> {
-    let mut query = Query::new();
-    let waiting = query.sorted_count(keys::TIMELINE_JOBS);
-    let oldest = query.sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, 1);
-    let mut answers = site.store.query(query).await?;
-    let oldest = answers.take(oldest).first().map(|(_, score)| Moment::from_score(*score));
+    let (waiting, oldest) = site
+        .store
+        .fetch((
+            read::sorted_count(keys::TIMELINE_JOBS),
+            read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, 1),
+        ))
+        .await?;
+    let oldest = oldest.first().map(|(_, score)| Moment::from_score(*score));
     Ok(JobStatus {
-        waiting: answers.take(waiting),
+        waiting,
         oldest,
         finished: site.jobs.finished.load(Ordering::Relaxed),
         last_milliseconds: site.jobs.last_milliseconds.load(Ordering::Relaxed),

@@ -40,7 +40,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tidings_keyspace::{Batch, CheckId, CommitError, Committed, History, KeyspaceError, Query, Store};
+use tidings_keyspace::{Batch, CheckId, CommitError, Committed, History, KeyspaceError, Store, read};
 
 /// How long the answer to a request is kept.
 pub const KEPT: Duration = Duration::from_secs(3_600);
@@ -130,9 +130,7 @@ impl NamedRequest {
     /// The answer, if the request was answered. Rounds: 1, and 1 on a store that waits for replicas, unless
     /// this server knows that they have it.
     async fn answer<A: KeptAnswer>(&self, site: &Site) -> Result<Option<A>, Error> {
-        let mut query = Query::new();
-        let record = query.string(&self.key);
-        let Some(record) = site.store.query(query).await?.take(record) else { return Ok(None) };
+        let Some(record) = site.store.fetch(read::string(&self.key)).await? else { return Ok(None) };
         if site.store.waits_for_replicas() && !site.answered.knows(&self.key) {
             let mut batch = Batch::new();
             batch.string_equals(&self.key, &*record);
@@ -308,9 +306,7 @@ mod tests {
     /// Adds 1 to a counter, which it answers.
     async fn count(site: &Site, request: Option<NamedRequest>) -> Result<u64, Error> {
         let action = site.act("count", || async {
-            let mut query = Query::new();
-            let count = query.string("count");
-            let count = site.store.query(query).await?.take(count);
+            let count = site.store.fetch(read::string("count")).await?;
             let next: u64 = count.as_deref().map_or(0, |count| count.parse().unwrap()) + 1;
             let mut batch = Batch::new();
             match count {

@@ -10,7 +10,7 @@ use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
-use tidings_keyspace::Query;
+use tidings_keyspace::read;
 
 /// The number of users and news.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,17 +28,15 @@ pub struct SiteCounts {
 /// # Errors
 /// When the store fails.
 pub async fn counts(visit: &mut Visit) -> Result<SiteCounts, Error> {
-    let mut query = Query::new();
-    let users = query.string(keys::USERS_COUNT);
-    let news = query.string(keys::NEWS_COUNT);
-    let listed = query.sorted_count(keys::NEWS_CRON);
-    let mut answers = visit.run(query).await?;
+    let (users, news, listed) = visit
+        .fetch((
+            read::string(keys::USERS_COUNT),
+            read::string(keys::NEWS_COUNT),
+            read::sorted_count(keys::NEWS_CRON),
+        ))
+        .await?;
     let number = |text: Option<String>, key: &str| {
         fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0)
     };
-    Ok(SiteCounts {
-        users: number(answers.take(users), keys::USERS_COUNT),
-        news: number(answers.take(news), keys::NEWS_COUNT),
-        listed: answers.take(listed),
-    })
+    Ok(SiteCounts { users: number(users, keys::USERS_COUNT), news: number(news, keys::NEWS_COUNT), listed })
 }

@@ -25,6 +25,7 @@ use crate::read_set::{Reads, Tracked};
 use crate::unreadable::report_unreadable;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::time::Duration;
 
 /// The order in which the members of a sorted set are read.
@@ -250,7 +251,7 @@ impl Query {
         &self.reads
     }
 
-    fn push<T>(&mut self, read: Read) -> Handle<T> {
+    pub(crate) fn push<T>(&mut self, read: Read) -> Handle<T> {
         self.reads.push(read);
         Handle { index: self.reads.len() - 1, answer: PhantomData }
     }
@@ -260,6 +261,18 @@ impl Query {
     pub fn track<T>(&mut self, handle: Handle<T>) -> TrackedHandle<T> {
         self.tracked.push(handle.index);
         TrackedHandle { handle, place: self.tracked.len() - 1 }
+    }
+
+    /// Tracks all reads from a position on. Returns their places among the tracked reads.
+    pub(crate) fn track_from(&mut self, first: usize) -> Range<usize> {
+        let place = self.tracked.len();
+        self.tracked.extend(first..self.reads.len());
+        place..self.tracked.len()
+    }
+
+    /// Makes all reads from a position on [tolerant](Handle::or_absent).
+    pub(crate) fn tolerate_from(&mut self, first: usize) {
+        self.tolerant.extend(first..self.reads.len());
     }
 
     /// Excludes a read from the recording in progress (see
@@ -471,6 +484,15 @@ impl Answers {
         // The handle comes from the query, which noted all its tracked reads.
         let reads = self.noted.get_mut(place).map(std::mem::take).unwrap_or_default();
         Tracked::new(self.take(handle), reads)
+    }
+
+    /// What was read for tracked reads, by their places.
+    pub(crate) fn noted(&mut self, places: Range<usize>) -> Reads {
+        let mut reads = Reads::default();
+        for noted in self.noted.get_mut(places).into_iter().flatten() {
+            reads.append(std::mem::take(noted));
+        }
+        reads
     }
 
     /// All answers, in the order of the reads. For queries that were made with

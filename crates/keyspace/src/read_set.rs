@@ -254,7 +254,7 @@ impl Reads {
         self.items.extend_from_slice(&other.items);
     }
 
-    fn append(&mut self, other: Self) {
+    pub(crate) fn append(&mut self, other: Self) {
         if self.items.is_empty() {
             self.items = other.items;
         } else {

@@ -4,6 +4,7 @@ mod whole;
 
 use crate::batch::{Batch, CommitError, Committed};
 use crate::events::Subscription;
+use crate::fetch::Fetch;
 use crate::figures::Figures;
 use crate::health::StoreHealth;
 use crate::history::History;
@@ -172,6 +173,17 @@ impl Store {
         let outcomes = self.outcomes_of(&query).await?;
         self.versions.note_values(&query, &outcomes);
         Ok(query.answers_of(outcomes)?.with_noted(noted))
+    }
+
+    /// Fetches things that are read together. Rounds: 1, or none if there is nothing to read.
+    ///
+    /// # Errors
+    /// As [`Store::query`].
+    pub async fn fetch<F: Fetch>(&self, what: F) -> Result<F::Value, KeyspaceError> {
+        let mut query = Query::new();
+        let asked = what.ask(&mut query);
+        let mut answers = self.query(query).await?;
+        Ok(F::take(asked, &mut answers))
     }
 
     /// [`Store::query`], which a replica of the Redis server may answer

@@ -12,7 +12,7 @@ use tidings_domain::report::CheckReport;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::words::grouped;
-use tidings_keyspace::{EngineClock, Query};
+use tidings_keyspace::{EngineClock, read};
 
 /// The options of `tidings check articles`.
 #[derive(Debug, Args)]
@@ -54,9 +54,7 @@ impl CheckArticles {
 
     async fn check(&self, site: &Site) -> anyhow::Result<[CheckReport; 3]> {
         let now = Timestamp::now(&EngineClock::System);
-        let mut query = Query::new();
-        let total = query.sorted_count(keys::NEWS_CRON);
-        let total = site.store.query(query).await?.take(total);
+        let total = site.store.fetch(read::sorted_count(keys::NEWS_CRON)).await?;
         let bar = progress_bar(total, "checking articles");
         let mut walk = NewsWalk::new(site, now, self.repair);
         let mut articles = CheckReport::default();

@@ -22,7 +22,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::moderation::Thing;
 use crate::values::secrets::random_token;
-use tidings_keyspace::{Batch, CheckId, Hash, Query};
+use tidings_keyspace::{Batch, CheckId, Hash, Query, read};
 
 /// The field of a user with the text of the application. It stays when it is answered.
 const TEXT: &str = "application";
@@ -101,15 +101,11 @@ pub(crate) fn admit_login(user: &Hash) -> Result<(), Refusal> {
 /// [`Refusal::NoSuchApplication`], or the store's.
 pub async fn application(site: &Site, username: &str) -> Result<Application, Error> {
     let name = keys::username_to_id(username);
-    let mut query = Query::new();
-    let id = query.string(&name);
-    let id = site.store.query(query).await?.take(id);
+    let id = site.store.fetch(read::string(&name)).await?;
     let user_id: UserId = fields::read_string(id.as_deref(), || name).ok_or(Refusal::NoSuchApplication)?;
-    let mut query = Query::new();
     let read = [TEXT, APPLIED, PENDING, REJECTED, DEACTIVATED, "username", "email"];
-    let read = query.hash_fields(keys::user(user_id), read);
     let [text, applied, pending, rejected, deactivated, username, email] =
-        fields::each(site.store.query(query).await?.take(read));
+        site.store.fetch(read::fields(keys::user(user_id), read)).await?;
     let (is_pending, is_rejected) = (pending.is_some(), rejected.is_some());
     // An account whose owner has left has no application any more.
     let has_left = deactivated.is_some() && !is_pending && !is_rejected;

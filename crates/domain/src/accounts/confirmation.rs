@@ -7,7 +7,6 @@
 use crate::accounts::notices;
 use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::keys;
 use crate::site::{Applied, Site};
 use crate::values::ids::UserId;
@@ -15,7 +14,7 @@ use crate::values::limits::{CONFIRMATION_SECONDS, MAX_DAILY_CONFIRMATIONS};
 use crate::values::secrets::random_token;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, read};
 
 /// The field of a user whose e-mail address is not confirmed: `1`, or absent.
 pub(crate) const UNCONFIRMED: &str = "unconfirmed";
@@ -85,9 +84,7 @@ pub struct ConfirmationLink {
 /// [`Refusal::ConfirmationInvalid`] for a link that is unknown, expired, or for an address that
 /// the account no longer has; or the store's.
 pub async fn check_link(site: &Site, token: &str) -> Result<ConfirmationLink, Error> {
-    let mut query = Query::new();
-    let link = query.string(keys::email_confirmation(token));
-    let link = site.store.query(query).await?.take(link).unwrap_or_default();
+    let link = site.store.fetch(read::string(keys::email_confirmation(token))).await?.unwrap_or_default();
     let (id, made_for) = link.split_once(' ').ok_or(Refusal::ConfirmationInvalid)?;
     let user_id: UserId = id.parse().map_err(|_| Refusal::ConfirmationInvalid)?;
     let (username, email, unconfirmed) = account(site, user_id).await?;
@@ -117,9 +114,8 @@ pub async fn confirm(site: &Site, token: &str) -> Result<ConfirmationLink, Error
 /// The name and the address of an account, and whether that is unconfirmed. An application may
 /// wait meanwhile. Rounds: 1.
 async fn account(site: &Site, user_id: UserId) -> Result<(String, String, bool), Error> {
-    let mut query = Query::new();
-    let read = query.hash_fields(keys::user(user_id), ["username", "email", UNCONFIRMED]);
-    let [username, email, unconfirmed] = fields::each(site.store.query(query).await?.take(read));
+    let [username, email, unconfirmed] =
+        site.store.fetch(read::fields(keys::user(user_id), ["username", "email", UNCONFIRMED])).await?;
     Ok((username.unwrap_or_default(), email.unwrap_or_default(), unconfirmed.is_some()))
 }
 

@@ -13,7 +13,7 @@ use crate::site::Site;
 use crate::values::ids::UserId;
 use crate::values::limits::HARDEN_CHUNK;
 use futures_util::future::try_join_all;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, Query, read};
 
 /// Attempts at one chunk of accounts while their owners log in.
 const CHUNK_ATTEMPTS: usize = 24;
@@ -32,9 +32,7 @@ pub struct Hardened {
 /// # Errors
 /// When the store fails.
 pub async fn count_accounts(site: &Site) -> Result<u64, Error> {
-    let mut query = Query::new();
-    let count = query.string(keys::USERS_COUNT);
-    let count = site.store.query(query).await?.take(count);
+    let count = site.store.fetch(read::string(keys::USERS_COUNT)).await?;
     Ok(fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0))
 }
 

@@ -27,7 +27,7 @@ use crate::values::restriction::{Restriction, RestrictionKind};
 use crate::values::signup::{InvitationCode, SignupMode};
 use crate::values::text::Email;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Handle, Order, Query};
+use tidings_keyspace::{Batch, Handle, Order, Query, read};
 
 /// The field of a user with the id of the user who invited them.
 pub(crate) const INVITED_BY: &str = "invited_by";
@@ -59,16 +59,14 @@ impl Invitation {
         code: &InvitationCode,
     ) -> Result<Option<Self>, Error> {
         let key = keys::invitation(code);
-        let mut query = Query::new();
-        let by = query.hash_fields(&key, ["user_id"]);
-        let by = fields::only(site.store.query(query).await?.take(by));
+        let by = site.store.fetch(read::field(&key, "user_id")).await?;
         let Some(by) = fields::read::<UserId>(by.as_deref(), || key, "user_id") else {
             return Ok(None);
         };
-        let mut query = Query::new();
-        let read = query.hash_fields(keys::user(by), ["username", "ctime", INVITED_BY, DEACTIVATED, BANNED]);
-        let [username, ctime, invited_by, deactivated, banned] =
-            fields::each(site.store.query(query).await?.take(read));
+        let [username, ctime, invited_by, deactivated, banned] = site
+            .store
+            .fetch(read::fields(keys::user(by), ["username", "ctime", INVITED_BY, DEACTIVATED, BANNED]))
+            .await?;
         let since = fields::read(ctime.as_deref(), || keys::user(by), "ctime").unwrap_or(0);
         let ban: Option<Restriction> = fields::read(banned.as_deref(), || keys::user(by), BANNED);
         let is_out = deactivated.is_some() || ban.is_some_and(|ban| ban.is_in_force(now));

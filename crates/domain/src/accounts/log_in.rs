@@ -26,7 +26,7 @@ use std::fmt::{self, Debug, Formatter};
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use subtle::ConstantTimeEq;
-use tidings_keyspace::{Hash, Query};
+use tidings_keyspace::{Hash, read};
 
 /// Attempts at a login while the account changes.
 const LOGIN_ATTEMPTS: usize = 4;
@@ -271,9 +271,7 @@ async fn read_ticket(
     if !is_recent(made, now) {
         return Err(expired());
     }
-    let mut query = Query::new();
-    let user = query.hash(keys::user(user_id));
-    let user = site.store.query(query).await?.take(user);
+    let user = site.store.fetch(read::hash(keys::user(user_id))).await?;
     let expected = sign(site, (user_id, made), (address, &user)).await?;
     let has_factor = SecondFactors::read(user.get(TWO_FACTOR)).any();
     if bool::from(expected.ct_eq(&signature)) && has_factor { Ok((user, user_id)) } else { Err(expired()) }

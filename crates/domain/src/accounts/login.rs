@@ -34,7 +34,7 @@ use crate::values::secrets::TypedName;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, Expiry, Handle, Hash, Order, Query, Store};
+use tidings_keyspace::{Answers, Batch, Expiry, Handle, Hash, Order, Query, Store, read};
 
 /// The field of a user that says that the hash of the password is of what is left without
 /// the blanks around it: `1`, or absent.
@@ -261,9 +261,7 @@ fn refuse_to_wait(
 /// # Errors
 /// When the store fails.
 pub async fn owner_to_tell(site: &Site, id: UserId) -> Result<Option<User>, Error> {
-    let mut query = Query::new();
-    let user = query.hash(keys::user(id));
-    let user = User::from_hash(&site.store.query(query).await?.take(user));
+    let user = User::from_hash(&site.store.fetch(read::hash(keys::user(id))).await?);
     Ok(user.filter(|user| !user.email.is_empty()))
 }
 

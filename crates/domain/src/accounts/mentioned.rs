@@ -9,7 +9,7 @@ use crate::values::ids::UserId;
 use crate::values::limits::MAX_MENTIONS;
 use crate::values::mentions;
 use std::collections::HashMap;
-use tidings_keyspace::Query;
+use tidings_keyspace::{Query, read};
 
 /// The names that a text mentions, in lower case: the first [`MAX_MENTIONS`].
 pub(crate) fn names_in(text: &str) -> Vec<String> {
@@ -20,9 +20,7 @@ pub(crate) fn names_in(text: &str) -> Vec<String> {
 
 /// The user with a name, ignoring case. Rounds: 2.
 pub(crate) async fn user_named(site: &Site, name: &str) -> Result<UserId, Error> {
-    let mut query = Query::new();
-    let id = query.string(keys::username_to_id(name));
-    let id = site.store.query(query).await?.take(id);
+    let id = site.store.fetch(read::string(keys::username_to_id(name))).await?;
     let id = fields::read_string(id.as_deref(), || keys::username_to_id(name)).ok_or(Refusal::NoSuchUser)?;
     let mut query = Query::new();
     let people = PeopleRead::ask(&mut query, [id]);

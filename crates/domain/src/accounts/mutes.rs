@@ -20,7 +20,7 @@ use crate::values::ids::UserId;
 use crate::values::limits::{MAX_MUTED_TOPICS, MAX_MUTES};
 use crate::values::mutes::{MuteKind, MutedWord};
 use crate::values::rates::RatedAction;
-use tidings_keyspace::{Batch, Order, Query};
+use tidings_keyspace::{Batch, Order, Query, read};
 
 /// What a user mutes. Topics are muted by `articles::topic_choices`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,9 +60,7 @@ pub async fn mute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> 
     let key = keys::user_mutes(user.id);
     let field = what.field(site, user.id).await?;
     site.act(&key, || async {
-        let mut query = Query::new();
-        let muted = query.hash(&key);
-        let muted = site.store.query(query).await?.take(muted);
+        let muted = site.store.fetch(read::hash(&key)).await?;
         if muted.get(&field).is_some() {
             return Decision::Done(()).once(user.request.as_ref(), &());
         }

@@ -8,7 +8,7 @@ use crate::site::Site;
 use crate::values::ids::UserId;
 use crate::values::limits::MAX_DAILY_NOTICES;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, read};
 
 /// How long mails are counted, from the first one.
 const WINDOW: Duration = Duration::from_secs(86_400);
@@ -39,9 +39,7 @@ pub async fn may_send(site: &Site, user_id: UserId) -> Result<bool, Error> {
 /// When the store fails.
 pub(crate) async fn may_send_today(site: &Site, key: &str, most: i64) -> Result<bool, Error> {
     site.act(key, || async {
-        let mut query = Query::new();
-        let sent = query.string(key);
-        let sent = site.store.query(query).await?.take(sent);
+        let sent = site.store.fetch(read::string(key)).await?;
         let mut batch = Batch::new();
         match &sent {
             // The count expires a day after the first mail.

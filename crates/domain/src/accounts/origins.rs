@@ -24,7 +24,7 @@ use crate::values::secrets::random_token;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Order, Query};
+use tidings_keyspace::{Batch, Order, Query, read};
 
 const SECONDS_A_DAY: u64 = 86_400;
 
@@ -95,9 +95,7 @@ pub(crate) async fn network_secret(site: &Site) -> Result<&str, Error> {
 /// The first server of a store makes the secret.
 async fn read_secret(site: &Site) -> Result<String, Error> {
     site.act_without_turns(2, || async {
-        let mut query = Query::new();
-        let secret = query.string(keys::NETWORKS_SECRET);
-        if let Some(secret) = site.store.query(query).await?.take(secret) {
+        if let Some(secret) = site.store.fetch(read::string(keys::NETWORKS_SECRET)).await? {
             return Ok(Decision::Done(secret));
         }
         let secret = random_token()?;

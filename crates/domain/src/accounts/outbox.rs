@@ -23,7 +23,7 @@ use sha2::{Digest as _, Sha256};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Order, Query, Store};
+use tidings_keyspace::{Batch, Order, Query, Store, read};
 
 /// The field of a user with the secret that addresses for unsubscribing are made from.
 pub(crate) const MAIL_SECRET: &str = "mail_secret";
@@ -220,12 +220,10 @@ pub async fn claim(site: &Site, now: Timestamp, mail: &Waiting) -> Result<Option
         (keys::mail_lease(&member), keys::user(mail.user), keys::mailed_entries(mail.user));
     let new_secret = random_token()?;
     site.act(&lease, || async {
-        let mut query = Query::new();
-        let secret = query.hash_fields(&user, [MAIL_SECRET]);
-        let sent = query.string(&counter);
-        let mut answers = site.store.query(query).await?;
-        let secret = fields::only(answers.take(secret)).filter(|secret| !secret.is_empty());
-        let sent = answers.take(sent).filter(|_| mail.kind() == MailKind::Replies);
+        let (secret, sent) =
+            site.store.fetch((read::field(&user, MAIL_SECRET), read::string(&counter))).await?;
+        let secret = secret.filter(|secret| !secret.is_empty());
+        let sent = sent.filter(|_| mail.kind() == MailKind::Replies);
         let count: u64 = fields::read_string(sent.as_deref(), || counter.clone()).unwrap_or(0);
 
         let mut batch = Batch::new();
@@ -348,9 +346,7 @@ pub async fn subscriber(site: &Site, token: &str) -> Result<Option<Subscriber>, 
     let (Some(kind), Some(user)) = (kind, user) else {
         return Ok(None);
     };
-    let mut query = Query::new();
-    let secret = query.hash_fields(keys::user(user), [MAIL_SECRET]);
-    let secret = fields::only(site.store.query(query).await?.take(secret)).unwrap_or_default();
+    let secret = site.store.fetch(read::field(keys::user(user), MAIL_SECRET)).await?.unwrap_or_default();
     // An empty secret matches nothing.
     let is_theirs = !secret.is_empty() && same_secret(&token_for(kind, user, &secret), token);
     Ok(is_theirs.then_some(Subscriber { kind, user, secret }))

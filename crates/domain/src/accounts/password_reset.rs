@@ -22,7 +22,7 @@ use crate::values::text::NewPassword;
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, read};
 
 /// How long the link in the mail is valid.
 const LINK_LIFE: Duration = Duration::from_secs(3_600);
@@ -61,16 +61,12 @@ pub async fn request_reset(
     username: &str,
     email: &str,
 ) -> Result<Option<ResetMail>, Error> {
-    let mut query = Query::new();
-    let id = query.string(keys::username_to_id(username));
-    let id = site.store.query(query).await?.take(id);
+    let id = site.store.fetch(read::string(keys::username_to_id(username))).await?;
     let id = fields::read_string::<UserId>(id.as_deref(), || keys::username_to_id(username));
     // An unknown user costs the same reads.
     let key = keys::user(id.unwrap_or(UserId(1)));
     site.act(&key, || async {
-        let mut query = Query::new();
-        let hash = query.hash(&key);
-        let hash = site.store.query(query).await?.take(hash);
+        let hash = site.store.fetch(read::hash(&key)).await?;
         let user = User::from_hash(&hash).filter(|user| Some(user.id) == id);
         let Some(user) =
             user.filter(|user| !user.email.is_empty() && user.email.eq_ignore_ascii_case(email.trim()))
@@ -132,15 +128,12 @@ struct LinkedAccount {
 /// The account that a link is for. Its password and its e-mail address have not changed since
 /// the link was made.
 async fn read_link(site: &Site, token: &str) -> Result<LinkedAccount, Error> {
-    let mut query = Query::new();
-    let link = query.string(keys::password_reset(token));
-    let link = site.store.query(query).await?.take(link).unwrap_or_default();
+    let link = site.store.fetch(read::string(keys::password_reset(token))).await?.unwrap_or_default();
     let (id, made_for) = link.split_once(' ').ok_or(Refusal::ResetLinkInvalid)?;
     let user_id: UserId = id.parse().map_err(|_| Refusal::ResetLinkInvalid)?;
-    let mut query = Query::new();
     let [password, email, version] = CREDENTIALS;
-    let account = query.hash_fields(keys::user(user_id), ["username", password, email, version]);
-    let [username, password, email, version] = fields::each(site.store.query(query).await?.take(account));
+    let [username, password, email, version] =
+        site.store.fetch(read::fields(keys::user(user_id), ["username", password, email, version])).await?;
     if fingerprint([&password, &email, &version].map(|field| field.as_deref())) != made_for {
         return Err(Refusal::ResetLinkInvalid.into());
     }

@@ -20,7 +20,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
+use tidings_keyspace::{Answers, Batch, Handle, Hash, Query, read};
 
 /// The approximate bytes of one record in [`RecentVotes`].
 const RECORD_BYTES: usize = 100;
@@ -220,9 +220,7 @@ impl RecentVote {
         };
         let key = keys::user_recent_votes(self.user);
         if self.needs_pruning() {
-            let mut query = Query::new();
-            let all = query.hash(&key);
-            let all = site.store.query(query).await?.take(all);
+            let all = site.store.fetch(read::hash(&key)).await?;
             for field in superfluous(&all, self.now, self.window_seconds) {
                 batch.delete_field(&key, field);
             }

@@ -17,7 +17,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::limits::ACCOUNTS_CHUNK;
 use crate::values::restriction::RestrictionKind;
-use tidings_keyspace::{Batch, Hash, Query};
+use tidings_keyspace::{Batch, Hash, Query, read};
 
 /// Somebody with a role, as read. A batch that depends on them checks that they still have it.
 pub(crate) struct Holder {
@@ -63,9 +63,7 @@ pub(crate) async fn somebody_else(
     role: Role,
     others: &[UserId],
 ) -> Result<Option<Holder>, Error> {
-    let mut query = Query::new();
-    let count = query.string(keys::USERS_COUNT);
-    let count = site.store.query(query).await?.take(count);
+    let count = site.store.fetch(read::string(keys::USERS_COUNT)).await?;
     let count: u64 = fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0);
     let mut first = 1;
     while first <= count {

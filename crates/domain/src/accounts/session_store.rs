@@ -17,7 +17,7 @@ use crate::values::limits::{MAX_AGENT, MAX_SESSIONS, SESSION_NOTED_SECONDS, SESS
 use crate::values::session_token::{SessionHash, SessionToken};
 use std::net::IpAddr;
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, CheckId, Hash, Order, Query, Reads, Tracked, TrackedHandle};
+use tidings_keyspace::{Answers, Batch, CheckId, Hash, Order, Query, Reads, Tracked, TrackedHandle, read};
 
 /// How long a session lasts after the last visit.
 const SESSION_LIFE: Duration = Duration::from_secs(SESSION_SECONDS);
@@ -282,12 +282,13 @@ pub(crate) struct AllSessions {
 impl AllSessions {
     /// Reads the sessions of an account. Rounds: 1.
     pub(crate) async fn read(site: &Site, user_id: UserId) -> Result<Self, Error> {
-        let mut query = Query::new();
-        let list = query.sorted_range(keys::user_sessions(user_id), Order::Ascending, 0, u64::MAX);
-        let user = query.hash_fields(keys::user(user_id), ["username", DEACTIVATED, "auth", "apisecret"]);
-        let mut answers = site.store.query(query).await?;
-        let list = answers.take(list);
-        let [username, deactivated, auth, apisecret] = fields::each(answers.take(user));
+        let (list, [username, deactivated, auth, apisecret]) = site
+            .store
+            .fetch((
+                read::sorted_range(keys::user_sessions(user_id), Order::Ascending, 0, u64::MAX),
+                read::fields(keys::user(user_id), ["username", DEACTIVATED, "auth", "apisecret"]),
+            ))
+            .await?;
         let newest = list.last().map(|(_, score)| *score);
         let hashes = list.into_iter().map(|(hash, _)| hash).collect();
         let has_owner = username.is_some() && deactivated.is_none();

@@ -23,7 +23,7 @@ use crate::values::ids::UserId;
 use crate::values::secrets::random_token;
 use crate::values::session_token::SessionToken;
 use std::net::IpAddr;
-use tidings_keyspace::{Batch, CheckId, Order, Query};
+use tidings_keyspace::{Batch, CheckId, Order, read};
 
 /// A user's session: what a browser or a client needs to act as the user.
 #[derive(Clone, PartialEq, Eq)]
@@ -98,9 +98,12 @@ pub(crate) async fn open_session(
     }
     applications::admit_login(user)?;
     let key = keys::user(id);
-    let mut query = Query::new();
-    let newest = query.sorted_range(keys::user_sessions(id), Order::Descending, 0, 1);
-    let newest = site.store.query(query).await?.take(newest).first().map(|(_, score)| *score);
+    let newest = site
+        .store
+        .fetch(read::sorted_range(keys::user_sessions(id), Order::Descending, 0, 1))
+        .await?
+        .first()
+        .map(|(_, score)| *score);
     let fresh = Session::new(id)?;
     let apisecret = user.get("apisecret").filter(|secret| !secret.is_empty());
     let session =

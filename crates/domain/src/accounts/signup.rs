@@ -29,7 +29,7 @@ use crate::values::limits::FOLDING_CHUNKS_OF_ONE_ACTION;
 use crate::values::secrets::random_token;
 use crate::values::signup::{ApplicationText, InvitationCode, SignupMode, WelcomeToken};
 use crate::values::text::{Email, InputError, NewPassword, Username};
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, Query, read};
 
 const FIRST_USER: UserId = UserId(1);
 
@@ -427,9 +427,7 @@ pub async fn facts(visit: &mut Visit, brought: Admittance<'_>) -> Result<SignupF
         return Ok(SignupFacts { is_administrator: true, ..facts });
     }
     if site.rules.accounts.signup != SignupMode::Open && site.is_local && brought.is_local {
-        let mut query = Query::new();
-        let count = query.string(keys::USERS_COUNT);
-        facts.is_administrator = visit.run(query).await?.take(count).is_none();
+        facts.is_administrator = visit.fetch(read::string(keys::USERS_COUNT)).await?.is_none();
     }
     if let Some(code) = brought.invitation {
         let found = Invitation::find(&site, visit.now(), code).await?;

@@ -9,7 +9,7 @@ use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::UserId;
 use crate::values::limits::{MAX_TOLD_ADMINISTRATORS, STAFF_CHUNK};
-use tidings_keyspace::Query;
+use tidings_keyspace::{Query, read};
 
 /// Adds a message to the inboxes of all administrators. Returns those who are not told by the
 /// mail about that entry and have an address, so that the caller can. The flags of accounts are
@@ -35,9 +35,7 @@ pub async fn tell_administrators(site: &Site, now: Moment, text: &str) -> Result
 
 /// The administrators; the first hundred.
 async fn administrators(site: &Site) -> Result<Vec<User>, Error> {
-    let mut query = Query::new();
-    let count = query.string(keys::USERS_COUNT);
-    let count = site.store.query(query).await?.take(count);
+    let count = site.store.fetch(read::string(keys::USERS_COUNT)).await?;
     let count: u64 = fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0);
     let mut ids = Vec::new();
     let mut first = 1;

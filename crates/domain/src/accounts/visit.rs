@@ -21,7 +21,7 @@ use crate::values::ids::UserId;
 use crate::values::session_token::{SessionToken, TOKEN_DIGITS};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tidings_keyspace::{Answers, Query, Reads, Tracked};
+use tidings_keyspace::{Answers, Fetch, Query, Reads, Tracked};
 
 crate::cache_kind! {
     /// Sessions by their token.
@@ -456,6 +456,16 @@ impl Visit {
             Stage::Viewer(user) => Some(user),
             _ => None,
         })
+    }
+
+    /// Fetches things that are read together, as [`Visit::run`] does.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) async fn fetch<F: Fetch>(&mut self, what: F) -> Result<F::Value, Error> {
+        let mut query = Query::new();
+        let asked = what.ask(&mut query);
+        Ok(F::take(asked, &mut self.run(query).await?))
     }
 
     /// The same, unless the query is empty: then nothing is read.

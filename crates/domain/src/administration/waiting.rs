@@ -4,7 +4,7 @@ use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::keys;
 use crate::values::clock::Timestamp;
-use tidings_keyspace::{Expiry, Order, Query};
+use tidings_keyspace::{Expiry, Order, read};
 
 /// What waits for somebody, or does not go on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,17 +24,19 @@ pub struct Waiting {
 /// # Errors
 /// When the store fails.
 pub async fn waiting(visit: &mut Visit) -> Result<Waiting, Error> {
-    let mut query = Query::new();
-    let reviews = query.sorted_count(keys::REVIEW_QUEUE);
-    let mails = query.sorted_count(keys::MAIL_OUTBOX);
-    let first = query.sorted_range(keys::MAIL_OUTBOX, Order::Ascending, 0, 1);
-    let paused = query.expiry(keys::SIGNUP_PAUSED);
-    let mut answers = visit.run(query).await?;
+    let (reviews, mails, first, paused) = visit
+        .fetch((
+            read::sorted_count(keys::REVIEW_QUEUE),
+            read::sorted_count(keys::MAIL_OUTBOX),
+            read::sorted_range(keys::MAIL_OUTBOX, Order::Ascending, 0, 1),
+            read::expiry(keys::SIGNUP_PAUSED),
+        ))
+        .await?;
     Ok(Waiting {
-        reviews: answers.take(reviews),
-        mails: answers.take(mails),
-        mail_due: answers.take(first).first().map(|(_, due)| Timestamp::from_score(*due)),
-        signup_burst_seconds: match answers.take(paused) {
+        reviews,
+        mails,
+        mail_due: first.first().map(|(_, due)| Timestamp::from_score(*due)),
+        signup_burst_seconds: match paused {
             Expiry::In(time) => Some(time.as_secs().max(1)),
             Expiry::Absent | Expiry::Never => None,
         },

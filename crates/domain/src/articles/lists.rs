@@ -17,7 +17,7 @@ use crate::news::listing;
 use crate::values::ids::NewsId;
 use crate::values::limits::{ARTICLES_PER_PAGE, MAX_PAGE_NUMBER};
 use crate::values::topic::{Topic, TopicChoice};
-use tidings_keyspace::{Answers, Order, Query, Reads};
+use tidings_keyspace::{Answers, Order, Query, Reads, read};
 
 /// What a list of articles is ordered by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -119,12 +119,13 @@ pub struct ArticlePage {
 /// # Errors
 /// When the store fails.
 pub async fn all(visit: &mut Visit, order: ArticleOrder, page: PageNumber) -> Result<ArticlePage, Error> {
-    let mut query = Query::new();
-    let range = query.sorted_range(order.all(), Order::Descending, page.start(), ARTICLES_PER_PAGE);
-    let total = query.sorted_count(order.all());
-    let mut answers = visit.run(query).await?;
-    let ids = ids(answers.take(range).iter(), order.all());
-    let total = answers.take(total);
+    let (range, total) = visit
+        .fetch((
+            read::sorted_range(order.all(), Order::Descending, page.start(), ARTICLES_PER_PAGE),
+            read::sorted_count(order.all()),
+        ))
+        .await?;
+    let ids = ids(range.iter(), order.all());
     let (lines, _) = read_lines(visit, ids, Query::new()).await?;
     Ok(page_of(visit, lines, total))
 }

@@ -20,7 +20,7 @@ use crate::values::topic::Topic;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::ready;
-use tidings_keyspace::{Batch, Expiry, Handle, Hash, Order, Query};
+use tidings_keyspace::{Batch, Expiry, Handle, Hash, Order, Query, read};
 
 /// How many seconds voters may be known longer than their votes count. The time to live of a set counts
 /// from the moment at which its batch arrives, and a batch may have waited for a store that did not
@@ -55,9 +55,11 @@ impl<'a> NewsWalk<'a> {
     /// # Errors
     /// When the store fails.
     pub async fn next(&mut self) -> Result<Option<CheckReport>, Error> {
-        let mut query = Query::new();
-        let ids = query.sorted_range(keys::NEWS_CRON, Order::Ascending, self.start, ARTICLE_CHECK_CHUNK);
-        let ids = self.site.store.query(query).await?.take(ids);
+        let ids = self
+            .site
+            .store
+            .fetch(read::sorted_range(keys::NEWS_CRON, Order::Ascending, self.start, ARTICLE_CHECK_CHUNK))
+            .await?;
         if ids.is_empty() {
             if self.repair {
                 // The articles that were made have the numbers of stories.
@@ -366,9 +368,10 @@ pub async fn check_orphans(site: &Site, repair: bool) -> Result<CheckReport, Err
     for list in [keys::ARTICLES_BY_TIME, keys::ARTICLES_BY_SCORE] {
         let mut start = 0;
         loop {
-            let mut query = Query::new();
-            let names = query.sorted_range(list, Order::Ascending, start, ARTICLE_CHECK_CHUNK);
-            let names = site.store.query(query).await?.take(names);
+            let names = site
+                .store
+                .fetch(read::sorted_range(list, Order::Ascending, start, ARTICLE_CHECK_CHUNK))
+                .await?;
             if names.is_empty() {
                 break;
             }
@@ -441,9 +444,7 @@ async fn find_owners(site: &Site, names: &[String]) -> Result<Vec<Owner>, Error>
 /// # Errors
 /// When the store fails.
 pub async fn check_topics(site: &Site, named: BTreeSet<Topic>, repair: bool) -> Result<CheckReport, Error> {
-    let mut query = Query::new();
-    let listed = query.sorted_range(keys::TOPICS, Order::Ascending, 0, ALL);
-    let listed = site.store.query(query).await?.take(listed);
+    let listed = site.store.fetch(read::sorted_range(keys::TOPICS, Order::Ascending, 0, ALL)).await?;
     let listed = listed.into_iter().filter_map(|(name, _)| Topic::parse("topic", &name).ok());
     let topics: BTreeSet<Topic> = named.into_iter().chain(listed).collect();
     let mut found = CheckReport::default();
@@ -468,9 +469,7 @@ pub async fn check_topics(site: &Site, named: BTreeSet<Topic>, repair: bool) -> 
 /// The members of a topic's group that should not be in it: news without the topic, and
 /// names of nothing.
 async fn strangers_in(site: &Site, topic: &Topic) -> Result<Vec<String>, Error> {
-    let mut query = Query::new();
-    let members = query.members(keys::group(topic));
-    let members = site.store.query(query).await?.take(members);
+    let members = site.store.fetch(read::members(keys::group(topic))).await?;
     let mut strangers = Vec::new();
     for names in members.chunks(usize::try_from(ARTICLE_CHECK_CHUNK).unwrap_or(usize::MAX)) {
         for (name, owner) in names.iter().zip(find_owners(site, names).await?) {
@@ -490,13 +489,12 @@ async fn strangers_in(site: &Site, topic: &Topic) -> Result<Vec<String>, Error> 
 /// The number of articles by which the count of a topic is too high.
 #[allow(clippy::cast_precision_loss)]
 async fn surplus_of(site: &Site, topic: &Topic) -> Result<f64, Error> {
-    let mut query = Query::new();
-    let members = query.member_count(keys::group(topic));
-    let counted = query.scores(keys::TOPICS, [topic.as_str()]);
-    let mut answers = site.store.query(query).await?;
-    let members = answers.take(members) as f64;
+    let (members, counted) = site
+        .store
+        .fetch((read::member_count(keys::group(topic)), read::score(keys::TOPICS, topic.as_str())))
+        .await?;
+    let members = members as f64;
     // A topic that is not listed at all has to be, even without articles.
-    let counted = fields::only(answers.take(counted));
     Ok(counted.map_or(-members, |counted| counted - members))
 }
 

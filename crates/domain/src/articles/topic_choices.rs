@@ -7,7 +7,6 @@ use crate::accounts::actor::Actor;
 use crate::accounts::users::{DEACTIVATED, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::keys;
 use crate::repeats;
 use crate::site::Site;
@@ -15,7 +14,7 @@ use crate::values::clock::Moment;
 use crate::values::limits::{MAX_FOLLOWED_TOPICS, MAX_MUTED_TOPICS};
 use crate::values::rates::RatedAction;
 use crate::values::topic::Topic;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, read};
 
 /// How a user stands to a topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,18 +68,21 @@ pub async fn choose(
     let key = stance.key(&user);
     let (most, too_many) = stance.most();
     site.act(&key, || async {
-        let mut query = Query::new();
-        let known = query.scores(keys::TOPICS, [topic.as_str()]);
-        let chosen = query.scores(&key, [topic.as_str()]);
-        let count = query.sorted_count(&key);
-        let mut answers = site.store.query(query).await?;
-        if fields::only(answers.take(known)).is_none() {
+        let (known, chosen, count) = site
+            .store
+            .fetch((
+                read::score(keys::TOPICS, topic.as_str()),
+                read::score(&key, topic.as_str()),
+                read::sorted_count(&key),
+            ))
+            .await?;
+        if known.is_none() {
             return Err(Refusal::NoSuchTopic(topic.to_string()).into());
         }
-        if fields::only(answers.take(chosen)).is_some() {
+        if chosen.is_some() {
             return Decision::Done(()).once(user.request.as_ref(), &());
         }
-        if answers.take(count) >= most {
+        if count >= most {
             return Err(too_many.clone().into());
         }
         let mut batch = Batch::new();
@@ -109,12 +111,12 @@ pub async fn leave(
 ) -> Result<(), Error> {
     user.spend(site, now, RatedAction::Follow).await?;
     let key = stance.key(&user);
-    let mut query = Query::new();
-    let known = query.scores(keys::TOPICS, [topic.as_str()]);
-    let chosen = query.scores(&key, [topic.as_str()]);
-    let mut answers = site.store.query(query).await?;
-    let is_known = fields::only(answers.take(known)).is_some();
-    if fields::only(answers.take(chosen)).is_some() {
+    let (known, chosen) = site
+        .store
+        .fetch((read::score(keys::TOPICS, topic.as_str()), read::score(&key, topic.as_str())))
+        .await?;
+    let is_known = known.is_some();
+    if chosen.is_some() {
         let mut batch = Batch::new();
         batch.sorted_remove(key, topic.as_str());
         repeats::note(user.request.as_ref(), &mut batch, &())?;

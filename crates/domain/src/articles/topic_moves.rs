@@ -17,7 +17,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
 use crate::values::limits::TOPIC_MOVE_CHUNK;
 use crate::values::topic::Topic;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, Query, read};
 
 /// How a topic moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,14 +53,15 @@ pub async fn move_topic(
     tracing::info!(target: AUDIT, by = viewer.username, %from, %to, "moves a topic");
     let mut moved = 0;
     loop {
-        let mut query = Query::new();
-        let members = query.members(keys::group(from));
-        let withheld = query.members(keys::withheld_group(from));
-        let moving = query.hash_fields(keys::TOPIC_MOVES, [from.as_str()]);
-        let mut answers = site.store.query(query).await?;
-        let members = answers.take(members);
-        let withheld = answers.take(withheld);
-        if answers.take(moving) != [Some(to.to_string())] {
+        let (members, withheld, moving) = site
+            .store
+            .fetch((
+                read::members(keys::group(from)),
+                read::members(keys::withheld_group(from)),
+                read::hash_fields(keys::TOPIC_MOVES, [from.as_str()]),
+            ))
+            .await?;
+        if moving != [Some(to.to_string())] {
             // It is finished, by us or by another request for the same move.
             return Ok(moved);
         }
@@ -79,13 +80,11 @@ pub async fn move_topic(
 /// Notes that the move is under way, unless that is noted already.
 async fn begin(site: &Site, kind: Move, from: &Topic, to: &Topic) -> Result<(), Error> {
     site.act(keys::TOPIC_MOVES, || async {
-        let mut query = Query::new();
-        let known = query.scores(keys::TOPICS, [from.as_str(), to.as_str()]);
-        let moves = query.hash(keys::TOPIC_MOVES);
-        let mut answers = site.store.query(query).await?;
-        let known = answers.take(known);
+        let (known, moves) = site
+            .store
+            .fetch((read::scores(keys::TOPICS, [from.as_str(), to.as_str()]), read::hash(keys::TOPIC_MOVES)))
+            .await?;
         let is_known = |position| known.get(position).copied().flatten().is_some();
-        let moves = answers.take(moves);
         if moves.get(from.as_str()) == Some(to.as_str()) {
             return Ok(Decision::Done(()));
         }

@@ -8,7 +8,6 @@ use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::audit::AUDIT;
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::keys;
 use crate::repeats;
 use crate::site::Site;
@@ -19,7 +18,7 @@ use crate::values::limits::{
 use crate::values::text::{TopicSentence, printable};
 use crate::values::topic::{Topic, TopicChoice, Topics};
 use std::collections::{BTreeMap, HashMap};
-use tidings_keyspace::{Batch, Handle, Order, Query};
+use tidings_keyspace::{Batch, Handle, Order, Query, read};
 
 /// A topic as it is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,17 +75,13 @@ fn shown(stored: Option<&str>) -> String {
 /// # Errors
 /// When the store fails.
 pub async fn sentence_of(visit: &mut Visit, topic: &Topic) -> Result<String, Error> {
-    let mut query = Query::new();
-    let sentence = query.hash_fields(keys::TOPIC_SENTENCES, [topic.as_str()]);
-    let sentence = fields::only(visit.run(query).await?.take(sentence));
+    let sentence = visit.fetch(read::field(keys::TOPIC_SENTENCES, topic.as_str())).await?;
     Ok(shown(sentence.as_deref()))
 }
 
 /// Those of some topics that exist. Rounds: 1.
 pub(super) async fn existing(visit: &mut Visit, topics: &[Topic]) -> Result<Vec<Topic>, Error> {
-    let mut query = Query::new();
-    let known = query.scores(keys::TOPICS, topics.iter().map(Topic::as_str));
-    let known = visit.run(query).await?.take(known);
+    let known = visit.fetch(read::scores(keys::TOPICS, topics.iter().map(Topic::as_str))).await?;
     let known = topics.iter().zip(known).filter(|(_, articles)| articles.is_some());
     Ok(known.map(|(topic, _)| topic.clone()).collect())
 }
@@ -105,14 +100,13 @@ pub async fn describe(
 ) -> Result<(), Error> {
     viewer.require_admin()?;
     viewer.demand_may_post(now)?;
-    let mut query = Query::new();
-    let known = query.scores(keys::TOPICS, [topic.as_str()]);
-    let sentences = query.hash(keys::TOPIC_SENTENCES);
-    let mut answers = site.store.query(query).await?;
-    if fields::only(answers.take(known)).is_none() {
+    let (known, sentences) = site
+        .store
+        .fetch((read::score(keys::TOPICS, topic.as_str()), read::hash(keys::TOPIC_SENTENCES)))
+        .await?;
+    if known.is_none() {
         return Err(Refusal::NoSuchTopic(topic.to_string()).into());
     }
-    let sentences = answers.take(sentences);
     let mut batch = Batch::new();
     match sentence {
         Some(_) if sentences.get(topic.as_str()).is_none() && sentences.0.len() >= MAX_TOPIC_SENTENCES => {

@@ -5,7 +5,6 @@ use super::comment::{Comment, OpenThread, write_change, write_new};
 use super::notify::Announcement;
 use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::keys;
 use crate::review;
 use crate::site::Site;
@@ -13,7 +12,7 @@ use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::CommentAddress;
 use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, read};
 
 /// Adds a comment that waits to a batch, and its row in the queue.
 pub(super) fn write(batch: &mut Batch, address: CommentAddress, comment: &Comment) {
@@ -52,9 +51,7 @@ impl HeldComment {
 
     async fn read(site: &Site, address: CommentAddress) -> Result<Option<Self>, Error> {
         let field = address.comment.to_string();
-        let mut query = Query::new();
-        let json = query.hash_fields(keys::thread(address.news), [&field]);
-        let Some(json) = fields::only(site.store.query(query).await?.take(json)) else {
+        let Some(json) = site.store.fetch(read::field(keys::thread(address.news), &field)).await? else {
             return Ok(None);
         };
         let comment = Comment::read(address.news, &field, &json);

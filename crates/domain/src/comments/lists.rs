@@ -11,7 +11,7 @@ use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::text::printable;
 use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
 use std::sync::Arc;
-use tidings_keyspace::{Order, Query};
+use tidings_keyspace::{Order, Query, read};
 
 /// One comment of a user, and the item that it is on.
 #[derive(Debug, PartialEq)]
@@ -120,10 +120,9 @@ async fn read_addresses(
     count: u64,
 ) -> Result<(Vec<CommentAddress>, u64), Error> {
     let key = keys::user_comments(user);
-    let mut query = Query::new();
-    let list = query.sorted_range(&key, Order::Descending, start, count);
-    let total = query.sorted_count(&key);
-    let mut answers = visit.run(query).await?;
-    let addresses = answers.take(list).into_iter().filter_map(|(address, _)| address.parse().ok()).collect();
-    Ok((addresses, answers.take(total)))
+    let (list, total) = visit
+        .fetch((read::sorted_range(&key, Order::Descending, start, count), read::sorted_count(&key)))
+        .await?;
+    let addresses = list.into_iter().filter_map(|(address, _)| address.parse().ok()).collect();
+    Ok((addresses, total))
 }

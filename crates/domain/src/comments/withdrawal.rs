@@ -20,7 +20,7 @@ use crate::values::ids::{CommentAddress, ModerationId, UserId};
 use crate::values::limits::DELIVERY_CHUNK;
 use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
-use tidings_keyspace::{Batch, Order, Query};
+use tidings_keyspace::{Batch, Order, Query, read};
 
 /// The jobs `withdraw:<news id>-<comment id>`, which take the entries about a removed comment away
 /// from the subscribers of its thread.
@@ -236,9 +236,11 @@ async fn put_back(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         return Ok(current.skip());
     };
     let key = keys::withdrawn_from_subscribers(address);
-    let mut query = Query::new();
-    let noted = query.sorted_range(&key, Order::Ascending, 0, DELIVERY_CHUNK as u64);
-    let noted = current.site.store.query(query).await?.take(noted);
+    let noted = current
+        .site
+        .store
+        .fetch(read::sorted_range(&key, Order::Ascending, 0, DELIVERY_CHUNK as u64))
+        .await?;
     let is_last = noted.len() < DELIVERY_CHUNK;
     let entries: Vec<TakenEntry> =
         fields::members(noted.iter(), &key, |(member, _)| member.parse::<TakenEntry>().ok());

@@ -29,7 +29,7 @@ use crate::values::withheld::WITHHELD;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr;
-use tidings_keyspace::{Answers, Handle, Order, Query};
+use tidings_keyspace::{Answers, Handle, Order, Query, read};
 
 /// An entry of a list that is still to be read.
 #[derive(Debug)]
@@ -259,9 +259,7 @@ async fn threads_to_scan(site: &Site, user: UserId) -> Result<Vec<Entry>, Error>
 
 /// The threads that the user has read lately, the last one first. Rounds: 1.
 async fn visited(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
-    let mut query = Query::new();
-    let visits = query.hash(keys::user_visits(user));
-    let visits = site.store.query(query).await?.take(visits);
+    let visits = site.store.fetch(read::hash(keys::user_visits(user))).await?;
     let time = |mark: &str| Some(mark.parse::<ThreadMark>().ok()?.time.as_score());
     let mut entries: Vec<Entry> =
         visits.0.into_iter().filter_map(|(news, mark)| Some(Entry::new((news, time(&mark)?)))).collect();
@@ -271,9 +269,7 @@ async fn visited(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
 
 /// The fields of a hash with times, the latest first. Rounds: 1.
 async fn chosen(site: &Site, key: &str) -> Result<Vec<Entry>, Error> {
-    let mut query = Query::new();
-    let chosen = query.hash(key);
-    let chosen = site.store.query(query).await?.take(chosen);
+    let chosen = site.store.fetch(read::hash(key)).await?;
     let entry = |(member, time): (String, String)| {
         let since: u64 = fields::read(Some(time.as_str()), || key.to_owned(), &member)?;
         Some(Entry::new((member, Timestamp(since).as_score())))

@@ -12,7 +12,7 @@ use crate::values::ids::{CommentAddress, UserId};
 use crate::values::limits::QUEUE_TEXT;
 use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld};
-use tidings_keyspace::{Batch, Hash, Query};
+use tidings_keyspace::{Batch, Hash, Query, read};
 
 /// Something that readers can flag.
 pub(crate) enum Subject {
@@ -143,13 +143,9 @@ impl Subject {
 
 /// The person with a name. Rounds: 2.
 async fn read_person(site: &Site, name: &str) -> Result<User, Error> {
-    let mut query = Query::new();
-    let id = query.string(keys::username_to_id(name));
-    let id = site.store.query(query).await?.take(id);
+    let id = site.store.fetch(read::string(keys::username_to_id(name))).await?;
     let id: Option<UserId> = fields::read_string(id.as_deref(), || keys::username_to_id(name));
-    let mut query = Query::new();
-    let hash = query.hash(keys::user(id.ok_or(Refusal::NoSuchUser)?));
-    let hash: Hash = site.store.query(query).await?.take(hash);
+    let hash: Hash = site.store.fetch(read::hash(keys::user(id.ok_or(Refusal::NoSuchUser)?))).await?;
     Ok(User::from_hash(&hash).ok_or(Refusal::NoSuchUser)?)
 }
 

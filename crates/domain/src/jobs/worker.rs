@@ -10,7 +10,7 @@ use crate::values::limits::JOB_SCAN;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tidings_keyspace::{Batch, EngineClock, Expiry, Order, Query, Store};
+use tidings_keyspace::{Batch, EngineClock, Expiry, Order, Query, Store, read};
 use tidings_supervision::catch;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::Receiver;
@@ -133,9 +133,8 @@ impl Worker {
 
     /// Jobs that no server is working on. Rounds: 2.
     async fn abandoned(&self) -> Result<Vec<(Job, Moment)>, Error> {
-        let mut query = Query::new();
-        let waiting = query.sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, JOB_SCAN);
-        let waiting = self.store.query(query).await?.take(waiting);
+        let waiting =
+            self.store.fetch(read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, JOB_SCAN)).await?;
         let mut query = Query::new();
         let leases: Vec<_> =
             waiting.iter().map(|(name, _)| query.expiry(keys::timeline_lease(name))).collect();

@@ -20,7 +20,7 @@ use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::{Action, Deed, Reason, Thing};
 use crate::values::text::InputError;
-use tidings_keyspace::Query;
+use tidings_keyspace::{Query, read};
 
 /// The reason of an action that was asked for by a call without one.
 const BY_ADMINISTRATOR: &str = "by an administrator";
@@ -287,13 +287,9 @@ struct Start {
 
 /// Reads the number of the next line, and who acts. Rounds: 1.
 async fn read_start(site: &Site, now: Moment, moderator: UserId) -> Result<Start, Error> {
-    let mut query = Query::new();
-    let count = query.string(keys::MODERATION_COUNT);
-    let hash = query.hash(keys::user(moderator));
-    let mut answers = site.store.query(query).await?;
-    let count = answers.take(count);
+    let (count, hash) =
+        site.store.fetch((read::string(keys::MODERATION_COUNT), read::hash(keys::user(moderator)))).await?;
     let last: u64 = fields::read_string(count.as_deref(), || keys::MODERATION_COUNT.to_owned()).unwrap_or(0);
-    let hash = answers.take(hash);
     Ok(Start {
         id: ModerationId(last + 1),
         moderator: User::from_hash(&hash).ok_or(Refusal::SessionEnded)?.acting(&site.rules, now.timestamp()),

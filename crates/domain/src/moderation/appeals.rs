@@ -21,7 +21,7 @@ use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::{Action, AppealText, Thing};
 use std::net::IpAddr;
-use tidings_keyspace::{Batch, Hash, Query};
+use tidings_keyspace::{Batch, Hash, read};
 
 /// The field with the line that decided about an appeal.
 const DECIDED_BY: &str = "decided_by";
@@ -157,12 +157,10 @@ pub async fn decision_about(
     viewer: UserId,
     id: ModerationId,
 ) -> Result<DecisionFacts, Error> {
-    let mut query = Query::new();
-    let line = query.hash(keys::moderation(id));
-    let appeal = query.hash(keys::appeal(id));
-    let mut answers = visit.run(query).await?;
-    let line = Line::from_hash(id, &answers.take(line)).ok_or(Refusal::NoSuchModeration)?;
-    let appeal = Appeal::from_hash(id, &answers.take(appeal));
+    let (line, appeal) =
+        visit.fetch((read::hash(keys::moderation(id)), read::hash(keys::appeal(id)))).await?;
+    let line = Line::from_hash(id, &line).ok_or(Refusal::NoSuchModeration)?;
+    let appeal = Appeal::from_hash(id, &appeal);
     if line.concerns != Some(viewer) {
         return Err(Refusal::NotYourDecision.into());
     }
@@ -180,18 +178,14 @@ struct Waiting {
 /// Reads an appeal that waits, and refuses who must not decide about it. Rounds: 2, and more if
 /// an administrator decides about an appeal against their own decision.
 async fn read_waiting(case: &Case<'_>, id: ModerationId) -> Result<Waiting, Error> {
-    let mut query = Query::new();
-    let appeal = query.hash(keys::appeal(id));
-    let line = query.hash(keys::moderation(id));
-    let mut answers = case.site.store.query(query).await?;
-    let appeal = Appeal::from_hash(id, &answers.take(appeal)).ok_or(Refusal::NoSuchAppeal)?;
-    let decision = Line::from_hash(id, &answers.take(line)).ok_or(Refusal::NoSuchAppeal)?;
+    let (appeal, line) =
+        case.site.store.fetch((read::hash(keys::appeal(id)), read::hash(keys::moderation(id)))).await?;
+    let appeal = Appeal::from_hash(id, &appeal).ok_or(Refusal::NoSuchAppeal)?;
+    let decision = Line::from_hash(id, &line).ok_or(Refusal::NoSuchAppeal)?;
     if let Some(by) = appeal.decided_by {
         return Err(Refusal::AppealDecided(by).into());
     }
-    let mut query = Query::new();
-    let appellant = query.hash(keys::user(appeal.user_id));
-    let appellant = User::from_hash(&case.site.store.query(query).await?.take(appellant));
+    let appellant = User::from_hash(&case.site.store.fetch(read::hash(keys::user(appeal.user_id))).await?);
     let appellant = appellant.ok_or(Refusal::NoSuchUser)?;
     case.demand_power_over(&appellant)?;
     if decision.moderator == case.moderator.id {
@@ -262,18 +256,14 @@ pub(super) async fn reject(case: &Case<'_>, id: ModerationId) -> Result<Effect, 
 /// Undoes the rejection of an appeal: it waits again. A granted one is not taken back: the
 /// decision can be made anew.
 pub(super) async fn reopen(case: &Case<'_>, id: ModerationId) -> Result<Effect, Error> {
-    let mut query = Query::new();
     let key = keys::appeal(id);
-    let appeal = query.hash(&key);
-    let appeal = case.site.store.query(query).await?.take(appeal);
+    let appeal = case.site.store.fetch(read::hash(&key)).await?;
     let appeal = Appeal::from_hash(id, &appeal).ok_or(Refusal::NoSuchAppeal)?;
     let decided_by = appeal.decided_by.ok_or(Refusal::NothingToModerate("the appeal waits already"))?;
     if appeal.granted || case.undoes.is_none_or(|line| line.id != decided_by) {
         return Err(Refusal::CannotBeUndone.into());
     }
-    let mut query = Query::new();
-    let appellant = query.hash(keys::user(appeal.user_id));
-    let appellant = User::from_hash(&case.site.store.query(query).await?.take(appellant));
+    let appellant = User::from_hash(&case.site.store.fetch(read::hash(keys::user(appeal.user_id))).await?);
     case.demand_power_over(&appellant.ok_or(Refusal::NoSuchUser)?)?;
     let mut effect = Effect { concerns: Some(appeal.user_id), ..Effect::default() };
     effect.batch.field_equals(&key, DECIDED_BY, decided_by.to_string());
@@ -301,17 +291,15 @@ pub struct Answer {
 /// # Errors
 /// When the store fails.
 pub async fn answer_to_mail(site: &Site, id: ModerationId) -> Result<Option<Answer>, Error> {
-    let mut query = Query::new();
-    let appeal = query.hash(keys::appeal(id));
-    let appeal = Appeal::from_hash(id, &site.store.query(query).await?.take(appeal));
+    let appeal = Appeal::from_hash(id, &site.store.fetch(read::hash(keys::appeal(id))).await?);
     let Some(appeal) = appeal else { return Ok(None) };
     let Some(line) = appeal.decided_by else { return Ok(None) };
-    let mut query = Query::new();
-    let user = query.hash(keys::user(appeal.user_id));
-    let decided = query.hash(keys::moderation(line));
-    let mut answers = site.store.query(query).await?;
-    let to = User::from_hash(&answers.take(user));
-    let reason = Line::from_hash(line, &answers.take(decided)).map(|line| line.reason).unwrap_or_default();
+    let (user, decided) = site
+        .store
+        .fetch((read::hash(keys::user(appeal.user_id)), read::hash(keys::moderation(line))))
+        .await?;
+    let to = User::from_hash(&user);
+    let reason = Line::from_hash(line, &decided).map(|line| line.reason).unwrap_or_default();
     let to = to.filter(|user| !user.email.is_empty() && !user.preferences.mail_replies);
     Ok(to.map(|to| Answer { to, granted: appeal.granted, reason }))
 }

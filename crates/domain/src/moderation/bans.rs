@@ -26,7 +26,7 @@ use crate::values::secrets::random_token;
 use crate::values::voter_id::VoterId;
 use std::sync::Arc;
 use std::time::Duration;
-use tidings_keyspace::{Batch, EngineClock, Order, Query, Store};
+use tidings_keyspace::{Batch, EngineClock, Order, Store, read};
 
 /// The jobs `siteban:<user id>`.
 pub(crate) const KIND: JobKind = JobKind { name: "siteban", step: |current| Box::pin(step(current)) };
@@ -84,10 +84,9 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let Some(user) = current.subject::<UserId>() else {
         return Ok(current.skip());
     };
-    let mut query = Query::new();
     let [ban, discount] = KINDS.map(RestrictionKind::field);
-    let read = query.hash_fields(keys::user(user), [ban, discount, "voter"]);
-    let [ban, discount, voter] = fields::each(current.site.store.query(query).await?.take(read));
+    let [ban, discount, voter] =
+        current.site.store.fetch(read::fields(keys::user(user), [ban, discount, "voter"])).await?;
     let was_discounted = discount.is_some();
     let in_force = |stored: Option<String>, kind: RestrictionKind| {
         let stored: Option<Restriction> = fields::read(stored.as_deref(), || keys::user(user), kind.field());
@@ -112,10 +111,10 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
 /// # Errors
 /// When the store fails.
 pub(crate) async fn follow_ended(site: &Site, store: &Store, now: Moment) -> Result<(), Error> {
-    let mut query = Query::new();
     let scores = (f64::NEG_INFINITY, now.as_score());
-    let ended = query.sorted_by_score(keys::BANS_ENDING, Order::Ascending, scores, ENDED_BANS_CHUNK);
-    let ended = store.query(query).await?.take(ended);
+    let ended = store
+        .fetch(read::sorted_by_score(keys::BANS_ENDING, Order::Ascending, scores, ENDED_BANS_CHUNK))
+        .await?;
     for user in fields::members(ended, keys::BANS_ENDING, |(user, _)| user.parse::<UserId>().ok()) {
         let mut batch = Batch::new();
         batch.sorted_member_present(keys::BANS_ENDING, user.to_string());

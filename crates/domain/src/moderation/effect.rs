@@ -16,7 +16,7 @@ use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::{Deed, Reason, Thing};
 use crate::values::restriction::RestrictionKind;
 use futures_util::future::{BoxFuture, ready};
-use tidings_keyspace::{Batch, CheckId, Query};
+use tidings_keyspace::{Batch, CheckId, read};
 
 /// An action that is about to be decided.
 #[derive(Clone, Copy)]
@@ -60,9 +60,7 @@ impl Case<'_> {
         if self.may_end_all() || decision.moderator == self.moderator.id {
             return Ok(());
         }
-        let mut query = Query::new();
-        let hash = query.hash(keys::user(decision.moderator));
-        let by = User::from_hash(&self.site.store.query(query).await?.take(hash));
+        let by = User::from_hash(&self.site.store.fetch(read::hash(keys::user(decision.moderator))).await?);
         match by.map(|by| by.given_role()) {
             Some(Role::Administrator) => Err(Refusal::DecidedByAdministrator.into()),
             _ => Ok(()),

@@ -14,7 +14,7 @@ use crate::values::ids::{ModerationId, NewsId, UserId};
 use crate::values::limits::LOG_LINES_SCANNED;
 use crate::values::moderation::{Action, Thing};
 use std::collections::BTreeMap;
-use tidings_keyspace::{Batch, Hash, Order, Query};
+use tidings_keyspace::{Batch, Hash, Order, Query, read};
 
 /// Stands for the name of an applicant who was not accepted. No name has a blank.
 const APPLICANT: &str = "an applicant";
@@ -250,10 +250,10 @@ pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage, Erro
 async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(Vec<Line>, bool), Error> {
     #[allow(clippy::cast_precision_loss)]
     let highest = before.map_or(f64::INFINITY, |before| before.0 as f64 - 1.0);
-    let mut query = Query::new();
     let scores = (f64::NEG_INFINITY, highest);
-    let ids = query.sorted_by_score(keys::MODERATION_LOG, Order::Descending, scores, CHUNK + 1);
-    let ids = visit.run(query).await?.take(ids);
+    let ids = visit
+        .fetch(read::sorted_by_score(keys::MODERATION_LOG, Order::Descending, scores, CHUNK + 1))
+        .await?;
     let mut ids: Vec<ModerationId> = fields::members(ids, keys::MODERATION_LOG, |(id, _)| id.parse().ok());
     let is_more = ids.len() as u64 > CHUNK;
     ids.truncate(usize::try_from(CHUNK).unwrap_or(usize::MAX));
@@ -327,8 +327,6 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<Log
 
 /// A line by its number. Rounds: 1.
 pub(super) async fn read_line(site: &crate::site::Site, id: ModerationId) -> Result<Line, Error> {
-    let mut query = Query::new();
-    let hash = query.hash(keys::moderation(id));
-    let hash = site.store.query(query).await?.take(hash);
+    let hash = site.store.fetch(read::hash(keys::moderation(id))).await?;
     Ok(Line::from_hash(id, &hash).ok_or(Refusal::NoSuchModeration)?)
 }

@@ -12,7 +12,7 @@ use crate::news::item::{MERGED, MergedStories, News};
 use crate::values::ids::NewsId;
 use crate::values::limits::MAX_MERGED_STORIES;
 use crate::values::withheld::Withheld;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, read};
 
 /// Merges a story into another.
 pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<Effect, Error> {
@@ -53,9 +53,7 @@ pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> 
         return Err(Refusal::NothingToModerate("the story is not merged into another").into());
     };
     let mut effect = put_back(case, &news).await?;
-    let mut query = Query::new();
-    let target = query.hash(keys::news(into));
-    let target = News::from_hash(&case.site.store.query(query).await?.take(target));
+    let target = News::from_hash(&case.site.store.fetch(read::hash(keys::news(into))).await?);
     if let Some(target) = target {
         let mut merged = target.merged.clone();
         merged.0.retain(|other| *other != id);

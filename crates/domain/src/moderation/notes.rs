@@ -14,7 +14,7 @@ use crate::values::limits::MAX_NOTES;
 use crate::values::text::printable;
 use std::fmt;
 use std::str::FromStr;
-use tidings_keyspace::Query;
+use tidings_keyspace::{Query, read};
 
 /// A note as it is stored: `<time>:<user id>:<text>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,9 +64,7 @@ pub struct Note {
 pub(super) async fn add(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
     let person = read_person(case, name).await?.user.id;
     let key = keys::user_notes(person);
-    let mut query = Query::new();
-    let notes = query.hash(&key);
-    let notes = case.site.store.query(query).await?.take(notes);
+    let notes = case.site.store.fetch(read::hash(&key)).await?;
     if notes.0.len() >= MAX_NOTES {
         return Err(Refusal::TooManyNotes { limit: MAX_NOTES }.into());
     }
@@ -95,9 +93,7 @@ pub(super) async fn delete(case: &Case<'_>, name: &str) -> Result<Effect, Error>
 pub async fn notes_on(visit: &mut Visit, person: UserId) -> Result<Vec<Note>, Error> {
     super::act::demand_moderator_of(visit).await?;
     let key = keys::user_notes(person);
-    let mut query = Query::new();
-    let stored = query.hash(&key);
-    let stored = visit.run(query).await?.take(stored);
+    let stored = visit.fetch(read::hash(&key)).await?;
     let mut notes: Vec<(ModerationId, StoredNote)> = Vec::new();
     for (id, note) in stored.0 {
         match (id.parse(), note.parse()) {

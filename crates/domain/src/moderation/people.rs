@@ -11,7 +11,7 @@ use crate::values::clock::Timestamp;
 use crate::values::day;
 use crate::values::moderation::{Hours, Reason};
 use crate::values::restriction::{Restriction, RestrictionKind};
-use tidings_keyspace::{Hash, Query};
+use tidings_keyspace::{Hash, read};
 
 /// A person as stored.
 pub(super) struct Person {
@@ -35,13 +35,9 @@ pub(super) async fn read_person(case: &Case<'_>, name: &str) -> Result<Person, E
 
 /// The person with a name. Rounds: 2.
 pub(super) async fn person_named(site: &Site, name: &str) -> Result<Person, Error> {
-    let mut query = Query::new();
-    let id = query.string(keys::username_to_id(name));
-    let id = site.store.query(query).await?.take(id);
+    let id = site.store.fetch(read::string(keys::username_to_id(name))).await?;
     let id = fields::read_string(id.as_deref(), || keys::username_to_id(name));
-    let mut query = Query::new();
-    let hash = query.hash(keys::user(id.ok_or(Refusal::NoSuchUser)?));
-    let hash = site.store.query(query).await?.take(hash);
+    let hash = site.store.fetch(read::hash(keys::user(id.ok_or(Refusal::NoSuchUser)?))).await?;
     let user = User::from_hash(&hash).ok_or(Refusal::NoSuchUser)?;
     Ok(Person { user, hash })
 }

@@ -14,7 +14,7 @@ use crate::values::moderation::Deed;
 use crate::values::text::Body;
 use crate::values::withheld::Withheld;
 use serde::{Deserialize, Serialize};
-use tidings_keyspace::Query;
+use tidings_keyspace::read;
 
 /// The characters of a post that a message to its author repeats.
 const EXCERPT: usize = 60;
@@ -119,9 +119,8 @@ fn refuse_rejected(removed_by: Option<ModerationId>) -> Result<(), Refusal> {
 /// Refuses to put back a tweet that announces a story that is removed itself: it comes back with
 /// the story. Rounds: 1.
 async fn refuse_without_story(case: &Case<'_>, id: NewsId) -> Result<(), Error> {
-    let mut query = Query::new();
-    let fields = query.hash_fields(keys::news(id), News::FIELDS);
-    let news = News::from_fields(case.site.store.query(query).await?.take(fields));
+    let news =
+        News::from_fields(case.site.store.fetch(read::hash_fields(keys::news(id), News::FIELDS)).await?);
     match news {
         Some(news) => Ok(news.refuse_if_gone(case.moderator)?),
         None => Ok(()),
@@ -136,9 +135,7 @@ fn removed(case: &Case<'_>) -> Withheld {
 /// The beginning of an effect: who is told, and what. Refuses a moderator who must not act on a
 /// post of that author; an account that is gone protects nothing. Rounds: 1.
 async fn told(case: &Case<'_>, author: UserId, kind: &str, text: &str) -> Result<Effect, Error> {
-    let mut query = Query::new();
-    let hash = query.hash(keys::user(author));
-    let user = User::from_hash(&case.site.store.query(query).await?.take(hash));
+    let user = User::from_hash(&case.site.store.fetch(read::hash(keys::user(author))).await?);
     if let Some(user) = user {
         case.demand_power_over(&user)?;
     }

@@ -23,7 +23,7 @@ use crate::values::limits::MAX_REMOVALS_OF_ALL;
 use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
 use std::str::FromStr;
-use tidings_keyspace::{Batch, Hash, Order, Query};
+use tidings_keyspace::{Batch, Hash, Order, Query, read};
 
 /// The jobs `remove_all:<moderation id>`.
 pub(crate) const KIND: JobKind =
@@ -216,9 +216,8 @@ async fn remove_post(
     let (site, now, state) = (current.site, current.now, Withheld::removed(reason));
     match thing {
         Thing::Story(id) => {
-            let mut query = Query::new();
-            let fields = query.hash_fields(keys::news(*id), News::FIELDS);
-            let news = News::from_fields(site.store.query(query).await?.take(fields));
+            let news =
+                News::from_fields(site.store.fetch(read::hash_fields(keys::news(*id), News::FIELDS)).await?);
             let is_there = |news: &News| news.user_id == author && !news.deleted && !is_away(news);
             let Some(news) = news.filter(is_there) else { return Ok(false) };
             // Another server may be at this step too, and have taken the tweet that announces it:
@@ -259,9 +258,7 @@ async fn restore_next(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         return Ok(current.skip());
     };
     let posts = keys::moderation_posts(origin);
-    let mut query = Query::new();
-    let first = query.sorted_range(&posts, Order::Ascending, 0, 1);
-    let first = current.site.store.query(query).await?.take(first);
+    let first = current.site.store.fetch(read::sorted_range(&posts, Order::Ascending, 0, 1)).await?;
     let mut batch = current.batch();
     let Some((member, _)) = first.first() else {
         batch.delete_field(keys::moderation(line), IN_PROGRESS);

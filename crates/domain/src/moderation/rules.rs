@@ -18,7 +18,7 @@ use crate::values::moderation::{Deed, Reason, Thing};
 use crate::values::post_rule::{Pattern, PatternError, PostRule, RuleEffect};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tidings_keyspace::{Order, Query};
+use tidings_keyspace::{Order, Query, read};
 
 /// Posts that are read in one round.
 const CHUNK: u64 = 200;
@@ -82,9 +82,7 @@ pub(super) async fn add(
     id: RuleId,
     (pattern, effect): (&Pattern, RuleEffect),
 ) -> Result<Effect, Error> {
-    let mut query = Query::new();
-    let rules = query.hash(keys::RULES);
-    let rules = case.site.store.query(query).await?.take(rules);
+    let rules = case.site.store.fetch(read::hash(keys::RULES)).await?;
     if rules.0.len() >= MAX_RULES {
         return Err(Refusal::TooManyRules { limit: MAX_RULES }.into());
     }
@@ -110,9 +108,8 @@ async fn demand_compilable(stored: Vec<(String, String)>, new: &PostRule) -> Res
 
 /// The effect of lifting a rule.
 pub(super) async fn lift(case: &Case<'_>, id: RuleId) -> Result<Effect, Error> {
-    let mut query = Query::new();
-    let stored = query.hash_fields(keys::RULES, [id.to_string()]);
-    let stored = fields::only(case.site.store.query(query).await?.take(stored)).ok_or(Refusal::NoSuchRule)?;
+    let stored =
+        case.site.store.fetch(read::field(keys::RULES, id.to_string())).await?.ok_or(Refusal::NoSuchRule)?;
     let mut effect = Effect::default();
     effect.batch.field_equals(keys::RULES, id.to_string(), &stored);
     effect.batch.delete_field(keys::RULES, id.to_string());
@@ -224,9 +221,7 @@ impl Run<'_> {
 
     /// The members of a sorted set since the beginning, from a position on.
     async fn chunk<T: std::str::FromStr>(&self, key: &str, start: u64) -> Result<Vec<T>, Error> {
-        let mut query = Query::new();
-        let members = query.sorted_range(key, Order::Descending, start, CHUNK);
-        let members = self.site.store.query(query).await?.take(members);
+        let members = self.site.store.fetch(read::sorted_range(key, Order::Descending, start, CHUNK)).await?;
         let recent: Vec<(String, f64)> =
             members.into_iter().filter(|(_, time)| *time >= self.since.as_score()).collect();
         Ok(fields::members(recent, key, |(member, _)| member.parse().ok()))

@@ -6,20 +6,16 @@ use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::item::{LOCKED, Lock, News};
 use crate::values::ids::NewsId;
-use tidings_keyspace::Query;
+use tidings_keyspace::read;
 
 /// A story that the moderator may moderate. An account that is gone protects nothing. Rounds: 2.
 pub(super) async fn read_story(case: &Case<'_>, id: NewsId) -> Result<News, Error> {
-    let mut query = Query::new();
-    let hash = query.hash(keys::news(id));
-    let hash = case.site.store.query(query).await?.take(hash);
+    let hash = case.site.store.fetch(read::hash(keys::news(id))).await?;
     let news = News::from_hash(&hash).ok_or(Refusal::NoSuchNews)?;
     if news.deleted {
         return Err(Refusal::NewsDeleted.into());
     }
-    let mut query = Query::new();
-    let author = query.hash(keys::user(news.user_id));
-    let author = User::from_hash(&case.site.store.query(query).await?.take(author));
+    let author = User::from_hash(&case.site.store.fetch(read::hash(keys::user(news.user_id))).await?);
     if let Some(author) = author {
         case.demand_power_over(&author)?;
     }

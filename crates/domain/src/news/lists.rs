@@ -16,7 +16,7 @@ use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits;
 use crate::values::withheld::WITHHELD;
-use tidings_keyspace::{Answers, Order, Query, Reads, Tracked};
+use tidings_keyspace::{Answers, Order, Query, Reads, Tracked, read};
 
 crate::cache_kind! {
     /// Pages of lists, by the key of the list, the start and the number of items.
@@ -305,9 +305,7 @@ pub async fn get(visit: &mut Visit, id: NewsId) -> Result<NewsLine, Error> {
 /// # Errors
 /// When the store fails.
 pub async fn random(visit: &mut Visit, dice: u64) -> Result<Option<NewsId>, Error> {
-    let mut query = Query::new();
-    let count = query.string(keys::NEWS_COUNT);
-    let count = visit.run(query).await?.take(count);
+    let count = visit.fetch(read::string(keys::NEWS_COUNT)).await?;
     let count = count.and_then(|count| count.parse::<u64>().ok()).filter(|count| *count > 0);
     let Some(count) = count else {
         return Ok(None);

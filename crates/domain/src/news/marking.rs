@@ -8,7 +8,6 @@ use crate::accounts::recent_votes;
 use crate::accounts::users::{DEACTIVATED, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::keys;
 use crate::news::item::News;
 use crate::repeats;
@@ -16,7 +15,7 @@ use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
 use crate::values::limits::{MAX_HIDDEN, MAX_SAVED};
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, read};
 
 /// How a user marks a story.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,21 +44,24 @@ impl Mark {
 pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: NewsId) -> Result<(), Error> {
     let (key, member) = (mark.key(user), id.to_string());
     site.act(&key, || async {
-        let mut query = Query::new();
-        let news = query.hash_fields(keys::news(id), News::FIELDS);
-        let marked = query.scores(&key, [member.as_str()]);
-        let count = query.sorted_count(&key);
-        let vote = query.hash_fields(keys::user_recent_votes(user.id), [member.as_str()]);
-        let mut answers = site.store.query(query).await?;
-        News::from_fields(answers.take(news)).ok_or(Refusal::NoSuchNews)?.refuse_if_gone(user)?;
-        let is_marked = fields::only(answers.take(marked)).is_some();
-        if mark == Mark::Saved && !is_marked && answers.take(count) >= MAX_SAVED {
+        let (news, marked, count, vote) = site
+            .store
+            .fetch((
+                read::hash_fields(keys::news(id), News::FIELDS),
+                read::score(&key, member.as_str()),
+                read::sorted_count(&key),
+                read::field(keys::user_recent_votes(user.id), member.as_str()),
+            ))
+            .await?;
+        News::from_fields(news).ok_or(Refusal::NoSuchNews)?.refuse_if_gone(user)?;
+        let is_marked = marked.is_some();
+        if mark == Mark::Saved && !is_marked && count >= MAX_SAVED {
             return Err(Refusal::TooManySaved { limit: MAX_SAVED }.into());
         }
         let mut batch = Batch::new();
         let account_there = batch.field_absent(keys::user(user.id), DEACTIVATED);
         batch.sorted_add(&key, &member, now.as_score());
-        match (mark, fields::only(answers.take(vote))) {
+        match (mark, vote) {
             (Mark::Hidden, _) => batch.sorted_trim(&key, MAX_HIDDEN),
             (Mark::Saved, Some(vote)) => recent_votes::note_saved(&mut batch, user.id, id, &vote, now),
             (Mark::Saved, None) => {}
@@ -77,12 +79,12 @@ pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: News
 /// [`Refusal::NoSuchNews`], or the store's.
 pub async fn unmark(site: &Site, user: &User, mark: Mark, id: NewsId) -> Result<(), Error> {
     let (key, member) = (mark.key(user), id.to_string());
-    let mut query = Query::new();
-    let news = query.hash_fields(keys::news(id), News::FIELDS);
-    let marked = query.scores(&key, [member.as_str()]);
-    let mut answers = site.store.query(query).await?;
-    let is_seen = News::from_fields(answers.take(news)).is_some_and(|news| news.is_seen_by(user));
-    if fields::only(answers.take(marked)).is_some() {
+    let (news, marked) = site
+        .store
+        .fetch((read::hash_fields(keys::news(id), News::FIELDS), read::score(&key, member.as_str())))
+        .await?;
+    let is_seen = News::from_fields(news).is_some_and(|news| news.is_seen_by(user));
+    if marked.is_some() {
         let mut batch = Batch::new();
         batch.sorted_remove(&key, member);
         repeats::note(user.request.as_ref(), &mut batch, &())?;

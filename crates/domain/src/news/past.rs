@@ -24,7 +24,7 @@ use crate::values::period::Period;
 use crate::values::ranking;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::time::Duration;
-use tidings_keyspace::{Batch, Order, Query, Reads};
+use tidings_keyspace::{Batch, Order, Query, Reads, read};
 
 /// The member of a list that is being built.
 const UNFINISHED: &str = "unfinished";
@@ -44,9 +44,7 @@ pub async fn of_period(visit: &mut Visit, period: Period, start: u64, count: u64
 /// # Errors
 /// When the store fails.
 pub async fn first_day(visit: &mut Visit) -> Result<Option<Day>, Error> {
-    let mut query = Query::new();
-    let first = query.sorted_range(keys::NEWS_CRON, Order::Ascending, 0, 1);
-    let first = visit.run(query).await?.take(first);
+    let first = visit.fetch(read::sorted_range(keys::NEWS_CRON, Order::Ascending, 0, 1)).await?;
     Ok(first.first().map(|(_, posted)| Day::of(Timestamp::from_score(*posted))))
 }
 
@@ -143,11 +141,8 @@ async fn read_stored(
 
 async fn is_built(site: &Site, period: Period) -> Result<bool, Error> {
     let key = keys::past(period);
-    let mut query = Query::new();
-    let total = query.sorted_count(&key);
-    let mark = query.string(keys::built(&key));
-    let mut answers = site.store.query(query).await?;
-    Ok(answers.take(total) > 0 && answers.take(mark).is_some())
+    let (total, mark) = site.store.fetch((read::sorted_count(&key), read::string(keys::built(&key)))).await?;
+    Ok(total > 0 && mark.is_some())
 }
 
 /// Builds the list of a period from its `most` newest stories. Two servers may build it at the

@@ -14,7 +14,7 @@ use crate::values::rules::RankingRules;
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering::Relaxed;
-use tidings_keyspace::{Batch, Order, Query};
+use tidings_keyspace::{Batch, Order, Query, read};
 
 /// Seconds between two refreshes of the ranks of the first page, and between two refreshes
 /// of the ranks further down.
@@ -144,9 +144,7 @@ async fn store_ranks<'a>(
 /// Stores score and rank of one item from its current counters. On a conflict nothing is
 /// stored: the other writer does it. Rounds: 2.
 pub(crate) async fn refresh_rank(site: &Site, now: Timestamp, id: NewsId) -> Result<(), Error> {
-    let mut query = Query::new();
-    let hash = query.hash(keys::news(id));
-    let news = News::from_hash(&site.store.query(query).await?.take(hash));
+    let news = News::from_hash(&site.store.fetch(read::hash(keys::news(id))).await?);
     store_ranks(site, now, news.iter()).await?;
     Ok(())
 }
@@ -170,9 +168,10 @@ pub async fn recompute_ranks(site: &Site, now: Timestamp, viewer: &users::User) 
     let mut stored = 0;
     let mut start = 0;
     loop {
-        let mut query = Query::new();
-        let ids = query.sorted_range(keys::NEWS_CRON, Order::Ascending, start, limits::RECOMPUTE_CHUNK);
-        let ids = site.store.query(query).await?.take(ids);
+        let ids = site
+            .store
+            .fetch(read::sorted_range(keys::NEWS_CRON, Order::Ascending, start, limits::RECOMPUTE_CHUNK))
+            .await?;
         if ids.is_empty() {
             return Ok(stored);
         }

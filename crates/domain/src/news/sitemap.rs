@@ -6,7 +6,7 @@ use crate::fields;
 use crate::keys;
 use crate::values::ids::NewsId;
 use crate::values::withheld::WITHHELD;
-use tidings_keyspace::{Order, Query};
+use tidings_keyspace::{Order, Query, read};
 
 /// How many stories are listed. Rounds: 1.
 ///
@@ -23,9 +23,7 @@ pub async fn story_count(visit: &mut Visit) -> Result<u64, Error> {
 /// # Errors
 /// When the store fails.
 pub async fn stories(visit: &mut Visit, start: u64, count: u64) -> Result<Vec<NewsId>, Error> {
-    let mut query = Query::new();
-    let range = query.sorted_range(keys::NEWS_CRON, Order::Ascending, start, count);
-    let stories = visit.run(query).await?.take(range);
+    let stories = visit.fetch(read::sorted_range(keys::NEWS_CRON, Order::Ascending, start, count)).await?;
     let stories: Vec<NewsId> = fields::members(stories, keys::NEWS_CRON, |(id, _)| id.parse().ok());
     let mut query = Query::new();
     let ask = |id: NewsId| (id, query.hash_fields(keys::news(id), [WITHHELD]).or_absent(&mut query));

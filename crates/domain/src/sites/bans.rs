@@ -26,7 +26,7 @@ use crate::values::hostname::Hostname;
 use crate::values::limits::BAN_CHUNK;
 use crate::values::voter_id::VoterId;
 use serde_json::Value;
-use tidings_keyspace::{Batch, Hash, Order, Query};
+use tidings_keyspace::{Batch, Hash, Order, Query, read};
 
 /// The direction in which the votes of a voter move: out of the totals, or back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,9 +152,7 @@ pub(crate) async fn set_account_ban(site: &Site, voter: VoterId, is_banned: bool
 /// # Errors
 /// When the store fails.
 pub async fn finish_bans(site: &Site) -> Result<usize, Error> {
-    let mut query = Query::new();
-    let unfinished = query.members(keys::SITES_UNFINISHED);
-    let unfinished = site.store.query(query).await?.take(unfinished);
+    let unfinished = site.store.fetch(read::members(keys::SITES_UNFINISHED)).await?;
     let voters: Vec<VoterId> = unfinished.iter().filter_map(|voter| voter.parse().ok()).collect();
     for voter in &voters {
         finish(site, *voter).await?;
@@ -172,11 +170,8 @@ async fn begin(
 ) -> Result<(), Error> {
     let key = keys::voter(voter);
     site.act(&key, || async {
-        let mut query = Query::new();
-        let hash = query.hash(&key);
-        let count = query.sorted_count(keys::voter_votes(voter));
-        let mut answers = site.store.query(query).await?;
-        let (hash, count) = (answers.take(hash), answers.take(count));
+        let (hash, count) =
+            site.store.fetch((read::hash(&key), read::sorted_count(keys::voter_votes(voter)))).await?;
         if hash.is_empty() {
             return Err(Refusal::NoSuchVoter.into());
         }
@@ -232,9 +227,7 @@ async fn finish(site: &Site, voter: VoterId) -> Result<(), Error> {
 /// Moves the next votes. Returns whether there may be more.
 async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
     let key = keys::voter(voter);
-    let mut query = Query::new();
-    let hash = query.hash(&key);
-    let hash = site.store.query(query).await?.take(hash);
+    let hash = site.store.fetch(read::hash(&key)).await?;
     let Some(direction) = BanDirection::parse(hash.get(MOVING)) else {
         return Ok(false);
     };
@@ -292,9 +285,10 @@ async fn read_votes(
     if count == 0 {
         return Ok((0, Vec::new()));
     }
-    let mut query = Query::new();
-    let hosts = query.sorted_range(keys::voter_votes(voter), Order::Ascending, offset, count);
-    let hosts = site.store.query(query).await?.take(hosts);
+    let hosts = site
+        .store
+        .fetch(read::sorted_range(keys::voter_votes(voter), Order::Ascending, offset, count))
+        .await?;
     let passed = u64::try_from(hosts.len()).unwrap_or(u64::MAX);
     let mut query = Query::new();
     let reads: Vec<_> = hosts

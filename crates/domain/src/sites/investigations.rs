@@ -15,7 +15,7 @@ use crate::values::day::Day;
 use crate::values::hostname::Hostname;
 use crate::values::limits::{AUDIT_LINES, MAX_VOTER_VOTES, TOP_VOTERS};
 use crate::values::voter_id::VoterId;
-use tidings_keyspace::{COUNTER_LIMIT, Order, Query};
+use tidings_keyspace::{COUNTER_LIMIT, Order, Query, read};
 
 /// A voter, as administrators see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,11 +36,10 @@ pub struct VoterDetails {
 /// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchVoter`], or the store's.
 pub async fn voter_details(site: &Site, viewer: &User, voter: VoterId) -> Result<VoterDetails, Error> {
     demand_administrator(viewer)?;
-    let mut query = Query::new();
-    let hash = query.hash(keys::voter(voter));
-    let count = query.sorted_count(keys::voter_votes(voter));
-    let mut answers = site.store.query(query).await?;
-    let hash = answers.take(hash);
+    let (hash, count) = site
+        .store
+        .fetch((read::hash(keys::voter(voter)), read::sorted_count(keys::voter_votes(voter))))
+        .await?;
     if hash.is_empty() {
         return Err(Refusal::NoSuchVoter.into());
     }
@@ -48,7 +47,7 @@ pub async fn voter_details(site: &Site, viewer: &User, voter: VoterId) -> Result
         id: voter,
         created_at: hash.get("created_at").unwrap_or_default().to_owned(),
         is_banned: is_banned(&hash),
-        count: answers.take(count),
+        count,
     })
 }
 
@@ -76,9 +75,10 @@ pub async fn voter_votes(
     demand_administrator(viewer)?;
     // Times are whole seconds: before `to` is until the second before it.
     let scores = (from.as_score(), to.as_score() - 1.0);
-    let mut query = Query::new();
-    let hosts = query.sorted_by_score(keys::voter_votes(voter), Order::Descending, scores, MAX_VOTER_VOTES);
-    let hosts = site.store.query(query).await?.take(hosts);
+    let hosts = site
+        .store
+        .fetch(read::sorted_by_score(keys::voter_votes(voter), Order::Descending, scores, MAX_VOTER_VOTES))
+        .await?;
     let name = voter.to_string();
     let mut query = Query::new();
     let reads: Vec<_> = hosts
@@ -120,9 +120,10 @@ pub async fn top_voters(site: &Site, viewer: &User, day: Day) -> Result<Vec<Dail
     let counts =
         query.sorted_by_score(keys::day_voters_count(day), Order::Descending, (1.0, most), TOP_VOTERS);
     let counts = site.store.query(query).await?.take(counts);
-    let mut query = Query::new();
-    let sums = query.scores(keys::day_voters_sum(day), counts.iter().map(|(voter, _)| voter.as_str()));
-    let sums = site.store.query(query).await?.take(sums);
+    let sums = site
+        .store
+        .fetch(read::scores(keys::day_voters_sum(day), counts.iter().map(|(voter, _)| voter.as_str())))
+        .await?;
     let voters = counts.into_iter().zip(sums).filter_map(|((voter, count), sum)| {
         Some(DailyVoter { id: voter.parse().ok()?, count: whole(Some(count)), sum: whole(sum) })
     });
@@ -149,9 +150,8 @@ pub struct AuditLine {
 /// [`Refusal::AdministratorsOnly`], or the store's.
 pub async fn audit_lines(site: &Site, viewer: &User) -> Result<Vec<AuditLine>, Error> {
     demand_administrator(viewer)?;
-    let mut query = Query::new();
-    let lines = query.sorted_range(keys::SITES_AUDIT, Order::Descending, 0, AUDIT_LINES);
-    let lines = site.store.query(query).await?.take(lines);
+    let lines =
+        site.store.fetch(read::sorted_range(keys::SITES_AUDIT, Order::Descending, 0, AUDIT_LINES)).await?;
     Ok(lines.iter().filter_map(|(line, _)| audit_line(line)).collect())
 }
 

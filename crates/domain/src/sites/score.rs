@@ -8,7 +8,7 @@ use crate::keys;
 use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::limits::SITE_SCORE_ACCOUNTS;
 use crate::values::rules::LimitRules;
-use tidings_keyspace::{Answers, Handle, Query, Tracked, TrackedHandle};
+use tidings_keyspace::{Answers, Handle, Query, Tracked, TrackedHandle, read};
 
 /// How good a site is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -167,9 +167,7 @@ pub async fn scores_by_prefix(
     visit: &mut Visit,
     prefix: &HashPrefix,
 ) -> Result<Vec<(Hostname, Score)>, Error> {
-    let mut query = Query::new();
-    let members = query.members(keys::prefix(prefix));
-    let members = visit.run(query).await?.take(members);
+    let members = visit.fetch(read::members(keys::prefix(prefix))).await?;
     let mut hosts: Vec<Hostname> = members
         .iter()
         .filter_map(|member| Hostname::parse(member).ok())

@@ -18,7 +18,7 @@ use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::limits::MAX_IMPORTED_SITE_VOTES;
 use crate::values::voter_id::VoterId;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, Query, read};
 
 /// A line of a starting list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,12 +47,13 @@ impl StartingVoters {
     /// [`Error::Busy`] when another import runs at the same time, or the store's.
     pub async fn prepare(site: &Site, now: Timestamp, list: &[Listed]) -> Result<Self, Error> {
         let wanted = list.iter().map(Listed::voters).max().unwrap_or(0);
-        let mut query = Query::new();
-        let known = query.hash_fields(
-            keys::IMPORTED_VOTERS,
-            (1..=MAX_IMPORTED_SITE_VOTES).map(|number| number.to_string()),
-        );
-        let known = site.store.query(query).await?.take(known);
+        let known = site
+            .store
+            .fetch(read::hash_fields(
+                keys::IMPORTED_VOTERS,
+                (1..=MAX_IMPORTED_SITE_VOTES).map(|number| number.to_string()),
+            ))
+            .await?;
         let voter = |(number, voter): (u64, Option<String>)| {
             fields::read(voter.as_deref(), || keys::IMPORTED_VOTERS.to_owned(), &number.to_string())
         };

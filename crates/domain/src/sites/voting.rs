@@ -24,7 +24,7 @@ use crate::values::network::Network;
 use crate::values::rates::RatedAction;
 use crate::values::voter_id::VoterId;
 use std::net::IpAddr;
-use tidings_keyspace::{Batch, Hash, Query};
+use tidings_keyspace::{Batch, Hash, Query, read};
 
 /// A vote to cast.
 #[derive(Debug, Clone)]
@@ -104,9 +104,7 @@ async fn bind_voter(site: &Site, user: &User) -> Result<VoterId, Error> {
         return Ok(voter);
     }
     // Another request of the same user was first.
-    let mut query = Query::new();
-    let stored = query.hash_fields(&key, [VOTER]);
-    let stored = fields::only(site.store.query(query).await?.take(stored));
+    let stored = site.store.fetch(read::field(&key, VOTER)).await?;
     fields::read(stored.as_deref(), || key.clone(), VOTER).ok_or(Error::Busy)
 }
 

@@ -17,7 +17,7 @@ use crate::values::limits::{
     MAX_TOPIC_SENTENCES, MAX_VISITED_THREADS, MENTIONS_SIZE, PEOPLE_OF_A_NETWORK_AND_DAY, STORED_OUTCOMES,
 };
 use futures_util::future::BoxFuture;
-use tidings_keyspace::{Batch, Order, Query, Read};
+use tidings_keyspace::{Batch, Order, Read, read};
 
 /// What a list that is full does with one more.
 #[derive(Clone, Copy)]
@@ -150,18 +150,18 @@ fn inbox<'a>(site: &'a Site, _: Moment, subject: &'a Subject) -> BoxFuture<'a, R
     Box::pin(async move {
         let (Item::Whole, Some(user)) = (&subject.item, subject.id::<UserId>()) else { return Ok(None) };
         let (inbox, unread) = (&subject.key, keys::user_unread(user));
-        let mut query = Query::new();
-        let count = query.sorted_count(inbox);
-        let oldest = query.sorted_range(inbox, Order::Descending, INBOX_SIZE, u64::MAX);
-        let mut answers = site.store.query(query).await?;
-        let (count, oldest) = (answers.take(count), answers.take(oldest));
+        let (count, oldest) = site
+            .store
+            .fetch((
+                read::sorted_count(inbox),
+                read::sorted_range(inbox, Order::Descending, INBOX_SIZE, u64::MAX),
+            ))
+            .await?;
         if count <= INBOX_SIZE + INBOX_OVERFLOW {
             return Ok(None);
         }
         let members: Vec<String> = oldest.into_iter().map(|(member, _)| member).collect();
-        let mut query = Query::new();
-        let scores = query.scores(&unread, members.clone());
-        let scores = site.store.query(query).await?.take(scores);
+        let scores = site.store.fetch(read::scores(&unread, members.clone())).await?;
         let mut batch = Batch::new();
         for (member, score) in members.iter().zip(scores) {
             batch.sorted_remove(inbox, member);

@@ -20,7 +20,7 @@ use crate::values::ids::{CommentAddress, CommentId, NewsId};
 use crate::values::moderation::Thing;
 use crate::values::topic::Topic;
 use crate::values::withheld::Withheld;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, Query, read};
 
 /// The comment that waits with its story.
 const FIRST: CommentId = CommentId(1);
@@ -62,18 +62,15 @@ pub(crate) struct Publication {
 /// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NothingToModerate`] if it does
 /// not wait, or the store's.
 pub(crate) async fn read_held(site: &Site, id: NewsId) -> Result<(News, Option<User>), Error> {
-    let mut query = Query::new();
-    let hash = query.hash(keys::news(id));
-    let news = News::from_hash(&site.store.query(query).await?.take(hash)).ok_or(Refusal::NoSuchNews)?;
+    let news =
+        News::from_hash(&site.store.fetch(read::hash(keys::news(id))).await?).ok_or(Refusal::NoSuchNews)?;
     if news.deleted {
         return Err(Refusal::NewsDeleted.into());
     }
     if !matches!(news.withheld, Some(Withheld::Held(_))) {
         return Err(Refusal::NothingToModerate("this story does not wait for approval").into());
     }
-    let mut query = Query::new();
-    let author = query.hash(keys::user(news.user_id));
-    let author = User::from_hash(&site.store.query(query).await?.take(author));
+    let author = User::from_hash(&site.store.fetch(read::hash(keys::user(news.user_id))).await?);
     Ok((news, author))
 }
 

@@ -14,7 +14,7 @@ use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use crate::values::rates::RatedAction;
 use crate::values::urls::NewsUrl;
-use tidings_keyspace::Query;
+use tidings_keyspace::{Query, read};
 
 /// The story that a submission of this URL would lead to now; `None` if it would be new.
 /// Rounds: 2; 1 if there is none.
@@ -32,9 +32,7 @@ pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, 
     let Some(id) = id else {
         return Ok(None);
     };
-    let mut query = Query::new();
-    let hash = query.hash(keys::news(id));
-    let news = News::from_hash(&site.store.query(query).await?.take(hash));
+    let news = News::from_hash(&site.store.fetch(read::hash(keys::news(id))).await?);
     Ok(news.filter(|news| !news.deleted && news.withheld.is_none()))
 }
 

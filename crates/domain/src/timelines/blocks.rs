@@ -10,7 +10,6 @@ use crate::accounts::mentioned::user_named;
 use crate::accounts::users::DEACTIVATED;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::jobs;
 use crate::keys;
 use crate::repeats;
@@ -20,7 +19,7 @@ use crate::timelines::home_jobs::clear;
 use crate::values::clock::Moment;
 use crate::values::limits::MAX_BLOCKS;
 use crate::values::rates::RatedAction;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, read};
 
 /// Blocks a user, who no longer follows the one who blocks. Twice is as once. Rounds: 6.
 ///
@@ -37,12 +36,9 @@ pub async fn block(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Res
     let job = clear::job(person, user.id);
     let request = user.user.request.as_ref();
     let has_unfollowed = site.act(&blocks, || async {
-        let mut query = Query::new();
-        let blocked = query.hash(&blocks);
-        let follows = query.scores(&followers, [person.to_string()]);
-        let mut answers = site.store.query(query).await?;
-        let blocked = answers.take(blocked);
-        let follows = fields::only(answers.take(follows)).is_some();
+        let (blocked, follows) =
+            site.store.fetch((read::hash(&blocks), read::score(&followers, person.to_string()))).await?;
+        let follows = follows.is_some();
         if blocked.get(&person.to_string()).is_some() && !follows {
             return Decision::Done(false).once(request, &());
         }

@@ -21,7 +21,7 @@ use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{TIMELINE_CHECK_CHUNK, TIMELINE_CHECK_TWEETS};
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::collections::{HashMap, HashSet};
-use tidings_keyspace::{Batch, Expiry, Order, Query};
+use tidings_keyspace::{Batch, Expiry, Order, Query, read};
 
 /// How often a home timeline must be seen to differ in the same way: on a site in use, two rounds
 /// may read different states.
@@ -48,18 +48,21 @@ impl<'a> TimelineCheck<'a> {
     /// # Errors
     /// When the store fails.
     pub async fn begin(site: &'a Site, now: Moment, repair: bool) -> Result<Self, Error> {
-        let mut query = Query::new();
-        let users = query.string(keys::USERS_COUNT);
-        let tweets = query.string(keys::TWEET_IDS);
-        let pulled = query.members(keys::PULLED_AUTHORS);
-        let mut answers = site.store.query(query).await?;
+        let (users, tweets, pulled) = site
+            .store
+            .fetch((
+                read::string(keys::USERS_COUNT),
+                read::string(keys::TWEET_IDS),
+                read::members(keys::PULLED_AUTHORS),
+            ))
+            .await?;
         let place = HomePlaceRead::now(site).await?;
         let number = |text: Option<String>, key: &str| {
             fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0)
         };
-        let users = number(answers.take(users), keys::USERS_COUNT);
-        let tweets = number(answers.take(tweets), keys::TWEET_IDS);
-        let pulled = answers.take(pulled).iter().filter_map(|id| id.parse().ok()).collect();
+        let users = number(users, keys::USERS_COUNT);
+        let tweets = number(tweets, keys::TWEET_IDS);
+        let pulled = pulled.iter().filter_map(|id| id.parse().ok()).collect();
         Ok(Self { site, now, repair, pulled, place, next_user: 1, users, next_tweet: 1, tweets })
     }
 
@@ -140,9 +143,7 @@ impl<'a> TimelineCheck<'a> {
     }
 
     async fn check_list(&self, key: String, author: Option<UserId>) -> Result<CheckReport, Error> {
-        let mut query = Query::new();
-        let entries = query.sorted_range(&key, Order::Descending, 0, u64::MAX);
-        let entries = self.site.store.query(query).await?.take(entries);
+        let entries = self.site.store.fetch(read::sorted_range(&key, Order::Descending, 0, u64::MAX)).await?;
         let mut found = CheckReport::default();
         for entries in entries.chunks(TIMELINE_CHECK_CHUNK) {
             let ids: Vec<TweetId> = entries.iter().filter_map(|(id, _)| id.parse().ok()).collect();
@@ -219,12 +220,15 @@ impl<'a> TimelineCheck<'a> {
     }
 
     async fn check_number_of_followers(&self, user: UserId) -> Result<CheckReport, Error> {
-        let mut query = Query::new();
-        let number = query.sorted_count(keys::followers(user));
-        let noted = query.scores(keys::MOST_FOLLOWED, [user.to_string()]);
-        let mut answers = self.site.store.query(query).await?;
-        let number = answers.take(number);
-        let noted = fields::only(answers.take(noted)).unwrap_or(0.0);
+        let (number, noted) = self
+            .site
+            .store
+            .fetch((
+                read::sorted_count(keys::followers(user)),
+                read::score(keys::MOST_FOLLOWED, user.to_string()),
+            ))
+            .await?;
+        let noted = noted.unwrap_or(0.0);
         #[allow(clippy::cast_precision_loss)]
         let by = number as f64 - noted;
         let mut found = CheckReport::default();
@@ -246,9 +250,7 @@ impl<'a> TimelineCheck<'a> {
         key: String,
         other_side: impl Fn(UserId) -> (String, UserId),
     ) -> Result<(u64, Vec<(UserId, f64)>), Error> {
-        let mut query = Query::new();
-        let people = query.sorted_range(key, Order::Ascending, 0, u64::MAX);
-        let people = self.site.store.query(query).await?.take(people);
+        let people = self.site.store.fetch(read::sorted_range(key, Order::Ascending, 0, u64::MAX)).await?;
         let people: Vec<(UserId, f64)> =
             people.into_iter().filter_map(|(id, since)| Some((id.parse().ok()?, since))).collect();
         let mut differ = Vec::new();
@@ -317,13 +319,16 @@ impl<'a> TimelineCheck<'a> {
     /// A stored home timeline, and what it should be; `None` for a user who gets no
     /// deliveries.
     async fn read_home(&self, user: UserId) -> Result<Option<Home>, Error> {
-        let mut query = Query::new();
-        let fields = query.hash_fields(keys::user(user), ["id", "seen_time", DEACTIVATED]);
-        let floor = query.scores(keys::HOME_FLOORS, [user.to_string()]);
-        let followings = query.sorted_range(keys::followings(user), Order::Ascending, 0, u64::MAX);
-        let jobs = query.sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX);
-        let mut answers = self.site.store.query(query).await?;
-        let [id, seen, deactivated] = fields::each(answers.take(fields));
+        let ([id, seen, deactivated], floor, followings, jobs) = self
+            .site
+            .store
+            .fetch((
+                read::fields(keys::user(user), ["id", "seen_time", DEACTIVATED]),
+                read::score(keys::HOME_FLOORS, user.to_string()),
+                read::sorted_range(keys::followings(user), Order::Ascending, 0, u64::MAX),
+                read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX),
+            ))
+            .await?;
         let seen = fields::read(seen.as_deref(), || keys::user(user), "seen_time").map(Timestamp);
         let rules = &self.site.rules.timelines;
         let is_away = seen.is_some_and(|seen| rules.is_inactive(seen, self.now.timestamp()));
@@ -331,15 +336,12 @@ impl<'a> TimelineCheck<'a> {
         if id.is_none() || deactivated.is_some() || is_away || awaits {
             return Ok(None);
         }
-        let jobs: HashSet<Job> =
-            answers.take(jobs).into_iter().map(|(name, _)| Job::from_name(name)).collect();
-        let followings = answers.take(followings);
+        let jobs: HashSet<Job> = jobs.into_iter().map(|(name, _)| Job::from_name(name)).collect();
         let followed = followings.iter().filter_map(|(id, _)| id.parse().ok()).chain([user]).collect();
 
         let stored = homes::read_home(self.site, &self.place, user).await?;
         let whole = homes::recompute(self.site, &self.place, user, &self.pulled).await?;
         let ids: Vec<TweetId> = stored.entries.iter().map(|(id, _)| *id).collect();
-        let floor = fields::only(answers.take(floor));
         Ok(Some(Home {
             user,
             floor: [floor, stored.end].into_iter().flatten().reduce(f64::max),
@@ -388,12 +390,14 @@ impl<'a> TimelineCheck<'a> {
     pub async fn deliver_pulled(&self) -> Result<u64, Error> {
         let mut delivered = 0;
         for author in self.pulled.iter().filter(|_| self.repair) {
-            let mut query = Query::new();
-            let version = query.hash_fields(keys::user(*author), [TIMELINE_VERSION]);
-            let followers = query.sorted_range(keys::followers(*author), Order::Ascending, 0, u64::MAX);
-            let mut answers = self.site.store.query(query).await?;
-            let version = fields::only(answers.take(version));
-            let followers = answers.take(followers);
+            let (version, followers) = self
+                .site
+                .store
+                .fetch((
+                    read::field(keys::user(*author), TIMELINE_VERSION),
+                    read::sorted_range(keys::followers(*author), Order::Ascending, 0, u64::MAX),
+                ))
+                .await?;
             let is_few = u64::try_from(followers.len())
                 .is_ok_and(|followers| followers <= self.site.rules.timelines.pull_limit);
             if !is_few {

@@ -12,7 +12,7 @@ use crate::values::limits;
 use crate::values::rules::TimelineRules;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::collections::{HashMap, HashSet};
-use tidings_keyspace::{Batch, Bound, Handle, Order, Query};
+use tidings_keyspace::{Batch, Bound, Handle, Order, Query, read};
 
 /// Asks for all people whom a reader follows.
 pub(crate) fn ask_followings(query: &mut Query, reader: UserId) -> Handle<Vec<(String, f64)>> {
@@ -104,10 +104,8 @@ pub(crate) async fn strangers(
         author.filter(|_| !is_unlisted)
     };
     let authors: Vec<Option<String>> = reads.into_iter().map(author).collect();
-    let mut query = Query::new();
     let named: Vec<String> = authors.iter().map(|author| author.clone().unwrap_or_default()).collect();
-    let followed = query.scores(keys::followings(reader), named);
-    let followed = site.store.query(query).await?.take(followed);
+    let followed = site.store.fetch(read::scores(keys::followings(reader), named)).await?;
     let belongs = |author: &Option<String>, followed: &Option<f64>| {
         author.as_ref().is_some_and(|author| followed.is_some() || *author == reader.to_string())
     };

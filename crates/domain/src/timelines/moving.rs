@@ -20,7 +20,7 @@ use crate::values::secrets::random_token;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use std::time::Duration;
 use tidings_keyspace::{
-    Batch, EngineClock, Handle, KeyspaceError, OpenError, Query, SetRead, ShardedSets, Store,
+    Batch, EngineClock, Handle, KeyspaceError, OpenError, Query, SetRead, ShardedSets, Store, read,
     without_password,
 };
 
@@ -135,9 +135,7 @@ async fn read_stored(site: &Site) -> Result<Stored, Error> {
 /// # Errors
 /// When the store fails.
 pub async fn place_apart(store: &Store) -> Result<Option<String>, KeyspaceError> {
-    let mut query = Query::new();
-    let url = query.hash_fields(keys::TIMELINE_PLACE, [URL]);
-    let url: Option<String> = fields::only(store.query(query).await?.take(url));
+    let url: Option<String> = store.fetch(read::field(keys::TIMELINE_PLACE, URL)).await?;
     Ok(url.as_deref().map(without_password))
 }
 

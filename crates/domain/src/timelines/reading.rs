@@ -33,7 +33,7 @@ use crate::values::cursor::{Cursor, Window};
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::TIMELINE_REFILLS;
 use std::sync::Arc;
-use tidings_keyspace::{Query, Tracked};
+use tidings_keyspace::{Query, Tracked, read};
 
 /// A page of a timeline.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -336,12 +336,13 @@ async fn apart_entries(
     (place, apart): (&HomePlace, &Apart),
     window: Window,
 ) -> Result<Vec<Cursor>, Error> {
-    let mut query = Query::new();
-    let followed = query.scores(keys::followings(reader), pulled.iter().map(ToString::to_string));
-    let before = query.scores(keys::HOME_FLOORS, [reader.to_string()]);
-    let mut answers = visit.run(query).await?;
-    let followed = answers.take(followed);
-    let before = answers.take(before).into_iter().next().flatten();
+    let (followed, before) = visit
+        .fetch((
+            read::scores(keys::followings(reader), pulled.iter().map(ToString::to_string)),
+            read::scores(keys::HOME_FLOORS, [reader.to_string()]),
+        ))
+        .await?;
+    let before = before.into_iter().next().flatten();
 
     let mut stored = Merge::new(vec![keys::home_timeline(reader)], window, None, f64::INFINITY);
     let mut floor = place.awaits(reader).then_some(f64::INFINITY);
@@ -356,9 +357,12 @@ async fn apart_entries(
     }
     // Before a removal from a full timeline the floor rises, and after a rebuild it falls: with the
     // higher one nothing is missed.
-    let mut query = Query::new();
-    let after = query.scores(keys::HOME_FLOORS, [reader.to_string()]);
-    let after = visit.run(query).await?.take(after).into_iter().next().flatten();
+    let after = visit
+        .fetch(read::scores(keys::HOME_FLOORS, [reader.to_string()]))
+        .await?
+        .into_iter()
+        .next()
+        .flatten();
     let floor = higher(higher(floor, before), after);
     let followed = pulled.iter().zip(followed).filter(|(_, since)| since.is_some());
     let merged = followed.map(|(author, _)| *author).chain([reader]).collect();

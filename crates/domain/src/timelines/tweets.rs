@@ -33,7 +33,7 @@ use crate::values::rates::RatedAction;
 use crate::values::text::TweetText;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::str::FromStr;
-use tidings_keyspace::{Answers, Batch, CheckId, Handle, Hash, Query};
+use tidings_keyspace::{Answers, Batch, CheckId, Handle, Hash, Query, read};
 
 /// The field of a user that counts changes of the user's own timeline. An action that copies
 /// from the timeline checks that it has not changed meanwhile.
@@ -439,9 +439,7 @@ pub(crate) struct Removal {
 impl Removal {
     /// Reads what the removal of a tweet needs. Rounds: 1, and 3 for mentions.
     pub(crate) async fn read(site: &Site, tweet: Tweet) -> Result<Self, Error> {
-        let mut query = Query::new();
-        let followers = query.sorted_count(keys::followers(tweet.user_id));
-        let has_followers = site.store.query(query).await?.take(followers) > 0;
+        let has_followers = site.store.fetch(read::sorted_count(keys::followers(tweet.user_id))).await? > 0;
         let mentioned = users_named(site, &tweet.mentioned_names()).await?;
         let entries = mentioned.iter().map(|user| (*user, EntryId::Tweet(tweet.id)));
         let entries = inbox::Removal::read(site, entries).await?;

@@ -22,7 +22,7 @@ use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::fmt;
 use std::str::FromStr;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, Query, read};
 
 /// The field of the record with the people in whose mentions the tweet was.
 const MENTIONS: &str = "mentions";
@@ -60,9 +60,7 @@ impl Withdrawal {
         if matches!(tweet.withheld, Some(Withheld::Removed(_))) {
             return Err(Refusal::NothingToModerate("the tweet is removed already").into());
         }
-        let mut query = Query::new();
-        let followers = query.sorted_count(keys::followers(tweet.user_id));
-        let has_followers = site.store.query(query).await?.take(followers) > 0;
+        let has_followers = site.store.fetch(read::sorted_count(keys::followers(tweet.user_id))).await? > 0;
         let mut withdrawal = Self {
             tweet,
             state,

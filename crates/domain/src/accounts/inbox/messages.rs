@@ -8,7 +8,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::UserId;
-use tidings_keyspace::{Answers, Batch, Handle, Query};
+use tidings_keyspace::{Answers, Batch, Handle, Query, read};
 
 /// The field with the number of the last message.
 const LAST: &str = "last";
@@ -42,9 +42,7 @@ impl Message {
     /// Reads what is needed to add a message. Rounds: 2.
     pub(crate) async fn read(site: &Site, user: UserId) -> Result<Self, Error> {
         let key = keys::user_messages(user);
-        let mut query = Query::new();
-        let last = query.hash_fields(&key, [LAST]);
-        let last = fields::only(site.store.query(query).await?.take(last));
+        let last = site.store.fetch(read::field(&key, LAST)).await?;
         let number = fields::count(last.as_deref(), || key.clone(), LAST) + 1;
         let delivery = Delivery::read(site, None, &[(user, EntryId::Moderation(number))]).await?;
         Ok(Self { user, last, number, delivery })

@@ -12,7 +12,7 @@ use crate::keys;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::limits::{TREE_BRANCHES, TREE_LEVELS, TREE_PAGE, TREE_PEOPLE};
-use tidings_keyspace::{Order, Query, Reads};
+use tidings_keyspace::{Order, Query, Reads, read};
 
 /// Somebody in the tree, with those whom they invited.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,9 +65,7 @@ pub struct BranchPage {
 /// [`Refusal::NoSuchUser`], or the store's.
 pub async fn branch(visit: &mut Visit, username: &str, start: u64) -> Result<BranchPage, Error> {
     let id = crate::accounts::users::id_of(visit, username).await?;
-    let mut query = Query::new();
-    let user = query.hash(keys::user(id));
-    let user = User::from_hash(&visit.run(query).await?.take(user)).ok_or(Refusal::NoSuchUser)?;
+    let user = User::from_hash(&visit.fetch(read::hash(keys::user(id))).await?).ok_or(Refusal::NoSuchUser)?;
     let inviter = inviter_of(visit, &user, &mut Reads::default()).await?;
     let page = page_of(visit, &keys::invites_by(id), start).await?;
     Ok(BranchPage { username: user.username, inviter, page })
@@ -75,13 +73,11 @@ pub async fn branch(visit: &mut Visit, username: &str, start: u64) -> Result<Bra
 
 /// The tree below the people of a list.
 async fn page_of(visit: &mut Visit, list: &str, start: u64) -> Result<TreePage, Error> {
-    let mut query = Query::new();
-    let top = query.sorted_range(list, Order::Ascending, start, TREE_PAGE);
-    let total = query.sorted_count(list);
-    let mut answers = visit.run(query).await?;
+    let (top, total) = visit
+        .fetch((read::sorted_range(list, Order::Ascending, start, TREE_PAGE), read::sorted_count(list)))
+        .await?;
     let mut growth = Growth::default();
-    growth.add(None, list, answers.take(top));
-    let total = answers.take(total);
+    growth.add(None, list, top);
     for _ in 0..TREE_LEVELS {
         if !growth.read_level(visit).await? {
             break;

@@ -11,7 +11,6 @@ use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::audit::{self, AccountDeed};
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::keys;
 use crate::repeats::KeptAnswer;
 use crate::site::{Applied, Site};
@@ -20,7 +19,7 @@ use crate::values::ids::UserId;
 use crate::values::limits::NEW_TOTP_SECONDS;
 use std::fmt::{self, Debug, Formatter};
 use std::time::Duration;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, Query, read};
 
 /// A new secret for an authenticator app, until a code confirms it. Never logged.
 pub struct NewTotp {
@@ -126,9 +125,7 @@ pub async fn begin_totp(
 /// # Errors
 /// When the store fails.
 pub async fn new_totp(site: &Site, user: &User, site_name: &str) -> Result<Option<NewTotp>, Error> {
-    let mut query = Query::new();
-    let secret = query.string(keys::user_new_totp(user.id));
-    let secret = site.store.query(query).await?.take(secret);
+    let secret = site.store.fetch(read::string(keys::user_new_totp(user.id))).await?;
     let secret = secret.as_deref().and_then(TotpSecret::parse);
     secret.map(|secret| NewTotp::of(&secret, user, site_name)).transpose()
 }
@@ -242,9 +239,7 @@ pub async fn renew_recovery_codes(
 pub async fn remove_all(site: &Site, user_id: UserId) -> Result<bool, Error> {
     let key = keys::user(user_id);
     let removed = site.act(&key, || async {
-        let mut query = Query::new();
-        let had = query.hash_fields(&key, [TWO_FACTOR]);
-        let had = fields::only(site.store.query(query).await?.take(had));
+        let had = site.store.fetch(read::field(&key, TWO_FACTOR)).await?;
         let mut batch = Batch::new();
         batch.field_unchanged(&key, TWO_FACTOR, had.as_ref());
         stored::remove_all(&mut batch, user_id);

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::keys;
 use crate::site::{Applied, Site};
 use crate::values::signing::SigningKey;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, read};
 
 /// The key of the site, for somebody who has given a password. Rounds: none once this server
 /// knows it; 1 before, and 2 more if no server has drawn it yet.
@@ -41,9 +41,7 @@ async fn read_or_draw(site: &Site) -> Result<SigningKey, Error> {
 }
 
 async fn read(site: &Site) -> Result<Option<SigningKey>, Error> {
-    let mut query = Query::new();
-    let key = query.string(keys::SIGNING_KEY);
-    let key = site.store.query(query).await?.take(key);
+    let key = site.store.fetch(read::string(keys::SIGNING_KEY)).await?;
     Ok(key.filter(|key| !key.is_empty()).map(SigningKey::new))
 }
 

@@ -1,0 +1,383 @@
+//! Things that are read together: a read of [`read`], what is made of several reads with [`Fetch::map`], and
+//! tuples, arrays, vectors and options of these.
+//!
+//! ```
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use tidings_keyspace::{Store, StoreOptions, read};
+//!
+//! let store = Store::open("redb::memory:", &StoreOptions::default()).await?;
+//! let (user, scores) = store.fetch((read::hash("user:1"), read::scores("leaderboard", ["ada"]))).await?;
+//! assert!(user.is_empty());
+//! assert_eq!(scores, [None]);
+//! # Ok(())
+//! # }
+//! ```
+
+use crate::query::{Answers, FromAnswer, Handle, Query};
+use crate::read_set::Tracked;
+use std::ops::Range;
+
+/// Something that is made of reads. All that one [`Store::fetch`](crate::Store::fetch) asks for travels in
+/// one round.
+pub trait Fetch: Sized {
+    /// The claims to the answers.
+    type Asked: Send;
+    /// What is made of the answers.
+    type Value;
+
+    /// Adds the reads to a query.
+    fn ask(self, query: &mut Query) -> Self::Asked;
+
+    /// Makes the value of the answers.
+    fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value;
+
+    /// Makes another value of the answers.
+    fn map<T, M: FnOnce(Self::Value) -> T + Send>(self, make: M) -> Map<Self, M> {
+        Map { fetch: self, make }
+    }
+
+    /// Makes the reads tolerant: see [`Handle::or_absent`].
+    fn or_absent(self) -> OrAbsent<Self> {
+        OrAbsent(self)
+    }
+
+    /// Carries along what was read, so that the value can be cached: see [`Query::track`].
+    fn tracked(self) -> TrackedFetch<Self> {
+        TrackedFetch(self)
+    }
+}
+
+/// See [`Fetch::map`].
+#[derive(Debug, Clone)]
+pub struct Map<F, M> {
+    fetch: F,
+    make: M,
+}
+
+impl<F: Fetch, T, M: FnOnce(F::Value) -> T + Send> Fetch for Map<F, M> {
+    type Asked = (F::Asked, M);
+    type Value = T;
+
+    fn ask(self, query: &mut Query) -> Self::Asked {
+        (self.fetch.ask(query), self.make)
+    }
+
+    fn take((asked, make): Self::Asked, answers: &mut Answers) -> T {
+        make(F::take(asked, answers))
+    }
+}
+
+/// See [`Fetch::or_absent`].
+#[derive(Debug, Clone)]
+pub struct OrAbsent<F>(F);
+
+impl<F: Fetch> Fetch for OrAbsent<F> {
+    type Asked = F::Asked;
+    type Value = F::Value;
+
+    fn ask(self, query: &mut Query) -> Self::Asked {
+        let first = query.reads().len();
+        let asked = self.0.ask(query);
+        query.tolerate_from(first);
+        asked
+    }
+
+    fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
+        F::take(asked, answers)
+    }
+}
+
+/// See [`Fetch::tracked`].
+#[derive(Debug, Clone)]
+pub struct TrackedFetch<F>(F);
+
+impl<F: Fetch> Fetch for TrackedFetch<F> {
+    type Asked = (F::Asked, Range<usize>);
+    type Value = Tracked<F::Value>;
+
+    fn ask(self, query: &mut Query) -> Self::Asked {
+        let first = query.reads().len();
+        let asked = self.0.ask(query);
+        (asked, query.track_from(first))
+    }
+
+    fn take((asked, places): Self::Asked, answers: &mut Answers) -> Self::Value {
+        let value = F::take(asked, answers);
+        Tracked::new(value, answers.noted(places))
+    }
+}
+
+/// The reads of [`Query`], as things to fetch. Each function takes what the method of its name takes.
+pub mod read {
+    use super::{Answers, Fetch, FromAnswer, Handle, Query};
+    use crate::query::{Expiry, Hash, Order, Read};
+    use std::marker::PhantomData;
+
+    /// One read, whose answer is a `T`.
+    #[derive(Debug, Clone)]
+    pub struct One<T> {
+        read: Read,
+        answer: PhantomData<fn() -> T>,
+    }
+
+    impl<T: FromAnswer> Fetch for One<T> {
+        type Asked = Handle<T>;
+        type Value = T;
+
+        fn ask(self, query: &mut Query) -> Self::Asked {
+            query.push(self.read)
+        }
+
+        fn take(asked: Self::Asked, answers: &mut Answers) -> T {
+            answers.take(asked)
+        }
+    }
+
+    /// The read of `N` values that may be absent.
+    #[derive(Debug, Clone)]
+    pub struct Each<T, const N: usize>(One<Vec<Option<T>>>);
+
+    impl<T, const N: usize> Fetch for Each<T, N>
+    where
+        Vec<Option<T>>: FromAnswer,
+    {
+        type Asked = Handle<Vec<Option<T>>>;
+        type Value = [Option<T>; N];
+
+        fn ask(self, query: &mut Query) -> Self::Asked {
+            self.0.ask(query)
+        }
+
+        fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
+            let mut values = answers.take(asked).into_iter();
+            std::array::from_fn(|_| values.next().flatten())
+        }
+    }
+
+    /// The read of one value that may be absent.
+    #[derive(Debug, Clone)]
+    pub struct Only<T>(One<Vec<Option<T>>>);
+
+    impl<T> Fetch for Only<T>
+    where
+        Vec<Option<T>>: FromAnswer,
+    {
+        type Asked = Handle<Vec<Option<T>>>;
+        type Value = Option<T>;
+
+        fn ask(self, query: &mut Query) -> Self::Asked {
+            self.0.ask(query)
+        }
+
+        fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
+            answers.take(asked).into_iter().next().flatten()
+        }
+    }
+
+    const fn one<T>(read: Read) -> One<T> {
+        One { read, answer: PhantomData }
+    }
+
+    fn texts<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Vec<String> {
+        texts.into_iter().map(Into::into).collect()
+    }
+
+    /// See [`Query::string`].
+    pub fn string(key: impl Into<String>) -> One<Option<String>> {
+        one(Read::String(key.into()))
+    }
+
+    /// See [`Query::expiry`].
+    pub fn expiry(key: impl Into<String>) -> One<Expiry> {
+        one(Read::Expiry(key.into()))
+    }
+
+    /// See [`Query::hash`].
+    pub fn hash(key: impl Into<String>) -> One<Hash> {
+        one(Read::Hash(key.into()))
+    }
+
+    /// See [`Query::hash_fields`].
+    pub fn hash_fields<F: Into<String>>(
+        key: impl Into<String>,
+        fields: impl IntoIterator<Item = F>,
+    ) -> One<Vec<Option<String>>> {
+        one(Read::HashFields(key.into(), texts(fields)))
+    }
+
+    /// The values of `N` fields of a hash, in the order of `fields`. See [`Query::hash_fields`].
+    pub fn fields<const N: usize, F: Into<String>>(
+        key: impl Into<String>,
+        fields: [F; N],
+    ) -> Each<String, N> {
+        Each(hash_fields(key, fields))
+    }
+
+    /// The value of one field of a hash. See [`Query::hash_fields`].
+    pub fn field(key: impl Into<String>, field: impl Into<String>) -> Only<String> {
+        Only(hash_fields(key, [field]))
+    }
+
+    /// The score of one member of a sorted set. See [`Query::scores`].
+    pub fn score(key: impl Into<String>, member: impl Into<String>) -> Only<f64> {
+        Only(scores(key, [member]))
+    }
+
+    /// See [`Query::field_count`].
+    pub fn field_count(key: impl Into<String>) -> One<u64> {
+        one(Read::FieldCount(key.into()))
+    }
+
+    /// See [`Query::members`].
+    pub fn members(key: impl Into<String>) -> One<Vec<String>> {
+        one(Read::Members(key.into()))
+    }
+
+    /// See [`Query::member_count`].
+    pub fn member_count(key: impl Into<String>) -> One<u64> {
+        one(Read::MemberCount(key.into()))
+    }
+
+    /// See [`Query::has_member`].
+    pub fn has_member(key: impl Into<String>, member: impl Into<String>) -> One<bool> {
+        one(Read::HasMember(key.into(), member.into()))
+    }
+
+    /// See [`Query::scores`].
+    pub fn scores<M: Into<String>>(
+        key: impl Into<String>,
+        members: impl IntoIterator<Item = M>,
+    ) -> One<Vec<Option<f64>>> {
+        one(Read::Scores(key.into(), texts(members)))
+    }
+
+    /// See [`Query::sorted_count`].
+    pub fn sorted_count(key: impl Into<String>) -> One<u64> {
+        one(Read::SortedCount(key.into()))
+    }
+
+    /// See [`Query::sorted_range`].
+    pub fn sorted_range(
+        key: impl Into<String>,
+        order: Order,
+        offset: u64,
+        count: u64,
+    ) -> One<Vec<(String, f64)>> {
+        one(Read::SortedRange { key: key.into(), order, offset, count })
+    }
+
+    /// See [`Query::sorted_by_score`].
+    pub fn sorted_by_score(
+        key: impl Into<String>,
+        order: Order,
+        (least, most): (f64, f64),
+        count: u64,
+    ) -> One<Vec<(String, f64)>> {
+        one(Read::SortedByScore { key: key.into(), order, least, most, count })
+    }
+}
+
+impl<F: Fetch, const N: usize> Fetch for [F; N] {
+    type Asked = [F::Asked; N];
+    type Value = [F::Value; N];
+
+    fn ask(self, query: &mut Query) -> Self::Asked {
+        self.map(|fetch| fetch.ask(query))
+    }
+
+    fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
+        asked.map(|asked| F::take(asked, answers))
+    }
+}
+
+impl<F: Fetch> Fetch for Vec<F> {
+    type Asked = Vec<F::Asked>;
+    type Value = Vec<F::Value>;
+
+    fn ask(self, query: &mut Query) -> Self::Asked {
+        self.into_iter().map(|fetch| fetch.ask(query)).collect()
+    }
+
+    fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
+        asked.into_iter().map(|asked| F::take(asked, answers)).collect()
+    }
+}
+
+impl<F: Fetch> Fetch for Option<F> {
+    type Asked = Option<F::Asked>;
+    type Value = Option<F::Value>;
+
+    fn ask(self, query: &mut Query) -> Self::Asked {
+        self.map(|fetch| fetch.ask(query))
+    }
+
+    fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
+        asked.map(|asked| F::take(asked, answers))
+    }
+}
+
+macro_rules! fetch_tuples {
+    ($(($($name:ident . $index:tt),+))+) => {$(
+        impl<$($name: Fetch),+> Fetch for ($($name,)+) {
+            type Asked = ($($name::Asked,)+);
+            type Value = ($($name::Value,)+);
+
+            fn ask(self, query: &mut Query) -> Self::Asked {
+                ($(self.$index.ask(query),)+)
+            }
+
+            fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
+                ($($name::take(asked.$index, answers),)+)
+            }
+        }
+    )+};
+}
+
+fetch_tuples! {
+    (A.0, B.1)
+    (A.0, B.1, C.2)
+    (A.0, B.1, C.2, D.3)
+    (A.0, B.1, C.2, D.3, E.4)
+    (A.0, B.1, C.2, D.3, E.4, F.5)
+    (A.0, B.1, C.2, D.3, E.4, F.5, G.6)
+    (A.0, B.1, C.2, D.3, E.4, F.5, G.6, H.7)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::read;
+    use crate::{Batch, Store};
+
+    #[tokio::test]
+    async fn what_is_fetched_together_takes_one_round() {
+        let store = Store::in_memory().await.unwrap();
+        let mut batch = Batch::new();
+        batch.set("a", "1");
+        batch.set_field("hash", "field", "2");
+        batch.sorted_add("sorted", "member", 3.0);
+        store.commit(batch).await.unwrap();
+
+        let before = store.rounds();
+        let some = Some(read::sorted_count("sorted"));
+        let none = Some(read::member_count("set")).filter(|_| false);
+        let strings = ["a", "b"].map(read::string);
+        let counts = vec![read::field_count("hash"), read::field_count("absent")];
+        let fetched = store.fetch((strings, some, none, counts, read::fields("hash", ["field", "x"])));
+        let (strings, some, none, counts, fields) = fetched.await.unwrap();
+        assert_eq!(store.rounds() - before, 1);
+        assert_eq!(strings, [Some("1".to_owned()), None]);
+        assert_eq!((some, none, counts), (Some(1), None, vec![1, 0]));
+        assert_eq!(fields, [Some("2".to_owned()), None]);
+    }
+
+    #[tokio::test]
+    async fn to_fetch_nothing_takes_no_round() {
+        let store = Store::in_memory().await.unwrap();
+        let before = store.rounds();
+        let nothing: Vec<String> = Vec::new();
+        assert_eq!(store.fetch(nothing.into_iter().map(read::string).collect::<Vec<_>>()).await.unwrap(), []);
+        assert_eq!(store.rounds(), before);
+    }
+}
