@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_domain::audit::{CommandEntry, WRITTEN};
+use tidings_domain::report::BackupReport;
 use tidings_domain::supervision::{Policy, supervise};
 use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::{
@@ -138,7 +139,7 @@ async fn answer(app: &App, store: String, question: &str) -> String {
     if let Some(taken_at) = question.strip_prefix(BACKED_UP).and_then(|time| time.parse().ok()) {
         tracing::info!(taken_at, "a command has made a backup");
         // The clock may have been set back since.
-        app.site.backup.made_by_command(Timestamp(taken_at).min(app.now()));
+        app.site.of::<BackupReport>().made_by_command(Timestamp(taken_at).min(app.now()));
     }
     String::new()
 }

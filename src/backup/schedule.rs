@@ -13,6 +13,7 @@ use anyhow::Context;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tidings_domain::report::BackupReport;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::EngineClock;
@@ -80,7 +81,7 @@ impl Schedule {
 pub async fn run(site: Arc<Site>, schedule: Schedule, clock: EngineClock) {
     let now_ms = clock.now_ms();
     let newest = newest(&schedule.folder, now_ms);
-    site.backup.switch_on(newest, schedule.every);
+    site.of::<BackupReport>().switch_on(newest, schedule.every);
     let mut wait = schedule.wait(newest, now_ms);
     loop {
         tokio::time::sleep(wait).await;
@@ -88,13 +89,13 @@ pub async fn run(site: Arc<Site>, schedule: Schedule, clock: EngineClock) {
         let now = Timestamp(now_ms / 1000);
         let pause = match schedule.take(&site, now_ms).await {
             Ok(()) => {
-                site.backup.succeeded(now);
+                site.of::<BackupReport>().succeeded(now);
                 schedule.every
             }
             Err(error) => {
                 let why = format!("{error:#}");
                 // Before the line: whoever reads that may ask for the state.
-                site.backup.failed(now, why.clone());
+                site.of::<BackupReport>().failed(now, why.clone());
                 tracing::error!(error = why, folder = %schedule.folder.display(), "the backup failed");
                 schedule.every.min(RETRY_AFTER)
             }

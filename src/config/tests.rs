@@ -1,6 +1,7 @@
 //! The layers, the bounds and the errors of the settings.
 
 use std::net::SocketAddr;
+use strum::IntoEnumIterator;
 
 use super::*;
 use tidings_domain::cache::{DEFAULT_BYTES, MEBIBYTE};
@@ -380,9 +381,9 @@ fn every_setting_has_its_own_name_and_a_sentence() {
 
 #[test]
 fn who_signs_up_is_one_of_four_modes() {
-    for (mode, _) in SignupMode::ALL {
+    for mode in SignupMode::iter() {
         let config = from_variable("TIDINGS_ACCOUNTS__SIGNUP", mode.name()).unwrap();
-        assert_eq!(config.rules.accounts.signup, *mode);
+        assert_eq!(config.rules.accounts.signup, mode);
     }
     let error = from_variable("TIDINGS_ACCOUNTS__SIGNUP", "nobody").unwrap_err();
     assert!(error.ends_with("expected open, invite, apply or closed"), "{error}");

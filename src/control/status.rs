@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use tidings_domain::jobs;
+use tidings_domain::report::BackupReport;
 use tidings_domain::site::Site;
 use tidings_domain::timelines::moving::{self, Destination, HomesStatus};
 use tidings_domain::values::clock::Timestamp;
@@ -189,7 +190,7 @@ fn with_age(time: &str, now: Timestamp) -> String {
 /// The status as a running server knows it.
 pub(super) async fn of_server(app: &App, store: String) -> Status {
     let p99 = app.traffic.p99();
-    let backup = app.site.backup.state();
+    let backup = app.site.of::<BackupReport>().state();
     let failed = backup.last_failure.map(|(at, cause)| FailedBackup { time: written(at), cause });
     Status {
         uptime_seconds: Some(app.traffic.uptime().as_secs()),

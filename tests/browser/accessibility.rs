@@ -1,6 +1,7 @@
 //! Every page passes axe-core: wide and narrow, light and dark.
 
 use serde_json::Value;
+use tidings_domain::report::BackupReport;
 use tidings_domain::values::clock::Timestamp;
 
 use crate::axe::{RUN_AXE, axe_source, check_page};
@@ -188,7 +189,12 @@ async fn threads_selections_and_the_help_are_accessible() {
 async fn the_administration_page_is_accessible_with_its_charts_its_tables_and_what_is_urgent() {
     let axe = axe_source();
     let showcase = Showcase::start().await;
-    showcase.server.app.site.backup.failed(Timestamp(showcase.server.now()), "the disk is full".to_owned());
+    showcase
+        .server
+        .app
+        .site
+        .of::<BackupReport>()
+        .failed(Timestamp(showcase.server.now()), "the disk is full".to_owned());
     let browser = showcase.open(Viewer::Administrator).await;
     browser.go("/admin").await;
     assert!(browser.count(".attention .urgent").await > 0);

@@ -5,6 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 use tidings_domain::accounts::users::User;
+use tidings_domain::report::{BackgroundCheck, VoteRingReport};
 use tidings_domain::vote_rings;
 use tidings_keyspace::Query;
 
@@ -122,13 +123,16 @@ async fn a_moderator_starts_a_search_whose_result_is_kept() {
         let (site, now) = (&server.app.site, server.app.now());
         let member = user(&server, &members[0]).await;
         assert!(vote_rings::start(site, now, &member).is_err());
-        assert!(!site.vote_rings.is_running() && site.vote_rings.last().is_none());
+        assert!(
+            !site.of::<BackgroundCheck<VoteRingReport>>().is_running()
+                && site.of::<BackgroundCheck<VoteRingReport>>().last().is_none()
+        );
 
         server.set_field(&format!("user:{}", member.id), "flags", "m").await;
         let moderator = user(&server, &members[0]).await;
         vote_rings::start(site, now, &moderator).unwrap();
         let report = loop {
-            match site.vote_rings.last() {
+            match site.of::<BackgroundCheck<VoteRingReport>>().last() {
                 Some(report) => break report,
                 None => tokio::task::yield_now().await,
             }

@@ -7,6 +7,7 @@
 //! future of a generic `AsyncFn` is `Send`, which handlers and spawned tasks need.
 
 use crate::error::{Error, Refusal};
+use crate::process_state::process_state;
 use crate::repeats::{self, KeptAnswer, NamedRequest};
 use crate::site::{Applied, Site, apply_in};
 use std::collections::hash_map::DefaultHasher;
@@ -163,7 +164,7 @@ impl Site {
     where
         A: Future<Output = Result<Decision<T>, Error>>,
     {
-        let attempts = Attempts { lock: self.turns.lock_of(home), turn: None, left: ATTEMPTS };
+        let attempts = Attempts { lock: self.of::<Turns>().lock_of(home), turn: None, left: ATTEMPTS };
         attempts.run(&self.store, attempt).await
     }
 
@@ -257,6 +258,8 @@ impl Attempts<'_> {
 /// Locks by which the actions of this server take turns at a key. Different keys may share
 /// a lock, which costs a wait and nothing else.
 pub(crate) struct Turns(Vec<Mutex<()>>);
+
+process_state!(Turns);
 
 impl Default for Turns {
     fn default() -> Self {

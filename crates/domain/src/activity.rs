@@ -4,26 +4,30 @@
 //! It has no keys of its own.
 
 use crate::counts::{self, CountedAction};
+use crate::process_state::process_state;
 use crate::values::clock::Timestamp;
 use crate::values::day::Hour;
 use crate::values::limits::MAX_UNKEPT_HOURS;
 use std::array;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use strum::{EnumCount, IntoEnumIterator};
 
 /// How often each action has happened on this server since it started.
 #[derive(Debug, Default)]
 pub struct ActionCounters {
-    totals: [AtomicU64; CountedAction::ALL.len()],
+    totals: [AtomicU64; CountedAction::COUNT],
     /// Accounts that were the first time in an hour here, and in a day.
     people: [AtomicU64; 2],
     /// What [`ActionCounters::take`] has taken already.
     taken: Mutex<Taken>,
 }
 
+process_state!(ActionCounters);
+
 #[derive(Debug, Default)]
 struct Taken {
-    actions: [u64; CountedAction::ALL.len()],
+    actions: [u64; CountedAction::COUNT],
     people: [u64; 2],
 }
 
@@ -81,7 +85,7 @@ pub struct Answered {
 pub struct Figures {
     /// What was answered.
     pub answered: Answered,
-    actions: [u64; CountedAction::ALL.len()],
+    actions: [u64; CountedAction::COUNT],
     /// Accounts that were here.
     pub people: u64,
     /// In the figures of an hour: the accounts whose first visit of the day was in it.
@@ -103,9 +107,9 @@ impl Figures {
             "errors" => Some(&mut answered.errors),
             "refused" => Some(&mut answered.refused),
             "people" => Some(&mut self.people),
-            _ => match CountedAction::ALL.into_iter().find(|action| action.name() == name) {
-                Some(action) => self.actions.get_mut(action as usize),
-                None => answered.times.get_mut(name.strip_prefix('t')?.parse::<usize>().ok()?),
+            _ => match name.parse::<CountedAction>() {
+                Ok(action) => self.actions.get_mut(action as usize),
+                Err(_) => answered.times.get_mut(name.strip_prefix('t')?.parse::<usize>().ok()?),
             },
         }
     }
@@ -115,7 +119,7 @@ impl Figures {
         let Answered { requests, errors, refused, times } = &self.answered;
         let named =
             [("requests", *requests), ("errors", *errors), ("refused", *refused), ("people", self.people)];
-        let actions = CountedAction::ALL.map(|action| (action.name(), self.of(action)));
+        let actions = CountedAction::iter().map(|action| (action.name(), self.of(action)));
         let named = named.into_iter().chain(actions).map(|(name, number)| (name.to_owned(), number));
         let times = times.iter().enumerate().map(|(bin, count)| (format!("t{bin}"), *count));
         named.chain(times).filter(|(_, number)| *number > 0).collect()
@@ -140,6 +144,8 @@ impl Figures {
 /// What this server has counted and not stored yet, by the hour.
 #[derive(Debug, Default)]
 pub(crate) struct Unkept(Mutex<Vec<(Hour, Figures)>>);
+
+process_state!(Unkept);
 
 impl Unkept {
     /// Adds what happened since the last call.

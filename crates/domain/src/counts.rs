@@ -7,9 +7,11 @@ use crate::error::{Error, Refusal};
 use crate::values::rates::RatedAction;
 use metrics::Counter;
 use std::sync::OnceLock;
+use strum::{EnumCount, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
 /// What somebody has done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumCount, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum CountedAction {
     /// Created an account, or applied for one.
     Signup,
@@ -36,42 +38,16 @@ pub enum CountedAction {
 }
 
 impl CountedAction {
-    /// All of them.
-    pub const ALL: [Self; 11] = [
-        Self::Signup,
-        Self::Story,
-        Self::Comment,
-        Self::Tweet,
-        Self::Vote,
-        Self::CommentVote,
-        Self::SiteVote,
-        Self::Follow,
-        Self::Flag,
-        Self::Deletion,
-        Self::Moderation,
-    ];
-
     /// Its word in metrics.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Signup => "signup",
-            Self::Story => "story",
-            Self::Comment => "comment",
-            Self::Tweet => "tweet",
-            Self::Vote => "vote",
-            Self::CommentVote => "comment_vote",
-            Self::SiteVote => "site_vote",
-            Self::Follow => "follow",
-            Self::Flag => "flag",
-            Self::Deletion => "deletion",
-            Self::Moderation => "moderation",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
 /// How a login ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 enum LoginResult {
     /// With a session.
     Ok,
@@ -84,13 +60,6 @@ enum LoginResult {
 }
 
 impl LoginResult {
-    const ALL: [(Self, &'static str); 4] = [
-        (Self::Ok, "ok"),
-        (Self::SecondStep, "second_step"),
-        (Self::Failed, "failed"),
-        (Self::Refused, "refused"),
-    ];
-
     /// How a login ended that was not successful; `None` if the site is at fault.
     const fn of_error(error: &Error) -> Option<Self> {
         match error {
@@ -104,8 +73,8 @@ impl LoginResult {
 
 /// Counts something that somebody has done.
 pub(crate) fn count(action: CountedAction) {
-    static COUNTERS: [OnceLock<Counter>; CountedAction::ALL.len()] =
-        [const { OnceLock::new() }; CountedAction::ALL.len()];
+    static COUNTERS: [OnceLock<Counter>; CountedAction::COUNT] =
+        [const { OnceLock::new() }; CountedAction::COUNT];
     let make = || metrics::counter!("tidings_actions_total", "action" => action.name());
     if let Some(counter) = COUNTERS.get(action as usize) {
         counter.get_or_init(make).increment(1);
@@ -122,15 +91,15 @@ pub(crate) fn count_login<T>(ended: &Result<T, Error>, needs_second_step: impl F
             None => return,
         },
     };
-    let name = LoginResult::ALL.iter().find(|(known, _)| *known == result).map_or("", |(_, name)| name);
+    let name: &str = result.into();
     // Logins are rare.
     metrics::counter!("tidings_logins_total", "result" => name).increment(1);
 }
 
 /// Counts a request that was refused because of a rate.
 pub(crate) fn count_rate_limited(action: RatedAction) {
-    static COUNTERS: [OnceLock<Counter>; RatedAction::ALL.len()] =
-        [const { OnceLock::new() }; RatedAction::ALL.len()];
+    static COUNTERS: [OnceLock<Counter>; RatedAction::COUNT] =
+        [const { OnceLock::new() }; RatedAction::COUNT];
     let make = || metrics::counter!("tidings_rate_limited_total", "action" => action.name());
     if let Some(counter) = COUNTERS.get(action as usize) {
         counter.get_or_init(make).increment(1);
@@ -145,13 +114,13 @@ pub(crate) fn count_deliveries(deliveries: u64) {
 
 /// Makes every counter of this file, so that `/metrics` has it, at zero, from the start.
 pub fn begin() {
-    for action in CountedAction::ALL {
+    for action in CountedAction::iter() {
         metrics::counter!("tidings_actions_total", "action" => action.name()).increment(0);
     }
-    for (_, result) in LoginResult::ALL {
+    for result in LoginResult::iter().map(<&str>::from) {
         metrics::counter!("tidings_logins_total", "result" => result).increment(0);
     }
-    for action in RatedAction::ALL {
+    for action in RatedAction::iter() {
         metrics::counter!("tidings_rate_limited_total", "action" => action.name()).increment(0);
     }
     count_deliveries(0);
@@ -163,10 +132,10 @@ mod tests {
 
     #[test]
     fn each_action_has_a_place_of_its_own() {
-        for (place, action) in CountedAction::ALL.into_iter().enumerate() {
+        for (place, action) in CountedAction::iter().enumerate() {
             assert_eq!(action as usize, place, "{}", action.name());
         }
-        for (place, action) in RatedAction::ALL.into_iter().enumerate() {
+        for (place, action) in RatedAction::iter().enumerate() {
             assert_eq!(action as usize, place, "{}", action.name());
         }
     }

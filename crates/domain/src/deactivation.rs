@@ -14,6 +14,7 @@ use crate::action::Decision;
 use crate::audit::AUDIT;
 use crate::error::Error;
 use crate::jobs;
+use crate::jobs::Jobs;
 use crate::keys;
 use crate::site::Site;
 use crate::timelines::follows;
@@ -77,7 +78,7 @@ pub async fn deactivate(
         Ok(Err(error)) => {
             tracing::warn!(user = %user.id, %error, "deactivation not finished; a background job will finish it")
         }
-        Err(_) => site.jobs.start_soon(job, now),
+        Err(_) => site.of::<Jobs>().start_soon(job, now),
     }
     Ok(())
 }

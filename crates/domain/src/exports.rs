@@ -22,6 +22,7 @@ use crate::accounts::session_store::VisitSession;
 use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
 use crate::keys;
+use crate::process_state::process_state;
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::UserId;
@@ -31,10 +32,12 @@ use reading::Step;
 use std::iter::Peekable;
 use std::sync::{Mutex, PoisonError};
 use std::vec::IntoIter;
+use strum::{EnumIter, IntoStaticStr};
 use tidings_keyspace::read;
 
 /// The lists of an export, in their order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Section {
     /// Stories that the account submitted.
     Stories,
@@ -51,8 +54,10 @@ pub enum Section {
     /// Stories that it has hidden.
     Hidden,
     /// Topics that it follows.
+    #[strum(serialize = "topics_followed")]
     FollowedTopics,
     /// Topics that it has muted.
+    #[strum(serialize = "topics_muted")]
     MutedTopics,
     /// People whom it follows.
     Followings,
@@ -77,53 +82,10 @@ pub enum Section {
 }
 
 impl Section {
-    /// All sections, in the order in which [`Export::next`] reads them.
-    pub const ALL: [Self; 19] = [
-        Self::Stories,
-        Self::Comments,
-        Self::Tweets,
-        Self::Votes,
-        Self::Flags,
-        Self::Saved,
-        Self::Hidden,
-        Self::FollowedTopics,
-        Self::MutedTopics,
-        Self::Mutes,
-        Self::Blocks,
-        Self::Followings,
-        Self::Followers,
-        Self::Invited,
-        Self::Subscriptions,
-        Self::Unsubscribed,
-        Self::Visits,
-        Self::Inbox,
-        Self::Sessions,
-    ];
-
     /// The name for programs.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Stories => "stories",
-            Self::Comments => "comments",
-            Self::Tweets => "tweets",
-            Self::Votes => "votes",
-            Self::Flags => "flags",
-            Self::Saved => "saved",
-            Self::Hidden => "hidden",
-            Self::FollowedTopics => "topics_followed",
-            Self::MutedTopics => "topics_muted",
-            Self::Followings => "followings",
-            Self::Followers => "followers",
-            Self::Invited => "invited",
-            Self::Subscriptions => "subscriptions",
-            Self::Unsubscribed => "unsubscribed",
-            Self::Mutes => "mutes",
-            Self::Blocks => "blocks",
-            Self::Visits => "visits",
-            Self::Inbox => "inbox",
-            Self::Sessions => "sessions",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -138,16 +100,22 @@ pub struct Part {
     pub left_out: u64,
 }
 
+/// The accounts of which exports are under way, each as often as it has some.
+#[derive(Default)]
+struct UnderWay(Mutex<Vec<UserId>>);
+
+process_state!(UnderWay);
+
 /// The place of an export, free again when this is dropped.
 struct Place<'a> {
-    running: &'a Mutex<Vec<UserId>>,
+    running: &'a UnderWay,
     account: UserId,
 }
 
 impl<'a> Place<'a> {
     /// A place among the exports that are under way.
-    fn begin(running: &'a Mutex<Vec<UserId>>, account: UserId) -> Result<Self, Error> {
-        let mut accounts = running.lock().unwrap_or_else(PoisonError::into_inner);
+    fn begin(running: &'a UnderWay, account: UserId) -> Result<Self, Error> {
+        let mut accounts = running.0.lock().unwrap_or_else(PoisonError::into_inner);
         if accounts.iter().filter(|other| **other == account).count() >= EXPORTS_OF_ONE_ACCOUNT {
             let (action, seconds) = (RatedAction::Export, EXPORT_RETRY_SECONDS);
             return Err(Refusal::TooManyRequests { action, by_address: false, seconds }.into());
@@ -162,7 +130,7 @@ impl<'a> Place<'a> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        let mut accounts = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut accounts = self.running.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(position) = accounts.iter().position(|other| *other == self.account) {
             accounts.swap_remove(position);
         }
@@ -173,7 +141,7 @@ impl Site {
     /// How many exports are under way.
     #[must_use]
     pub fn exports_under_way(&self) -> usize {
-        self.exporting.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.of::<UnderWay>().0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 
@@ -207,7 +175,7 @@ impl<'a> Export<'a> {
         if session.user_id != owner.id {
             return Err(Refusal::SessionEnded.into());
         }
-        let place = Place::begin(&site.exporting, owner.id)?;
+        let place = Place::begin(site.of(), owner.id)?;
         owner.look(site, now, RatedAction::Export).await?;
         let hash = site.store.fetch(read::hash(keys::user(owner.id))).await?;
         let user = User::from_hash(&hash).ok_or(Refusal::SessionEnded)?;

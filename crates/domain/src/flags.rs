@@ -18,10 +18,12 @@ use crate::accounts::actor::Actor;
 use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
+use crate::activity::ActionCounters;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::item::News;
+use crate::review::WaitingRows;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::flag::{Flag, FlagNote, FlagReason, Weight};
@@ -123,8 +125,8 @@ pub async fn flag(
             .once(actor.request.as_ref(), &())
     });
     flagged.await?;
-    site.actions.count(CountedAction::Flag);
-    site.waiting_rows.forget();
+    site.of::<ActionCounters>().count(CountedAction::Flag);
+    site.of::<WaitingRows>().forget();
     Ok(())
 }
 
@@ -159,7 +161,7 @@ pub async fn unflag(site: &Site, now: Moment, actor: Actor<'_>, thing: &Thing) -
         Decision::commit(batch, ()).once(actor.request.as_ref(), &())
     });
     unflagged.await?;
-    site.waiting_rows.forget();
+    site.of::<WaitingRows>().forget();
     Ok(())
 }
 

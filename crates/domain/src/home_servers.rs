@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::keys;
+use crate::process_state::process_state;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +18,8 @@ const AWAY: Duration = Duration::from_secs(1);
 /// The server on which home timelines are, as far as it was used.
 #[derive(Default)]
 pub(crate) struct HomeServers(Mutex<HashMap<String, Arc<HomeServer>>>);
+
+process_state!(HomeServers);
 
 impl HomeServers {
     /// The server of a URL. It is connected when it is first used.

@@ -11,12 +11,14 @@ use crate::cache::{MEBIBYTE, Shared, View};
 use crate::error::Error;
 use crate::fields::{self, StoredFields, report};
 use crate::keys;
+use crate::process_state::process_state;
 use crate::site::Site;
 use crate::values::colour::Colour;
 use crate::values::identity::{FooterLink, SiteAbout, SiteDescription, SiteName, SiteRules, read_links};
 use crate::values::logo::LogoFile;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use std::sync::{Mutex, PoisonError};
 use tidings_keyspace::{Answers, Hash, Query, Tracked, TrackedHandle, read};
 
 pub(crate) const NAME: &str = "name";
@@ -50,6 +52,27 @@ crate::cache_kind! {
     /// The identity of the site.
     pub(crate) struct Identities: () => Identity, "identity", MEBIBYTE,
         |(), identity| size_of::<Identity>() + identity.text_bytes();
+}
+
+/// The identity that was read last; that of the configuration before the first read.
+pub(crate) struct LastRead(Mutex<Shared<Identity>>);
+
+impl Default for LastRead {
+    fn default() -> Self {
+        Self(Mutex::new(Identity::default().into()))
+    }
+}
+
+process_state!(LastRead);
+
+impl LastRead {
+    pub(crate) fn get(&self) -> Shared<Identity> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set(&self, identity: &Shared<Identity>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = identity.clone();
+    }
 }
 
 impl Identity {
@@ -115,7 +138,7 @@ impl Site {
     pub fn known_identity(&self) -> Shared<Identity> {
         // The time does not matter: an identity is valid until it is written.
         let view = View { store: &self.store, now: Default::default(), is_current: true, keeps: true };
-        self.caches.of::<Identities>().get(view, &()).unwrap_or_else(|| self.last_identity())
+        self.caches.of::<Identities>().get(view, &()).unwrap_or_else(|| self.of::<LastRead>().get())
     }
 }
 

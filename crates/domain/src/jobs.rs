@@ -26,6 +26,7 @@ use crate::counts;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
+use crate::process_state::process_state;
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::UserId;
@@ -172,7 +173,7 @@ impl Step<'_> {
         if !fields.is_empty() {
             batch.set_fields(&key, fields.iter().map(|(field, value)| (*field, value.as_str())));
         }
-        batch.set_expiring(keys::timeline_lease(&self.job.0), &self.site.jobs.server, LEASE);
+        batch.set_expiring(keys::timeline_lease(&self.job.0), &self.site.of::<Jobs>().server, LEASE);
         Decision::commit(batch, Outcome::More)
     }
 
@@ -294,7 +295,7 @@ pub(crate) async fn work_on(site: &Site, now: Moment, kind: &JobKind, job: &Job)
             Outcome::Done => return Ok(true),
             Outcome::More => {}
             Outcome::Later(_) => {
-                site.jobs.start_soon(job.clone(), now);
+                site.of::<Jobs>().start_soon(job.clone(), now);
                 return Ok(false);
             }
             Outcome::NotOurs => return Ok(false),
@@ -326,7 +327,8 @@ async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<
             .fetch((read::hash(keys::timeline_job(&job.0)), read::string(keys::timeline_lease(&job.0))))
             .await?;
         // An embedded store has one server, so another lease is from an earlier process.
-        let is_leased = site.store.is_shared() && lease.is_some_and(|server| server != site.jobs.server);
+        let is_leased =
+            site.store.is_shared() && lease.is_some_and(|server| server != site.of::<Jobs>().server);
         if hash.is_empty() || is_leased {
             return Ok(Decision::Done(Outcome::NotOurs));
         }
@@ -339,7 +341,7 @@ async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<
     let outcome = done.await?;
     counts::count_deliveries(deliveries.into_inner());
     for job in taken() {
-        site.jobs.start_soon(job, now);
+        site.of::<Jobs>().start_soon(job, now);
     }
     Ok(outcome)
 }
@@ -382,6 +384,8 @@ pub struct Jobs {
     finished: AtomicU64,
     last_milliseconds: AtomicU64,
 }
+
+process_state!(Jobs);
 
 impl Default for Jobs {
     fn default() -> Self {
@@ -442,8 +446,8 @@ pub async fn status(site: &Site) -> Result<JobStatus, Error> {
     Ok(JobStatus {
         waiting,
         oldest,
-        finished: site.jobs.finished.load(Ordering::Relaxed),
-        last_milliseconds: site.jobs.last_milliseconds.load(Ordering::Relaxed),
+        finished: site.of::<Jobs>().finished.load(Ordering::Relaxed),
+        last_milliseconds: site.of::<Jobs>().last_milliseconds.load(Ordering::Relaxed),
     })
 }
 

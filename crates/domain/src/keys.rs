@@ -1,9 +1,10 @@
-//! One function for each key: the only place where key text exists.
+//! The schema: each family of keys with what it holds. This is the only place where key text exists.
 //!
-//! `docs/data-layout.md` explains what each key holds. The names are those of
-//! Lamer News, so that its databases open as they are.
+//! A row makes the constant or the function that gives the key, and its [`families::Family`]; checks of a whole
+//! store, backups and the table of `docs/data-layout.md` are read from those. The names are those of Lamer News,
+//! so that its databases open as they are.
 
-pub mod families;
+mod family;
 
 use crate::values::day::{Day, Hour};
 use crate::values::hostname::{HashPrefix, Hostname};
@@ -22,393 +23,434 @@ use crate::values::urls::NewsUrl;
 use crate::values::voter_id::VoterId;
 use std::net::IpAddr;
 
-/// String: the highest user id drawn.
-pub const USERS_COUNT: &str = "users.count";
-/// String: the highest user id up to which all names are folded.
-pub const USERNAMES_FOLDED: &str = "usernames.folded";
-/// String: the version of the layout of all keys.
-pub const LAYOUT_VERSION: &str = "layout:version";
-/// String: the backup of which a restore into this store is not finished, by its checksum.
-pub const UNFINISHED_RESTORE: &str = "restore:unfinished";
-/// String: the highest news id drawn.
-pub const NEWS_COUNT: &str = "news.count";
-/// Sorted set: news ids by rank.
-pub const NEWS_TOP: &str = "news.top";
-/// Sorted set: news ids by time of posting.
-pub const NEWS_CRON: &str = "news.cron";
+const NEVER: u64 = 0;
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
 
-/// String: the highest tweet id drawn.
-pub const TWEET_IDS: &str = "tweet:ids";
-/// Sorted set: ids of all users' tweets, by time; the newest.
-pub const GLOBAL_TIMELINE: &str = "global_timeline";
-/// Hash: where home timelines are, once they have been moved.
-pub const TIMELINE_PLACE: &str = "timeline:place";
-/// Sorted set: users by the score down to which their home timelines are complete.
-pub const HOME_FLOORS: &str = "timeline:floors";
-/// Set: the authors with tweets that were not delivered to their followers.
-pub const PULLED_AUTHORS: &str = "timeline:pulled";
-/// Sorted set: the queue of background jobs, names by time.
-pub const TIMELINE_JOBS: &str = "timeline:jobs";
-/// Sorted set: user ids by the number of their followers.
-pub const MOST_FOLLOWED: &str = "users.by_followers";
-/// String: the highest number of an article, ours or another program's.
-pub const ARTICLE_COUNT: &str = "article:";
-/// Sorted set: articles by the time of posting.
-pub const ARTICLES_BY_TIME: &str = "time:";
-/// Sorted set: articles by their score.
-pub const ARTICLES_BY_SCORE: &str = "score:";
-/// Sorted set: topics by how many articles they have.
-pub const TOPICS: &str = "topics";
-/// Hash: the topic that each topic under way is being moved to.
-pub const TOPIC_MOVES: &str = "topic.moves";
-/// Hash: the sentence that describes each topic.
-pub const TOPIC_SENTENCES: &str = "topics.about";
+/// Declares all keys: `one` for keys that exist once, `many` for those with parts that vary. A row says what the
+/// value is, its type, the seconds after which it expires by default (and what else there is to say about that),
+/// whether Lamer News has it too, and the key.
+macro_rules! schema {
+    (
+        one { $(
+            $(#[doc = $what:literal])+
+            $ONE:ident: $holds:ident, $seconds:expr $(, $note:literal)?, $whose:ident = $key:literal;
+        )* }
+        many { $(
+            $(#[doc = $what_each:literal])+
+            $MANY:ident: $holds_each:ident, $seconds_each:expr $(, $note_each:literal)?, $whose_each:ident =
+                $function:ident($($argument:ident: $Argument:ty),+)
+                $($text:literal $({ $value:expr, $part:literal })?)+;
+        )* }
+    ) => {
+        $(
+            $(#[doc = $what])+
+            pub const $ONE: &str = $key;
+        )*
+        $(
+            $(#[doc = $what_each])+
+            #[must_use]
+            pub fn $function($($argument: $Argument),+) -> String {
+                format!(concat!($($text, $(placeholder!($value),)?)+), $($($value,)?)+)
+            }
+        )*
 
-/// Sorted set: the mails that wait to be sent, by when they are due.
-pub const MAIL_OUTBOX: &str = "mail:outbox";
-/// Sorted set: user ids who get a digest every day, by when they got the last.
-pub const DIGEST_DAILY: &str = "mail:digest:daily";
-/// Sorted set: user ids who get a digest every week, by when they got the last.
-pub const DIGEST_WEEKLY: &str = "mail:digest:weekly";
-/// String: counts how often digests that are due were put into the outbox.
-pub const DIGEST_TURN: &str = "mail:digest:turn";
+        /// The families of keys.
+        pub mod families {
+            use super::{DAY, HOUR, MINUTE, NEVER};
+            pub use super::family::{Family, Holds, Origin};
 
-/// Hash: the news id of each imported submission, by its id in the source.
-pub const IMPORTED_LINKS: &str = "import:links";
-/// Hash: the user id of each imported person, by the name in the source.
-pub const IMPORTED_ACCOUNTS: &str = "import:accounts";
-
-/// Hash: the generated voters of starting lists of sites, by number.
-pub const IMPORTED_VOTERS: &str = "import:voters";
-
-/// Hash: settings that administrators change while the site runs.
-pub const SETTINGS: &str = "settings";
-/// Hash: how the site presents itself, as far as administrators have changed it.
-pub const SITE: &str = "site";
-/// String: the key with which the site signs what browsers carry between two steps.
-pub const SIGNING_KEY: &str = "signing.key";
-/// String: who became the first administrator; the link for it works as long as there is none.
-pub const FIRST_ADMINISTRATOR: &str = "administrator.first";
-/// String: the logo of the site, in base64.
-pub const SITE_LOGO: &str = "site.logo";
-/// Sorted set: hosts by the sum of their votes, of all time.
-pub const LINKS_SUM: &str = "links:sum";
-/// Sorted set: hosts by the number of their votes, of all time.
-pub const LINKS_COUNT: &str = "links:count";
-/// Sorted set: the log of administrators' actions on votes, as JSON, by time.
-pub const SITES_AUDIT: &str = "sites:audit";
-/// Set: voters whose ban, or the end of it, is not finished.
-pub const SITES_UNFINISHED: &str = "sites:unfinished";
-
-/// Sorted set: the numbers of the lines of the moderation log, by number.
-pub const MODERATION_LOG: &str = "moderation:log";
-/// String: the secret of the tags of networks.
-pub const NETWORKS_SECRET: &str = "networks:secret";
-/// Sorted set: people whose ban ends by itself, or the decision that their
-/// votes do not count, by when: then the votes are put back.
-pub const BANS_ENDING: &str = "bans:ending";
-/// String: the number of the last line of the moderation log.
-pub const MODERATION_COUNT: &str = "moderation:count";
-
-/// Hash: the rules that new posts are checked with, as JSON by their numbers.
-pub const RULES: &str = "rules:all";
-/// String: the number of the last rule.
-pub const RULES_COUNT: &str = "rules:count";
-/// Sorted set: what waits for a moderator, the worst with the highest score.
-pub const REVIEW_QUEUE: &str = "review:queue";
-
-/// Hash: the flags of something, by the user.
-#[must_use]
-pub fn flags(thing: &Thing) -> String {
-    format!("flags:{}", thing.key())
+            $(
+                $(#[doc = $what])+
+                pub static $ONE: Family = Family {
+                    name: $key,
+                    holds: Holds::$holds,
+                    seconds: $seconds,
+                    note: concat!($($note)?),
+                    origin: Origin::$whose,
+                    what: concat!($($what),+),
+                };
+            )*
+            $(
+                $(#[doc = $what_each])+
+                pub static $MANY: Family = Family {
+                    name: concat!($($text, $("<", $part, ">",)?)+),
+                    holds: Holds::$holds_each,
+                    seconds: $seconds_each,
+                    note: concat!($($note_each)?),
+                    origin: Origin::$whose_each,
+                    what: concat!($($what_each),+),
+                };
+            )*
+            /// All families. A key belongs to the first that it fits.
+            pub static ALL: &[&Family] = &[$(&$ONE,)* $(&$MANY),*];
+        }
+    };
 }
 
-/// Sorted set: what a user has flagged, as `<kind>:<id>`, by time; the newest.
-#[must_use]
-pub fn user_flags(id: UserId) -> String {
-    format!("user:{id}:flags")
+/// The place of a value in a format.
+macro_rules! placeholder {
+    ($value:expr) => {
+        "{}"
+    };
 }
 
-/// Sorted set: how a user's flags were decided, as `+<kind>:<id>` or `-<kind>:<id>`, by the line of
-/// the log; the newest.
-#[must_use]
-pub fn user_flag_outcomes(id: UserId) -> String {
-    format!("user:{id}:flag_outcomes")
-}
-
-/// Hash: a line of the moderation log.
-#[must_use]
-pub fn moderation(id: ModerationId) -> String {
-    format!("moderation:{id}")
-}
-
-/// Sorted set: the posts that an action of moderation has removed together, as `<kind>:<id>`, by
-/// the time of posting.
-#[must_use]
-pub fn moderation_posts(id: ModerationId) -> String {
-    format!("moderation:{id}:posts")
-}
-
-/// Hash: what was taken away with something that a moderator has removed.
-#[must_use]
-pub fn withdrawn(thing: &Thing) -> String {
-    format!("withdrawn:{thing}")
-}
-
-/// Sorted set: the entries about a removed comment that were taken away from the inboxes of
-/// subscribers, by the number of the subscriber.
-#[must_use]
-pub fn withdrawn_from_subscribers(comment: CommentAddress) -> String {
-    format!("withdrawn:comment:{comment}:subscribers")
-}
-
-/// Sorted set: people who have invited somebody and were not invited themselves, by when they
-/// signed up.
-pub const INVITES_ROOTS: &str = "invites:roots";
-/// String, expires: how many accounts have been created lately.
-pub const SIGNUP_BURST: &str = "limit:signup_burst";
-/// String, expires: sign-up is closed because too many accounts were created.
-pub const SIGNUP_PAUSED: &str = "limit:signup_paused";
-
-/// Hash, expires: an invitation that nobody has used.
-#[must_use]
-pub fn invitation(code: &InvitationCode) -> String {
-    format!("invites:code:{}", code.expose())
-}
-
-/// Sorted set, expires: the codes of a user's unused invitations, by time.
-#[must_use]
-pub fn invites_open(id: UserId) -> String {
-    format!("invites:open:{id}")
-}
-
-/// Sorted set: the ids of the people whom a user invited, by when they signed up.
-#[must_use]
-pub fn invites_by(id: UserId) -> String {
-    format!("invites:by:{id}")
-}
-
-/// String, expires: how many accounts have been created from this network.
-#[must_use]
-pub fn network_signups(network: Network) -> String {
-    format!("limit:signups:{network}")
-}
-
-/// String, expires: how many invitations have been mailed for a user.
-#[must_use]
-pub fn invitation_mails(id: UserId) -> String {
-    format!("limit:invitation_mails:{id}")
-}
-
-/// String, expires: how many links to confirm an address have been mailed to a user.
-#[must_use]
-pub fn confirmation_mails(id: UserId) -> String {
-    format!("limit:confirmation_mails:{id}")
-}
-
-/// String, expires: whose e-mail address this link confirms.
-#[must_use]
-pub fn email_confirmation(token: &str) -> String {
-    format!("confirm_email:{token}")
-}
-
-/// Hash: a user.
-#[must_use]
-pub fn user(id: UserId) -> String {
-    format!("user:{id}")
-}
-
-/// String: the id of the user with this name, ignoring case.
-#[must_use]
-pub fn username_to_id(username: &str) -> String {
-    format!("username.to.id:{}", username.to_lowercase())
-}
-
-/// String: the id of the user whose name looks like this one.
-#[must_use]
-pub fn username_folded(username: &str) -> String {
-    format!("username.folded:{}", lookalikes::folded(username))
+schema! {
+    one {
+        /// The highest user id drawn.
+        USERS_COUNT: String, NEVER, LamerNews = "users.count";
+        /// The highest news id drawn.
+        NEWS_COUNT: String, NEVER, LamerNews = "news.count";
+        /// The user id up to which all names are folded.
+        USERNAMES_FOLDED: String, NEVER, Ours = "usernames.folded";
+        /// Accounts created on the whole site.
+        SIGNUP_BURST: String, HOUR, Ours = "limit:signup_burst";
+        /// New accounts wait for approval, because too many were created.
+        SIGNUP_PAUSED: String, HOUR, Ours = "limit:signup_paused";
+        /// Where the tree of invitations begins.
+        INVITES_ROOTS: SortedSet, NEVER, Ours = "invites:roots";
+        /// The key with which the site signs what browsers carry between two steps.
+        SIGNING_KEY: String, NEVER, Ours = "signing.key";
+        /// New voters on sites from everywhere.
+        NEW_VOTERS_OF_SITE: String, DAY, Ours = "limit:new_voters_of_site";
+        /// Sites that got their first vote.
+        NEW_HOSTS_OF_SITE: String, DAY, Ours = "limit:new_hosts_of_site";
+        /// Mails that wait to be sent.
+        MAIL_OUTBOX: SortedSet, NEVER, Ours = "mail:outbox";
+        /// Who gets a digest every day.
+        DIGEST_DAILY: SortedSet, NEVER, Ours = "mail:digest:daily";
+        /// Who gets a digest every week.
+        DIGEST_WEEKLY: SortedSet, NEVER, Ours = "mail:digest:weekly";
+        /// Counts how often digests were put into the outbox.
+        DIGEST_TURN: String, NEVER, Ours = "mail:digest:turn";
+        /// Stories by rank.
+        NEWS_TOP: SortedSet, NEVER, LamerNews = "news.top";
+        /// Stories by time of posting.
+        NEWS_CRON: SortedSet, NEVER, LamerNews = "news.cron";
+        /// The highest article id drawn.
+        ARTICLE_COUNT: String, NEVER, Ours = "article:";
+        /// Articles by time of posting.
+        ARTICLES_BY_TIME: SortedSet, NEVER, Ours = "time:";
+        /// Articles by their score.
+        ARTICLES_BY_SCORE: SortedSet, NEVER, Ours = "score:";
+        /// Topics by number of articles.
+        TOPICS: SortedSet, NEVER, Ours = "topics";
+        /// Topics that are being renamed or merged.
+        TOPIC_MOVES: Hash, NEVER, Ours = "topic.moves";
+        /// The sentences that describe topics.
+        TOPIC_SENTENCES: Hash, NEVER, Ours = "topics.about";
+        /// Users by the number of their followers.
+        MOST_FOLLOWED: SortedSet, NEVER, Ours = "users.by_followers";
+        /// The highest tweet id drawn.
+        TWEET_IDS: String, NEVER, LamerNews = "tweet:ids";
+        /// All users' tweets; the newest 10,000.
+        GLOBAL_TIMELINE: SortedSet, NEVER, LamerNews = "global_timeline";
+        /// The score above which each home timeline is complete.
+        HOME_FLOORS: SortedSet, NEVER, Ours = "timeline:floors";
+        /// Where home timelines are, once they were moved.
+        TIMELINE_PLACE: Hash, NEVER, Ours = "timeline:place";
+        /// Authors with tweets that were not delivered.
+        PULLED_AUTHORS: Set, NEVER, Ours = "timeline:pulled";
+        /// Unfinished background jobs.
+        TIMELINE_JOBS: SortedSet, NEVER, Ours = "timeline:jobs";
+        /// People whose ban ends by itself, or the decision that their votes do not count, by when.
+        BANS_ENDING: SortedSet, NEVER, Ours = "bans:ending";
+        /// The secret of the tags of networks.
+        NETWORKS_SECRET: String, NEVER, Ours = "networks:secret";
+        /// The lines of the moderation log, by number.
+        MODERATION_LOG: SortedSet, NEVER, Ours = "moderation:log";
+        /// The number of the last line.
+        MODERATION_COUNT: String, NEVER, Ours = "moderation:count";
+        /// What waits for a moderator.
+        REVIEW_QUEUE: SortedSet, NEVER, Ours = "review:queue";
+        /// The rules that new posts are checked with.
+        RULES: Hash, NEVER, Ours = "rules:all";
+        /// The number of the last rule.
+        RULES_COUNT: String, NEVER, Ours = "rules:count";
+        /// Submissions imported so far.
+        IMPORTED_LINKS: Hash, NEVER, Ours = "import:links";
+        /// People imported so far.
+        IMPORTED_ACCOUNTS: Hash, NEVER, Ours = "import:accounts";
+        /// The generated voters of initial votes on sites.
+        IMPORTED_VOTERS: Hash, NEVER, Ours = "import:voters";
+        /// Sites by sum and by number of votes, of all time.
+        LINKS_SUM: SortedSet, NEVER, Ours = "links:sum";
+        /// Sites by sum and by number of votes, of all time.
+        LINKS_COUNT: SortedSet, NEVER, Ours = "links:count";
+        /// What administrators set while the site runs.
+        SETTINGS: Hash, NEVER, Ours = "settings";
+        /// What administrators have changed of how the site presents itself.
+        SITE: Hash, NEVER, Ours = "site";
+        /// The logo of the site, in base64.
+        SITE_LOGO: String, NEVER, Ours = "site.logo";
+        /// What administrators did about votes on sites.
+        SITES_AUDIT: SortedSet, NEVER, Ours = "sites:audit";
+        /// Voters whose votes are being removed or restored.
+        SITES_UNFINISHED: Set, NEVER, Ours = "sites:unfinished";
+        /// Who became the first administrator; without it, the link in the log works.
+        FIRST_ADMINISTRATOR: String, NEVER, Ours = "administrator.first";
+        /// The version of the layout.
+        LAYOUT_VERSION: String, NEVER, Ours = "layout:version";
+        /// A restore into this store is not finished.
+        UNFINISHED_RESTORE: String, NEVER, Ours = "restore:unfinished";
+    }
+    many {
+        /// A user.
+        USER: Hash, NEVER, LamerNews = user(id: UserId) "user:" {id, "user id"};
+        /// The id of the user with this name.
+        USERNAME_TO_ID: String, NEVER, LamerNews =
+            username_to_id(username: &str) "username.to.id:" {username.to_lowercase(), "name in lower case"};
+        /// The id of the user whose name looks like this.
+        USERNAME_FOLDED: String, NEVER, Ours =
+            username_folded(username: &str) "username.folded:" {lookalikes::folded(username), "folded name"};
+        /// A session, by the SHA-256 of its token.
+        SESSION: Hash, 60 * DAY, "after the last visit", Ours =
+            session(hash: &SessionHash) "session:" {hash, "hash"};
+        /// The user's sessions by time of the login; at most 20.
+        USER_SESSIONS: SortedSet, 60 * DAY, "after the last visit", Ours =
+            user_sessions(id: UserId) "user:" {id, "user id"} ":sessions";
+        /// The networks from which the user has logged in; at most 20.
+        USER_NETWORKS: SortedSet, 60 * DAY, "after the last login", Ours =
+            user_networks(id: UserId) "user:" {id, "user id"} ":networks";
+        /// The id of the user with this session of Lamer News. Read, never written.
+        AUTH: String, NEVER, LamerNews = auth(token: &str) "auth:" {token, "session token"};
+        /// Whose password this link may set.
+        PASSWORD_RESET: String, HOUR, Ours = password_reset(token: &str) "password_reset:" {token, "reset token"};
+        /// An account was created from this address.
+        LIMIT_CREATE_USER: String, 15 * HOUR, LamerNews =
+            create_user_limit(address: IpAddr) "limit:create_user:" {address, "address"};
+        /// Accounts created from this network.
+        LIMIT_SIGNUPS: String, DAY, Ours =
+            network_signups(network: Network) "limit:signups:" {network, "network"};
+        /// An invitation that nobody has used.
+        INVITES_CODE: Hash, 30 * DAY, Ours =
+            invitation(code: &InvitationCode) "invites:code:" {code.expose(), "code"};
+        /// The user's unused invitations; at most 200.
+        INVITES_OPEN: SortedSet, 30 * DAY, "after the latest", Ours =
+            invites_open(id: UserId) "invites:open:" {id, "user id"};
+        /// The people whom the user invited.
+        INVITES_BY: SortedSet, NEVER, Ours = invites_by(id: UserId) "invites:by:" {id, "user id"};
+        /// Invitations that were mailed for this user.
+        LIMIT_INVITATION_MAILS: String, DAY, Ours =
+            invitation_mails(id: UserId) "limit:invitation_mails:" {id, "user id"};
+        /// Whose e-mail address this link confirms.
+        CONFIRM_EMAIL: String, 3 * DAY, Ours =
+            email_confirmation(token: &str) "confirm_email:" {token, "confirmation token"};
+        /// Such links that were mailed to this user.
+        LIMIT_CONFIRMATION_MAILS: String, DAY, Ours =
+            confirmation_mails(id: UserId) "limit:confirmation_mails:" {id, "user id"};
+        /// Failed logins from this address.
+        LIMIT_FAILED_LOGIN_ADDRESS: String, 10 * MINUTE, Ours =
+            failed_logins_of_network(network: CountedNetwork) "limit:failed_login:address:" {network, "address"};
+        /// Failed logins with this name from this address.
+        LIMIT_FAILED_LOGIN_PAIR: String, 10 * MINUTE, Ours =
+            failed_logins_of_pair(network: CountedNetwork, name: &TypedName) "limit:failed_login:pair:" {network, "address"} ":" {name, "hash of a name"};
+        /// Failed logins to this account.
+        LIMIT_FAILED_LOGIN_ACCOUNT: String, HOUR, Ours =
+            failed_logins_of_account(id: UserId) "limit:failed_login:account:" {id, "user id"};
+        /// Addresses from which logins to this account have failed.
+        LIMIT_FAILED_LOGIN_ADDRESSES: SortedSet, HOUR, Ours =
+            failed_login_addresses(id: UserId) "limit:failed_login:addresses:" {id, "user id"};
+        /// The owner has been told about failed logins.
+        LIMIT_FAILED_LOGIN_TOLD: String, DAY, Ours =
+            owner_told(id: UserId) "limit:failed_login:told:" {id, "user id"};
+        /// Codes of an authenticator app that were tried for this account.
+        LIMIT_WRONG_CODES: String, HOUR, Ours = wrong_codes(id: UserId) "limit:wrong_codes:" {id, "user id"};
+        /// The user's authenticator app, passkeys and recovery codes.
+        USER_TWO_FACTOR: Hash, NEVER, Ours = user_two_factor(id: UserId) "user:" {id, "user id"} ":two_factor";
+        /// The secret for an authenticator app that waits for a code.
+        USER_NEW_TOTP: String, 15 * MINUTE, Ours = user_new_totp(id: UserId) "user:" {id, "user id"} ":new_totp";
+        /// A challenge for a passkey that was used.
+        PASSKEY_USED: String, 5 * MINUTE, Ours =
+            used_challenge(challenge: &[u8]) "passkey:used:" {hex::encode(challenge), "challenge"};
+        /// Mails about changes of this account.
+        LIMIT_ACCOUNT_NOTICES: String, DAY, Ours =
+            account_notices(id: UserId) "limit:account_notices:" {id, "user id"};
+        /// The first user has been told that the second follows them.
+        LIMIT_FOLLOW_NOTICE: String, DAY, Ours =
+            follow_notice(followed: UserId, follower: UserId) "limit:follow_notice:" {followed, "user id"} ":" {follower, "user id"};
+        /// What a request of this user was answered.
+        REQUEST: String, HOUR, Ours =
+            request(id: UserId, hash: &RequestHash) "request:" {id, "user id"} ":" {hash, "hash"};
+        /// When the account may do this as much as ever again.
+        RATE_ACCOUNT: String, DAY, "up to the rate's duration", Ours =
+            rate_of_account(action: RatedAction, id: UserId) "rate:" {action.name(), "action"} ":account:" {id, "user id"};
+        /// The same for an address.
+        RATE_ADDRESS: String, DAY, "up to the rate's duration", Ours =
+            rate_of_network(action: RatedAction, network: CountedNetwork) "rate:" {action.name(), "action"} ":address:" {network, "address"};
+        /// New voters on sites from this address.
+        LIMIT_NEW_VOTERS: String, DAY, Ours =
+            new_voters(network: CountedNetwork) "limit:new_voters:" {network, "address"};
+        /// This network has brought a new voter or a new site.
+        LIMIT_BROUGHT_SOMETHING: String, DAY, Ours =
+            brought_something(network: Network) "limit:brought_something:" {network, "network"};
+        /// Who has voted on this site from this network.
+        LIMIT_SITE_VOTES: String, DAY, Ours =
+            site_votes(network: Network, host: &Hostname) "limit:site_votes:" {network, "network"} ":" {host, "host"};
+        /// This user submitted a story.
+        USER_SUBMITTED_RECENTLY: String, 15 * MINUTE, LamerNews =
+            submitted_recently(id: UserId) "user:" {id, "user id"} ":submitted_recently";
+        /// What the votes did that the user can take back.
+        USER_RECENT_VOTES: Hash, 10 * MINUTE, Ours =
+            user_recent_votes(id: UserId) "user:" {id, "user id"} ":recent_votes";
+        /// A story.
+        NEWS: Hash, NEVER, LamerNews = news(id: NewsId) "news:" {id, "news id"};
+        /// The story submitted with this URL.
+        URL: String, 2 * DAY, LamerNews = url(url: &str) "url:" {url, "url"};
+        /// Who voted the story up.
+        NEWS_UP: SortedSet, NEVER, LamerNews = news_up(id: NewsId) "news.up:" {id, "news id"};
+        /// Who voted the story down.
+        NEWS_DOWN: SortedSet, NEVER, LamerNews = news_down(id: NewsId) "news.down:" {id, "news id"};
+        /// Votes on the story and its comments that do not count.
+        NEWS_DISCOUNTED: Hash, NEVER, Ours = news_discounted(id: NewsId) "news.discounted:" {id, "news id"};
+        /// Stories that the user voted up or saved.
+        USER_SAVED: SortedSet, NEVER, LamerNews = user_saved(id: UserId) "user.saved:" {id, "user id"};
+        /// A server is sending this mail.
+        MAIL_LEASE: String, MINUTE, Ours = mail_lease(member: &str) "mail:lease:" {member, "mail"};
+        /// Entries of the inbox that were mailed to this user.
+        LIMIT_MAILED_ENTRIES: String, DAY, Ours =
+            mailed_entries(id: UserId) "limit:mailed_entries:" {id, "user id"};
+        /// Stories that the user has hidden; the latest 2,000.
+        USER_HIDDEN: SortedSet, NEVER, Ours = user_hidden(id: UserId) "user:" {id, "user id"} ":hidden";
+        /// Topics that the user follows; at most 25.
+        USER_TOPICS_FOLLOWED: SortedSet, NEVER, Ours =
+            topics_followed(id: UserId) "user:" {id, "user id"} ":topics_followed";
+        /// Topics that the user has muted; at most 100.
+        USER_TOPICS_MUTED: SortedSet, NEVER, Ours =
+            topics_muted(id: UserId) "user:" {id, "user id"} ":topics_muted";
+        /// People, sites and words that the user has muted; at most 500.
+        USER_MUTES: Hash, NEVER, Ours = user_mutes(id: UserId) "user:" {id, "user id"} ":mutes";
+        /// People whom the user has blocked; at most 500.
+        USER_BLOCKS: Hash, NEVER, Ours = user_blocks(id: UserId) "user:" {id, "user id"} ":blocks";
+        /// Stories that the user submitted.
+        USER_POSTED: SortedSet, NEVER, LamerNews = user_posted(id: UserId) "user.posted:" {id, "user id"};
+        /// The article of a story.
+        ARTICLE_OF: Hash, NEVER, Ours = article(id: NewsId) "article:" {id, "news id"};
+        /// Whose votes on the article count.
+        VOTED: Set, 7 * DAY, Ours = voted(id: NewsId) "voted:" {id, "news id"};
+        /// The articles in a topic.
+        GROUP: Set, NEVER, Ours = group(topic: &Topic) "group:" {topic, "topic"};
+        /// The articles that would be in a topic, if their stories were not withheld.
+        GROUP_WITHHELD: Set, NEVER, Ours = withheld_group(topic: &Topic) "group.withheld:" {topic, "topic"};
+        /// The articles of a topic, in order.
+        SCORE_OF: SortedSet, MINUTE, "60 seconds", Ours =
+            articles_of_topic_by_score(topic: &Topic) "score:" {topic, "topic"};
+        /// The articles of a topic, in order.
+        TIME_OF: SortedSet, MINUTE, "60 seconds", Ours =
+            articles_of_topic_by_time(topic: &Topic) "time:" {topic, "topic"};
+        /// This list of a topic was built.
+        BUILT: String, MINUTE, "60 seconds", Ours = built(list: &str) "built:" {list, "list"};
+        /// The stories of a day or month, by score.
+        PAST: SortedSet, 10 * MINUTE, Ours = past(period: Period) "past:" {period, "date or month"};
+        /// The comments of a story.
+        THREAD_COMMENT: Hash, NEVER, LamerNews = thread(id: NewsId) "thread:comment:" {id, "news id"};
+        /// The comments of a user.
+        USER_COMMENTS: SortedSet, NEVER, LamerNews = user_comments(id: UserId) "user.comments:" {id, "user id"};
+        /// Who follows the user.
+        USER_FOLLOWERS: SortedSet, NEVER, LamerNews = followers(id: UserId) "user:" {id, "user id"} ":followers";
+        /// Whom the user follows.
+        USER_FOLLOWINGS: SortedSet, NEVER, LamerNews =
+            followings(id: UserId) "user:" {id, "user id"} ":followings";
+        /// A tweet.
+        TWEET: Hash, NEVER, LamerNews = tweet(id: TweetId) "tweet:" {id, "tweet id"};
+        /// The user's own tweets.
+        USER_USER_TIMELINE: SortedSet, NEVER, LamerNews =
+            user_timeline(id: UserId) "user:" {id, "user id"} ":user_timeline";
+        /// Tweets of the user and of those they follow; the newest 800.
+        USER_HOME_TIMELINE: SortedSet, NEVER, LamerNews =
+            home_timeline(id: UserId) "user:" {id, "user id"} ":home_timeline";
+        /// Tweets that mention the user; the newest 1,000.
+        USER_MENTIONS: SortedSet, NEVER, Ours = user_mentions(id: UserId) "user:" {id, "user id"} ":mentions";
+        /// How far the user has read threads; the last 200.
+        USER_VISITS: Hash, NEVER, Ours = user_visits(id: UserId) "user:" {id, "user id"} ":visits";
+        /// The entries of the user's inbox; the newest 1,000.
+        USER_INBOX: SortedSet, NEVER, Ours = user_inbox(id: UserId) "user:" {id, "user id"} ":inbox";
+        /// The unread ones of them, which the user's badge counts.
+        USER_UNREAD: SortedSet, NEVER, Ours = user_unread(id: UserId) "user:" {id, "user id"} ":unread";
+        /// Messages from moderators to the user.
+        USER_MESSAGES: Hash, NEVER, Ours = user_messages(id: UserId) "user:" {id, "user id"} ":messages";
+        /// Stories to which the user has subscribed; the newest 1,000.
+        USER_SUBSCRIPTIONS: SortedSet, NEVER, Ours =
+            user_subscriptions(id: UserId) "user:" {id, "user id"} ":subscriptions";
+        /// Stories whose replies the user does not want; the newest 1,000.
+        USER_UNSUBSCRIBED: SortedSet, NEVER, Ours =
+            user_unsubscribed(id: UserId) "user:" {id, "user id"} ":unsubscribed";
+        /// Who has ever subscribed to the story.
+        NEWS_SUBSCRIBERS: SortedSet, NEVER, Ours =
+            news_subscribers(id: NewsId) "news.subscribers:" {id, "news id"};
+        /// The people whom the user's mentions notified on that day.
+        USER_NOTIFIED: Hash, 2 * DAY, "2 days", Ours =
+            user_notified(id: UserId, day: Day) "user:" {id, "user id"} ":notified:" {day, "date"};
+        /// The progress of a job.
+        TIMELINE_JOB: Hash, NEVER, Ours = timeline_job(name: &str) "timeline:job:" {name, "job"};
+        /// The server that works on a job.
+        TIMELINE_LEASE: String, 10 "seconds", Ours = timeline_lease(name: &str) "timeline:lease:" {name, "job"};
+        /// An appeal against a decision of moderators.
+        APPEAL: Hash, NEVER, Ours = appeal(id: ModerationId) "appeal:" {id, "moderation id"};
+        /// What moderators have noted about the user.
+        USER_NOTES: Hash, NEVER, Ours = user_notes(id: UserId) "user:" {id, "user id"} ":notes";
+        /// Who has posted from a network on that day.
+        NETWORK: SortedSet, 30 * DAY, Ours =
+            network_people(tag: &NetworkTag, day: Day) "network:" {tag, "tag"} ":" {day, "date"};
+        /// The addresses from which the user has posted on that day.
+        USER_ADDRESSES: SortedSet, 30 * DAY, Ours =
+            user_addresses(id: UserId, day: Day) "user:" {id, "user id"} ":addresses:" {day, "date"};
+        /// The flags of a story, a comment, a tweet or a user.
+        FLAGS: Hash, NEVER, Ours = flags(thing: &Thing) "flags:" {thing.key(), "thing"};
+        /// What the user has flagged; the newest 1,000.
+        USER_FLAGS: SortedSet, NEVER, Ours = user_flags(id: UserId) "user:" {id, "user id"} ":flags";
+        /// How the user's flags were decided; the newest 200.
+        USER_FLAG_OUTCOMES: SortedSet, NEVER, Ours =
+            user_flag_outcomes(id: UserId) "user:" {id, "user id"} ":flag_outcomes";
+        /// A line of the moderation log: what a moderator did.
+        MODERATION: Hash, NEVER, Ours = moderation(id: ModerationId) "moderation:" {id, "moderation id"};
+        /// The posts that the action removed together.
+        MODERATION_POSTS: SortedSet, NEVER, Ours =
+            moderation_posts(id: ModerationId) "moderation:" {id, "moderation id"} ":posts";
+        /// What was taken away with something that a moderator has removed.
+        WITHDRAWN: Hash, NEVER, Ours = withdrawn(thing: &Thing) "withdrawn:" {thing, "thing"};
+        /// The entries that a removed comment took from the inboxes of subscribers.
+        WITHDRAWN_COMMENT_SUBSCRIBERS: SortedSet, NEVER, Ours =
+            withdrawn_from_subscribers(comment: CommentAddress) "withdrawn:comment:" {comment, "comment"} ":subscribers";
+        /// The sum and the number of the votes on a site.
+        LINK: Hash, NEVER, Ours = link(host: &Hostname) "link:" {host, "host"};
+        /// The votes on a site, by voter.
+        LINK_VOTES: Hash, NEVER, Ours = link_votes(host: &Hostname) "link:" {host, "host"} ":votes";
+        /// The network that each of these votes came from, by voter.
+        LINK_ORIGINS: Hash, NEVER, Ours = link_origins(host: &Hostname) "link:" {host, "host"} ":origins";
+        /// How many votes on a site count, by network.
+        LINK_NETWORKS: Hash, NEVER, Ours = link_networks(host: &Hostname) "link:" {host, "host"} ":networks";
+        /// The same for one day.
+        DAY_LINKS_SUM: SortedSet, NEVER, Ours = day_links_sum(day: Day) "day:" {day, "date"} ":links:sum";
+        /// The same for one day.
+        DAY_LINKS_COUNT: SortedSet, NEVER, Ours = day_links_count(day: Day) "day:" {day, "date"} ":links:count";
+        /// Voters by sum and by number of their votes on one day.
+        DAY_VOTERS_SUM: SortedSet, NEVER, Ours = day_voters_sum(day: Day) "day:" {day, "date"} ":voters:sum";
+        /// Voters by sum and by number of their votes on one day.
+        DAY_VOTERS_COUNT: SortedSet, NEVER, Ours =
+            day_voters_count(day: Day) "day:" {day, "date"} ":voters:count";
+        /// A voter on sites.
+        VOTER: Hash, NEVER, Ours = voter(id: VoterId) "voter:" {id, "uuid"};
+        /// Sites that the voter has voted on, by time.
+        VOTER_VOTES: SortedSet, NEVER, Ours = voter_votes(id: VoterId) "voter:" {id, "uuid"} ":votes";
+        /// Sites that were new to the voter on its last day.
+        VOTER_NEW: Hash, NEVER, Ours = voter_new(id: VoterId) "voter:" {id, "uuid"} ":new";
+        /// Sites by the start of their hash.
+        PREFIX: Set, NEVER, Ours = prefix(hash: &HashPrefix) "prefix:" {hash.shelf(), "4 hex digits"};
+        /// Stories that link to a site.
+        HOST_NEWS: SortedSet, NEVER, Ours = host_news(host: &Hostname) "host.news:" {host, "host"};
+        /// What happened in this hour.
+        STATISTICS_HOUR: Hash, 25 * HOUR, Ours = statistics_of_hour(hour: Hour) "statistics:hour:" {hour, "hour"};
+        /// What happened on this day.
+        STATISTICS_DAY: Hash, 31 * DAY, Ours = statistics_of_day(day: Day) "statistics:day:" {day, "date"};
+    }
 }
 
 /// The folded name in a key of [`username_folded`]; `None` for other keys.
 #[must_use]
 pub fn name_of_folded(key: &str) -> Option<&str> {
     key.strip_prefix("username.folded:")
-}
-
-/// Hash, expires: a session, by the hash of its token.
-#[must_use]
-pub fn session(hash: &SessionHash) -> String {
-    format!("session:{hash}")
-}
-
-/// Sorted set, expires: the hashes of a user's session tokens, by the time of the login.
-#[must_use]
-pub fn user_sessions(id: UserId) -> String {
-    format!("user:{id}:sessions")
-}
-
-/// Hash: the second factors of a user: the authenticator app, passkeys and recovery codes.
-#[must_use]
-pub fn user_two_factor(id: UserId) -> String {
-    format!("user:{id}:two_factor")
-}
-
-/// String, expires: the secret for an authenticator app that waits for a code.
-#[must_use]
-pub fn user_new_totp(id: UserId) -> String {
-    format!("user:{id}:new_totp")
-}
-
-/// String, expires: how many codes were tried for a user's login.
-#[must_use]
-pub fn wrong_codes(id: UserId) -> String {
-    format!("limit:wrong_codes:{id}")
-}
-
-/// String, expires: the user who has used a challenge for a passkey, which holds once.
-#[must_use]
-pub fn used_challenge(challenge: &[u8]) -> String {
-    format!("passkey:used:{}", hex::encode(challenge))
-}
-
-/// String, expires: how many mails have told the owner of an account about changes.
-#[must_use]
-pub fn account_notices(id: UserId) -> String {
-    format!("limit:account_notices:{id}")
-}
-
-/// String, expires: how many entries of the inbox have been mailed to a user.
-#[must_use]
-pub fn mailed_entries(id: UserId) -> String {
-    format!("limit:mailed_entries:{id}")
-}
-
-/// String, expires: a server is sending a mail of the outbox.
-#[must_use]
-pub fn mail_lease(member: &str) -> String {
-    format!("mail:lease:{member}")
-}
-
-/// String: the id of the user with this session token. Written by Lamer News and by
-/// earlier versions.
-#[must_use]
-pub fn auth(token: &str) -> String {
-    format!("auth:{token}")
-}
-
-/// String, expires: the id of the user who may set a new password with this token.
-#[must_use]
-pub fn password_reset(token: &str) -> String {
-    format!("password_reset:{token}")
-}
-
-/// Hash, expires: what happened in an hour.
-#[must_use]
-pub fn statistics_of_hour(hour: Hour) -> String {
-    format!("statistics:hour:{hour}")
-}
-
-/// Hash, expires: what happened on a day.
-#[must_use]
-pub fn statistics_of_day(day: Day) -> String {
-    format!("statistics:day:{day}")
-}
-
-/// String, expires: an account has been created from this address.
-#[must_use]
-pub fn create_user_limit(address: IpAddr) -> String {
-    format!("limit:create_user:{address}")
-}
-
-/// String, expires: the number of new voters from this network.
-#[must_use]
-pub fn new_voters(network: CountedNetwork) -> String {
-    format!("limit:new_voters:{network}")
-}
-
-/// String, expires: the number of new voters on the whole site.
-pub const NEW_VOTERS_OF_SITE: &str = "limit:new_voters_of_site";
-
-/// String, expires: the number of hosts that got their first vote.
-pub const NEW_HOSTS_OF_SITE: &str = "limit:new_hosts_of_site";
-
-/// String, expires: this network has brought a new voter or a new host.
-#[must_use]
-pub fn brought_something(network: Network) -> String {
-    format!("limit:brought_something:{network}")
-}
-
-/// String, expires: the voters who have recently voted on a host from this network.
-#[must_use]
-pub fn site_votes(network: Network, host: &Hostname) -> String {
-    format!("limit:site_votes:{network}:{host}")
-}
-
-/// String, expires: failed logins from this network.
-#[must_use]
-pub fn failed_logins_of_network(network: CountedNetwork) -> String {
-    format!("limit:failed_login:address:{network}")
-}
-
-/// String, expires: failed logins with this name from this network.
-#[must_use]
-pub fn failed_logins_of_pair(network: CountedNetwork, name: &TypedName) -> String {
-    format!("limit:failed_login:pair:{network}:{name}")
-}
-
-/// String, expires: failed logins to this account, from wherever.
-#[must_use]
-pub fn failed_logins_of_account(id: UserId) -> String {
-    format!("limit:failed_login:account:{id}")
-}
-
-/// Sorted set, expires: the tags of networks from which a user has logged in, by time.
-#[must_use]
-pub fn user_networks(id: UserId) -> String {
-    format!("user:{id}:networks")
-}
-
-/// Sorted set, expires: addresses from which logins to this account have failed, by time.
-#[must_use]
-pub fn failed_login_addresses(id: UserId) -> String {
-    format!("limit:failed_login:addresses:{id}")
-}
-
-/// String, expires: the owner of this account has been told about failed logins.
-#[must_use]
-pub fn owner_told(id: UserId) -> String {
-    format!("limit:failed_login:told:{id}")
-}
-
-/// String, expires: when the bucket of an account's action is full again.
-#[must_use]
-pub fn rate_of_account(action: RatedAction, id: UserId) -> String {
-    format!("rate:{}:account:{id}", action.name())
-}
-
-/// String, expires: when the bucket of a network's action is full again.
-#[must_use]
-pub fn rate_of_network(action: RatedAction, network: CountedNetwork) -> String {
-    format!("rate:{}:address:{network}", action.name())
-}
-
-/// String, expires: this user has submitted recently.
-#[must_use]
-pub fn submitted_recently(id: UserId) -> String {
-    format!("user:{id}:submitted_recently")
-}
-
-/// Hash: a news item.
-#[must_use]
-pub fn news(id: NewsId) -> String {
-    format!("news:{id}")
-}
-
-/// String, expires: the id of the news item posted recently with this URL.
-#[must_use]
-pub fn url(url: &str) -> String {
-    format!("url:{url}")
 }
 
 /// The keys under which a URL may have been posted: ours first, then the
@@ -423,103 +465,6 @@ pub fn urls(link: &NewsUrl) -> Vec<String> {
     keys
 }
 
-/// Sorted set: who voted an item up, by time.
-#[must_use]
-pub fn news_up(id: NewsId) -> String {
-    format!("news.up:{id}")
-}
-
-/// Sorted set: who voted an item down, by time.
-#[must_use]
-pub fn news_down(id: NewsId) -> String {
-    format!("news.down:{id}")
-}
-
-/// Hash: the votes on an item and its comments that do not count, as JSON by user.
-#[must_use]
-pub fn news_discounted(id: NewsId) -> String {
-    format!("news.discounted:{id}")
-}
-
-/// String, expires: what a request of a user was answered.
-#[must_use]
-pub fn request(id: UserId, hash: &RequestHash) -> String {
-    format!("request:{id}:{hash}")
-}
-
-/// Hash, expires: what the votes did that a user may still take back, as JSON by
-/// `<news id>` or `<news id>-<comment id>`.
-#[must_use]
-pub fn user_recent_votes(id: UserId) -> String {
-    format!("user:{id}:recent_votes")
-}
-
-/// Sorted set: the news ids that a user voted up, by time.
-#[must_use]
-pub fn user_saved(id: UserId) -> String {
-    format!("user.saved:{id}")
-}
-
-/// Sorted set: the news ids that a user posted, by time.
-#[must_use]
-pub fn user_posted(id: UserId) -> String {
-    format!("user.posted:{id}")
-}
-
-/// Sorted set: the news ids that a user has hidden, by time.
-#[must_use]
-pub fn user_hidden(id: UserId) -> String {
-    format!("user:{id}:hidden")
-}
-
-/// Sorted set: the topics that a user follows, by time.
-#[must_use]
-pub fn topics_followed(id: UserId) -> String {
-    format!("user:{id}:topics_followed")
-}
-
-/// Sorted set: the topics that a user has muted, by time.
-#[must_use]
-pub fn topics_muted(id: UserId) -> String {
-    format!("user:{id}:topics_muted")
-}
-
-/// Hash: when a user has muted people, sites and words, by `<what>:<value>`.
-#[must_use]
-pub fn user_mutes(id: UserId) -> String {
-    format!("user:{id}:mutes")
-}
-
-/// Hash: when a user has blocked others, by their ids.
-#[must_use]
-pub fn user_blocks(id: UserId) -> String {
-    format!("user:{id}:blocks")
-}
-
-/// Sorted set, expires: the news of a day or a month by score, as `<time>-<news id>`.
-#[must_use]
-pub fn past(period: Period) -> String {
-    format!("past:{period}")
-}
-
-/// Hash: the comments of a news item, as JSON by comment id.
-#[must_use]
-pub fn thread(id: NewsId) -> String {
-    format!("thread:comment:{id}")
-}
-
-/// Sorted set: the comments of a user as `<news id>-<comment id>`, by time.
-#[must_use]
-pub fn user_comments(id: UserId) -> String {
-    format!("user.comments:{id}")
-}
-
-/// Hash: the article of a news item; also its name in lists and groups.
-#[must_use]
-pub fn article(id: NewsId) -> String {
-    format!("article:{id}")
-}
-
 /// The news item of an article in a list or group.
 #[must_use]
 pub fn news_of_article(name: &str) -> Option<NewsId> {
@@ -529,49 +474,6 @@ pub fn news_of_article(name: &str) -> Option<NewsId> {
     }
 }
 
-/// Set, expires: the users (`user:<id>`) whose votes on an article count.
-#[must_use]
-pub fn voted(id: NewsId) -> String {
-    format!("voted:{id}")
-}
-
-/// Set: the articles in a topic.
-#[must_use]
-pub fn group(topic: &Topic) -> String {
-    format!("group:{topic}")
-}
-
-/// Set: the articles that would be in a topic, if their stories were not withheld.
-#[must_use]
-pub fn withheld_group(topic: &Topic) -> String {
-    format!("group.withheld:{topic}")
-}
-
-/// Sorted set, expires: the articles of a topic by score.
-#[must_use]
-pub fn articles_of_topic_by_score(topic: &Topic) -> String {
-    format!("score:{topic}")
-}
-
-/// Sorted set, expires: the articles of a topic by time.
-#[must_use]
-pub fn articles_of_topic_by_time(topic: &Topic) -> String {
-    format!("time:{topic}")
-}
-
-/// String, expires: this list of a topic, a day or a month has been built; that of a topic may
-/// be empty.
-#[must_use]
-pub fn built(list: &str) -> String {
-    format!("built:{list}")
-}
-
-/// Hash: a tweet.
-#[must_use]
-pub fn tweet(id: TweetId) -> String {
-    format!("tweet:{id}")
-}
-
 /// The tweet with a key.
 #[must_use]
 pub fn id_of_tweet(key: &str) -> Option<TweetId> {
@@ -579,202 +481,4 @@ pub fn id_of_tweet(key: &str) -> Option<TweetId> {
         Some(("tweet", id)) => id.parse().ok(),
         _ => None,
     }
-}
-
-/// Sorted set: the followers of a user, by time.
-#[must_use]
-pub fn followers(id: UserId) -> String {
-    format!("user:{id}:followers")
-}
-
-/// Sorted set: the people whom a user follows, by time.
-#[must_use]
-pub fn followings(id: UserId) -> String {
-    format!("user:{id}:followings")
-}
-
-/// Sorted set: a user's own tweet ids, by time.
-#[must_use]
-pub fn user_timeline(id: UserId) -> String {
-    format!("user:{id}:user_timeline")
-}
-
-/// Sorted set: tweet ids of a user and those they follow, by time; the newest.
-#[must_use]
-pub fn home_timeline(id: UserId) -> String {
-    format!("user:{id}:home_timeline")
-}
-
-/// Sorted set: ids of the tweets that mention a user, by time; the newest.
-#[must_use]
-pub fn user_mentions(id: UserId) -> String {
-    format!("user:{id}:mentions")
-}
-
-/// Sorted set: the entries of a user's inbox, by time; the newest.
-#[must_use]
-pub fn user_inbox(id: UserId) -> String {
-    format!("user:{id}:inbox")
-}
-
-/// Sorted set: the entries of a user's inbox that are unread, by time.
-#[must_use]
-pub fn user_unread(id: UserId) -> String {
-    format!("user:{id}:unread")
-}
-
-/// Hash: the messages of moderators to a user, by their numbers.
-#[must_use]
-pub fn user_messages(id: UserId) -> String {
-    format!("user:{id}:messages")
-}
-
-/// Sorted set: the stories to which a user has subscribed, by time; the newest.
-#[must_use]
-pub fn user_subscriptions(id: UserId) -> String {
-    format!("user:{id}:subscriptions")
-}
-
-/// Sorted set: the stories whose replies a user does not want, by time; the newest.
-#[must_use]
-pub fn user_unsubscribed(id: UserId) -> String {
-    format!("user:{id}:unsubscribed")
-}
-
-/// Sorted set: who has ever subscribed to a story, by time.
-#[must_use]
-pub fn news_subscribers(id: NewsId) -> String {
-    format!("news.subscribers:{id}")
-}
-
-/// String, expires: a user has been told of this follower recently.
-#[must_use]
-pub fn follow_notice(followed: UserId, follower: UserId) -> String {
-    format!("limit:follow_notice:{followed}:{follower}")
-}
-
-/// Hash: how far a user has read threads, by the story; the last ones.
-#[must_use]
-pub fn user_visits(id: UserId) -> String {
-    format!("user:{id}:visits")
-}
-
-/// Hash, expires: the people whom a user's mentions have notified on a day.
-#[must_use]
-pub fn user_notified(id: UserId, day: Day) -> String {
-    format!("user:{id}:notified:{day}")
-}
-
-/// Hash: the progress of a job.
-#[must_use]
-pub fn timeline_job(name: &str) -> String {
-    format!("timeline:job:{name}")
-}
-
-/// String, expires: the server that has the lease on a job.
-#[must_use]
-pub fn timeline_lease(name: &str) -> String {
-    format!("timeline:lease:{name}")
-}
-
-/// Sorted set: the ids of the news that link to a host, by time of posting.
-#[must_use]
-pub fn host_news(host: &Hostname) -> String {
-    format!("host.news:{host}")
-}
-
-/// Hash: the sum and the number of the votes on a host.
-#[must_use]
-pub fn link(host: &Hostname) -> String {
-    format!("link:{host}")
-}
-
-/// Hash: the votes on a host, by voter.
-#[must_use]
-pub fn link_votes(host: &Hostname) -> String {
-    format!("link:{host}:votes")
-}
-
-/// Hash: where the votes on a host came from, by voter.
-#[must_use]
-pub fn link_origins(host: &Hostname) -> String {
-    format!("link:{host}:origins")
-}
-
-/// Hash: the number of votes on a host that count, by network.
-#[must_use]
-pub fn link_networks(host: &Hostname) -> String {
-    format!("link:{host}:networks")
-}
-
-/// Hash: what moderators have noted about a user, by the line of the log.
-#[must_use]
-pub fn user_notes(id: UserId) -> String {
-    format!("user:{id}:notes")
-}
-
-/// Sorted set, expires: who has posted from a network on a day, by when.
-#[must_use]
-pub fn network_people(tag: &NetworkTag, day: Day) -> String {
-    format!("network:{tag}:{day}")
-}
-
-/// Sorted set, expires: the addresses from which a user has posted on a day, by when.
-#[must_use]
-pub fn user_addresses(id: UserId, day: Day) -> String {
-    format!("user:{id}:addresses:{day}")
-}
-
-/// Hash: an appeal against a decision of moderators.
-#[must_use]
-pub fn appeal(id: ModerationId) -> String {
-    format!("appeal:{id}")
-}
-
-/// Hash: a voter.
-#[must_use]
-pub fn voter(id: VoterId) -> String {
-    format!("voter:{id}")
-}
-
-/// Sorted set: the hosts that a voter has voted on, by time of the vote.
-#[must_use]
-pub fn voter_votes(id: VoterId) -> String {
-    format!("voter:{id}:votes")
-}
-
-/// Hash: the hosts that a voter voted on for the first time, on one day.
-#[must_use]
-pub fn voter_new(id: VoterId) -> String {
-    format!("voter:{id}:new")
-}
-
-/// Sorted set: voters by the number of their votes of a day.
-#[must_use]
-pub fn day_voters_count(day: Day) -> String {
-    format!("day:{day}:voters:count")
-}
-
-/// Sorted set: voters by the sum of their votes of a day.
-#[must_use]
-pub fn day_voters_sum(day: Day) -> String {
-    format!("day:{day}:voters:sum")
-}
-
-/// Sorted set: hosts by the number of their votes of a day.
-#[must_use]
-pub fn day_links_count(day: Day) -> String {
-    format!("day:{day}:links:count")
-}
-
-/// Sorted set: hosts by the sum of their votes of a day.
-#[must_use]
-pub fn day_links_sum(day: Day) -> String {
-    format!("day:{day}:links:sum")
-}
-
-/// Set: the hosts whose SHA-256 begins with these four hexadecimal digits.
-#[must_use]
-pub fn prefix(hash: &HashPrefix) -> String {
-    format!("prefix:{}", hash.shelf())
 }

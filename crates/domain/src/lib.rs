@@ -61,6 +61,7 @@ pub mod jobs;
 pub mod marks;
 pub mod passwords;
 pub mod post_rules;
+pub mod process_state;
 pub mod rates;
 pub mod repeats;
 pub mod report;

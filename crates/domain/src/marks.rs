@@ -6,6 +6,7 @@
 //!
 //! It has no keys of its own.
 
+use crate::process_state::process_state;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::{
@@ -142,6 +143,8 @@ pub(crate) enum WhichMarks {
 /// Further ones are dropped, and reading goes on.
 #[derive(Default)]
 pub(crate) struct PendingMarks(Mutex<HashMap<UserId, HashMap<NewsId, PendingMark>>>);
+
+process_state!(PendingMarks);
 
 impl PendingMarks {
     /// What there is of a reader.

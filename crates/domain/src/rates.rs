@@ -17,6 +17,7 @@ mod stored;
 use self::local::LocalBuckets;
 use crate::counts;
 use crate::error::{Error, Refusal};
+use crate::process_state::process_state;
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::UserId;
@@ -69,6 +70,8 @@ pub(crate) struct Buckets {
     reports: Reports,
 }
 
+process_state!(Buckets);
+
 /// The minute in which each source was last reported. Bounded like the buckets.
 struct Reports(Cache<(RatedAction, Source), u64>);
 
@@ -114,7 +117,7 @@ pub(crate) async fn spend_for(
     let taken = if site.store.is_shared() {
         stored::take(site, now, &buckets).await?
     } else {
-        site.buckets.data.take(now, &buckets)
+        site.of::<Buckets>().data.take(now, &buckets)
     };
     Ok(taken.map_err(|spent| refusal(site, now, &spent))?)
 }
@@ -135,7 +138,7 @@ pub(crate) async fn look_for(
     let found = if site.store.is_shared() {
         stored::look(site, now, &buckets).await?
     } else {
-        site.buckets.data.look(now, &buckets)
+        site.of::<Buckets>().data.look(now, &buckets)
     };
     Ok(found.map_err(|spent| refusal(site, now, &spent))?)
 }
@@ -166,7 +169,7 @@ pub fn spend_read(site: &Site, now: Moment, address: IpAddr, is_large: bool) -> 
 pub fn charge_read(site: &Site, now: Moment, address: IpAddr, is_large: bool, tokens: u32) {
     let action = if is_large { RatedAction::LargeRead } else { RatedAction::Read };
     for bucket in buckets_of_address(&site.rules.rates, action, address) {
-        site.buckets.reads.charge(now, &bucket, tokens);
+        site.of::<Buckets>().reads.charge(now, &bucket, tokens);
     }
 }
 
@@ -180,7 +183,7 @@ pub fn spend_post(site: &Site, now: Moment, address: IpAddr) -> Result<(), Refus
 
 /// Takes a token from each of some buckets of requests, or from none.
 fn take_here(site: &Site, now: Moment, mut buckets: impl Iterator<Item = Bucket>) -> Result<(), Refusal> {
-    let reads = &site.buckets.reads;
+    let reads = &site.of::<Buckets>().reads;
     // Most requests take one token. That allocates nothing.
     let taken = match (buckets.next(), buckets.next()) {
         (None, _) => Ok(()),
@@ -262,7 +265,7 @@ fn refusal(site: &Site, now: Moment, spent: &Spent) -> Refusal {
 
 /// Logs that a source is over a limit, once a minute for each.
 fn report(site: &Site, now: Moment, action: RatedAction, source: Source) {
-    if !site.buckets.reports.is_first(action, source, now) {
+    if !site.of::<Buckets>().reports.is_first(action, source, now) {
         return;
     }
     let action = action.name();

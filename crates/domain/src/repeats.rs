@@ -31,6 +31,7 @@ pub use answer::KeptAnswer;
 
 use crate::error::Error;
 use crate::keys;
+use crate::process_state::process_state;
 use crate::site::{Applied, Site, apply_in};
 use crate::values::ids::UserId;
 use crate::values::request_name::{RequestHash, RequestName};
@@ -131,12 +132,12 @@ impl NamedRequest {
     /// this server knows that they have it.
     async fn answer<A: KeptAnswer>(&self, site: &Site) -> Result<Option<A>, Error> {
         let Some(record) = site.store.fetch(read::string(&self.key)).await? else { return Ok(None) };
-        if site.store.waits_for_replicas() && !site.answered.knows(&self.key) {
+        if site.store.waits_for_replicas() && !site.of::<AnsweredNames>().knows(&self.key) {
             let mut batch = Batch::new();
             batch.string_equals(&self.key, &*record);
             unsure_unless_confirmed(site.store.commit(batch).await)?;
         }
-        site.answered.remember(&self.key);
+        site.of::<AnsweredNames>().remember(&self.key);
         let unreadable = || Error::Internal(format!("{} holds no answer of the action", self.key));
         A::from_text(&record).map(Some).ok_or_else(unreadable)
     }
@@ -194,7 +195,7 @@ where
         }
         return Ok(answer);
     }
-    if site.answered.knows(&request.key)
+    if site.of::<AnsweredNames>().knows(&request.key)
         && let Some(answer) = request.answer(site).await?
     {
         return Ok(answer);
@@ -203,7 +204,7 @@ where
         Ok(answer) => {
             if request.is_noted.load(Ordering::Relaxed) || request.note_after(site, &history, &answer).await?
             {
-                site.answered.remember(&request.key);
+                site.of::<AnsweredNames>().remember(&request.key);
                 return Ok(answer);
             }
             Error::Busy.into()
@@ -251,6 +252,8 @@ fn unsure_unless_confirmed(confirmed: Result<Committed, CommitError>) -> Result<
 /// it does anything. They are hashes of keys: one that is the same by chance costs a round.
 #[derive(Default)]
 pub(crate) struct AnsweredNames(Mutex<VecDeque<u64>>);
+
+process_state!(AnsweredNames);
 
 impl AnsweredNames {
     fn knows(&self, key: &str) -> bool {

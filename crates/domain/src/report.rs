@@ -1,5 +1,6 @@
 //! What checks find: of derived values, and of votes. What became of backups.
 
+use crate::process_state::process_state;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use serde::Serialize;
@@ -44,6 +45,8 @@ impl CheckReport {
 /// What became of the backups that this server makes.
 #[derive(Debug, Default)]
 pub struct BackupReport(Mutex<BackupState>);
+
+process_state!(BackupReport);
 
 /// See [`BackupReport`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -154,6 +157,8 @@ pub struct BackgroundCheck<T> {
     running: AtomicBool,
     last: Mutex<Option<Arc<(Timestamp, T)>>>,
 }
+
+process_state!(BackgroundCheck<VoteRingReport>);
 
 impl<T> Default for BackgroundCheck<T> {
     fn default() -> Self {

@@ -5,6 +5,7 @@
 //! reasons weigh, then how long it has waited. Both are in the score.
 
 use crate::keys;
+use crate::process_state::process_state;
 use crate::values::clock::Timestamp;
 use crate::values::moderation::Thing;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +14,8 @@ use tidings_keyspace::{Answers, Batch, Handle, Query};
 /// How many rows wait, as far as this server knows; for the pages of moderators. Their rounds
 /// read it along, so it costs none of its own.
 pub(crate) struct WaitingRows(AtomicU64);
+
+process_state!(WaitingRows);
 
 impl Default for WaitingRows {
     fn default() -> Self {

@@ -186,7 +186,7 @@ const MADE_ANEW: &str = "it is made anew from other lists when it has expired";
 /// The families without a rule, of which only the type and the expiry are checked, and why.
 #[cfg(test)]
 static WITHOUT_RULES: &[(&Family, &str)] = &[
-    (&families::ARTICLE, COUNTERS),
+    (&families::ARTICLE_COUNT, COUNTERS),
     (&families::MODERATION_COUNT, COUNTERS),
     (&families::NEWS_COUNT, COUNTERS),
     (&families::RULES_COUNT, COUNTERS),
@@ -203,12 +203,12 @@ static WITHOUT_RULES: &[(&Family, &str)] = &[
     (&families::LIMIT_FOLLOW_NOTICE, EXPIRES),
     (&families::LIMIT_INVITATION_MAILS, EXPIRES),
     (&families::LIMIT_MAILED_ENTRIES, EXPIRES),
-    (&families::LIMIT_NEW_HOSTS_OF_SITE, EXPIRES),
+    (&families::NEW_HOSTS_OF_SITE, EXPIRES),
     (&families::LIMIT_NEW_VOTERS, EXPIRES),
-    (&families::LIMIT_NEW_VOTERS_OF_SITE, EXPIRES),
+    (&families::NEW_VOTERS_OF_SITE, EXPIRES),
     (&families::LIMIT_SIGNUPS, EXPIRES),
-    (&families::LIMIT_SIGNUP_BURST, EXPIRES),
-    (&families::LIMIT_SIGNUP_PAUSED, EXPIRES),
+    (&families::SIGNUP_BURST, EXPIRES),
+    (&families::SIGNUP_PAUSED, EXPIRES),
     (&families::LIMIT_SITE_VOTES, EXPIRES),
     (&families::LIMIT_WRONG_CODES, EXPIRES),
     (&families::MAIL_LEASE, EXPIRES),
@@ -223,7 +223,7 @@ static WITHOUT_RULES: &[(&Family, &str)] = &[
     (&families::SCORE_OF, MADE_ANEW),
     (&families::TIME_OF, MADE_ANEW),
     (&families::SITE_LOGO, "it is a file; that it is there is checked with site"),
-    (&families::RESTORE_UNFINISHED, "no command but a restore uses a store that has it"),
+    (&families::UNFINISHED_RESTORE, "no command but a restore uses a store that has it"),
 ];
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::accounts::origins::{self, Origin};
 use crate::accounts::users::User;
 use crate::accounts::{admission, newness};
 use crate::action::Decision;
+use crate::activity::ActionCounters;
 use crate::articles::article::{self, Article};
 use crate::articles::ids::{self, DrawnIds};
 use crate::articles::topics::TopicsRead;
@@ -263,7 +264,7 @@ pub async fn submit_news(
         tweet.begin(site);
     }
     if !matches!(submitted, Submitted::Earlier(_)) {
-        site.actions.count(CountedAction::Story);
+        site.of::<ActionCounters>().count(CountedAction::Story);
     }
     Ok(submitted)
 }

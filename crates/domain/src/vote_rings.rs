@@ -18,7 +18,7 @@ mod ties;
 
 use crate::accounts::users::{PeopleRead, User};
 use crate::error::{Error, Refusal};
-use crate::report::{VoteRing, VoteRingReport};
+use crate::report::{BackgroundCheck, VoteRing, VoteRingReport};
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use ballots::{Account, Ballots};
@@ -62,7 +62,7 @@ pub fn start(site: &Arc<Site>, now: Timestamp, viewer: &User) -> Result<(), Refu
     viewer.require_moderator()?;
     let site = site.clone();
     tokio::spawn(async move {
-        let Some(running) = site.vote_rings.begin() else { return };
+        let Some(running) = site.of::<BackgroundCheck<VoteRingReport>>().begin() else { return };
         match check(&site, now).await {
             Ok(report) => running.keep(now, report),
             Err(error) => tracing::warn!(%error, "the search for vote rings has failed"),

@@ -5,6 +5,7 @@ use crate::accounts::actor::Actor;
 use crate::accounts::recent_votes::{RecentVote, RecentVoteRead, VoteRecord, VotedOn};
 use crate::accounts::users::{self, User};
 use crate::action::Decision;
+use crate::activity::ActionCounters;
 use crate::articles::article::{ArticleVote, ArticleVoteRead};
 use crate::comments::comment::{self, Stored, StoredRead};
 use crate::counts::CountedAction;
@@ -81,7 +82,7 @@ pub async fn vote_news(
         Decision::commit(batch, Some(counters)).once(request, &())
     });
     if let (Some(expected), committed) = voted.await? {
-        site.actions.count(CountedAction::Vote);
+        site.of::<ActionCounters>().count(CountedAction::Vote);
         refresh_rank(site, now, id, (expected, &committed)).await;
     }
     Ok(())
@@ -370,7 +371,7 @@ pub async fn vote_comment(
         Decision::commit(batch, true).once(request, &address)
     });
     if is_new.await? {
-        site.actions.count(CountedAction::CommentVote);
+        site.of::<ActionCounters>().count(CountedAction::CommentVote);
     }
     Ok(())
 }

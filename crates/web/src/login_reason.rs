@@ -1,8 +1,11 @@
 //! Why a visitor must log in. It is one of a fixed list, because a page that shows what its
 //! address says could be made to say anything.
 
+use strum::{EnumIter, EnumString, IntoStaticStr};
+
 /// What a visitor wanted to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum LoginReason {
     /// Vote on a story, a comment or a site.
     Vote,
@@ -23,30 +26,10 @@ pub enum LoginReason {
 }
 
 impl LoginReason {
-    const ALL: [Self; 8] = [
-        Self::Vote,
-        Self::Submit,
-        Self::Comment,
-        Self::Follow,
-        Self::Save,
-        Self::Hide,
-        Self::Tweet,
-        Self::Flag,
-    ];
-
     /// The reason as a parameter.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Vote => "vote",
-            Self::Submit => "submit",
-            Self::Comment => "comment",
-            Self::Follow => "follow",
-            Self::Save => "save",
-            Self::Hide => "hide",
-            Self::Tweet => "tweet",
-            Self::Flag => "flag",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The reason in a sentence, after "Log in to".
@@ -62,12 +45,6 @@ impl LoginReason {
             Self::Tweet => "write tweets",
             Self::Flag => "flag something for moderators",
         }
-    }
-
-    /// The reason in a parameter; `None` for anything else.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.name() == name)
     }
 
     /// The reason of somebody who asks for an address that needs a login.
@@ -91,14 +68,15 @@ impl LoginReason {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strum::IntoEnumIterator;
 
     #[test]
     fn reasons_are_known_by_their_names_only() {
-        for reason in LoginReason::ALL {
-            assert_eq!(LoginReason::parse(reason.name()), Some(reason));
+        for reason in LoginReason::iter() {
+            assert_eq!(reason.name().parse(), Ok(reason));
         }
         for other in ["", "Vote", "win a prize", "<b>"] {
-            assert_eq!(LoginReason::parse(other), None);
+            assert!(other.parse::<LoginReason>().is_err());
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{SocketAddr, TcpListener};
 use std::time::{Duration, Instant};
+use strum::IntoEnumIterator;
 
 use reqwest::StatusCode;
 use tidings::metrics::{Kind, METRICS};
@@ -274,7 +275,7 @@ fn every_metric_is_documented() {
         assert!(operating.contains(&format!("`{}", metric.name)), "{}", metric.name);
         assert_eq!(metric.name.ends_with("_total"), metric.kind == Kind::Counter, "{}", metric.name);
     }
-    for action in tidings_domain::counts::CountedAction::ALL {
+    for action in tidings_domain::counts::CountedAction::iter() {
         assert!(operating.contains(&format!("`{}`", action.name())), "{}", action.name());
     }
 }

@@ -19,20 +19,21 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::passwords::{Comparison, Source, StoredPassword, Turn, Verification};
+use crate::process_state::process_state;
 use crate::rates;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::UserId;
 use crate::values::limits::{
     FAILED_ADDRESSES, FAILED_ADDRESSES_SECONDS, GUESSES_OF_ACCOUNT, GUESSES_SECONDS, KNOWN_NETWORKS,
-    KNOWN_NETWORKS_SECONDS, LONGEST_STORED_USERNAME, MAX_FAILED_LOGINS_OF_PAIR, MAX_WRONG_CODES,
-    OWNER_TOLD_SECONDS, WRONG_CODES_SECONDS,
+    KNOWN_NETWORKS_SECONDS, LONGEST_STORED_USERNAME, MAX_FAILED_LOGINS_OF_PAIR, MAX_OWNERS_TO_TELL,
+    MAX_WRONG_CODES, OWNER_TOLD_SECONDS, WRONG_CODES_SECONDS,
 };
 use crate::values::network::{ClientNetworks, NetworkTag};
 use crate::values::rates::Rate;
 use crate::values::secrets::TypedName;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tidings_keyspace::{Answers, Batch, Expiry, Handle, Hash, Order, Query, Store, read};
 
@@ -197,7 +198,10 @@ async fn count_failed(site: &Site, user_id: Option<UserId>, attempt: &Attempt<'_
 
 fn report_attack(site: &Site, id: UserId) {
     tracing::warn!(user = %id, addresses = FAILED_ADDRESSES, "logins to this account failed from many addresses within an hour");
-    site.note_attacked(id);
+    let mut attacked = site.of::<Attacked>().0.lock().unwrap_or_else(PoisonError::into_inner);
+    if attacked.len() < MAX_OWNERS_TO_TELL {
+        attacked.push(id);
+    }
 }
 
 /// Counts a code for an account, before it is known whether it is right. This is the one limit
@@ -253,6 +257,20 @@ fn refuse_to_wait(
         rates::report_failed_logins(site, Moment::from_timestamp(now), attempt.address);
     }
     Err(Refusal::TooManyFailedLogins { seconds: seconds_left(Expiry::In(wait)) }.into())
+}
+
+/// Accounts whose owners are to be told that many addresses try to log in to them.
+#[derive(Default)]
+struct Attacked(Mutex<Vec<UserId>>);
+
+process_state!(Attacked);
+
+impl Site {
+    /// Takes the accounts whose owners are to be told that many addresses try to log in.
+    #[must_use]
+    pub fn take_attacked(&self) -> Vec<UserId> {
+        std::mem::take(&mut *self.of::<Attacked>().0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// The owner of an account that many addresses have tried, to be told by mail; `None` without

@@ -137,7 +137,7 @@ pub async fn avoided(visit: &mut Visit, user: UserId) -> Result<Avoided, Error> 
     let time = |stored: &str| stored.parse().map_or_else(|_| Timestamp::default(), Timestamp);
     let mute = |(field, since): (String, String)| {
         let (kind, value) = field.split_once(':')?;
-        let kind = MuteKind::parse(kind).filter(|kind| *kind != MuteKind::Topic)?;
+        let kind = kind.parse().ok().filter(|kind| *kind != MuteKind::Topic)?;
         Some(Mute { kind, value: value.to_owned(), since: time(&since) })
     };
     let mut mutes = fields::members(answers.take(mutes).0, &mutes_key, mute);

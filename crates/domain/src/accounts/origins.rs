@@ -12,6 +12,7 @@ use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
+use crate::process_state::process_state;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::day::Day;
@@ -25,6 +26,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Order, Query, read};
+use tokio::sync::OnceCell;
 
 const SECONDS_A_DAY: u64 = 86_400;
 
@@ -83,13 +85,19 @@ pub(crate) async fn tag_of(site: &Site, address: IpAddr) -> Result<NetworkTag, E
     Ok(NetworkTag::of(Network::of(address), network_secret(site).await?))
 }
 
+/// The secret, once this server has read it.
+#[derive(Default)]
+struct KnownSecret(OnceCell<String>);
+
+process_state!(KnownSecret);
+
 /// The secret of the tags, and of the hashes of typed names. Rounds: none, except once for each
 /// server.
 ///
 /// # Errors
 /// When the store fails.
 pub(crate) async fn network_secret(site: &Site) -> Result<&str, Error> {
-    Ok(site.network_secret.get_or_try_init(|| read_secret(site)).await?)
+    Ok(site.of::<KnownSecret>().0.get_or_try_init(|| read_secret(site)).await?)
 }
 
 /// The first server of a store makes the secret.

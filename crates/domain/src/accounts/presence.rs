@@ -1,10 +1,10 @@
 //! When users last visited: the field `seen_time`. Tweets are no longer delivered to a user
 //! who stays away for long; on return, the home timeline is rebuilt in the background.
 
-use crate::accounts::users::DEACTIVATED;
-use crate::accounts::users::User;
+use crate::accounts::users::{DEACTIVATED, User};
+use crate::activity::ActionCounters;
 use crate::error::Error;
-use crate::jobs::{self, Job};
+use crate::jobs::{self, Job, Jobs};
 use crate::keys;
 use crate::site::{Applied, Site};
 use crate::values::clock::{Moment, Timestamp};
@@ -46,9 +46,9 @@ pub(crate) async fn note_visit(site: &Site, now: Timestamp, user: &mut Arc<User>
     }
     // On a conflict another request has noted the visit.
     if let Applied::Yes(_) = site.apply(batch).await? {
-        site.actions.count_visit(user.seen_time, now);
+        site.of::<ActionCounters>().count_visit(user.seen_time, now);
         if returns {
-            site.jobs.start_soon(job, moment);
+            site.of::<Jobs>().start_soon(job, moment);
         }
     }
     Arc::make_mut(user).seen_time = Some(now);

@@ -17,6 +17,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::limits::ACCOUNTS_CHUNK;
 use crate::values::restriction::RestrictionKind;
+use strum::IntoStaticStr;
 use tidings_keyspace::{Batch, Hash, Query, read};
 
 /// Somebody with a role, as read. A batch that depends on them checks that they still have it.
@@ -125,7 +126,8 @@ pub(crate) async fn demand_another_administrator(
 }
 
 /// A role that the operator gives and takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum GivenRole {
     /// Administrator.
     Administrator,
@@ -136,11 +138,8 @@ pub enum GivenRole {
 impl GivenRole {
     /// What the role is called.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Administrator => "administrator",
-            Self::Moderator => "moderator",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     const fn flag(self) -> char {

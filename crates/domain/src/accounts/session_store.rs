@@ -17,6 +17,7 @@ use crate::values::limits::{MAX_AGENT, MAX_SESSIONS, SESSION_NOTED_SECONDS, SESS
 use crate::values::session_token::{SessionHash, SessionToken};
 use std::net::IpAddr;
 use std::time::Duration;
+use strum::{EnumString, IntoStaticStr};
 use tidings_keyspace::{Answers, Batch, CheckId, Hash, Order, Query, Reads, Tracked, TrackedHandle, read};
 
 /// How long a session lasts after the last visit.
@@ -231,38 +232,29 @@ pub(crate) struct Opening<'a> {
 }
 
 /// How somebody logged in.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum LoginMethod {
     /// With the password alone. It is not stored.
     #[default]
     Password,
     /// With the password and a code of the authenticator app.
+    #[strum(serialize = "password+totp")]
     Totp,
     /// With the password and a recovery code.
+    #[strum(serialize = "password+recovery")]
     RecoveryCode,
     /// With the password and a passkey.
+    #[strum(serialize = "password+passkey")]
     PasswordAndPasskey,
     /// With a passkey alone.
     Passkey,
 }
 
 impl LoginMethod {
-    const ALL: [Self; 5] =
-        [Self::Password, Self::Totp, Self::RecoveryCode, Self::PasswordAndPasskey, Self::Passkey];
-
     /// The method as it is stored.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Password => "password",
-            Self::Totp => "password+totp",
-            Self::RecoveryCode => "password+recovery",
-            Self::PasswordAndPasskey => "password+passkey",
-            Self::Passkey => "passkey",
-        }
-    }
-
-    fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|method| method.name() == name)
+    fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -412,7 +404,7 @@ pub(crate) async fn list(site: &Site, session: &VisitSession) -> Result<Vec<Open
                 last_seen: time("last_seen"),
                 agent: stored.get("agent").unwrap_or_default().to_owned(),
                 address: stored.get("address").unwrap_or_default().to_owned(),
-                method: stored.get(METHOD).and_then(LoginMethod::parse).unwrap_or_default(),
+                method: stored.get(METHOD).and_then(|method| method.parse().ok()).unwrap_or_default(),
                 current: session.key.hash() == Some(&hash),
             });
         }

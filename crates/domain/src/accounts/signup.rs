@@ -16,6 +16,7 @@ use crate::accounts::sessions::Session;
 use crate::accounts::signup_limits::{SignupLimits, SignupLimitsRead};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
+use crate::activity::ActionCounters;
 use crate::audit::{self, AccountDeed};
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
@@ -379,9 +380,9 @@ async fn insert_account(
         Ok(Decision::commit(batch, signed_up).draws_unused(drawn_unused, keys::USERS_COUNT, id))
     });
     let signed_up = signed_up.await?;
-    site.actions.count(CountedAction::Signup);
+    site.of::<ActionCounters>().count(CountedAction::Signup);
     if matches!(applicant, Applicant::Visitor(..)) {
-        site.actions.count_visit(None, now);
+        site.of::<ActionCounters>().count_visit(None, now);
     }
     Ok(signed_up)
 }

@@ -11,10 +11,10 @@ use crate::accounts::session_store::{self, SessionRead, VisitSession};
 use crate::accounts::users::{Role, User};
 use crate::cache::{Cache, CacheKind, Flight, Lookup, MEBIBYTE, Shared, View};
 use crate::error::Error;
-use crate::identity::{Identities, Identity, IdentityRead};
+use crate::identity::{Identities, Identity, IdentityRead, LastRead};
 use crate::keys;
 use crate::repeats::NamedRequest;
-use crate::review::WaitingRead;
+use crate::review::{WaitingRead, WaitingRows};
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
@@ -290,7 +290,7 @@ impl Visit {
         let waiting = (has_asked && self.is_by_moderator()).then(|| WaitingRead::ask(&mut query));
         let mut answers = self.run_with_session(query).await?;
         if let Some(read) = waiting {
-            read.take(&self.site.waiting_rows, &mut answers);
+            read.take(self.site.of(), &mut answers);
         }
         if let Some(read) = reader {
             self.reader = Some(read.take(self, &mut answers));
@@ -347,15 +347,15 @@ impl Visit {
         if !self.is_by_moderator() {
             return None;
         }
-        if self.site.waiting_rows.last().is_none() {
+        if self.site.of::<WaitingRows>().last().is_none() {
             let mut query = Query::new();
             let read = WaitingRead::ask(&mut query);
             match self.site.store.query(query).await {
-                Ok(mut answers) => read.take(&self.site.waiting_rows, &mut answers),
+                Ok(mut answers) => read.take(self.site.of(), &mut answers),
                 Err(error) => tracing::debug!(%error, "length of the review queue not read"),
             }
         }
-        Some(self.site.waiting_rows.last().unwrap_or(0))
+        Some(self.site.of::<WaitingRows>().last().unwrap_or(0))
     }
 
     async fn run_with_session(&mut self, mut query: Query) -> Result<Answers, Error> {
@@ -420,7 +420,7 @@ impl Visit {
         let identity = read.take(answers);
         let identity = self.site.caches.of::<Identities>().insert(self.view(), (), identity, None);
         if self.view().keeps {
-            self.site.remember_identity(&identity);
+            self.site.of::<LastRead>().set(&identity);
         }
         self.identity = Some(identity);
     }
@@ -440,7 +440,7 @@ impl Visit {
                 Err(error) => tracing::debug!(%error, "identity of the site not read"),
             }
         }
-        self.identity.clone().unwrap_or_else(|| self.site.last_identity())
+        self.identity.clone().unwrap_or_else(|| self.site.of::<LastRead>().get())
     }
 
     /// The viewer, with reads only: no karma, no note of the visit. For pages about failures.

@@ -8,11 +8,13 @@ use super::lists::ArticleOrder;
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
 use crate::keys;
+use crate::process_state::process_state;
 use crate::site::Site;
 use crate::values::limits::TOPIC_LIST_SECONDS;
 use crate::values::topic::Topic;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Handle, Order, Query, Selection, Within};
+use tokio::sync::Mutex;
 
 /// A part of the list of a topic.
 pub(super) struct TopicList {
@@ -99,13 +101,19 @@ impl IsBuiltRead {
     }
 }
 
+/// Held while a list of topics is built, one at a time, so that other writes come in between.
+#[derive(Default)]
+struct Building(Mutex<()>);
+
+process_state!(Building);
+
 /// Builds the lists of some topics, one at a time, so that other actions come in between.
 /// Rounds: one for each list, and 1 if this had to wait for other readers.
 async fn build_all(site: &Site, mut missing: Vec<&Topic>, order: ArticleOrder) -> Result<(), Error> {
-    let _turn = match site.building.try_lock() {
+    let _turn = match site.of::<Building>().0.try_lock() {
         Ok(turn) => turn,
         Err(_) => {
-            let turn = site.building.lock().await;
+            let turn = site.of::<Building>().0.lock().await;
             let mut query = Query::new();
             let reads: Vec<_> =
                 missing.iter().map(|topic| IsBuiltRead::ask(&mut query, &order.of(topic))).collect();

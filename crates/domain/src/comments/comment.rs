@@ -9,6 +9,7 @@ use crate::accounts::reader::{Perspective, Sight, Written};
 use crate::accounts::users::{Role, User};
 use crate::accounts::{admission, newness};
 use crate::action::Decision;
+use crate::activity::ActionCounters;
 use crate::audit::AUDIT;
 use crate::comments::held;
 use crate::comments::notify::{self, Announcement, Audience, Reannouncement, Retraction, SubscribersRead};
@@ -17,6 +18,7 @@ use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::marks::PendingMarks;
 use crate::news::item::{Direction, LOCKED, News};
 use crate::post_rules::CheckedPost;
 use crate::repeats::KeptAnswer;
@@ -502,8 +504,8 @@ pub async fn post_comment(
     if let Some(announcement) = posted.await? {
         announcement.begin(site);
     }
-    site.actions.count(CountedAction::Comment);
-    site.marks.note_own(now, author.id, news);
+    site.of::<ActionCounters>().count(CountedAction::Comment);
+    site.of::<PendingMarks>().note_own(now, author.id, news);
     Ok(done)
 }
 
@@ -718,7 +720,7 @@ pub async fn delete_comment(
         Decision::commit(batch, (stored.comment, Some(retraction))).once(request, &done)
     });
     let (comment, retraction) = deleted.await?;
-    site.actions.count(CountedAction::Deletion);
+    site.of::<ActionCounters>().count(CountedAction::Deletion);
     tracing::info!(target: AUDIT, by = viewer.username, news = %address.news, comment = %address.comment, "deleted a comment");
     if let Some(retraction) = retraction {
         retraction.begin(site);

@@ -12,7 +12,7 @@ use crate::accounts::notified::Notified;
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{self, Job, JobKind, Outcome, Step, members};
+use crate::jobs::{self, Job, JobKind, Jobs, Outcome, Step, members};
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Moment;
@@ -138,7 +138,7 @@ impl Announcement {
     /// Starts the job, once the batch is applied.
     pub(super) fn begin(self, site: &Site) {
         if let Some(job) = self.job {
-            site.jobs.start_soon(job, self.now);
+            site.of::<Jobs>().start_soon(job, self.now);
         }
     }
 }
@@ -261,7 +261,7 @@ impl Retraction {
     /// Starts the job, once the batch is applied.
     pub(super) fn begin(&self, site: &Site) {
         if self.is_large {
-            site.jobs.start_soon(self.job(), self.now);
+            site.of::<Jobs>().start_soon(self.job(), self.now);
         }
     }
 

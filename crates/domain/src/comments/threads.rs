@@ -14,7 +14,7 @@ use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{Flight, MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::marks::{PageRead, ThreadMark};
+use crate::marks::{PageRead, PendingMarks, ThreadMark};
 use crate::news::lines::{self, ItemsRead, ListedItem, NewsLine, OwnRead, SummariesRead};
 use crate::news::subscriptions::{Subscription, SubscriptionRead};
 use crate::site::Site;
@@ -132,7 +132,7 @@ impl Thread {
         let (reader, mark) = self.reader?;
         let page = self.page_read(now, is_first_page);
         let mark = ThreadMark::after(mark, page);
-        site.marks.note_read(reader, self.news.news.id, mark);
+        site.of::<PendingMarks>().note_read(reader, self.news.news.id, mark);
         Some(NewComments { reader, after: mark.new_after })
     }
 

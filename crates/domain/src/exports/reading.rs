@@ -29,6 +29,7 @@ use crate::values::withheld::WITHHELD;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr;
+use strum::IntoEnumIterator;
 use tidings_keyspace::{Answers, Handle, Order, Query, read};
 
 /// An entry of a list that is still to be read.
@@ -82,17 +83,17 @@ pub(super) enum Step {
 impl Step {
     /// All steps in the order of their sections, the last one first.
     pub(super) fn all_last_first() -> Vec<Self> {
-        let steps = Section::ALL.iter().flat_map(|section| match section {
+        let steps = Section::iter().flat_map(|section| match section {
             Section::Stories => vec![Self::Stories],
             Section::Comments => vec![Self::Comments],
             Section::Tweets => vec![Self::Tweets],
             Section::Votes => vec![Self::StoryVotes, Self::CommentVotes, Self::SiteVotes],
             Section::Flags => vec![Self::Flags],
             Section::Saved | Section::Hidden | Section::Subscriptions | Section::Unsubscribed => {
-                vec![Self::Listed(*section)]
+                vec![Self::Listed(section)]
             }
-            Section::FollowedTopics | Section::MutedTopics => vec![Self::Topics(*section)],
-            Section::Followings | Section::Followers | Section::Invited => vec![Self::People(*section)],
+            Section::FollowedTopics | Section::MutedTopics => vec![Self::Topics(section)],
+            Section::Followings | Section::Followers | Section::Invited => vec![Self::People(section)],
             Section::Mutes => vec![Self::Mutes],
             Section::Blocks => vec![Self::Blocks],
             Section::Visits => vec![Self::Visits],

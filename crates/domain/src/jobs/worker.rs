@@ -3,6 +3,7 @@
 
 use super::{Job, JobKind, Outcome, do_some_steps, warn_of_unknown_kind};
 use crate::error::Error;
+use crate::jobs::Jobs;
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Moment;
@@ -25,7 +26,7 @@ const FRESH_MS: u64 = 5_000;
 /// Runs the worker of a site until the future is dropped. A second call for the same site
 /// does nothing. Rounds: 2 every two seconds, and those of the jobs.
 pub(crate) async fn run(site: Arc<Site>, clock: EngineClock, kinds: &'static [JobKind]) {
-    let Ok(mut receiver) = site.jobs.receiver.try_lock() else { return };
+    let Ok(mut receiver) = site.of::<Jobs>().receiver.try_lock() else { return };
     let worker = Worker {
         store: site.store.counted_apart(),
         site: site.clone(),
@@ -97,8 +98,8 @@ impl Worker {
             }
             at_work.lock().unwrap_or_else(PoisonError::into_inner).remove(&job);
             match outcome {
-                Some(Ok(Outcome::Done)) => site.jobs.note_finished(&job, begun, &clock),
-                Some(Ok(Outcome::More | Outcome::Later(_))) => site.jobs.start_soon(job, begun),
+                Some(Ok(Outcome::Done)) => site.of::<Jobs>().note_finished(&job, begun, &clock),
+                Some(Ok(Outcome::More | Outcome::Later(_))) => site.of::<Jobs>().start_soon(job, begun),
                 Some(Ok(Outcome::NotOurs)) => {}
                 Some(Err(error)) => {
                     tracing::warn!(%job, %error, "background job failed; it will be retried");

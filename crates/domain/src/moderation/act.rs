@@ -9,12 +9,14 @@ use crate::accounts::roles::Holder;
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
+use crate::activity::ActionCounters;
 use crate::audit::{CommandEntry, Moderated};
 use crate::comments::comment::CommentRead;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::review::WaitingRows;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{ModerationId, UserId};
@@ -251,11 +253,11 @@ async fn act(
         }
     });
     let (id, then) = acted.await?;
-    site.waiting_rows.forget();
+    site.of::<WaitingRows>().forget();
     for begin in then {
         begin(site);
     }
-    site.actions.count(CountedAction::Moderation);
+    site.of::<ActionCounters>().count(CountedAction::Moderation);
     let moderated = Moderated {
         by: moderator.username.clone(),
         action: deed.action().to_string(),

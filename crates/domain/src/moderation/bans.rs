@@ -14,7 +14,7 @@ use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{self, Job, JobKind, Outcome, Step};
+use crate::jobs::{self, Job, JobKind, Jobs, Outcome, Step};
 use crate::keys;
 use crate::site::{Applied, Site};
 use crate::sites;
@@ -121,7 +121,7 @@ pub(crate) async fn follow_ended(site: &Site, store: &Store, now: Moment) -> Res
         batch.sorted_remove(keys::BANS_ENDING, user.to_string());
         jobs::add(&mut batch, &job(user), now, user);
         if let Applied::Yes(_) = site.apply(batch).await? {
-            site.jobs.start_soon(job(user), now);
+            site.of::<Jobs>().start_soon(job(user), now);
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
-use crate::jobs::Job;
+use crate::jobs::{Job, Jobs};
 use crate::keys;
 use crate::moderation::log::Line;
 use crate::site::Site;
@@ -110,7 +110,7 @@ impl Effect {
     /// Starts a job afterwards.
     pub(super) fn starts(&mut self, job: Option<Job>, now: Moment) {
         if let Some(job) = job {
-            self.then.push(Box::new(move |site| site.jobs.start_soon(job, now)));
+            self.then.push(Box::new(move |site| site.of::<Jobs>().start_soon(job, now)));
         }
     }
 }

@@ -24,6 +24,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use strum::IntoStaticStr;
 use tidings_keyspace::{Answers, Handle, Hash, Order, Query};
 
 /// A place in the queue, written `<score>-<kind>:<id>`. A part of the queue begins after one.
@@ -69,7 +70,8 @@ impl FromStr for QueueCursor {
 }
 
 /// Why something waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Why {
     /// Readers have flagged it.
     Flagged,
@@ -84,13 +86,8 @@ pub enum Why {
 impl Why {
     /// The name for programs.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Flagged => "flagged",
-            Self::Held => "held",
-            Self::Application => "application",
-            Self::Appeal => "appeal",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

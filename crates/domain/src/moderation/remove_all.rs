@@ -22,7 +22,7 @@ use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::MAX_REMOVALS_OF_ALL;
 use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
-use std::str::FromStr;
+use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 use tidings_keyspace::{Batch, Hash, Order, Query, read};
 
 /// The jobs `remove_all:<moderation id>`.
@@ -45,7 +45,8 @@ const ORIGIN: &str = "origin";
 
 /// The kinds of posts, in the order in which they are removed. The stories are first, because the
 /// tweets that announce them go with them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, EnumIter, EnumString)]
+#[strum(serialize_all = "snake_case")]
 enum Phase {
     Stories,
     Comments,
@@ -53,19 +54,12 @@ enum Phase {
 }
 
 impl Phase {
-    const ALL: [Self; 3] = [Self::Stories, Self::Comments, Self::Tweets];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Stories => "stories",
-            Self::Comments => "comments",
-            Self::Tweets => "tweets",
-        }
+    fn name(self) -> &'static str {
+        self.into()
     }
 
     fn next(self) -> Option<Self> {
-        let place = Self::ALL.iter().position(|phase| *phase == self)?;
-        Self::ALL.get(place + 1).copied()
+        Self::iter().skip_while(|phase| *phase != self).nth(1)
     }
 
     /// The list of a person's posts of this kind, by time.
@@ -84,14 +78,6 @@ impl Phase {
             Self::Comments => member.parse().ok().map(Thing::Comment),
             Self::Tweets => member.parse().ok().map(Thing::Tweet),
         }
-    }
-}
-
-impl FromStr for Phase {
-    type Err = ();
-
-    fn from_str(name: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|phase| phase.name() == name).ok_or(())
     }
 }
 
@@ -129,7 +115,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Eff
     let since = until - days.saturating_mul(86_400) as f64;
     jobs::add(&mut effect.batch, &job, now, person.user.id);
     let fields = [
-        (PHASE, Phase::ALL[0].name().to_owned()),
+        (PHASE, Phase::Stories.name().to_owned()),
         (SINCE, format!("{since:?}")),
         (UNTIL, format!("{until:?}")),
     ];

@@ -15,6 +15,7 @@ use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
+use crate::process_state::process_state;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::day::Day;
@@ -25,6 +26,7 @@ use crate::values::ranking;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::time::Duration;
 use tidings_keyspace::{Batch, Order, Query, Reads, read};
+use tokio::sync::Mutex;
 
 /// The member of a list that is being built.
 const UNFINISHED: &str = "unfinished";
@@ -66,6 +68,12 @@ pub(crate) fn note_score(batch: &mut Batch, (id, posted): (NewsId, Timestamp), s
     }
 }
 
+/// Held while the list of a day or a month is built.
+#[derive(Default)]
+struct Building(Mutex<()>);
+
+process_state!(Building);
+
 /// Removes a story from the lists of its day and its month.
 pub(crate) fn forget(batch: &mut Batch, id: NewsId, posted: Timestamp) {
     for period in Period::both_of(posted) {
@@ -83,7 +91,7 @@ async fn find(
         Some(found) => found,
         None => {
             let site = visit.site_too();
-            let _turn = site.building_past.lock().await;
+            let _turn = site.of::<Building>().0.lock().await;
             // Another reader may have built it meanwhile.
             if !is_built(&site, period).await? {
                 build(&site, period, MAX_PAST_STORIES).await?;

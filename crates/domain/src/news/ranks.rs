@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::keys;
 use crate::news::item::News;
 use crate::news::past;
+use crate::process_state::process_state;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
@@ -13,6 +14,7 @@ use crate::values::limits;
 use crate::values::rules::RankingRules;
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use tidings_keyspace::{Batch, Order, Query, read};
 
@@ -58,10 +60,19 @@ impl RankWindow {
     }
 }
 
+/// When ranks were refreshed last, in Unix seconds, at the beginning of the list and further down.
+#[derive(Default)]
+struct Refreshed {
+    beginning: AtomicU64,
+    below: AtomicU64,
+}
+
+process_state!(Refreshed);
+
 /// Whether the caller should refresh ranks: at most one caller in five seconds for the first
 /// page, and one for all other pages together.
 pub(crate) fn is_due(site: &Site, now: Timestamp, start: u64) -> bool {
-    let [beginning, below] = &site.ranks_refreshed;
+    let Refreshed { beginning, below } = site.of();
     let refreshed = if start == 0 { beginning } else { below };
     let last = refreshed.load(Relaxed);
     now.0.abs_diff(last) >= RANK_REFRESH_SECONDS

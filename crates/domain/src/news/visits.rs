@@ -11,7 +11,7 @@ use crate::cache::{MEBIBYTE, Shared};
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
-use crate::marks::{PendingMark, ThreadMark, WhichMarks};
+use crate::marks::{PendingMark, PendingMarks, ThreadMark, WhichMarks};
 use crate::site::{Applied, Site, apply};
 use crate::values::clock::Timestamp;
 use crate::values::ids::{NewsId, UserId};
@@ -82,7 +82,7 @@ impl MarksRead {
                 (reader, cache.insert(visit.view(), reader, marks, None))
             }
         };
-        ReaderMarks { stored: Some(stored), pending: visit.site().marks.of(reader) }
+        ReaderMarks { stored: Some(stored), pending: visit.site().of::<PendingMarks>().of(reader) }
     }
 }
 
@@ -127,7 +127,7 @@ async fn store_marks(site: &Site, now: Timestamp, which: WhichMarks) {
     let store = site.store.counted_apart();
     loop {
         let mut readers = NewMarks::new();
-        for (reader, news, pending) in site.marks.take(now, which) {
+        for (reader, news, pending) in site.of::<PendingMarks>().take(now, which) {
             readers.entry(reader).or_default().push((news, pending));
         }
         if readers.is_empty() {
@@ -136,7 +136,7 @@ async fn store_marks(site: &Site, now: Timestamp, which: WhichMarks) {
         if let Err(error) = store_group(site, &store, &readers).await {
             tracing::debug!(%error, "cannot store how far threads were read");
             for (reader, marks) in &readers {
-                marks.iter().for_each(|(news, _)| site.marks.note_failed(now, *reader, *news));
+                marks.iter().for_each(|(news, _)| site.of::<PendingMarks>().note_failed(now, *reader, *news));
             }
             return;
         }
@@ -161,7 +161,7 @@ async fn store_group(site: &Site, store: &Store, readers: &NewMarks) -> Result<(
         return Err(Error::Busy);
     }
     for (reader, news, mark) in marks {
-        site.marks.note_stored(reader, news, mark);
+        site.of::<PendingMarks>().note_stored(reader, news, mark);
     }
     Ok(())
 }
@@ -228,9 +228,9 @@ mod tests {
         let mut batch = Batch::new();
         batch.set_field(keys::user(reader), "id", "7");
         store.commit(batch).await.unwrap();
-        site.marks.note_own(now, reader, news);
+        site.of::<PendingMarks>().note_own(now, reader, news);
         let mut readers = NewMarks::new();
-        for (reader, news, pending) in site.marks.take(now, WhichMarks::All) {
+        for (reader, news, pending) in site.of::<PendingMarks>().take(now, WhichMarks::All) {
             readers.entry(reader).or_default().push((news, pending));
         }
         let group = prepare_group(&store, &readers).await.unwrap();

@@ -14,11 +14,12 @@ use crate::values::limits::{
 };
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::str::FromStr;
+use strum::{EnumIter, EnumString, IntoStaticStr};
 use tidings_keyspace::{COUNTER_LIMIT, Order, Query};
 
 /// The order of a leaderboard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Board {
     /// The highest sums.
     Best,
@@ -31,7 +32,8 @@ pub enum Board {
 }
 
 /// The time span of a leaderboard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Span {
     /// Today, UTC.
     Day,
@@ -43,23 +45,11 @@ pub enum Span {
     All,
 }
 
-/// The text is not the name of a leaderboard or a span.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotABoard;
-
 impl Board {
-    /// All of them, in the order in which they are offered.
-    pub const ALL: [Self; 4] = [Self::Best, Self::Worst, Self::Controversial, Self::Voted];
-
     /// The name in addresses.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Best => "best",
-            Self::Worst => "worst",
-            Self::Controversial => "controversial",
-            Self::Voted => "voted",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Whether a site with these votes is on it.
@@ -106,18 +96,10 @@ fn most_even(left: Totals, right: Totals) -> Ordering {
 }
 
 impl Span {
-    /// All of them, in the order in which they are offered.
-    pub const ALL: [Self; 4] = [Self::Day, Self::Week, Self::Month, Self::All];
-
     /// The name in addresses.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Week => "week",
-            Self::Month => "month",
-            Self::All => "all",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The sorted sets of sums and counts that the span is made of.
@@ -129,22 +111,6 @@ impl Span {
             Self::All => return vec![[keys::LINKS_SUM.to_owned(), keys::LINKS_COUNT.to_owned()]],
         };
         today.last(days).map(|day| [keys::day_links_sum(day), keys::day_links_count(day)]).collect()
-    }
-}
-
-impl FromStr for Board {
-    type Err = NotABoard;
-
-    fn from_str(text: &str) -> Result<Self, NotABoard> {
-        Self::ALL.into_iter().find(|board| board.name() == text).ok_or(NotABoard)
-    }
-}
-
-impl FromStr for Span {
-    type Err = NotABoard;
-
-    fn from_str(text: &str) -> Result<Self, NotABoard> {
-        Self::ALL.into_iter().find(|span| span.name() == text).ok_or(NotABoard)
     }
 }
 
@@ -230,6 +196,7 @@ async fn candidates(visit: &mut Visit, board: Board, keys: &[[String; 2]]) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strum::IntoEnumIterator;
 
     const fn totals(sum: i64, count: i64) -> Totals {
         Totals { sum, count }
@@ -304,13 +271,13 @@ mod tests {
 
     #[test]
     fn names_lead_back() {
-        for board in Board::ALL {
+        for board in Board::iter() {
             assert_eq!(board.name().parse(), Ok(board));
         }
-        for span in Span::ALL {
+        for span in Span::iter() {
             assert_eq!(span.name().parse(), Ok(span));
         }
-        assert_eq!("Best".parse::<Board>(), Err(NotABoard));
-        assert_eq!("year".parse::<Span>(), Err(NotABoard));
+        assert!("Best".parse::<Board>().is_err());
+        assert!("year".parse::<Span>().is_err());
     }
 }

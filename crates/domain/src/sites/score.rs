@@ -8,10 +8,12 @@ use crate::keys;
 use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::limits::SITE_SCORE_ACCOUNTS;
 use crate::values::rules::LimitRules;
+use strum::IntoStaticStr;
 use tidings_keyspace::{Answers, Handle, Query, Tracked, TrackedHandle, read};
 
 /// How good a site is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, IntoStaticStr)]
+#[strum(serialize_all = "PascalCase")]
 pub enum Score {
     /// The sum of its votes is 20 or more.
     Good,
@@ -84,13 +86,8 @@ impl SiteVotes {
 impl Score {
     /// The name of the score, as pages and the API write it.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Good => "Good",
-            Self::Bad => "Bad",
-            Self::Controversial => "Controversial",
-            Self::NoScore => "NoScore",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -10,6 +10,7 @@ use super::{CastVote, Verdict};
 use crate::accounts::actor::Actor;
 use crate::accounts::users::User;
 use crate::action::Decision;
+use crate::activity::ActionCounters;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -161,7 +162,7 @@ impl Action<'_> {
             forget_host(self.site, &self.ballot.host, Some(Day::of(undone.time))).await?;
         }
         if self.ballot.verdict.is_some() {
-            self.site.actions.count(CountedAction::SiteVote);
+            self.site.of::<ActionCounters>().count(CountedAction::SiteVote);
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! for each hour and each day. Every server adds what it has counted, once a minute.
 
 use crate::accounts::visit::Visit;
-use crate::activity::{Answered, Figures};
+use crate::activity::{Answered, Figures, Unkept};
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
@@ -20,7 +20,7 @@ const DAY_KEPT: u64 = (CHART_DAYS + 1) * 86_400;
 
 /// Adds what happened since the last call to what this server has to store. In memory only.
 pub fn note(site: &Site, now: Timestamp, answered: Answered) {
-    site.unkept.absorb(now, answered, &site.actions);
+    site.of::<Unkept>().absorb(now, answered, site.of());
 }
 
 /// Stores what this server has counted, in one batch that adds. What cannot be stored is kept
@@ -29,7 +29,7 @@ pub fn note(site: &Site, now: Timestamp, answered: Answered) {
 /// # Errors
 /// When the store fails. If it fails after it has applied the batch, this is counted twice.
 pub async fn keep(site: &Site) -> Result<(), Error> {
-    let taken = site.unkept.take();
+    let taken = site.of::<Unkept>().take();
     // Several hours may be of one day, and a batch increments a field only once.
     let mut sums: BTreeMap<String, (Figures, u64)> = BTreeMap::new();
     for (hour, figures) in &taken {
@@ -47,7 +47,7 @@ pub async fn keep(site: &Site) -> Result<(), Error> {
     }
     if let Err(error) = crate::site::apply(&site.store.counted_apart(), batch).await {
         for (hour, figures) in &taken {
-            site.unkept.put(*hour, figures);
+            site.of::<Unkept>().put(*hour, figures);
         }
         return Err(error);
     }
@@ -99,7 +99,7 @@ pub async fn chronicle(visit: &mut Visit) -> Result<Chronicle, Error> {
     let read_hours: Vec<_> = hours.iter().map(|hour| query.hash(keys::statistics_of_hour(*hour))).collect();
     let read_days: Vec<_> = days.iter().map(|day| query.hash(keys::statistics_of_day(*day))).collect();
     let mut answers = visit.run(query).await?;
-    let unkept = site.unkept.all();
+    let unkept = site.of::<Unkept>().all();
     let mut chronicle = Chronicle::default();
     for (hour, read) in hours.into_iter().zip(read_hours) {
         let mut figures = figures_of(&answers.take(read), || keys::statistics_of_hour(hour));
@@ -129,6 +129,7 @@ fn figures_of(hash: &Hash, key: impl Fn() -> String) -> Figures {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::activity::ActionCounters;
     use crate::counts::CountedAction;
     use crate::passwords::PasswordWorker;
     use crate::values::rules::Rules;
@@ -163,11 +164,11 @@ mod tests {
     async fn servers_add_up_and_nothing_is_counted_twice() {
         let store = Store::in_memory().await.unwrap();
         let (one, two) = (site_on(&store), site_on(&store));
-        one.actions.count(CountedAction::Story);
-        one.actions.count_visit(None, NOW);
+        one.of::<ActionCounters>().count(CountedAction::Story);
+        one.of::<ActionCounters>().count_visit(None, NOW);
         note(&one, NOW, answered(5, 3));
         note(&two, NOW, answered(7, 4));
-        two.actions.count(CountedAction::Story);
+        two.of::<ActionCounters>().count(CountedAction::Story);
         note(&two, NOW, Answered::default());
         // Before it is stored each server sees its own.
         assert_eq!(read(&one, NOW.0).await.hours[23].1.answered.requests, 5);
@@ -195,8 +196,8 @@ mod tests {
         let mut seen = None;
         for hours in 0..20 {
             let now = Timestamp(NOW.0 + hours * HOUR);
-            site.actions.count(CountedAction::Vote);
-            site.actions.count_visit(seen, now);
+            site.of::<ActionCounters>().count(CountedAction::Vote);
+            site.of::<ActionCounters>().count_visit(seen, now);
             seen = Some(now);
             note(&site, now, answered(1, 0));
         }
@@ -229,6 +230,6 @@ mod tests {
         note(&site, NOW, answered(5, 0));
         store.close().await;
         assert!(keep(&site).await.is_err());
-        assert_eq!(site.unkept.all()[0].1.answered.requests, 5);
+        assert_eq!(site.of::<Unkept>().all()[0].1.answered.requests, 5);
     }
 }

@@ -48,8 +48,8 @@ pub(super) static RULES: &[Rule] = &[
         check: Check::Claims(invitation),
     },
     Rule { of: &families::USER, sentence: DIGESTS, check: Check::Claims(digests) },
-    Rule { of: &families::MAIL_DIGEST_DAILY, sentence: DIGESTS, check: Check::Claims(digest) },
-    Rule { of: &families::MAIL_DIGEST_WEEKLY, sentence: DIGESTS, check: Check::Claims(digest) },
+    Rule { of: &families::DIGEST_DAILY, sentence: DIGESTS, check: Check::Claims(digest) },
+    Rule { of: &families::DIGEST_WEEKLY, sentence: DIGESTS, check: Check::Claims(digest) },
 ];
 
 const INVITED: &str =

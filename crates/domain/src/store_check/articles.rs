@@ -27,8 +27,8 @@ pub(super) static RULES: &[Rule] = &[
         sentence: "an article has a story that is not deleted, or is a whole article of another program",
         check: Check::Claims(of_story),
     },
-    Rule { of: &families::TIME, sentence: LISTED, check: Check::Claims(listed) },
-    Rule { of: &families::SCORE, sentence: LISTED, check: Check::Claims(listed) },
+    Rule { of: &families::ARTICLES_BY_TIME, sentence: LISTED, check: Check::Claims(listed) },
+    Rule { of: &families::ARTICLES_BY_SCORE, sentence: LISTED, check: Check::Claims(listed) },
     Rule {
         of: &families::VOTED,
         sentence: "votes on an article are on one that exists",

@@ -58,8 +58,8 @@ caps! {
     USER_VISITS = MAX_VISITED_THREADS as u64, OldestLeaves;
     FLAGS = MAX_FLAGS as u64, Refuses;
     INVITES_OPEN = MAX_OPEN_INVITATIONS, Refuses;
-    RULES_ALL = MAX_RULES as u64, Refuses;
-    TOPICS_ABOUT = MAX_TOPIC_SENTENCES as u64, Refuses;
+    RULES = MAX_RULES as u64, Refuses;
+    TOPIC_SENTENCES = MAX_TOPIC_SENTENCES as u64, Refuses;
     USER_BLOCKS = MAX_BLOCKS, Refuses;
     USER_FOLLOWINGS = MAX_FOLLOWINGS, Refuses;
     USER_MUTES = MAX_MUTES as u64, Refuses;

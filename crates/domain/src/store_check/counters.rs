@@ -26,10 +26,10 @@ impl Highest {
             family if *family == families::ARTICLE_OF => &[keys::ARTICLE_COUNT],
             family if *family == families::TWEET => &[keys::TWEET_IDS],
             family if *family == families::MODERATION => &[keys::MODERATION_COUNT],
-            family if *family == families::RULES_ALL => &[keys::RULES_COUNT],
+            family if *family == families::RULES => &[keys::RULES_COUNT],
             _ => return,
         };
-        let highest = if *subject.family == families::RULES_ALL {
+        let highest = if *subject.family == families::RULES {
             let value = std::slice::from_ref(value);
             hash_in(value, 0).and_then(|rules| rules.0.iter().filter_map(|(id, _)| id.parse().ok()).max())
         } else {

@@ -41,7 +41,7 @@ macro_rules! forms {
 forms! {
     CONFIRM_EMAIL = Form::Text(is_user_and_digest), "the id of a user and 16 hexadecimal digits";
     LAYOUT_VERSION = Form::Text(is_number), "a whole number";
-    MAIL_DIGEST_TURN = Form::Text(is_number), "a whole number";
+    DIGEST_TURN = Form::Text(is_number), "a whole number";
     NETWORK = Form::Member(is_user), "ids of users";
     NETWORKS_SECRET = Form::Text(is_secret), "40 hexadecimal digits";
     PASSKEY_USED = Form::Text(is_user), "the id of a user";
@@ -51,7 +51,7 @@ forms! {
     SITES_AUDIT = Form::Member(is_json), "JSON objects";
     STATISTICS_DAY = Form::Field(|_, value| is_number(value)), "whole numbers";
     STATISTICS_HOUR = Form::Field(|_, value| is_number(value)), "whole numbers";
-    TOPICS_ABOUT = Form::Field(|topic, text| is_topic(topic) && text.chars().count() <= MAX_TOPIC_SENTENCE),
+    TOPIC_SENTENCES = Form::Field(|topic, text| is_topic(topic) && text.chars().count() <= MAX_TOPIC_SENTENCE),
         "topics with a sentence of at most 200 characters";
     TOPIC_MOVES = Form::Field(|from, to| is_topic(from) && is_topic(to)), "topics";
     USERNAMES_FOLDED = Form::Text(is_number), "a whole number";

@@ -8,9 +8,9 @@ use crate::values::ids::UserId;
 use crate::values::voter_id::VoterId;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule { of: &families::IMPORT_VOTERS, sentence: IMPORTED, check: Check::Claims(imported_voters) },
-    Rule { of: &families::IMPORT_LINKS, sentence: IMPORTED, check: Check::Claims(imported_stories) },
-    Rule { of: &families::IMPORT_ACCOUNTS, sentence: IMPORTED, check: Check::Claims(imported_accounts) },
+    Rule { of: &families::IMPORTED_VOTERS, sentence: IMPORTED, check: Check::Claims(imported_voters) },
+    Rule { of: &families::IMPORTED_LINKS, sentence: IMPORTED, check: Check::Claims(imported_stories) },
+    Rule { of: &families::IMPORTED_ACCOUNTS, sentence: IMPORTED, check: Check::Claims(imported_accounts) },
 ];
 
 const IMPORTED: &str = "what was imported is there";

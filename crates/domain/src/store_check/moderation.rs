@@ -59,7 +59,7 @@ pub(super) static RULES: &[Rule] = &[
         check: Check::Claims(bans),
     },
     Rule {
-        of: &families::RULES_ALL,
+        of: &families::RULES,
         sentence: "a rule for new posts has its form",
         check: Check::Claims(rules),
     },

@@ -67,7 +67,7 @@ pub(super) static RULES: &[Rule] = &[
         check: Check::Claims(notified),
     },
     Rule {
-        of: &families::ADMINISTRATOR_FIRST,
+        of: &families::FIRST_ADMINISTRATOR,
         sentence: "the first administrator is a user",
         check: Check::Claims(first_administrator),
     },

@@ -48,17 +48,17 @@ pub(super) static RULES: &[Rule] = &[
         check: Check::Claims(followers),
     },
     Rule {
-        of: &families::USERS_BY_FOLLOWERS,
+        of: &families::MOST_FOLLOWED,
         sentence: "the number of a user's followers is the number by which users are listed",
         check: Check::Claims(by_followers),
     },
     Rule {
-        of: &families::TIMELINE_FLOORS,
+        of: &families::HOME_FLOORS,
         sentence: "floors of timelines and authors whose tweets are not delivered are users who exist",
         check: Check::Claims(user_exists),
     },
     Rule {
-        of: &families::TIMELINE_PULLED,
+        of: &families::PULLED_AUTHORS,
         sentence: "floors of timelines and authors whose tweets are not delivered are users who exist",
         check: Check::Claims(user_exists),
     },

@@ -644,7 +644,7 @@ fn read_together(keys: &[String]) -> usize {
 /// The families whose values are read whole and may be large. Sorted sets are read in parts.
 const LARGE: [&Family; 6] = [
     &families::GROUP,
-    &families::IMPORT_LINKS,
+    &families::IMPORTED_LINKS,
     &families::LINK_ORIGINS,
     &families::LINK_VOTES,
     &families::NEWS_DISCOUNTED,

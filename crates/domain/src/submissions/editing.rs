@@ -5,6 +5,7 @@ use super::{Submission, SubmissionContent, Submitted};
 use crate::accounts::users::User;
 use crate::accounts::{admission, newness};
 use crate::action::Decision;
+use crate::activity::ActionCounters;
 use crate::articles::article::{self, ArticleChange, PlaceRead};
 use crate::articles::topics::TopicsRead;
 use crate::audit::AUDIT;
@@ -182,7 +183,7 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
     if let Some(removal) = deleted.await? {
         removal.begin(site, now);
     }
-    site.actions.count(CountedAction::Deletion);
+    site.of::<ActionCounters>().count(CountedAction::Deletion);
     tracing::info!(target: AUDIT, by = viewer.username, story = %id, "deleted a story");
     Ok(())
 }

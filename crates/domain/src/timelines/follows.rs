@@ -3,14 +3,14 @@
 use crate::accounts::actor::Actor;
 use crate::accounts::inbox::{Delivery, EntryId, Removal};
 use crate::accounts::mentioned::user_named;
-use crate::accounts::users::DEACTIVATED;
-use crate::accounts::users::{PeopleRead, PersonNames};
+use crate::accounts::users::{DEACTIVATED, PeopleRead, PersonNames};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
+use crate::activity::ActionCounters;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
-use crate::jobs::{self, Job};
+use crate::jobs::{self, Job, Jobs};
 use crate::keys;
 use crate::site::Site;
 use crate::timelines::home_jobs::{clear, rebuild};
@@ -101,9 +101,9 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
             .once(request, &())
     });
     if let Some(job) = followed.await? {
-        site.jobs.start_soon(job, now);
+        site.of::<Jobs>().start_soon(job, now);
     }
-    site.actions.count(CountedAction::Follow);
+    site.of::<ActionCounters>().count(CountedAction::Follow);
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use crate::audit::CommandEntry;
 use crate::error::Error;
 use crate::fields;
 use crate::home_servers;
+use crate::home_servers::HomeServers;
 use crate::jobs;
 use crate::keys;
 use crate::site::{Applied, Site};
@@ -196,7 +197,7 @@ impl<'a> TimelineMove<'a> {
     /// Then nothing has changed.
     pub async fn begin(site: &'a Site, to: &Destination, old: OldTimelines) -> Result<Option<Self>, Error> {
         if let Some(url) = to.url() {
-            site.home_servers.at(url)?.demand_usable().await?;
+            site.of::<HomeServers>().at(url)?.demand_usable().await?;
         }
         let stored = read_stored(site).await?;
         let is_there = stored.url.as_deref() == to.url();
@@ -363,7 +364,9 @@ pub async fn status(site: &Site) -> Result<HomesStatus, Error> {
     let stored = read_stored(site).await?;
     let moved = stored.filled.map(|filled| (filled, stored.users));
     let trouble = match &stored.url {
-        Some(url) => site.home_servers.at(url)?.demand_usable().await.err().map(|error| error.to_string()),
+        Some(url) => {
+            site.of::<HomeServers>().at(url)?.demand_usable().await.err().map(|error| error.to_string())
+        }
         None => None,
     };
     Ok(HomesStatus { at: stored.url.map_or(Destination::Store, Destination::Apart), moved, trouble })

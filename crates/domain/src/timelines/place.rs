@@ -17,7 +17,7 @@
 
 use crate::error::Error;
 use crate::fields;
-use crate::home_servers::HomeServer;
+use crate::home_servers::{HomeServer, HomeServers};
 use crate::keys;
 use crate::site::{Applied, Site};
 use crate::timelines::follows::note_followings_change;
@@ -58,7 +58,7 @@ impl HomePlaceRead {
             Some(url) => {
                 let size = fields::read(size.as_deref(), key, SIZE);
                 let keep = size.unwrap_or(site.rules.timelines.home_size);
-                Some(Apart { server: site.home_servers.at(&url)?, keep, asked_at: self.1 })
+                Some(Apart { server: site.of::<HomeServers>().at(&url)?, keep, asked_at: self.1 })
             }
             None => None,
         };

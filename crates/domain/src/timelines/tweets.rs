@@ -7,14 +7,15 @@ use crate::accounts::mentioned::{self, ids_by_name, users_named};
 use crate::accounts::notified::Notified;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::reader::{Perspective, Sight, Written};
-use crate::accounts::users::DEACTIVATED;
-use crate::accounts::users::User;
+use crate::accounts::users::{DEACTIVATED, User};
 use crate::action::Decision;
+use crate::activity::ActionCounters;
 use crate::audit::AUDIT;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
 use crate::jobs;
+use crate::jobs::Jobs;
 use crate::keys;
 use crate::post_rules::CheckedPost;
 use crate::repeats::KeptAnswer;
@@ -158,7 +159,7 @@ pub async fn post_tweet(
             .once(request, &PostedTweet { id, waits: false })
     });
     let (id, new) = posted.await?;
-    site.actions.count(CountedAction::Tweet);
+    site.of::<ActionCounters>().count(CountedAction::Tweet);
     let waits = new.is_none();
     if let Some(new) = new {
         new.draft.begin(site);
@@ -357,7 +358,7 @@ impl TweetDraft {
     /// Starts the delivery, once the batch is applied.
     pub(crate) fn begin(&self, site: &Site) {
         if self.audience.followers > 0 && self.audience.is_delivered(site) {
-            site.jobs.start_soon(deliver::job(self.id), self.now);
+            site.of::<Jobs>().start_soon(deliver::job(self.id), self.now);
         }
     }
 }
@@ -403,7 +404,7 @@ pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) 
         Decision::commit(batch, removal).once(viewer.request.as_ref(), &())
     });
     deleted.await?.begin(site, now);
-    site.actions.count(CountedAction::Deletion);
+    site.of::<ActionCounters>().count(CountedAction::Deletion);
     tracing::info!(target: AUDIT, by = viewer.username, tweet = %id, "deleted a tweet");
     Ok(())
 }
@@ -476,7 +477,7 @@ impl Removal {
     /// Starts the sweep, once the batch is applied.
     pub(crate) fn begin(&self, site: &Site, now: Moment) {
         if self.has_followers {
-            site.jobs.start_soon(sweep::job(self.tweet.id), now);
+            site.of::<Jobs>().start_soon(sweep::job(self.tweet.id), now);
         }
     }
 }

@@ -7,9 +7,11 @@ use crate::values::moderation::Thing;
 use crate::values::text::{InputError, lines, printable};
 use std::fmt;
 use std::str::FromStr;
+use strum::{EnumIter, EnumString, IntoStaticStr};
 
 /// Why somebody flags something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum FlagReason {
     /// Advertising.
     Spam,
@@ -26,21 +28,10 @@ pub enum FlagReason {
 }
 
 impl FlagReason {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Spam, Self::Offtopic, Self::Unkind, Self::Broken, Self::Duplicate, Self::Harmful];
-
     /// The name in calls and in the store.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Spam => "spam",
-            Self::Offtopic => "offtopic",
-            Self::Unkind => "unkind",
-            Self::Broken => "broken",
-            Self::Duplicate => "duplicate",
-            Self::Harmful => "harmful",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The reasons for which a kind of thing can be flagged; none if it cannot be.
@@ -65,14 +56,6 @@ impl fmt::Display for FlagReason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a flag")]
 pub struct NotAFlag;
-
-impl FromStr for FlagReason {
-    type Err = NotAFlag;
-
-    fn from_str(text: &str) -> Result<Self, NotAFlag> {
-        Self::ALL.into_iter().find(|reason| reason.name() == text).ok_or(NotAFlag)
-    }
-}
 
 /// What somebody adds to a flag, for moderators. May be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -164,18 +147,18 @@ impl FromStr for Flag {
     type Err = NotAFlag;
 
     fn from_str(stored: &str) -> Result<Self, NotAFlag> {
-        fn number<T: FromStr>(text: &str) -> Result<T, NotAFlag> {
+        fn read<T: FromStr>(text: &str) -> Result<T, NotAFlag> {
             text.parse().map_err(|_| NotAFlag)
         }
         let mut parts = stored.splitn(5, ':');
         let mut part = || parts.next().ok_or(NotAFlag);
         Ok(Self {
-            reason: part()?.parse()?,
-            time: Timestamp(number(part()?)?),
-            weight: Weight(number(part()?)?),
+            reason: read(part()?)?,
+            time: Timestamp(read(part()?)?),
+            weight: Weight(read(part()?)?),
             decided: match part()? {
                 "0" => None,
-                id => Some(number(id)?),
+                id => Some(read(id)?),
             },
             note: printable(part()?.to_owned()).into_boxed_str(),
         })

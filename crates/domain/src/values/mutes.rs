@@ -8,9 +8,11 @@ use crate::values::hostname::Hostname;
 use crate::values::limits::{MAX_MUTED_WORD, MAX_MUTED_WORD_TOKENS};
 use crate::values::text::{InputError, line};
 use std::fmt;
+use strum::{EnumIter, EnumString, IntoStaticStr};
 
 /// A kind of thing that can be muted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum MuteKind {
     /// A person.
     User,
@@ -23,24 +25,10 @@ pub enum MuteKind {
 }
 
 impl MuteKind {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [Self::User, Self::Domain, Self::Topic, Self::Word];
-
     /// The name in the API and in the store.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Domain => "domain",
-            Self::Topic => "topic",
-            Self::Word => "word",
-        }
-    }
-
-    /// The kind with a name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -296,6 +284,7 @@ impl Phrases {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use strum::IntoEnumIterator;
 
     #[test]
     fn whole_words_and_phrases_are_found_in_any_case() {
@@ -369,9 +358,9 @@ mod tests {
 
     #[test]
     fn kinds_have_names() {
-        for kind in MuteKind::ALL {
-            assert_eq!(MuteKind::parse(kind.name()), Some(kind));
+        for kind in MuteKind::iter() {
+            assert_eq!(kind.name().parse(), Ok(kind));
         }
-        assert_eq!(MuteKind::parse("people"), None);
+        assert!("people".parse::<MuteKind>().is_err());
     }
 }

@@ -8,9 +8,11 @@ use crate::values::text::{InputError, is_unprintable, is_visible, refuse_charact
 use regex::RegexBuilder;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use strum::{EnumIter, EnumString, IntoStaticStr};
 
 /// What a rule looks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "lowercase")]
 pub enum RuleKind {
     /// Links to a domain or its subdomains.
@@ -24,24 +26,16 @@ pub enum RuleKind {
 }
 
 impl RuleKind {
-    /// All of them, with their names.
-    pub const ALL: [(Self, &'static str); 4] =
-        [(Self::Domain, "domain"), (Self::Url, "url"), (Self::Phrase, "phrase"), (Self::Regex, "regex")];
-
     /// The name.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Domain => "domain",
-            Self::Url => "url",
-            Self::Phrase => "phrase",
-            Self::Regex => "regex",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
 /// What happens to a post that a rule matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "lowercase")]
 pub enum RuleEffect {
     /// It is refused, with the reason.
@@ -51,16 +45,10 @@ pub enum RuleEffect {
 }
 
 impl RuleEffect {
-    /// All of them, with their names.
-    pub const ALL: [(Self, &'static str); 2] = [(Self::Refuse, "refuse"), (Self::Hold, "hold")];
-
     /// The name.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Refuse => "refuse",
-            Self::Hold => "hold",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -1,29 +1,30 @@
 //! What people choose for themselves on their settings page: fields of `user:<id>`. A field
 //! that is absent or unknown has the default.
 
+use std::str::FromStr;
+use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
+
 /// The field of a user who wants to see what readers' flags have hidden.
 pub const SHOW_HIDDEN: &str = "show_hidden";
 
 /// How a preference is stored, and what a form sends.
-pub trait Choice: Sized + Copy + Default + PartialEq + 'static {
-    /// All choices with their names.
-    const ALL: &'static [(Self, &'static str)];
-
+pub trait Choice: Copy + Default + PartialEq + IntoEnumIterator + FromStr + Into<&'static str> {
     /// The choice with this name.
     #[must_use]
     fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, known)| *known == name).map(|(choice, _)| *choice)
+        name.parse().ok()
     }
 
     /// The name of the choice.
     #[must_use]
     fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(choice, _)| *choice == self).map_or("", |(_, name)| name)
+        self.into()
     }
 }
 
 /// Whether single keys are shortcuts (WCAG 2.1.4).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Shortcuts {
     /// They are.
     #[default]
@@ -34,13 +35,11 @@ pub enum Shortcuts {
     Off,
 }
 
-impl Choice for Shortcuts {
-    const ALL: &'static [(Self, &'static str)] =
-        &[(Self::On, "on"), (Self::Modifier, "modifier"), (Self::Off, "off")];
-}
+impl Choice for Shortcuts {}
 
 /// How often a digest of the site is mailed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Digest {
     /// Never.
     #[default]
@@ -51,13 +50,11 @@ pub enum Digest {
     Weekly,
 }
 
-impl Choice for Digest {
-    const ALL: &'static [(Self, &'static str)] =
-        &[(Self::Off, "off"), (Self::Daily, "daily"), (Self::Weekly, "weekly")];
-}
+impl Choice for Digest {}
 
 /// The order of the comments that reply to the same story or comment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum CommentOrder {
     /// The highest score first.
     #[default]
@@ -68,10 +65,7 @@ pub enum CommentOrder {
     Oldest,
 }
 
-impl Choice for CommentOrder {
-    const ALL: &'static [(Self, &'static str)] =
-        &[(Self::Score, "score"), (Self::Newest, "newest"), (Self::Oldest, "oldest")];
-}
+impl Choice for CommentOrder {}
 
 /// The preferences of a user.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

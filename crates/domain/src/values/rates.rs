@@ -6,6 +6,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 use std::time::Duration;
+use strum::{EnumCount, EnumIter, IntoStaticStr};
 
 /// The bits of an IPv6 address that name the network of one subscriber.
 const SUBSCRIBER_BITS: u8 = 64;
@@ -17,7 +18,8 @@ const LONGEST_SECONDS: u32 = 2_592_000;
 const UNITS: [(char, u32); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
 
 /// What has a limit for each account or address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumCount, EnumIter, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum RatedAction {
     /// Posting a comment.
     Comment,
@@ -38,6 +40,7 @@ pub enum RatedAction {
     /// Any GET request.
     Read,
     /// A GET request for a large answer.
+    #[strum(serialize = "large")]
     LargeRead,
     /// Any POST request. This is beside what it does, and no setting.
     Post,
@@ -48,41 +51,10 @@ pub enum RatedAction {
 }
 
 impl RatedAction {
-    /// All of them.
-    pub const ALL: [Self; 13] = [
-        Self::Comment,
-        Self::Tweet,
-        Self::Vote,
-        Self::Follow,
-        Self::Flag,
-        Self::Reset,
-        Self::FetchTitle,
-        Self::Export,
-        Self::Read,
-        Self::LargeRead,
-        Self::Post,
-        Self::FailedLogin,
-        Self::Stream,
-    ];
-
     /// The name in keys and in the log.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Comment => "comment",
-            Self::Tweet => "tweet",
-            Self::Vote => "vote",
-            Self::Follow => "follow",
-            Self::Flag => "flag",
-            Self::Reset => "reset",
-            Self::FetchTitle => "fetch_title",
-            Self::Export => "export",
-            Self::Read => "read",
-            Self::LargeRead => "large",
-            Self::Post => "post",
-            Self::FailedLogin => "failed_login",
-            Self::Stream => "stream",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// What there are too many of, in a message.

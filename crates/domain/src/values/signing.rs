@@ -7,6 +7,7 @@ use crate::values::secrets::{NoRandomness, random_token};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Debug, Formatter};
+use strum::IntoStaticStr;
 use subtle::ConstantTimeEq;
 
 const NONCE_BYTES: usize = 16;
@@ -95,26 +96,25 @@ impl SigningKey {
 }
 
 /// What is signed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum Purpose {
     /// The first step of a login: the password was right.
     Password,
     /// The challenge for a login with a passkey.
+    #[strum(serialize = "log in")]
     LogIn,
     /// The challenge for a new passkey.
+    #[strum(serialize = "add passkey")]
     AddPasskey,
     /// The link that makes somebody the first administrator.
+    #[strum(serialize = "first administrator")]
     FirstAdministrator,
 }
 
 impl Purpose {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Password => "password",
-            Self::LogIn => "log in",
-            Self::AddPasskey => "add passkey",
-            Self::FirstAdministrator => "first administrator",
-        }
+    fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -5,9 +5,11 @@ use crate::values::preferences::Choice;
 use crate::values::secrets::{NoRandomness, random_token, same_secret};
 use crate::values::text::{InputError, lines};
 use std::fmt;
+use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
 /// Who can sign up.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Display, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum SignupMode {
     /// Anyone.
     #[default]
@@ -21,16 +23,7 @@ pub enum SignupMode {
     Closed,
 }
 
-impl Choice for SignupMode {
-    const ALL: &'static [(Self, &'static str)] =
-        &[(Self::Open, "open"), (Self::Invite, "invite"), (Self::Apply, "apply"), (Self::Closed, "closed")];
-}
-
-impl fmt::Display for SignupMode {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
+impl Choice for SignupMode {}
 
 /// Hexadecimal digits of an invitation: as many as of other tokens.
 pub const INVITATION_DIGITS: usize = 40;
@@ -133,6 +126,7 @@ impl ApplicationText {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use strum::IntoEnumIterator;
 
     #[test]
     fn a_code_is_found_in_its_link() {
@@ -163,9 +157,14 @@ mod tests {
 
     #[test]
     fn modes_have_names() {
-        for (mode, name) in SignupMode::ALL {
-            assert_eq!((SignupMode::parse(name), mode.to_string()), (Some(*mode), (*name).to_owned()));
-        }
+        assert_eq!(
+            SignupMode::iter().map(Choice::name).collect::<Vec<_>>(),
+            ["open", "invite", "apply", "closed"]
+        );
+        assert_eq!(
+            (SignupMode::parse("apply"), SignupMode::Apply.to_string()),
+            (Some(SignupMode::Apply), "apply".to_owned())
+        );
         assert_eq!(SignupMode::parse("Open"), None);
     }
 }

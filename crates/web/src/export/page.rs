@@ -4,6 +4,7 @@ use crate::pages::parts::{age_as, counted, moment};
 use crate::settings::SiteSettings;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::borrow::Cow;
+use strum::IntoEnumIterator;
 use tidings_domain::exports::{
     AccountRecord, CommentRecord, FlagRecord, InboxRecord, MuteRecord, PersonRecord, Record,
     RestrictionRecord, Section, SessionRecord, StoryRecord, TopicRecord, TweetRecord, VoteChoice, VoteRecord,
@@ -69,7 +70,7 @@ impl Page {
                 nav aria-label="Contents" {
                     ul {
                         li { a href="#account" { "Account" } }
-                        @for section in Section::ALL {
+                        @for section in Section::iter() {
                             li { a href={ "#" (section.name()) } { (heading(section)) } }
                         }
                     }

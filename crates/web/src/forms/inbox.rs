@@ -57,7 +57,7 @@ impl Filter {
 
     /// The value of the parameter `kind`; `None` for everything.
     #[must_use]
-    pub const fn name(self) -> Option<&'static str> {
+    pub fn name(self) -> Option<&'static str> {
         match self {
             Self::All => None,
             Self::Unread => Some("unread"),
@@ -80,9 +80,8 @@ impl FromFields for InboxPageQuery {
             None => Filter::All,
             Some("unread") => Filter::Unread,
             Some(name) => {
-                let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
                 let expected = "it must be unread, reply, mention, follow or moderation";
-                Filter::Kind(kind.ok_or(RequestError::Field { name: "kind", expected })?)
+                Filter::Kind(name.parse().map_err(|_| RequestError::Field { name: "kind", expected })?)
             }
         };
         Ok(Self { filter, before: before(fields)? })

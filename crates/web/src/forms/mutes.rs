@@ -43,7 +43,7 @@ const VALUE: &str = "value";
 
 impl FromFields for MuteForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let kind = MuteKind::parse(fields.required("what")?).ok_or(RequestError::Field {
+        let kind = fields.required("what")?.parse().map_err(|_| RequestError::Field {
             name: "what",
             expected: "it must be user, domain, topic or word",
         })?;

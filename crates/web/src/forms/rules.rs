@@ -33,17 +33,9 @@ pub struct RuleForm {
 
 impl FromFields for RuleForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let what = fields.required("what")?;
-        let what = RuleKind::ALL.into_iter().find(|(_, name)| *name == what);
-        let (what, _) = what.ok_or(RequestError::Field {
-            name: "what",
-            expected: "it must be domain, url, phrase or regex",
-        })?;
+        let what = fields.parsed("what", "it must be domain, url, phrase or regex")?;
         let pattern = Pattern::parse(what, fields.required("pattern")?).map_err(Refusal::Pattern)?;
-        let effect = fields.required("effect")?;
-        let effect = RuleEffect::ALL.into_iter().find(|(_, name)| *name == effect);
-        let (effect, _) =
-            effect.ok_or(RequestError::Field { name: "effect", expected: "it must be refuse or hold" })?;
+        let effect = fields.parsed("effect", "it must be refuse or hold")?;
         fields.required("reason")?;
         let dry_run = match fields.text("dry_run") {
             "" | "0" => false,

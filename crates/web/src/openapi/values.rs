@@ -1,6 +1,7 @@
 //! Schemas of single values in requests and responses: their patterns, formats and maxima.
 //! Fields and parameters refer to these types with `value_type`.
 
+use strum::IntoEnumIterator;
 use tidings_domain::accounts::inbox::Kind;
 use tidings_domain::news::item::TEXT_SCHEME;
 use tidings_domain::sites::{Board, Score, Span};
@@ -159,11 +160,11 @@ values! {
     /// The id of an entry of an inbox, or `all`.
     EntryChoice = pattern(format!("^({}|all)$", entry()), "all");
     /// Why something is in an inbox.
-    EntryKind = choice(Kind::ALL.map(Kind::name));
+    EntryKind = choice(Kind::iter().map(Kind::name));
     /// The text of a comment, a tweet or a message.
     EntryText = text(0, limits::MAX_COMMENT);
     /// The kind of something muted.
-    MuteKind = choice(mutes::MuteKind::ALL.map(mutes::MuteKind::name));
+    MuteKind = choice(mutes::MuteKind::iter().map(mutes::MuteKind::name));
     /// What to mute: a username, the name or address of a site, a topic, or a word or phrase.
     MuteValue = text(1, limits::MAX_URL);
     /// Something muted.
@@ -191,7 +192,7 @@ values! {
     /// A kind of thing that can be flagged.
     FlaggedKind = choice(["story", "comment", "tweet", "user"]);
     /// Why a reader flags something.
-    FlagReason = choice(flag::FlagReason::ALL.map(flag::FlagReason::name));
+    FlagReason = choice(flag::FlagReason::iter().map(flag::FlagReason::name));
     /// What a reader adds to a flag; may be empty.
     FlagNote = text(0, limits::MAX_FLAG_NOTE);
     /// Why something waits for a moderator.
@@ -207,11 +208,11 @@ values! {
     /// Why a moderator did something; may be empty.
     Reason = text(0, limits::MAX_REASON);
     /// What a rule for posts looks for.
-    RuleKind = choice(post_rule::RuleKind::ALL.map(|(_, name)| name));
+    RuleKind = choice(post_rule::RuleKind::iter().map(post_rule::RuleKind::name));
     /// The pattern of a rule for posts.
     Pattern = text(1, limits::MAX_PATTERN);
     /// What happens to a post that a rule matches.
-    RuleEffect = choice(post_rule::RuleEffect::ALL.map(|(_, name)| name));
+    RuleEffect = choice(post_rule::RuleEffect::iter().map(post_rule::RuleEffect::name));
     /// What is to be said against a decision.
     Appeal = text(1, limits::MAX_APPEAL);
     /// A number of hours; 0 for ever.
@@ -239,9 +240,9 @@ values! {
     /// The score of a site.
     ScoreName = choice([Score::Good, Score::Bad, Score::Controversial, Score::NoScore].map(Score::name));
     /// A leaderboard.
-    BoardName = choice(Board::ALL.map(Board::name));
+    BoardName = choice(Board::iter().map(Board::name));
     /// The time that a leaderboard covers.
-    SpanName = choice(Span::ALL.map(Span::name));
+    SpanName = choice(Span::iter().map(Span::name));
     /// The number of days of a history.
     HistoryDays = whole(1, limits::MAX_HISTORY_DAYS);
     /// The first hexadecimal digits of a SHA-256.
@@ -305,7 +306,7 @@ fn text(least: usize, most: usize) -> ObjectBuilder {
 
 /// The pattern of a choice.
 fn choices<C: Choice>() -> String {
-    let names: Vec<&str> = C::ALL.iter().map(|(_, name)| *name).collect();
+    let names: Vec<&str> = C::iter().map(Choice::name).collect();
     format!("^({})$", names.join("|"))
 }
 
@@ -313,7 +314,7 @@ fn pattern(pattern: String, example: &str) -> ObjectBuilder {
     string().pattern(Some(pattern)).examples([example])
 }
 
-fn choice<const N: usize>(texts: [&'static str; N]) -> ObjectBuilder {
+fn choice(texts: impl IntoIterator<Item = &'static str>) -> ObjectBuilder {
     string().enum_values(Some(texts))
 }
 

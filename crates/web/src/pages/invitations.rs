@@ -14,6 +14,7 @@ use crate::viewer::{SignedFields, SignedForm, SignedIn};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use strum::{EnumString, IntoStaticStr};
 use tidings_domain::accounts::invitations::{self, Invited, OpenInvitation, OwnInvitations};
 use tidings_domain::values::limits::INVITATION_SECONDS;
 use tidings_domain::values::signup::InvitationCode;
@@ -132,7 +133,8 @@ fn person_with_age(frame: &Frame<'_>, person: &Invited) -> Markup {
 }
 
 /// What was just done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Done {
     /// An invitation was made.
     Made,
@@ -143,14 +145,8 @@ pub enum Done {
 }
 
 impl Done {
-    const ALL: [Self; 3] = [Self::Made, Self::Mailed, Self::Withdrawn];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Made => "made",
-            Self::Mailed => "mailed",
-            Self::Withdrawn => "withdrawn",
-        }
+    fn name(self) -> &'static str {
+        self.into()
     }
 
     const fn message(self) -> &'static str {
@@ -174,7 +170,7 @@ pub struct DoneQuery {
 impl FromFields for DoneQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let name = fields.text("done");
-        Ok(Self { done: Done::ALL.into_iter().find(|done| done.name() == name) })
+        Ok(Self { done: name.parse().ok() })
     }
 }
 

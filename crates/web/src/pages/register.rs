@@ -302,7 +302,7 @@ mod tests {
     use super::super::fields::test_support::refused;
     use super::super::test_support::framed;
     use super::*;
-    use tidings_domain::values::preferences::Choice;
+    use strum::IntoEnumIterator;
 
     fn page(mode: SignupMode, facts: &SignupFacts, refused: Option<&RefusedForm>) -> String {
         let wanted = WantedPage::of("/news/1");
@@ -360,10 +360,10 @@ mod tests {
 
     #[test]
     fn every_mode_is_said_in_a_sentence() {
-        for (mode, _) in SignupMode::ALL {
+        for mode in SignupMode::iter() {
             let said = framed(None, |frame| {
                 let mut rules = frame.rules.clone();
-                rules.accounts.signup = *mode;
+                rules.accounts.signup = mode;
                 let parts = (frame.settings, &rules, frame.caches);
                 ways_in(&Frame::new(parts, frame.brand.clone(), (frame.now, frame.here), None))
             });

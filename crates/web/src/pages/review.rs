@@ -47,7 +47,7 @@ pub async fn page(
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let is_first = query.before.is_none();
     let rings = if is_first {
-        rings(&frame, &app.site.vote_rings)
+        rings(&frame, app.site.of())
     } else {
         html! {}
     };
@@ -317,6 +317,7 @@ mod tests {
     use super::super::test_support::{NOW, framed, user};
     use super::*;
     use crate::limits::PAGE_BYTES;
+    use strum::IntoEnumIterator;
     use tidings_domain::values::flag::FlagReason;
     use tidings_domain::values::hostname::Hostname;
     use tidings_domain::values::ids::UserId;
@@ -343,7 +344,7 @@ mod tests {
             since: NOW,
             why: Why::Flagged,
             held_because: Some(longest(MAX_REASON)),
-            flags: FlagReason::ALL.map(|reason| (reason, 200)).to_vec(),
+            flags: FlagReason::iter().map(|reason| (reason, 200)).collect(),
             notes: vec![longest(MAX_FLAG_NOTE); QUEUE_NOTES],
             is_hidden: true,
             is_deleted: true,

@@ -14,6 +14,7 @@ use crate::{App, actions};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use strum::IntoEnumIterator;
 use tidings_domain::accounts::users::User;
 use tidings_domain::moderation::rules::{self, DryRun};
 use tidings_domain::values::limits::MAX_PATTERN;
@@ -73,11 +74,11 @@ impl RulesPage<'_> {
         html! {
             form.form.narrow method="post" action=(ADDRESS) {
                 (frame.signed_fields())
-                (choice("what", "What it looks for", &RuleKind::ALL.map(|(kind, name)| (name, kind_words(kind))), self.typed.what))
+                (choice("what", "What it looks for", RuleKind::iter().map(|kind| (kind.name(), kind_words(kind))), self.typed.what))
                 (pattern.input(self.refused))
                 (choice(
                     "effect", "What happens to the post",
-                    &RuleEffect::ALL.map(|(effect, name)| (name, effect_words(effect))), self.typed.effect,
+                    RuleEffect::iter().map(|effect| (effect.name(), effect_words(effect))), self.typed.effect,
                 ))
                 (reason.input(self.refused))
                 @if let Some(tried) = self.tried { (outcome(tried)) }
@@ -91,13 +92,18 @@ impl RulesPage<'_> {
     }
 }
 
-fn choice(name: &str, label: &str, options: &[(&str, &str)], chosen: &str) -> Markup {
+fn choice(
+    name: &str,
+    label: &str,
+    options: impl Iterator<Item = (&'static str, &'static str)>,
+    chosen: &str,
+) -> Markup {
     html! {
         div.field {
             label for={ "rule-" (name) } { (label) }
             select name=(name) #{ "rule-" (name) } {
                 @for (value, words) in options {
-                    option value=(value) selected[*value == chosen] { (words) }
+                    option value=(value) selected[value == chosen] { (words) }
                 }
             }
         }

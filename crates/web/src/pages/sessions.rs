@@ -71,7 +71,7 @@ pub struct WantedPage {
 impl FromFields for WantedPage {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let Next { next } = fields.read()?;
-        Ok(Self { next, reason: LoginReason::parse(fields.text("reason")) })
+        Ok(Self { next, reason: fields.text("reason").parse().ok() })
     }
 }
 

@@ -22,6 +22,7 @@ use crate::{App, actions};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use strum::IntoEnumIterator;
 use tidings_domain::Error;
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::reader::Reader;
@@ -92,7 +93,7 @@ impl BoardPage<'_> {
         html! {
             nav.tabs aria-label="Lists" {
                 ul {
-                    @for board in Board::ALL {
+                    @for board in Board::iter() {
                         li {
                             a href=(address(board, self.span)) aria-current=[here(board == self.board)] {
                                 (board_name(board))
@@ -101,7 +102,7 @@ impl BoardPage<'_> {
                     }
                 }
                 ul {
-                    @for span in Span::ALL {
+                    @for span in Span::iter() {
                         li {
                             a href=(address(self.board, span)) aria-current=[here(span == self.span)] {
                                 (span_name(span))

@@ -12,6 +12,7 @@ use super::parts::{DELETED_USER, counted};
 use super::thread::{Sorting, ThreadPart};
 use crate::limits::COMMENT_CACHE_BYTES;
 use maud::{Render, html};
+use strum::IntoEnumIterator;
 use tidings_domain::accounts::reader::Sight;
 use tidings_domain::cache::Shared;
 use tidings_domain::comments::orders::OrderedLines;
@@ -19,7 +20,7 @@ use tidings_domain::comments::outline::{ThreadLine, ThreadLines, ThreadPages};
 use tidings_domain::comments::relatives::{Relatives, relatives};
 use tidings_domain::comments::threads::{NewComments, Thread};
 use tidings_domain::values::ids::CommentId;
-use tidings_domain::values::preferences::{Choice, CommentOrder};
+use tidings_domain::values::preferences::CommentOrder;
 
 /// The usual size of a comment's markup without its text, in bytes.
 const USUAL_MARKUP_BYTES: usize = 1_500;
@@ -221,15 +222,14 @@ tidings_domain::cache_kind! {
 
 /// The number of a page and its order as one number.
 fn part_key(ThreadPart { number, sorting, .. }: ThreadPart) -> u64 {
-    let order = CommentOrder::ALL.iter().position(|(order, _)| *order == sorting.order).unwrap_or(0) as u64;
+    let order = sorting.order as u64;
     (number * 4 + order) * 2 + u64::from(sorting.is_asked)
 }
 
 /// The opposite of [`part_key`].
 fn part_of(lines: &ThreadLines, key: u64) -> ThreadPart {
-    let order = usize::try_from(key / 2 % 4).ok().and_then(|index| CommentOrder::ALL.get(index));
-    let sorting =
-        Sorting { order: order.map(|(order, _)| *order).unwrap_or_default(), is_asked: key % 2 == 1 };
+    let order = CommentOrder::iter().find(|order| *order as u64 == key / 2 % 4);
+    let sorting = Sorting { order: order.unwrap_or_default(), is_asked: key % 2 == 1 };
     ThreadPart { news: lines.news(), root: None, number: key / 8, sorting }
 }
 
@@ -256,9 +256,9 @@ mod tests {
     fn each_page_and_order_has_a_key_of_its_own() {
         let lines = ThreadLines::new(NewsId(5), Vec::new(), |_| None);
         for number in [1, 2, 1_000_000_000] {
-            for (order, _) in CommentOrder::ALL {
+            for order in CommentOrder::iter() {
                 for is_asked in [false, true] {
-                    let sorting = Sorting { order: *order, is_asked };
+                    let sorting = Sorting { order, is_asked };
                     let part = ThreadPart { news: NewsId(5), root: None, number, sorting };
                     let read = part_of(&lines, part_key(part));
                     assert_eq!((read.number, read.sorting), (number, sorting));

@@ -5,9 +5,11 @@ use crate::values::ids::{CommentAddress, TweetId, UserId};
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
+use strum::{EnumIter, EnumString, IntoStaticStr};
 
 /// Why something is in an inbox.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Kind {
     /// A comment on the user's story, a reply to the user's comment, or a comment in a thread
     /// to which the user has subscribed.
@@ -21,18 +23,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Reply, Self::Mention, Self::Follow, Self::Moderation];
-
     /// The name in the API.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Reply => "reply",
-            Self::Mention => "mention",
-            Self::Follow => "follow",
-            Self::Moderation => "moderation",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -3,24 +3,32 @@
 
 use crate::error::Error;
 use crate::keys;
+use crate::process_state::process_state;
 use crate::site::{Applied, Site};
 use crate::values::signing::SigningKey;
 use tidings_keyspace::{Batch, read};
+use tokio::sync::OnceCell;
+
+/// The key, once this server knows it.
+#[derive(Default)]
+struct KnownKey(OnceCell<SigningKey>);
+
+process_state!(KnownKey);
 
 /// The key of the site, for somebody who has given a password. Rounds: none once this server
 /// knows it; 1 before, and 2 more if no server has drawn it yet.
 pub(crate) async fn signing_key(site: &Site) -> Result<&SigningKey, Error> {
-    site.signing_key.get_or_try_init(|| read_or_draw(site)).await
+    site.of::<KnownKey>().0.get_or_try_init(|| read_or_draw(site)).await
 }
 
 /// The same for a stranger, who must not make the site store anything. As long as there is none,
 /// nobody has a passkey, so that any key will do. Rounds: none once this server knows it; else 1.
 pub(crate) async fn signing_key_for_strangers(site: &Site) -> Result<SigningKey, Error> {
-    if let Some(known) = site.signing_key.get() {
+    if let Some(known) = site.of::<KnownKey>().0.get() {
         return Ok(known.clone());
     }
     match read(site).await? {
-        Some(key) => Ok(site.signing_key.get_or_init(async || key).await.clone()),
+        Some(key) => Ok(site.of::<KnownKey>().0.get_or_init(async || key).await.clone()),
         None => Ok(SigningKey::random()?),
     }
 }

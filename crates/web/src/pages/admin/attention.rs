@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
 use tidings_domain::administration::Waiting;
 use tidings_domain::jobs::JobStatus;
-use tidings_domain::report::{BackupState, VoteRingReport};
+use tidings_domain::report::{BackgroundCheck, BackupReport, BackupState, VoteRingReport};
 use tidings_domain::supervision::panics;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day;
@@ -36,7 +36,7 @@ pub struct Facts {
 impl Facts {
     /// What is known now, beside what was read.
     pub async fn of(app: &App, viewer: &User, read: (Waiting, JobStatus), errors: u64) -> Self {
-        let rings = app.site.vote_rings.last();
+        let rings = app.site.of::<BackgroundCheck<VoteRingReport>>().last();
         let groups = |report: &VoteRingReport| report.groups.len();
         Self {
             now: app.now(),
@@ -48,7 +48,7 @@ impl Facts {
             panics: panics::count(),
             sends_mail: app.site.sends_mail,
             vote_rings: rings.map_or(0, |last| groups(&last.1)),
-            backup: app.site.backup.state(),
+            backup: app.site.of::<BackupReport>().state(),
         }
     }
 }

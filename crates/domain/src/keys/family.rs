@@ -1,0 +1,177 @@
+//! What is known of a family of keys, and which family a key belongs to.
+
+use super::DAY;
+use super::families::{ALL, PASSKEY_USED, REQUEST, USER_RECENT_VOTES};
+use crate::values::ids::UserId;
+use strum::IntoStaticStr;
+
+/// What a key holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Holds {
+    /// One text.
+    String,
+    /// Fields with values.
+    Hash,
+    /// Members.
+    Set,
+    /// Members with scores.
+    #[strum(serialize = "sorted set")]
+    SortedSet,
+}
+
+impl Holds {
+    /// The name of the type.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// Which program has keys of a family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Lamer News, and this one.
+    LamerNews,
+    /// This one only.
+    Ours,
+}
+
+/// All keys of one form.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Family {
+    /// The form, with `<...>` where it varies.
+    pub name: &'static str,
+    /// What its keys hold.
+    pub holds: Holds,
+    /// The seconds after which its keys expire by default; 0 if they never do.
+    pub seconds: u64,
+    /// What else there is to say about when they expire.
+    pub note: &'static str,
+    /// Which program has them.
+    pub origin: Origin,
+    /// What the value is, in a sentence.
+    pub what: &'static str,
+}
+
+/// Of what expires within a day, what a restored site needs: what must not be done twice, and what
+/// people may still take back.
+const NEEDED: [&Family; 3] = [&REQUEST, &PASSKEY_USED, &USER_RECENT_VOTES];
+
+impl Family {
+    /// Whether backups leave its keys out if they expire: limits and rates, which say who tried what
+    /// from where, and whatever else is gone or made anew within a day.
+    #[must_use]
+    pub fn is_left_out_of_backups(&self) -> bool {
+        let is_limit = self.name.starts_with("limit:") || self.name.starts_with("rate:");
+        is_limit || (1..=DAY).contains(&self.seconds) && !NEEDED.contains(&self)
+    }
+
+    /// The family of a key, with the parts that vary; `None` if the key is none of ours.
+    #[must_use]
+    pub fn of(key: &str) -> Option<(&'static Self, Vec<&str>)> {
+        let mut parts = Vec::new();
+        let family = ALL.iter().find(|family| {
+            parts.clear();
+            matches(family.name, key, &mut parts)
+        })?;
+        Some((family, parts))
+    }
+}
+
+/// Whether a key has a form. The parts that vary are added to `parts`.
+fn matches<'k>(form: &str, key: &'k str, parts: &mut Vec<&'k str>) -> bool {
+    let Some((before, rest)) = form.split_once('<') else {
+        return form == key;
+    };
+    let (Some(key), Some((kind, rest))) = (key.strip_prefix(before), rest.split_once('>')) else {
+        return false;
+    };
+    if rest.is_empty() {
+        parts.push(key);
+        return fits(kind, key);
+    }
+    let next = rest.split('<').next().unwrap_or(rest);
+    let known = parts.len();
+    key.match_indices(next).any(|(end, _)| {
+        let (part, key) = key.split_at(end);
+        parts.truncate(known);
+        parts.push(part);
+        fits(kind, part) && matches(rest, key, parts)
+    })
+}
+
+/// Whether a text can be a part of a kind.
+fn fits(kind: &str, part: &str) -> bool {
+    let is_one_part = !part.is_empty() && !part.contains(':');
+    match kind {
+        "user id" | "news id" | "tweet id" | "moderation id" => part.parse::<UserId>().is_ok(),
+        "date" => is_one_part && part.len() == "2027-01-15".len(),
+        "host" | "topic" | "uuid" | "action" | "4 hex digits" | "tag" | "comment" => is_one_part,
+        "thing" => part.split_once(':').is_some_and(|(_, id)| !id.is_empty() && !id.contains(':')),
+        _ => !part.is_empty(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::keys::families::*;
+
+    #[test]
+    fn backups_leave_out_limits_and_what_is_gone_within_a_day() {
+        let left_out = |key| Family::of(key).is_some_and(|(family, _)| family.is_left_out_of_backups());
+        for key in [
+            "limit:failed_login:pair:192.0.2.1:0123456789abcdef0123456789abcdef",
+            "limit:new_voters_of_site",
+            "rate:vote:address:192.0.2.1",
+            "password_reset:abc",
+            "user:7:new_totp",
+            "past:2027-01-15",
+            "timeline:lease:deliver:1",
+        ] {
+            assert!(left_out(key), "{key}");
+        }
+        for key in
+            ["user:7", "user:7:networks", "session:abc", "url:http://a.example/", "request:7:abc", "other"]
+        {
+            assert!(!left_out(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_key_belongs_to_one_family() {
+        for (key, family, parts) in [
+            ("user:7", &USER, vec!["7"]),
+            ("user:7:inbox", &USER_INBOX, vec!["7"]),
+            ("user:7:notified:2027-01-15", &USER_NOTIFIED, vec!["7", "2027-01-15"]),
+            ("score:", &ARTICLES_BY_SCORE, vec![]),
+            ("score:rust", &SCORE_OF, vec!["rust"]),
+            ("built:score:rust", &BUILT, vec!["score:rust"]),
+            ("link:example.com", &LINK, vec!["example.com"]),
+            ("link:example.com:votes", &LINK_VOTES, vec!["example.com"]),
+            ("moderation:log", &MODERATION_LOG, vec![]),
+            ("moderation:12", &MODERATION, vec!["12"]),
+            ("moderation:12:posts", &MODERATION_POSTS, vec!["12"]),
+            ("withdrawn:comment:7-3", &WITHDRAWN, vec!["comment:7-3"]),
+            ("withdrawn:comment:7-3:subscribers", &WITHDRAWN_COMMENT_SUBSCRIBERS, vec!["7-3"]),
+            ("limit:create_user:2001:db8::", &LIMIT_CREATE_USER, vec!["2001:db8::"]),
+            (
+                "limit:site_votes:2001:db8:1::/48:a.example",
+                &LIMIT_SITE_VOTES,
+                vec!["2001:db8:1::/48", "a.example"],
+            ),
+            ("timeline:job:clear:1:2", &TIMELINE_JOB, vec!["clear:1:2"]),
+            ("url:http://a.example/?b:c", &URL, vec!["http://a.example/?b:c"]),
+        ] {
+            let (found, variable) = Family::of(key).unwrap();
+            assert_eq!((found, variable), (family, parts), "{key}");
+        }
+        for key in
+            ["", "user:", "user:07", "user:x:inbox", "news", "user:7:other", "day:soon:links:sum", "lock"]
+        {
+            assert_eq!(Family::of(key), None, "{key}");
+        }
+    }
+}
