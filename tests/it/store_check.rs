@@ -1,10 +1,7 @@
 //! `tidings check store`: a site that people have used has no differences, and each kind of
 //! damage is found at its key, named, and mended if it follows from something else.
 
-use std::collections::BTreeMap;
-
 use tidings_domain::background;
-use tidings_domain::keys::families;
 use tidings_domain::store_check::{Difference, Outcome, StoreReport, check};
 use tidings_keyspace::{Entry, Value};
 
@@ -326,27 +323,4 @@ async fn a_site_in_use_has_no_passing_differences() {
         demand_clean(&server).await;
     })
     .await;
-}
-
-/// The rows of the table of all keys: the type, and whether they expire.
-fn documented() -> BTreeMap<String, (String, bool)> {
-    let document = std::fs::read_to_string("docs/data-layout.md").unwrap();
-    let glance = document.split("## Keys at a glance").nth(1).unwrap().split("\n## ").next().unwrap();
-    let mut rows = BTreeMap::new();
-    for line in glance.lines().filter(|line| line.starts_with("| `")) {
-        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        for key in cells[1].split('`').skip(1).step_by(2) {
-            rows.insert(key.to_owned(), (cells[2].to_owned(), cells[3] != "never"));
-        }
-    }
-    rows
-}
-
-#[test]
-fn the_checker_knows_each_documented_key() {
-    let known: BTreeMap<String, (String, bool)> = families::ALL
-        .iter()
-        .map(|family| (family.name.to_owned(), (family.holds.name().to_owned(), family.seconds > 0)))
-        .collect();
-    assert_eq!(known, documented());
 }

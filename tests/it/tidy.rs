@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tidings::config::{CommandLineSettings, Config, SettingLine};
 use tidings::metrics::{METRICS, Metric};
+use tidings_domain::keys::families::{self, Family, Origin};
 
 /// What each layer may not depend on. Cargo sees to it that nothing else is used.
 const FORBIDDEN_DEPENDENCIES: [(&str, &[&str]); 4] = [
@@ -70,8 +71,8 @@ const WINGS: [&[&str]; 10] = [
 const ACTION_FILE: &str = "crates/domain/src/action.rs";
 /// The one file that may spell keys.
 const KEYS_FILE: &str = "crates/domain/src/keys.rs";
-/// The file that may spell the forms of keys.
-const FAMILIES_FILE: &str = "crates/domain/src/keys/families.rs";
+/// The file whose tests may spell keys too.
+const FAMILY_FILE: &str = "crates/domain/src/keys/family.rs";
 
 /// Something that breaks a rule.
 #[derive(Debug, PartialEq, Eq)]
@@ -336,20 +337,20 @@ fn keyspace_knows_no_news(source: &Source) -> Vec<Finding> {
         .collect()
 }
 
-/// The text of each key in `keys.rs`, with `{...}` where it varies.
-fn key_texts(keys: &Source) -> Vec<(usize, String)> {
-    keys.literals.iter().filter(|(_, text)| text.contains([':', '.'])).cloned().collect()
+/// The keys that can be told from other words: whole ones, as `news.count`, or their start, as `news:`.
+fn key_starts() -> Vec<&'static str> {
+    let starts = families::ALL.iter().map(|family| family.name.split('<').next().unwrap_or_default());
+    starts.filter(|start| start.contains([':', '.'])).collect()
 }
 
 /// Key text exists in one file only.
-fn keys_are_spelled_in_one_place(source: &Source, keys: &[(usize, String)]) -> Vec<Finding> {
-    if [KEYS_FILE, FAMILIES_FILE].contains(&source.path.as_str()) {
+fn keys_are_spelled_in_one_place(source: &Source, starts: &[&'static str]) -> Vec<Finding> {
+    if [KEYS_FILE, FAMILY_FILE].contains(&source.path.as_str()) {
         return Vec::new();
     }
     let spells_key = |literal: &str| {
-        keys.iter().map(|(_, key)| key.split('{').next().unwrap_or_default()).find(|start| {
-            // A whole key, as `news.count`, or the start of one, as `news:`.
-            if start.ends_with(':') { literal.starts_with(start) } else { literal == *start }
+        starts.iter().find(|start| {
+            if start.ends_with(':') { literal.starts_with(**start) } else { literal == **start }
         })
     };
     source
@@ -451,6 +452,30 @@ fn table_of_metrics() -> String {
     table
 }
 
+/// The table of all keys, in the order of their names.
+fn table_of_keys() -> String {
+    let mut families = families::ALL.to_vec();
+    families.sort_unstable_by_key(|family| family.name);
+    let mut table = "| key | type | expires | |\n| --- | --- | --- | --- |\n".to_owned();
+    for family in families {
+        let Family { name, holds, origin, what, .. } = family;
+        let ours = if *origin == Origin::Ours { "**Ours**." } else { "" };
+        let what = format!("{ours}{what}");
+        writeln!(table, "| `{name}` | {} | {} | {} |", holds.name(), family.lifetime(), what.trim()).unwrap();
+    }
+    table
+}
+
+/// Fails if the tables of a document are not these, and writes them.
+fn demand_tables(name: &str, tables: &[String]) {
+    let document = document(name);
+    let written = with_tables(&document, tables);
+    if written != document {
+        fs::write(root().join("docs").join(name), written).unwrap();
+        panic!("the tables in docs/{name} were out of date; they are written again: commit them");
+    }
+}
+
 /// Every call of the API has a heading with its methods, such as
 /// ``### GET or POST `/api/login` ``.
 fn api_routes_are_documented(router: &Source, document: &str) -> Vec<Finding> {
@@ -503,40 +528,6 @@ fn described_calls(description: &serde_json::Value) -> BTreeSet<(String, &'stati
         calls.extend(known.map(|method| (path.clone(), method)));
     }
     calls
-}
-
-/// Every key is described: `user:<user id>` in the document for `user:{id}` in the code.
-fn keys_are_documented(keys: &[(usize, String)], document: &str) -> Vec<Finding> {
-    let documented: HashSet<String> = document
-        .lines()
-        .flat_map(|line| line.split('`').skip(1).step_by(2))
-        .map(|key| with_stars(key, '<', '>'))
-        .collect();
-    keys.iter()
-        .filter(|(_, key)| !documented.contains(&with_stars(key, '{', '}')))
-        .map(|(line, key)| Finding {
-            path: KEYS_FILE.to_owned(),
-            line: *line,
-            message: format!("the key {} is not in docs/data-layout.md", with_stars(key, '{', '}')),
-        })
-        .collect()
-}
-
-/// A key with `*` for each part between two brackets.
-fn with_stars(key: &str, open: char, close: char) -> String {
-    let mut starred = String::new();
-    let mut inside = false;
-    for character in key.chars() {
-        if character == open {
-            inside = true;
-            starred.push('*');
-        } else if character == close {
-            inside = false;
-        } else if !inside {
-            starred.push(character);
-        }
-    }
-    starred
 }
 
 fn root() -> &'static Path {
@@ -639,9 +630,8 @@ fn no_action_writes_its_own_loop() {
 
 #[test]
 fn key_text_is_in_one_file() {
-    let keys = key_texts(&source_of(KEYS_FILE));
-    assert!(keys.len() > 15, "only {} keys were found", keys.len());
-    check_sources("keys are spelled in one place", |source| keys_are_spelled_in_one_place(source, &keys));
+    let starts = key_starts();
+    check_sources("keys are spelled in one place", |source| keys_are_spelled_in_one_place(source, &starts));
 }
 
 #[test]
@@ -652,12 +642,7 @@ fn every_file_says_what_it_is_for_and_leaves_nothing_to_do() {
 
 #[test]
 fn operators_are_told_every_setting_and_metric() {
-    let document = document("operating.md");
-    let written = with_tables(&document, &[table_of_settings(), table_of_metrics()]);
-    if written != document {
-        fs::write(root().join("docs/operating.md"), written).unwrap();
-        panic!("the tables in docs/operating.md were out of date; they are written again: commit them");
-    }
+    demand_tables("operating.md", &[table_of_settings(), table_of_metrics()]);
 }
 
 #[test]
@@ -675,9 +660,8 @@ fn the_openapi_description_is_of_all_calls() {
 }
 
 #[test]
-fn every_key_is_documented() {
-    let keys = key_texts(&source_of(KEYS_FILE));
-    demand_none("every key is described", keys_are_documented(&keys, &document("data-layout.md")));
+fn the_data_layout_has_every_key() {
+    demand_tables("data-layout.md", &[table_of_keys()]);
 }
 
 mod the_rules_can_fail {
@@ -746,18 +730,13 @@ mod the_rules_can_fail {
         assert!(check("crates/keyspace/src/redb.rs").is_empty());
     }
 
-    fn some_keys() -> Vec<(usize, String)> {
-        let text =
-            "const A: &str = \"news.count\";\nformat!(\"news:{id}\");\nformat!(\"user:{id}:recently\");\n";
-        key_texts(&Source::new(KEYS_FILE, text, false))
-    }
-
     #[test]
     fn key_text() {
         let text =
             "// \"news:1\"\nlet a = \"news.counter\";\nlet b = \"news.count\";\nlet c = r\"news:{id}\";\n";
-        let check =
-            |path: &str| lines(&keys_are_spelled_in_one_place(&Source::new(path, text, false), &some_keys()));
+        let check = |path: &str| {
+            lines(&keys_are_spelled_in_one_place(&Source::new(path, text, false), &key_starts()))
+        };
         assert_eq!(check("src/web/pages.rs"), [3, 4]);
         assert!(check(KEYS_FILE).is_empty());
     }
@@ -801,10 +780,5 @@ mod the_rules_can_fail {
         let description =
             serde_json::json!({"paths": {"/api/a/{id}": {"get": {}, "post": {}}, "/api/b": {"post": {}}}});
         assert_eq!(described_calls(&description), BTreeSet::from_iter(expected[..3].iter().cloned()));
-
-        let document = "| `news:<news id>` | news.count |\n| `user:<id>` | `user:<id>:recent` |\n";
-        assert_eq!(lines(&keys_are_documented(&some_keys(), document)), [1, 3]);
-        let document = "`news.count`, `news:<id>`, `user:<user id>:recently`";
-        assert!(keys_are_documented(&some_keys(), document).is_empty());
     }
 }

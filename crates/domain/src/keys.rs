@@ -274,10 +274,10 @@ schema! {
         REQUEST: String, HOUR, Ours =
             request(id: UserId, hash: &RequestHash) "request:" {id, "user id"} ":" {hash, "hash"};
         /// When the account may do this as much as ever again.
-        RATE_ACCOUNT: String, DAY, "up to the rate's duration", Ours =
+        RATE_ACCOUNT: String, DAY, "at most: the duration of the rate", Ours =
             rate_of_account(action: RatedAction, id: UserId) "rate:" {action.name(), "action"} ":account:" {id, "user id"};
         /// The same for an address.
-        RATE_ADDRESS: String, DAY, "up to the rate's duration", Ours =
+        RATE_ADDRESS: String, DAY, "at most: the duration of the rate", Ours =
             rate_of_network(action: RatedAction, network: CountedNetwork) "rate:" {action.name(), "action"} ":address:" {network, "address"};
         /// New voters on sites from this address.
         LIMIT_NEW_VOTERS: String, DAY, Ours =
@@ -334,13 +334,13 @@ schema! {
         /// The articles that would be in a topic, if their stories were not withheld.
         GROUP_WITHHELD: Set, NEVER, Ours = withheld_group(topic: &Topic) "group.withheld:" {topic, "topic"};
         /// The articles of a topic, in order.
-        SCORE_OF: SortedSet, MINUTE, "60 seconds", Ours =
+        SCORE_OF: SortedSet, MINUTE, Ours =
             articles_of_topic_by_score(topic: &Topic) "score:" {topic, "topic"};
         /// The articles of a topic, in order.
-        TIME_OF: SortedSet, MINUTE, "60 seconds", Ours =
+        TIME_OF: SortedSet, MINUTE, Ours =
             articles_of_topic_by_time(topic: &Topic) "time:" {topic, "topic"};
         /// This list of a topic was built.
-        BUILT: String, MINUTE, "60 seconds", Ours = built(list: &str) "built:" {list, "list"};
+        BUILT: String, MINUTE, Ours = built(list: &str) "built:" {list, "list"};
         /// The stories of a day or month, by score.
         PAST: SortedSet, 10 * MINUTE, Ours = past(period: Period) "past:" {period, "date or month"};
         /// The comments of a story.
@@ -380,12 +380,12 @@ schema! {
         NEWS_SUBSCRIBERS: SortedSet, NEVER, Ours =
             news_subscribers(id: NewsId) "news.subscribers:" {id, "news id"};
         /// The people whom the user's mentions notified on that day.
-        USER_NOTIFIED: Hash, 2 * DAY, "2 days", Ours =
+        USER_NOTIFIED: Hash, 2 * DAY, Ours =
             user_notified(id: UserId, day: Day) "user:" {id, "user id"} ":notified:" {day, "date"};
         /// The progress of a job.
         TIMELINE_JOB: Hash, NEVER, Ours = timeline_job(name: &str) "timeline:job:" {name, "job"};
         /// The server that works on a job.
-        TIMELINE_LEASE: String, 10 "seconds", Ours = timeline_lease(name: &str) "timeline:lease:" {name, "job"};
+        TIMELINE_LEASE: String, 10, Ours = timeline_lease(name: &str) "timeline:lease:" {name, "job"};
         /// An appeal against a decision of moderators.
         APPEAL: Hash, NEVER, Ours = appeal(id: ModerationId) "appeal:" {id, "moderation id"};
         /// What moderators have noted about the user.

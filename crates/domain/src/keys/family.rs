@@ -3,6 +3,7 @@
 use super::DAY;
 use super::families::{ALL, PASSKEY_USED, REQUEST, USER_RECENT_VOTES};
 use crate::values::ids::UserId;
+use crate::values::words::exactly;
 use strum::IntoStaticStr;
 
 /// What a key holds.
@@ -59,6 +60,16 @@ pub struct Family {
 const NEEDED: [&Family; 3] = [&REQUEST, &PASSKEY_USED, &USER_RECENT_VOTES];
 
 impl Family {
+    /// When its keys expire, in words.
+    #[must_use]
+    pub fn lifetime(&self) -> String {
+        let duration = match self.seconds {
+            0 => "never".to_owned(),
+            seconds => exactly(seconds),
+        };
+        format!("{duration} {}", self.note).trim_end().to_owned()
+    }
+
     /// Whether backups leave its keys out if they expire: limits and rates, which say who tried what
     /// from where, and whatever else is gone or made anew within a day.
     #[must_use]

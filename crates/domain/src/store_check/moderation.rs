@@ -58,11 +58,7 @@ pub(super) static RULES: &[Rule] = &[
         sentence: "a ban that ends by itself is in the list of those that do, and no other",
         check: Check::Claims(bans),
     },
-    Rule {
-        of: &families::RULES,
-        sentence: "a rule for new posts has its form",
-        check: Check::Claims(rules),
-    },
+    Rule { of: &families::RULES, sentence: "a rule for new posts has its form", check: Check::Claims(rules) },
 ];
 
 const LOG: &str = "the lines of the moderation log are listed, and have no gaps";

@@ -69,6 +69,13 @@ pub fn wait(seconds: u64) -> String {
     }
 }
 
+/// A duration, exactly: in days, hours, minutes or seconds.
+#[must_use]
+pub fn exactly(seconds: u64) -> String {
+    let (size, unit) = unit_of(seconds);
+    of_unit(seconds / size, unit)
+}
+
 fn of_unit(count: u64, unit: &str) -> String {
     counted(count, unit, &format!("{unit}s"))
 }
