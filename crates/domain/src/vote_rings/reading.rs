@@ -1,6 +1,5 @@
 //! Reading the votes of the last 90 days, the newest stories first.
 
-use super::ballots::{Ballots, Layer};
 use crate::comments::comment::Comment;
 use crate::error::Error;
 use crate::fields;
@@ -12,6 +11,7 @@ use crate::values::limits::{
     VOTE_RING_CHUNK, VOTE_RING_DAYS, VOTE_RING_STORIES, VOTE_RING_VOTES, VOTE_RING_VOTES_OF_STORY,
 };
 use tidings_keyspace::{Order, Query};
+use tidings_vote_rings::{Ballots, Layer};
 
 const SECONDS_A_DAY: u64 = 86_400;
 
@@ -43,7 +43,7 @@ pub(super) async fn read(site: &Site, now: Timestamp) -> Result<Read, Error> {
     let mut read = Read { ballots: Ballots::default(), stories: 0, is_cut: ids.len() > most };
     ids.truncate(most);
     for ids in ids.chunks(usize::try_from(VOTE_RING_CHUNK).unwrap_or(1)) {
-        if read.ballots.votes.len() >= VOTE_RING_VOTES {
+        if read.ballots.len() >= VOTE_RING_VOTES {
             read.is_cut = true;
             break;
         }
@@ -74,13 +74,13 @@ async fn read_stories(site: &Site, ids: &[NewsId], read: &mut Read) -> Result<Ve
         let key = || keys::news(news);
         let [author, posted, comments] = fields::each(answers.take(story));
         let votes = fields::members(answers.take(votes), &keys::news_up(news), |(voter, time)| {
-            Some((voter.parse::<UserId>().ok()?, Some(seconds(time))))
+            Some((voter.parse::<UserId>().ok()?.0, Some(seconds(time))))
         });
         let author: Option<UserId> = fields::read(author.as_deref(), key, "user_id");
         let posted: Option<u64> = fields::read(posted.as_deref(), key, "ctime");
         let (Some(author), Some(posted)) = (author, posted) else { continue };
         read.stories += 1;
-        read.ballots.add((author, posted), Layer::Stories, votes);
+        read.ballots.add((author.0, posted), Layer::Stories, votes);
         let comments = fields::count(comments.as_deref(), key, "comments");
         if comments > 0 {
             threads.push(Thread { news, comments });
@@ -115,8 +115,8 @@ async fn read_comments(site: &Site, threads: Vec<Thread>, ballots: &mut Ballots)
                 if comment.up.iter().all(|voter| *voter == comment.user_id.0) {
                     continue;
                 }
-                let votes = comment.up.iter().map(|voter| (UserId(*voter), None));
-                ballots.add((comment.user_id, comment.ctime.0), Layer::Comments, votes);
+                let votes = comment.up.iter().map(|voter| (*voter, None));
+                ballots.add((comment.user_id.0, comment.ctime.0), Layer::Comments, votes);
             }
         }
     }

@@ -7,7 +7,7 @@
 //! `x` for each voter and `y` for each item. (T. Squartini and D. Garlaschelli, New Journal of
 //! Physics 13, 083001, 2011; F. Saracco and others, Scientific Reports 5, 10595, 2015.)
 
-use super::ballots::{Account, Ballots, Layer};
+use crate::ballots::{Account, Ballots, Layer};
 
 /// The most rounds of the computation. It is exact enough after fewer on any real site.
 const ROUNDS: usize = 60;
@@ -15,7 +15,7 @@ const ROUNDS: usize = 60;
 const PRECISION: f64 = 1e-3;
 
 /// The chances of all votes of one layer.
-pub(super) struct NullModel {
+pub(crate) struct NullModel {
     /// `x` of each account; 0 of those that do not vote.
     voters: Vec<f64>,
     /// `y` of each item; 0 of those without votes and of those in other layers.
@@ -70,7 +70,7 @@ impl Classes {
 
 impl NullModel {
     /// Fits the model to the votes of a layer.
-    pub(super) fn of(ballots: &Ballots, layer: Layer) -> Self {
+    pub(crate) fn of(ballots: &Ballots, layer: Layer) -> Self {
         let mut given = vec![0_u32; ballots.accounts.len()];
         let mut received = vec![0_u32; ballots.items.len()];
         let mut total = 0.0_f64;
@@ -94,7 +94,7 @@ impl NullModel {
     }
 
     /// The votes that are expected of a voter for some items.
-    pub(super) fn expected(&self, voter: Account, items: impl Iterator<Item = u32>) -> f64 {
+    pub(crate) fn expected(&self, voter: Account, items: impl Iterator<Item = u32>) -> f64 {
         let x = self.voters.get(voter as usize).copied().unwrap_or(0.0);
         let y = |item: u32| self.items.get(item as usize).copied().unwrap_or(0.0);
         items.map(y).map(|y| x * y / (1.0 + x * y)).sum()
@@ -104,15 +104,14 @@ impl NullModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::ids::UserId;
 
     #[test]
     fn the_model_gives_everybody_as_many_votes_as_they_cast() {
         let mut ballots = Ballots::default();
         // Author 1000 posts 40 stories. Voter n votes for every n-th.
         for story in 0..40_u64 {
-            let voters = (2..=20).filter(|voter| story % voter == 0).map(|voter| (UserId(voter), None));
-            ballots.add((UserId(1_000), story), Layer::Stories, voters);
+            let voters = (2..=20).filter(|voter| story % voter == 0).map(|voter| (voter, None));
+            ballots.add((1_000, story), Layer::Stories, voters);
         }
         let model = NullModel::of(&ballots, Layer::Stories);
         for (place, id) in (0..).zip(&ballots.accounts) {

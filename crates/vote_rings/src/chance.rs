@@ -5,7 +5,7 @@
 /// the Poisson distribution. 0 if there are no more than expected. The number of votes of one
 /// person for another is a sum of independent events with different chances, whose tail is below
 /// this one.
-pub(super) fn ln_at_least(count: u64, expected: f64) -> f64 {
+pub(crate) fn ln_at_least(count: u64, expected: f64) -> f64 {
     #[allow(clippy::cast_precision_loss)]
     let events = count as f64;
     if events <= expected {
@@ -40,7 +40,7 @@ fn ln_factorial(count: u64) -> f64 {
 }
 
 /// The logarithm of how many groups of `size` there are among `all` accounts.
-pub(super) fn ln_groups(all: usize, size: usize) -> f64 {
+pub(crate) fn ln_groups(all: usize, size: usize) -> f64 {
     #[allow(clippy::cast_precision_loss)]
     let ratio = |chosen: usize| ((all.saturating_sub(chosen)).max(1) as f64 / (chosen + 1) as f64).ln();
     (0..size).map(ratio).sum()
@@ -48,7 +48,7 @@ pub(super) fn ln_groups(all: usize, size: usize) -> f64 {
 
 /// The share that a habit has at least, if it was seen `seen` times of `all`: the lower bound of
 /// Wilson's interval, at 95 %. So few votes prove little.
-pub(super) fn share_at_least(seen: u64, all: u64) -> f64 {
+pub(crate) fn share_at_least(seen: u64, all: u64) -> f64 {
     /// The 95 % quantile of the normal distribution.
     const Z: f64 = 1.645;
     if all == 0 {

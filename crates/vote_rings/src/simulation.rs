@@ -5,9 +5,8 @@
 //! than others, and friends with whom they vote for each other. A few vote a hundred times as much
 //! as most. A story with some early votes gets onto the front page, and then votes by the dozen.
 
-use super::ballots::{Ballots, Layer};
-use super::{Found, search};
-use crate::values::ids::UserId;
+use crate::ballots::{Ballots, Layer};
+use crate::{Found, search};
 use std::collections::{BTreeMap, BTreeSet};
 
 const HONEST: u64 = 5_000;
@@ -297,8 +296,8 @@ fn simulate(seed: u64, rings: u64, habits: Habits) -> (Ballots, Vec<Ring>) {
     }
     let mut ballots = Ballots::default();
     for story in stories {
-        let votes = story.votes.into_iter().map(|(voter, time)| (UserId(voter), Some(time)));
-        ballots.add((UserId(story.author), story.posted), Layer::Stories, votes);
+        let votes = story.votes.into_iter().map(|(voter, time)| (voter, Some(time)));
+        ballots.add((story.author, story.posted), Layer::Stories, votes);
     }
     (ballots, rings)
 }
@@ -316,12 +315,10 @@ struct Score {
 impl Score {
     /// A group is right if more than half of its accounts are of one ring; a ring is found if
     /// such a group has more than half of its members.
-    fn of(ballots: &Ballots, found: &[Found], rings: &[Ring]) -> Self {
+    fn of(found: &[Found], rings: &[Ring]) -> Self {
         let mut score = Self { planted: rings.len(), reported: found.len(), ..Self::default() };
         let mut known = BTreeSet::new();
-        for Found { group, .. } in found {
-            let ids: Vec<u64> =
-                group.iter().filter_map(|account| Some(ballots.accounts.get(*account as usize)?.0)).collect();
+        for Found { accounts: ids, .. } in found {
             let common = |ring: &Ring| ids.iter().filter(|id| ring.members.contains(id)).count();
             let right = rings.iter().position(|ring| 2 * common(ring) > ids.len());
             score.wrong += usize::from(right.is_none());
@@ -348,7 +345,7 @@ fn run(seeds: impl Iterator<Item = u64>, rings: u64, habits: Habits) -> Score {
     let mut all = Score::default();
     for seed in seeds {
         let (ballots, rings) = simulate(seed, rings, habits);
-        let score = Score::of(&ballots, &search(&ballots), &rings);
+        let score = Score::of(&search(&ballots), &rings);
         let (stories, votes, accounts) = (ballots.items.len(), ballots.votes.len(), ballots.accounts.len());
         println!("seed {seed}: {stories} stories, {votes} votes, {accounts} accounts: {score:?}");
         all = all.and(score);
@@ -391,8 +388,8 @@ fn village(layer: Layer) -> Ballots {
     for author in 1..=200 {
         for number in 0..5 {
             let voters: BTreeSet<u64> = (0..4).map(|_| 1 + random.below(200)).collect();
-            let votes = voters.into_iter().map(|voter| (UserId(voter), Some(BEGIN + number + 1_000)));
-            ballots.add((UserId(author), BEGIN + number), layer, votes);
+            let votes = voters.into_iter().map(|voter| (voter, Some(BEGIN + number + 1_000)));
+            ballots.add((author, BEGIN + number), layer, votes);
         }
     }
     ballots
@@ -403,19 +400,15 @@ fn add_posts(ballots: &mut Ballots, layer: Layer, authors: &[u64], voters: &[u64
     for author in authors {
         for number in 0..4_u64 {
             let posted = BEGIN + number * DAY;
-            let votes = voters.iter().map(|voter| (UserId(*voter), Some(posted + 60)));
-            ballots.add((UserId(*author), posted), layer, votes);
+            let votes = voters.iter().map(|voter| (*voter, Some(posted + 60)));
+            ballots.add((*author, posted), layer, votes);
         }
     }
 }
 
 /// The groups in some votes, each with its ids in order.
 fn groups(ballots: &Ballots) -> Vec<Vec<u64>> {
-    let ids = |found: Found| {
-        let ids = found.group.iter().filter_map(|account| Some(ballots.accounts.get(*account as usize)?.0));
-        ids.collect::<BTreeSet<u64>>().into_iter().collect()
-    };
-    search(ballots).into_iter().map(ids).collect()
+    search(ballots).into_iter().map(|found| found.accounts).collect()
 }
 
 #[test]
@@ -426,8 +419,8 @@ fn a_ring_is_found_on_comments_too() {
         add_posts(&mut ballots, layer, &[301, 302, 303], &[301, 302, 303]);
         assert_eq!(groups(&ballots), [[301, 302, 303]]);
         let found = search(&ballots).remove(0);
-        assert_eq!((found.tie.all_votes(), found.median_seconds), (24, Some(60)));
-        assert!(found.tie.expected < 3.0, "{:?}", found.tie);
+        assert_eq!((found.shared_votes, found.median_seconds), (24, Some(60)));
+        assert!(found.expected_votes < 3.0, "{found:?}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! How much one account votes for another, and how much chance would have it.
 
-use super::ballots::{Account, Ballots, Layer};
-use super::null_model::NullModel;
+use crate::ballots::{Account, Ballots, Layer};
+use crate::null_model::NullModel;
 
 /// An account has the chance to vote for what is posted this long before its first and after its
 /// last activity, in seconds.
@@ -9,23 +9,23 @@ const AROUND_ACTIVITY: u64 = 86_400;
 
 /// The votes of one account for another, or within a group, of each layer.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Tie {
+pub(crate) struct Tie {
     /// Votes.
-    pub(super) votes: [u64; 2],
+    pub(crate) votes: [u64; 2],
     /// What it could have voted for.
-    pub(super) chances: [u64; 2],
+    pub(crate) chances: [u64; 2],
     /// Votes that chance would have it cast.
-    pub(super) expected: f64,
+    pub(crate) expected: f64,
 }
 
 impl Tie {
     /// The votes of all layers.
-    pub(super) fn all_votes(&self) -> u64 {
+    pub(crate) fn all_votes(&self) -> u64 {
         self.votes.iter().sum()
     }
 
     /// Both together.
-    pub(super) fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         let sum = |one: [u64; 2], other: [u64; 2]| [one[0] + other[0], one[1] + other[1]];
         Self {
             votes: sum(self.votes, other.votes),
@@ -35,7 +35,7 @@ impl Tie {
     }
 
     /// A measure of the part of its chances that it took: of the layer where that is more.
-    pub(super) fn share(&self, measure: impl Fn(u64, u64) -> f64) -> f64 {
+    pub(crate) fn share(&self, measure: impl Fn(u64, u64) -> f64) -> f64 {
         let [stories, comments] = [0, 1].map(|layer: usize| {
             let of = |counts: [u64; 2]| counts.get(layer).copied().unwrap_or(0);
             measure(of(self.votes), of(self.chances))
@@ -53,7 +53,7 @@ struct Counted {
 }
 
 /// All ties of some votes.
-pub(super) struct Ties<'a> {
+pub(crate) struct Ties<'a> {
     ballots: &'a Ballots,
     models: [NullModel; 2],
     /// By voter and author.
@@ -68,7 +68,7 @@ pub(super) struct Ties<'a> {
 
 impl<'a> Ties<'a> {
     /// Counts the votes, and fits the null models to them.
-    pub(super) fn of(ballots: &'a Ballots) -> Self {
+    pub(crate) fn of(ballots: &'a Ballots) -> Self {
         let mut active = vec![(u64::MAX, 0); ballots.accounts.len()];
         let mut note = |account: Account, time: u64| {
             if let Some((first, last)) = active.get_mut(account as usize) {
@@ -105,7 +105,7 @@ impl<'a> Ties<'a> {
     }
 
     /// The number of accounts.
-    pub(super) fn accounts(&self) -> usize {
+    pub(crate) fn accounts(&self) -> usize {
         self.ballots.accounts.len()
     }
 
@@ -116,7 +116,7 @@ impl<'a> Ties<'a> {
     }
 
     /// The pairs of accounts that have voted for each other, each once.
-    pub(super) fn mutual(&self) -> impl Iterator<Item = (Account, Account)> {
+    pub(crate) fn mutual(&self) -> impl Iterator<Item = (Account, Account)> {
         let voted = self.counted.iter().filter(|pair| pair.voter < pair.author);
         voted
             .filter(|pair| self.votes(pair.author, pair.voter) != [0; 2])
@@ -124,14 +124,14 @@ impl<'a> Ties<'a> {
     }
 
     /// Who has voted for an account.
-    pub(super) fn voters_for(&self, author: Account) -> impl Iterator<Item = Account> {
+    pub(crate) fn voters_for(&self, author: Account) -> impl Iterator<Item = Account> {
         let start = self.by_author.partition_point(|(other, _)| *other < author);
         let of_author = self.by_author.iter().skip(start).take_while(move |(other, _)| *other == author);
         of_author.map(|(_, voter)| *voter)
     }
 
     /// Whether an account has posted anything that could be voted for.
-    pub(super) fn has_items(&self, author: Account) -> bool {
+    pub(crate) fn has_items(&self, author: Account) -> bool {
         self.items_of(author, Layer::Stories).len() + self.items_of(author, Layer::Comments).len() > 0
     }
 
@@ -143,7 +143,7 @@ impl<'a> Ties<'a> {
     }
 
     /// The votes of one account for another.
-    pub(super) fn tie(&self, voter: Account, author: Account) -> Tie {
+    pub(crate) fn tie(&self, voter: Account, author: Account) -> Tie {
         let mut tie = Tie { votes: self.votes(voter, author), ..Tie::default() };
         let (first, last) = self.active.get(voter as usize).copied().unwrap_or_default();
         let (first, last) = (first.saturating_sub(AROUND_ACTIVITY), last.saturating_add(AROUND_ACTIVITY));
@@ -160,7 +160,7 @@ impl<'a> Ties<'a> {
     }
 
     /// The votes of all members of a group for each other.
-    pub(super) fn within(&self, group: &[Account]) -> Tie {
+    pub(crate) fn within(&self, group: &[Account]) -> Tie {
         let pairs = group.iter().flat_map(|voter| group.iter().map(move |author| (*voter, *author)));
         pairs
             .filter(|(voter, author)| voter != author)
@@ -168,7 +168,7 @@ impl<'a> Ties<'a> {
     }
 
     /// The votes of an account for a group, and of the group for the account.
-    pub(super) fn with_group(&self, account: Account, group: &[Account]) -> [Tie; 2] {
+    pub(crate) fn with_group(&self, account: Account, group: &[Account]) -> [Tie; 2] {
         let others = || group.iter().copied().filter(|other| *other != account);
         let given = others().fold(Tie::default(), |sum, other| sum.and(self.tie(account, other)));
         let received = others().fold(Tie::default(), |sum, other| sum.and(self.tie(other, account)));

@@ -9,13 +9,13 @@
 //!    size that one could form, chance would hardly make one; and if its members vote for so
 //!    large a part of what the others post that friends or readers with the same taste do not.
 
-use super::ballots::Account;
-use super::chance::{ln_at_least, ln_groups, share_at_least};
-use super::ties::{Tie, Ties};
+use crate::ballots::Account;
+use crate::chance::{ln_at_least, ln_groups, share_at_least};
+use crate::ties::{Tie, Ties};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The fewest accounts of a ring.
-pub(super) const SMALLEST: usize = 3;
+pub(crate) const SMALLEST: usize = 3;
 /// The logarithm of the chance of the votes of a bond, both ways together.
 const BOND_CHANCE: f64 = -11.0;
 /// The logarithm of the chance of the votes of a bond, each way.
@@ -43,7 +43,7 @@ const MEMBER_VOTES: u64 = 2;
 type Bonds = BTreeMap<Account, BTreeSet<Account>>;
 
 /// The groups that vote for each other, those with the most votes first.
-pub(super) fn find(ties: &Ties<'_>) -> Vec<(Vec<Account>, Tie)> {
+pub(crate) fn find(ties: &Ties<'_>) -> Vec<(Vec<Account>, Tie)> {
     let mut bonds = Bonds::new();
     for (one, other) in ties.mutual().filter(|(one, other)| is_bond(ties, *one, *other)) {
         bonds.entry(one).or_default().insert(other);
@@ -67,7 +67,7 @@ pub(super) fn find(ties: &Ties<'_>) -> Vec<(Vec<Account>, Tie)> {
 }
 
 /// The part that some votes are of what could be voted for.
-pub(super) fn plain_share(votes: u64, chances: u64) -> f64 {
+pub(crate) fn plain_share(votes: u64, chances: u64) -> f64 {
     #[allow(clippy::cast_precision_loss)]
     if chances == 0 { 0.0 } else { votes as f64 / chances as f64 }
 }

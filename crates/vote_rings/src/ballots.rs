@@ -1,11 +1,9 @@
 //! Votes in memory, as the statistics need them: about 16 bytes for each.
-
-use crate::values::ids::UserId;
 use std::collections::HashMap;
 
 /// What is voted on. Chances differ so much between the two that they are never mixed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Layer {
+pub enum Layer {
     /// Stories.
     Stories,
     /// Comments.
@@ -14,10 +12,10 @@ pub(super) enum Layer {
 
 impl Layer {
     /// All layers.
-    pub(super) const ALL: [Self; 2] = [Self::Stories, Self::Comments];
+    pub(crate) const ALL: [Self; 2] = [Self::Stories, Self::Comments];
 
     /// The place in lists with a value for each layer.
-    pub(super) const fn index(self) -> usize {
+    pub(crate) const fn index(self) -> usize {
         match self {
             Self::Stories => 0,
             Self::Comments => 1,
@@ -26,38 +24,38 @@ impl Layer {
 }
 
 /// An account, by its place in [`Ballots`].
-pub(super) type Account = u32;
+pub(crate) type Account = u32;
 
 /// A story or a comment.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Item {
-    pub(super) author: Account,
+pub(crate) struct Item {
+    pub(crate) author: Account,
     /// When it was posted, in Unix seconds.
-    pub(super) posted: u64,
-    pub(super) layer: Layer,
+    pub(crate) posted: u64,
+    pub(crate) layer: Layer,
 }
 
 /// A vote up for something that another account posted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Vote {
-    pub(super) voter: Account,
+pub(crate) struct Vote {
+    pub(crate) voter: Account,
     /// The place of the item in [`Ballots`].
-    pub(super) item: u32,
+    pub(crate) item: u32,
     /// Seconds from the posting to the vote; not known of comments.
-    pub(super) delay: Option<u32>,
+    pub(crate) delay: Option<u32>,
 }
 
 /// Everything that was voted on, and the votes.
 #[derive(Debug, Default)]
-pub(super) struct Ballots {
-    pub(super) accounts: Vec<UserId>,
-    places: HashMap<UserId, Account>,
-    pub(super) items: Vec<Item>,
-    pub(super) votes: Vec<Vote>,
+pub struct Ballots {
+    pub(crate) accounts: Vec<u64>,
+    places: HashMap<u64, Account>,
+    pub(crate) items: Vec<Item>,
+    pub(crate) votes: Vec<Vote>,
 }
 
 impl Ballots {
-    fn place(&mut self, id: UserId) -> Account {
+    fn place(&mut self, id: u64) -> Account {
         let next = u32::try_from(self.accounts.len()).unwrap_or(u32::MAX);
         let accounts = &mut self.accounts;
         *self.places.entry(id).or_insert_with(|| {
@@ -66,13 +64,13 @@ impl Ballots {
         })
     }
 
-    /// Adds what somebody posted, and the votes up on it with their times, where those are
+    /// Adds what somebody posted at a time in Unix seconds, and the votes up on it with their times, where those are
     /// known. Votes on what one posts oneself do not count.
-    pub(super) fn add(
+    pub fn add(
         &mut self,
-        (author, posted): (UserId, u64),
+        (author, posted): (u64, u64),
         layer: Layer,
-        votes: impl IntoIterator<Item = (UserId, Option<u64>)>,
+        votes: impl IntoIterator<Item = (u64, Option<u64>)>,
     ) {
         let place = self.place(author);
         let item = u32::try_from(self.items.len()).unwrap_or(u32::MAX);
@@ -86,8 +84,20 @@ impl Ballots {
         }
     }
 
+    /// The number of votes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.votes.len()
+    }
+
+    /// Whether there are no votes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.votes.is_empty()
+    }
+
     /// The item that a vote is on.
-    pub(super) fn item(&self, vote: Vote) -> Item {
+    pub(crate) fn item(&self, vote: Vote) -> Item {
         // Every vote was added with its item.
         self.items.get(vote.item as usize).copied().unwrap_or(Item {
             author: vote.voter,
