@@ -16,6 +16,7 @@ pub mod create;
 pub mod end;
 pub mod generate;
 pub mod import;
+pub mod mail;
 pub mod moderate;
 mod move_timelines;
 pub mod restore;
@@ -118,6 +119,8 @@ enum Command {
     User(user::UserCommand),
     Moderate(Box<moderate::ModerateCommand>),
     Status(status::StatusCommand),
+    #[command(subcommand)]
+    Mail(mail::MailCommand),
     #[command(hide = true)]
     Generate(generate::Generate),
 }
@@ -178,6 +181,7 @@ impl Cli {
             Command::User(user) => user.run(&config).await,
             Command::Moderate(moderate) => moderate.run(&config).await,
             Command::Status(status) => status.run(&config).await,
+            Command::Mail(mail) => mail.run(&config).await,
             Command::Generate(generate) => generate.run(Cli::command()),
         }
     }

@@ -325,7 +325,7 @@ settings! {
             reserved_names: ValueKind::Names,
                 "Names that nobody can sign up with, with commas between them.";
             confirm_email: ValueKind::Switch,
-                "Whether new accounts can only read until their e-mail address is confirmed; needs mail.relay.";
+                "Whether accounts that are new or change their e-mail address can only read until it is confirmed; needs mail.relay.";
             new_days: ValueKind::Whole { unit: " of days", least: 0, most: 3_650 },
                 "Days in which an account is new and may do less; 0 = its age does not matter.";
             new_posts: ValueKind::Whole { unit: " of posts", least: 0, most: 1_000 },

@@ -66,6 +66,8 @@ pub const TOPIC_SENTENCES: &str = "topics.about";
 
 /// Sorted set: the mails that wait to be sent, by when they are due.
 pub const MAIL_OUTBOX: &str = "mail:outbox";
+/// Sorted set: the same mails, by when they were written.
+pub const MAIL_WRITTEN: &str = "mail:written";
 /// Sorted set: user ids who get a digest every day, by when they got the last.
 pub const DIGEST_DAILY: &str = "mail:digest:daily";
 /// Sorted set: user ids who get a digest every week, by when they got the last.

@@ -264,7 +264,7 @@ pub async fn owner_to_tell(site: &Site, id: UserId) -> Result<Option<User>, Erro
     let mut query = Query::new();
     let user = query.hash(keys::user(id));
     let user = User::from_hash(&site.store.query(query).await?.take(user));
-    Ok(user.filter(|user| !user.email.is_empty()))
+    Ok(user.filter(|user| user.notice_address().is_some()))
 }
 
 fn id_of(user: &Hash) -> Option<UserId> {

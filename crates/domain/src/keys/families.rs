@@ -108,6 +108,7 @@ families! {
     NEWS_DISCOUNTED = "news.discounted:<news id>", Hash, NEVER;
     USER_SAVED = "user.saved:<user id>", SortedSet, NEVER;
     MAIL_OUTBOX = "mail:outbox", SortedSet, NEVER;
+    MAIL_WRITTEN = "mail:written", SortedSet, NEVER;
     MAIL_LEASE = "mail:lease:<mail>", String, MINUTE;
     MAIL_DIGEST_DAILY = "mail:digest:daily", SortedSet, NEVER;
     MAIL_DIGEST_WEEKLY = "mail:digest:weekly", SortedSet, NEVER;
