@@ -134,7 +134,7 @@ settings! {
             control: String = "", ValueKind::Line { least: 0, most: LONGEST_SOCKET_PATH },
                 "The Unix socket on which commands reach the running server; empty = beside an embedded store, none with Redis.";
             create: bool = "false", ValueKind::Switch,
-                "Whether the file of a store that was named is created if it does not exist, as with --create.";
+                "Whether a new site is started where the named store does not exist or is empty, as with --create.";
             store_timeout_seconds: u64 = "2", ValueKind::Whole { unit: " of seconds", least: 1, most: 60 },
                 "How long the store may take before a request gets a 503.";
             store_replicas: u64 = "0", ValueKind::Whole { unit: " of replicas", least: 0, most: 16 },

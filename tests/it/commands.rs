@@ -40,7 +40,9 @@ impl Place {
 
     fn redis() -> Self {
         let redis = RedisServer::start();
-        Self { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: Some(redis) }
+        let place = Self { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: Some(redis) };
+        place.run(&["create"]).good();
+        place
     }
 
     fn each() -> [Self; 2] {

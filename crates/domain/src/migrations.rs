@@ -11,11 +11,11 @@ use crate::accounts::names;
 use crate::accounts::outbox;
 use crate::articles::ids;
 use crate::error::Error;
-use crate::keys;
+use crate::keys::{self, families::Family};
 use crate::report::Advance;
 use crate::site::{Applied, Site, apply};
 use std::pin::Pin;
-use tidings_keyspace::{Batch, Query, Store};
+use tidings_keyspace::{Batch, Expiry, Query, Store};
 
 /// The version of the layout that this program reads and writes.
 pub const LAYOUT_VERSION: u64 = 3;
@@ -133,6 +133,36 @@ pub async fn state_of(store: &Store) -> Result<StoreState, Error> {
         keys: store.count_keys().await?,
         unfinished_restore: answers.take(unfinished),
     })
+}
+
+/// Whether a store has a site, of whatever program and age: a key of one of our families, so not only
+/// keys of other programs on the same Redis database. Rounds: 1, and at most 100 without the common keys.
+///
+/// # Errors
+/// When the store fails.
+pub async fn has_site(store: &Store) -> Result<bool, Error> {
+    const NAMES_AT_ONCE: usize = 1_000;
+    const MOST_PAGES: usize = 100;
+    // What nearly every site has, so that few names are read.
+    let mut query = Query::new();
+    let common = [keys::LAYOUT_VERSION, keys::USERS_COUNT, keys::NEWS_COUNT, keys::UNFINISHED_RESTORE];
+    let common = common.map(|key| query.expiry(key));
+    let mut answers = store.query(query).await?;
+    if common.into_iter().any(|key| answers.take(key) != Expiry::Absent) {
+        return Ok(true);
+    }
+    let mut cursor = None;
+    for _ in 0..MOST_PAGES {
+        let page = store.scan_keys(cursor, NAMES_AT_ONCE).await?;
+        if page.keys.iter().any(|key| Family::of(key).is_some()) {
+            return Ok(true);
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    Ok(false)
 }
 
 impl StoreState {
