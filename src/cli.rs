@@ -16,6 +16,7 @@ pub mod create;
 pub mod end;
 pub mod generate;
 pub mod import;
+pub mod mail;
 pub mod moderate;
 mod move_timelines;
 pub mod restore;
@@ -71,7 +72,7 @@ struct Options {
 /// The options of commands that may create the store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
 pub struct CreateOption {
-    /// Create the file of a new store at the path that --store or a setting names.
+    /// Start a new site at the path, or in the empty Redis database, that --store or a setting names.
     #[arg(long)]
     create: bool,
 }
@@ -118,6 +119,8 @@ enum Command {
     User(user::UserCommand),
     Moderate(Box<moderate::ModerateCommand>),
     Status(status::StatusCommand),
+    #[command(subcommand)]
+    Mail(mail::MailCommand),
     #[command(hide = true)]
     Generate(generate::Generate),
 }
@@ -178,6 +181,7 @@ impl Cli {
             Command::User(user) => user.run(&config).await,
             Command::Moderate(moderate) => moderate.run(&config).await,
             Command::Status(status) => status.run(&config).await,
+            Command::Mail(mail) => mail.run(&config).await,
             Command::Generate(generate) => generate.run(Cli::command()),
         }
     }
@@ -240,18 +244,36 @@ async fn reach_existing_store(url: &str, config: &Config) -> anyhow::Result<Stor
 /// `--create`.
 async fn open_store(config: &Config) -> anyhow::Result<Store> {
     let options = StoreOptions { create: config.creates_store(), ..store_options(config) };
-    match Store::open(config.server.store.as_str(), &options).await {
+    let url = config.server.store.as_str();
+    match Store::open(url, &options).await {
         Err(OpenError::Missing(path)) => {
             bail!("there is no store at {path}; to start a new site there, add --create")
         }
-        opened => usable(opened?).await,
+        opened if options.create => usable(opened?).await,
+        opened => usable(with_site(opened?, url).await?).await,
     }
+}
+
+/// A Redis database has no site: it is empty, or another program's.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "there is no site in the database at {0}; check its address and number, or, to start a new site there, \
+     add --create"
+)]
+struct NoSite(String);
+
+/// A store that has a site, if it is on Redis. There a new site looks like a site that was lost.
+async fn with_site(store: Store, url: &str) -> anyhow::Result<Store> {
+    if url.starts_with("redis") && !migrations::has_site(&store).await? {
+        return Err(NoSite(without_password(url)).into());
+    }
+    Ok(store)
 }
 
 /// Opens a store that must exist: a mistyped path is an error, not an empty store.
 async fn open_existing_store(url: &str, config: &Config) -> anyhow::Result<Store> {
     let options = StoreOptions { create: false, ..store_options(config) };
-    usable(Store::open(url, &options).await?).await
+    usable(with_site(Store::open(url, &options).await?, url).await?).await
 }
 
 /// A store that this program knows, and that is whole.

@@ -4,6 +4,7 @@
 //! at all, unless `mail.tls = none` says otherwise. An attacker who removes the relay's offer
 //! of STARTTLS gets neither.
 
+use std::error::Error;
 use std::time::Duration;
 
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
@@ -15,7 +16,7 @@ use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 
 use crate::config::{Mail, MailTls, Relay};
 use tidings_keyspace::certificates;
-use tidings_web::mail::{Letter, SendMail, Sending};
+use tidings_web::mail::{Failure, Letter, SendError, SendMail, Sending};
 
 /// How long the relay may take to accept a message, from the connection on.
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
@@ -42,6 +43,47 @@ pub enum MailError {
     /// The relay cannot be reached, or refused the message.
     #[error("the mail relay failed: {0}")]
     Smtp(lettre::transport::smtp::Error),
+    /// There is no TLS connection to the relay.
+    #[error("the mail relay {host} {trouble} ({reason}); {remedy}")]
+    Tls {
+        /// The host of the relay.
+        host: String,
+        /// What is wrong, after "the mail relay".
+        trouble: &'static str,
+        /// What the library says.
+        reason: String,
+        /// What to do about it.
+        remedy: &'static str,
+    },
+    /// The relay does not accept the login.
+    #[error("the mail relay {host} refuses the login ({reason}); check mail.username and mail.password")]
+    Login {
+        /// The host of the relay.
+        host: String,
+        /// What the relay says.
+        reason: String,
+    },
+    /// The relay says that there is no such mailbox.
+    #[error("the mail relay {host} says that there is no mailbox {to} ({reason})")]
+    NoMailbox {
+        /// The host of the relay.
+        host: String,
+        /// The address.
+        to: String,
+        /// What the relay says.
+        reason: String,
+    },
+    /// The relay refuses the message for good, for a reason that is not the address.
+    #[error(
+        "the mail relay {host} refuses this mail for good ({reason}); check mail.from, and that the relay \
+         accepts mail of this site"
+    )]
+    Refused {
+        /// The host of the relay.
+        host: String,
+        /// What the relay says.
+        reason: String,
+    },
     /// The relay offers no TLS, and this must not be sent without it.
     #[error(
         "the mail relay {host} offers no TLS (STARTTLS), and this mail is not sent without it; \
@@ -56,6 +98,62 @@ pub enum MailError {
     TimedOut,
 }
 
+/// What is wrong with a TLS connection, by a part of what the library says, with what to do about it.
+const TLS_TROUBLES: [(&str, &str, &str); 12] = [
+    (
+        "UnknownIssuer",
+        "has a certificate of an authority that this machine does not trust",
+        "install the certificate of the authority in the system, or name its file in SSL_CERT_FILE",
+    ),
+    (
+        "CaUsedAsEndEntity",
+        "has a certificate that is one of an authority",
+        "give the relay a certificate of its own, and install that of the authority in the system",
+    ),
+    (
+        "not valid for name",
+        "has a certificate for another name",
+        "set mail.relay to a name that is in the certificate",
+    ),
+    (
+        "NotValidForName",
+        "has a certificate for another name",
+        "set mail.relay to a name that is in the certificate",
+    ),
+    ("xpired", "has a certificate that has expired", "have it renewed, and check the clock of this machine"),
+    ("not valid yet", "has a certificate that is not valid yet", "check the clock of this machine"),
+    ("NotValidYet", "has a certificate that is not valid yet", "check the clock of this machine"),
+    (
+        "invalid peer certificate",
+        "has a certificate that cannot be used",
+        "give it one of a known authority for its name",
+    ),
+    (
+        "corrupt message",
+        "does not speak TLS where it must",
+        "only port 465 begins with TLS; for STARTTLS, mail.relay needs another port, usually 587",
+    ),
+    (
+        "handshake eof",
+        "ended the connection when TLS was to begin",
+        "only port 465 begins with TLS; for STARTTLS, mail.relay needs another port, usually 587",
+    ),
+    (
+        "fatal alert",
+        "refuses this TLS connection",
+        "it must speak TLS 1.2 or 1.3; the log of the relay says more",
+    ),
+    ("peer ", "speaks another kind of TLS", "it must speak TLS 1.2 or 1.3"),
+];
+/// The same for everything else.
+const OTHER_TLS_TROUBLE: (&str, &str) =
+    ("does not come to a TLS connection", "check that mail.relay names its host and port");
+/// Status codes that are final, and say that there is no such mailbox (RFC 5321).
+const NO_MAILBOX: [u16; 3] = [550, 551, 553];
+/// What the text after such a code begins with if it is about the site and not about the address:
+/// policy, and the sender (RFC 3463).
+const ABOUT_THE_SITE: [&str; 3] = ["5.7.", "5.1.7", "5.1.8"];
+
 /// Sends mail through one relay. Clones are cheap and share the settings.
 #[derive(Clone, Debug)]
 pub struct Mailer {
@@ -65,6 +163,7 @@ pub struct Mailer {
     plain: AsyncSmtpTransport<Tokio1Executor>,
     from: Mailbox,
     host: String,
+    port: u16,
 }
 
 impl Mailer {
@@ -100,7 +199,20 @@ impl Mailer {
             plain: transport(false),
             from: mail.from.clone(),
             host: relay.host.clone(),
+            port: relay.port,
         }))
+    }
+
+    /// The relay, as `host:port`.
+    #[must_use]
+    pub fn relay(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    /// The sender of all mails.
+    #[must_use]
+    pub fn from(&self) -> String {
+        self.from.to_string()
     }
 
     /// Sends a plain text message, which may hold a secret, to one address and waits until the
@@ -137,7 +249,7 @@ impl Mailer {
         if let Some(thread) = &letter.thread {
             message = message.references(thread.clone());
         }
-        self.transmit(&self.plain, message.body(letter.body.clone())?).await
+        self.transmit(&self.plain, &letter.to, message.body(letter.body.clone())?).await
     }
 
     fn addressed(&self, to: &str, subject: &str) -> Result<MessageBuilder, MailError> {
@@ -156,24 +268,71 @@ impl Mailer {
         body: &str,
     ) -> Result<(), MailError> {
         let message = self.addressed(to, subject)?.message_id(None).body(body.to_owned())?;
-        self.transmit(transport, message).await
+        self.transmit(transport, to, message).await
     }
 
     async fn transmit(
         &self,
         transport: &AsyncSmtpTransport<Tokio1Executor>,
+        to: &str,
         message: Message,
     ) -> Result<(), MailError> {
         let sending = tokio::time::timeout(SEND_TIMEOUT, transport.send(message));
-        match sending.await {
+        let sent = match sending.await {
             Ok(Ok(_)) => Ok(()),
-            // The only error of the client's own that names it.
-            Ok(Err(error)) if error.is_client() && has_source(&error, "STARTTLS") => {
-                Err(MailError::NoTls { host: self.host.clone() })
-            }
-            Ok(Err(error)) => Err(MailError::Smtp(error)),
+            Ok(Err(error)) => Err(self.explain(to, error)),
             Err(_) => Err(MailError::TimedOut),
+        };
+        let result = match &sent {
+            Ok(()) => "sent",
+            Err(error) if error.failure() == Failure::Temporary => "failed",
+            Err(_) => "refused",
+        };
+        metrics::counter!("tidings_mails_total", "result" => result).increment(1);
+        sent
+    }
+
+    /// What an error of the library means for the operator.
+    fn explain(&self, to: &str, error: lettre::transport::smtp::Error) -> MailError {
+        let host = self.host.clone();
+        // The only error of the client's own that names it.
+        if error.is_client() && has_source(&error, "STARTTLS") {
+            return MailError::NoTls { host };
         }
+        let reason = error.source().map(ToString::to_string).unwrap_or_default();
+        if let Some(code) = error.status().map(u16::from) {
+            let is_about_the_site = ABOUT_THE_SITE.iter().any(|beginning| reason.starts_with(beginning));
+            return match code {
+                535 => MailError::Login { host, reason },
+                code if !NO_MAILBOX.contains(&code) => MailError::Smtp(error),
+                _ if is_about_the_site => MailError::Refused { host, reason },
+                _ => MailError::NoMailbox { host, to: to.to_owned(), reason },
+            };
+        }
+        let known = TLS_TROUBLES.iter().find(|(part, ..)| has_source(&error, part));
+        let other = error.is_tls().then_some(OTHER_TLS_TROUBLE);
+        match known.map(|(_, trouble, remedy)| (*trouble, *remedy)).or(other) {
+            Some((trouble, remedy)) => MailError::Tls { host, trouble, reason, remedy },
+            None => MailError::Smtp(error),
+        }
+    }
+}
+
+impl MailError {
+    /// Whether to try again would help, and whether the address exists.
+    #[must_use]
+    pub const fn failure(&self) -> Failure {
+        match self {
+            Self::NoMailbox { .. } | Self::Address(_) => Failure::NoMailbox,
+            Self::Refused { .. } => Failure::Final,
+            _ => Failure::Temporary,
+        }
+    }
+}
+
+impl From<MailError> for SendError {
+    fn from(error: MailError) -> Self {
+        Self { failure: error.failure(), reason: error.into() }
     }
 }
 
@@ -198,7 +357,7 @@ fn header(name: &'static str, value: String) -> HeaderValue {
 }
 
 /// Whether an error or what caused it says so.
-fn has_source(error: &dyn std::error::Error, text: &str) -> bool {
+fn has_source(error: &dyn Error, text: &str) -> bool {
     error.to_string().contains(text) || error.source().is_some_and(|source| has_source(source, text))
 }
 
@@ -306,9 +465,37 @@ mod tests {
     async fn a_relay_with_another_certificate_gets_nothing() {
         let server = SmtpServer::start_with_tls().await;
         let mailer = mailer(&[("TIDINGS_MAIL__RELAY", &server.relay())]).unwrap();
-        assert!(matches!(mailer.send("bob@example.org", "x", "y").await, Err(MailError::Smtp(_))));
-        assert!(matches!(mailer.send_notice("bob@example.org", "x", "y").await, Err(MailError::Smtp(_))));
+        for sent in [
+            mailer.send("bob@example.org", "x", "y").await,
+            mailer.send_notice("bob@example.org", "x", "y").await,
+        ] {
+            let error = sent.unwrap_err().to_string();
+            assert!(
+                error.contains("has a certificate of an authority that this machine does not trust"),
+                "{error}"
+            );
+            assert!(error.contains("SSL_CERT_FILE"), "{error}");
+        }
         assert_eq!(server.waiting(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_550_is_final_and_other_answers_are_not() {
+        let server = SmtpServer::start().await;
+        let mailer = mailer(&[IN_CLEAR, ("TIDINGS_MAIL__RELAY", &server.relay())]).unwrap();
+        for (answer, failure) in [
+            ("550 5.1.1 no such user", Failure::NoMailbox),
+            ("550 no such user", Failure::NoMailbox),
+            ("553 bad name", Failure::NoMailbox),
+            ("550 5.7.1 relaying denied", Failure::Final),
+            ("550 5.1.8 bad sender", Failure::Final),
+            ("552 mailbox full", Failure::Temporary),
+            ("451 later", Failure::Temporary),
+        ] {
+            server.refuse_with(answer);
+            let error = mailer.send("bob@example.org", "x", "y").await.unwrap_err();
+            assert_eq!(error.failure(), failure, "{answer}: {error}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use metrics::Unit;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use metrics_process::Collector;
 use std::time::{Duration, Instant};
+use tidings_domain::accounts::outbox;
 use tidings_domain::{counts, jobs};
 use tidings_web::App;
 use tokio::sync::Mutex;
@@ -54,7 +55,7 @@ const fn metric(
 }
 
 /// All metrics, besides `process_*`.
-pub const METRICS: [Metric; 20] = [
+pub const METRICS: [Metric; 23] = [
     metric(
         "tidings_http_requests_total",
         Kind::Counter,
@@ -102,6 +103,19 @@ pub const METRICS: [Metric; 20] = [
         Kind::Gauge,
         &[],
         "The age of the oldest of them; 0 without any. Up to 10 seconds late.",
+    ),
+    metric("tidings_mails_waiting", Kind::Gauge, &[], "Mails that wait to be sent, of all servers."),
+    metric(
+        "tidings_mails_oldest_seconds",
+        Kind::Gauge,
+        &[],
+        "The age of the oldest of them since it was written; 0 without any. Up to 10 seconds late.",
+    ),
+    metric(
+        "tidings_mails_total",
+        Kind::Counter,
+        &["result"],
+        "Mails to the relay: sent, failed (some are tried again) or refused (for good).",
     ),
     metric("tidings_deliveries_total", Kind::Counter, &[], "Tweets that were added to home timelines."),
     metric(
@@ -151,6 +165,9 @@ fn record() -> anyhow::Result<PrometheusHandle> {
     counts::begin();
     // So that they are there, at zero, from the start.
     metrics::counter!("tidings_panics_total").increment(0);
+    for result in ["sent", "failed", "refused"] {
+        metrics::counter!("tidings_mails_total", "result" => result).increment(0);
+    }
     for gauge in [
         "tidings_journal_bytes",
         "tidings_backup_last_success_timestamp_seconds",
@@ -181,7 +198,7 @@ fn describe() {
 struct Figures {
     app: App,
     process: Collector,
-    /// When the jobs were last looked at.
+    /// When the jobs and the mails were last looked at.
     jobs: Mutex<Option<Instant>>,
 }
 
@@ -190,7 +207,7 @@ impl Figures {
         Self { app, process: Collector::default(), jobs: Mutex::default() }
     }
 
-    /// Reads the figures. Rounds: 1 every ten seconds.
+    /// Reads the figures. Rounds: 2 every ten seconds.
     async fn read(&self) {
         self.process.collect();
         for cache in self.app.site.caches.status() {
@@ -214,6 +231,11 @@ impl Figures {
             set("tidings_jobs_waiting", None, jobs.waiting);
             let age = jobs.oldest.map_or(0, |oldest| self.app.moment().0.saturating_sub(oldest.0) / 1_000);
             set("tidings_jobs_oldest_seconds", None, age);
+        }
+        if let Ok(mails) = outbox::status(&self.app.site).await {
+            set("tidings_mails_waiting", None, mails.waiting);
+            let age = mails.oldest.map_or(0, |oldest| self.app.now().seconds_since(oldest));
+            set("tidings_mails_oldest_seconds", None, age);
         }
     }
 }

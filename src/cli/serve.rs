@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tidings_domain::accounts::first_administrator;
 use tidings_domain::cache::MEBIBYTE;
+use tidings_domain::keys;
 use tidings_domain::migrations;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
@@ -109,7 +110,10 @@ pub async fn run(config: Config, load: impl Fn() -> Result<Config, ConfigError>)
 /// Prepares the store. systemd waits for a migration that advances.
 async fn upgrade(app: &App, config: &Config) -> anyhow::Result<()> {
     let now_ms = EngineClock::System.now_ms();
-    upgrade::prepare(&app.site, config, now_ms, service_manager::tell_migrating).await
+    upgrade::prepare(&app.site, config, now_ms, service_manager::tell_migrating).await?;
+    // From now on the version is there. Without it the database has lost the site.
+    app.site.store.guard(keys::LAYOUT_VERSION, keys::UNFINISHED_RESTORE);
+    Ok(())
 }
 
 /// What sends mail, if a relay is configured.

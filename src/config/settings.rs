@@ -134,7 +134,7 @@ settings! {
             control: String = "", ValueKind::Line { least: 0, most: LONGEST_SOCKET_PATH },
                 "The Unix socket on which commands reach the running server; empty = beside an embedded store, none with Redis.";
             create: bool = "false", ValueKind::Switch,
-                "Whether the file of a store that was named is created if it does not exist, as with --create.";
+                "Whether a new site is started where the named store does not exist or is empty, as with --create.";
             store_timeout_seconds: u64 = "2", ValueKind::Whole { unit: " of seconds", least: 1, most: 60 },
                 "How long the store may take before a request gets a 503.";
             store_replicas: u64 = "0", ValueKind::Whole { unit: " of replicas", least: 0, most: 16 },
@@ -325,7 +325,7 @@ settings! {
             reserved_names: ValueKind::Names,
                 "Names that nobody can sign up with, with commas between them.";
             confirm_email: ValueKind::Switch,
-                "Whether new accounts can only read until their e-mail address is confirmed; needs mail.relay.";
+                "Whether accounts that are new or change their e-mail address can only read until it is confirmed; needs mail.relay.";
             new_days: ValueKind::Whole { unit: " of days", least: 0, most: 3_650 },
                 "Days in which an account is new and may do less; 0 = its age does not matter.";
             new_posts: ValueKind::Whole { unit: " of posts", least: 0, most: 1_000 },

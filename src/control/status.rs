@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
+use tidings_domain::accounts::outbox;
 use tidings_domain::jobs;
 use tidings_domain::report::BackupReport;
 use tidings_domain::site::Site;
@@ -9,6 +10,7 @@ use tidings_domain::timelines::moving::{self, Destination, HomesStatus};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day::{parse_moment, to_the_minute, written};
 use tidings_domain::values::words::{age, grouped};
+use tidings_keyspace::EngineClock;
 use tidings_web::App;
 use tidings_web::health::{Readiness, ReadyStatus, readiness};
 
@@ -30,6 +32,10 @@ pub struct Status {
     pub memory_bytes: Option<u64>,
     /// Background jobs in the queue; `None` if the store cannot be read.
     pub jobs_waiting: Option<u64>,
+    /// Mails that wait to be sent; `None` if the store cannot be read.
+    pub mails_waiting: Option<u64>,
+    /// The age of the oldest of them since it was written; 0 without any.
+    pub mails_oldest_seconds: Option<u64>,
     /// Whether the store can be read and not written; `None` if it cannot be read.
     pub read_only: Option<bool>,
     /// When the last good backup was made, as `2026-11-22T03:00:00Z`.
@@ -104,6 +110,8 @@ impl Status {
             p99_ms: None,
             memory_bytes: None,
             jobs_waiting,
+            mails_waiting: None,
+            mails_oldest_seconds: None,
             read_only: (state != ReadyStatus::Unavailable).then_some(state == ReadyStatus::ReadOnly),
             last_backup: None,
             state,
@@ -144,6 +152,14 @@ impl Status {
         }
     }
 
+    /// The mails that wait, for people.
+    fn mails(&self) -> Option<String> {
+        let waiting = self.mails_waiting?;
+        let oldest = self.mails_oldest_seconds.filter(|_| waiting > 0);
+        let oldest = oldest.map(|seconds| format!(", the oldest for {}", age(seconds)));
+        Some(format!("{} waiting{}", grouped(waiting), oldest.unwrap_or_default()))
+    }
+
     /// The status on one screen, at this time.
     #[must_use]
     pub fn screen(&self, now: Timestamp) -> String {
@@ -165,6 +181,7 @@ impl Status {
             ("Requests", requests),
             ("Memory", self.memory_bytes.map(|bytes| format!("{} MiB", grouped(bytes >> 20)))),
             ("Jobs", self.jobs_waiting.map(|jobs| format!("{} waiting", grouped(jobs)))),
+            ("Mails", self.mails()),
             ("Last backup", self.last_backup.as_deref().map(|time| with_age(time, now))),
         ];
         let mut screen = format!("Tidings {}: {running}\n", self.version);
@@ -199,23 +216,31 @@ pub(super) async fn of_server(app: &App, store: String) -> Status {
         memory_bytes: memory(),
         last_backup: backup.last_success.map(written),
         failed_backup: failed,
-        ..of(&app.site, store, &*readiness(app).await).await
+        ..of((&app.site, app.now()), store, &*readiness(app).await).await
     }
 }
 
 /// The status as far as the store tells it.
 pub async fn of_site(site: &Site, store: String) -> Status {
-    of(site, store, &Readiness::of(site.store.health().await, None)).await
+    let now = Timestamp::now(&EngineClock::System);
+    of((site, now), store, &Readiness::of(site.store.health().await, None)).await
 }
 
-async fn of(site: &Site, store: String, readiness: &Readiness) -> Status {
+async fn of((site, now): (&Site, Timestamp), store: String, readiness: &Readiness) -> Status {
     let state = (readiness.status, readiness.cause().map(str::to_owned));
     match jobs::status(site).await {
         Ok(jobs) => {
             let homes = moving::status(site).await.ok();
             let homes = homes.filter(|homes| homes.at != Destination::Store || homes.moved.is_some());
             let home_timelines = homes.map(HomeTimelines::from);
-            Status { home_timelines, ..Status::of_store(store, Some(jobs.waiting), state) }
+            let mails = outbox::status(site).await.ok();
+            let age = |oldest: Option<Timestamp>| oldest.map_or(0, |oldest| now.seconds_since(oldest));
+            Status {
+                home_timelines,
+                mails_waiting: mails.map(|mails| mails.waiting),
+                mails_oldest_seconds: mails.map(|mails| age(mails.oldest)),
+                ..Status::of_store(store, Some(jobs.waiting), state)
+            }
         }
         // What was found out about the store may be a second old.
         Err(error) if readiness.is_ready() => Status::unreachable(store, error.to_string()),
@@ -252,6 +277,8 @@ mod tests {
             p99_ms: Some(4.56),
             memory_bytes: Some(1_500 << 20),
             jobs_waiting: Some(1_234),
+            mails_waiting: Some(3),
+            mails_oldest_seconds: Some(7_200),
             read_only: Some(false),
             last_backup: Some("2023-02-02T04:36:03Z".to_owned()),
             state: ReadyStatus::Ok,
@@ -289,6 +316,7 @@ mod tests {
              Requests     12.3 per second, 99 of 100 within 4.6 ms\n  \
              Memory       1,500 MiB\n  \
              Jobs         1,234 waiting\n  \
+             Mails        3 waiting, the oldest for 2 hours\n  \
              Last backup  2023-02-02 04:36 UTC, 5 hours ago\n"
         );
     }

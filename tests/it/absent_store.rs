@@ -9,11 +9,11 @@ use tidings_keyspace::{Store, StoreOptions};
 
 use crate::client::refused;
 use crate::night::{
-    assert_nothing_is_lost, assert_readers_see, assert_writer_is_told, lasting_redis, post, visitor,
+    assert_nothing_is_lost, assert_readers_see, assert_writer_is_told, lasting_redis, post, tidings, visitor,
     wait_for_health,
 };
 use crate::outage::wait_for;
-use crate::program::{Program, serve_command, wait_until};
+use crate::program::{Program, serve_command, serve_existing_command, wait_until};
 use crate::redis_server::RedisServer;
 
 /// A call that reads the store.
@@ -54,6 +54,119 @@ async fn the_site_answers_503_and_takes_redis_when_it_comes() {
     assert_eq!(program.log().matches("health: the store").count(), 2, "{}", program.log());
     program.signal("-TERM");
     assert!(program.wait().success());
+}
+
+/// Runs a Redis command.
+async fn redis(url: &str, words: &[&str]) {
+    let client = redis::Client::open(url).unwrap();
+    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+    let mut command = redis::cmd(words[0]);
+    command.arg(&words[1..]).query_async::<redis::Value>(&mut connection).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_empty_redis_or_one_of_another_program_is_no_new_site_without_create() {
+    let server = RedisServer::start();
+    let other = format!("{}/5", server.url());
+    redis(&other, &["SET", "jobs of another program", "1"]).await;
+    for url in [&server.url(), &other] {
+        for command in ["serve", "check store", "user promote alice", "status"] {
+            let words: Vec<_> = command.split(' ').chain(["--store", url]).collect();
+            let (status, said) = tidings(&words);
+            assert_eq!(status, Some(1), "{command}: {said}");
+            assert!(said.contains("there is no site in the database at redis://"), "{command}: {said}");
+        }
+        let (_, said) = tidings(&["serve", "--store", url]);
+        assert!(said.contains("add --create"), "{said}");
+    }
+    let keys =
+        Store::open(&server.url(), &StoreOptions::default()).await.unwrap().count_keys().await.unwrap();
+    assert_eq!(keys, 0, "something was written");
+    // A database of Lamer News, or a part of one.
+    for (number, words) in [(1, ["SET", "users.count", "0"]), (2, ["SADD", "prefix:0123", "voter"])] {
+        let url = format!("{}/{number}", server.url());
+        redis(&url, &words).await;
+        Program::start_command(serve_existing_command(&url, &[])).stop();
+    }
+    let (status, said) = tidings(&["create", "--store", &server.url()]);
+    assert_eq!(status, Some(0), "{said}");
+    Program::start_command(serve_existing_command(&server.url(), &[])).stop();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_empty_redis_that_comes_late_is_no_new_site_until_it_has_one() {
+    let mut server = RedisServer::start();
+    server.stop();
+    let program = Program::start_command(serve_existing_command(&server.url(), &[]));
+    let visitor = visitor(&program);
+    wait_for_health(&program, 503, "unavailable").await;
+    server.start_again();
+    program.wait_for_log("there is no site in the database");
+    wait_for(&visitor, StatusCode::SERVICE_UNAVAILABLE).await;
+    wait_for_health(&program, 503, "unavailable").await;
+    redis(&server.url(), &["SET", "users.count", "0"]).await;
+    wait_for(&visitor, StatusCode::OK).await;
+    wait_for_health(&program, 200, "ok").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_loses_its_data_is_refused_until_it_has_them_again() {
+    let server = RedisServer::start();
+    let programs = [Program::start(&server.url()), Program::start(&server.url())];
+    let alice = visitor(&programs[0]).register("alice").await;
+    let mut posted = Vec::new();
+    post(&alice, &mut posted, "Before").await;
+    // Another database takes the place of this one; then it is emptied.
+    redis(&server.url(), &["SWAPDB", "0", "1"]).await;
+    for program in &programs {
+        wait_for(&visitor(program), StatusCode::SERVICE_UNAVAILABLE).await;
+        wait_for_health(program, 503, "unavailable").await;
+        let line = program.wait_for_log("has lost its data");
+        assert!(line.contains("layout:version"), "{line}");
+    }
+    for _ in 0..3 {
+        assert_writer_is_told(&alice, "cannot reach its database").await;
+    }
+    redis(&server.url(), &["SWAPDB", "0", "1"]).await;
+    for program in &programs {
+        wait_for(&visitor(program), StatusCode::OK).await;
+        wait_for_health(program, 200, "ok").await;
+        assert_readers_see(program, "Before").await;
+    }
+    post(&alice, &mut posted, "After").await;
+    assert_nothing_is_lost(&programs[0], &server.url(), &posted).await;
+    redis(&server.url(), &["FLUSHALL"]).await;
+    for program in &programs {
+        wait_for(&visitor(program), StatusCode::SERVICE_UNAVAILABLE).await;
+        wait_for_health(program, 503, "unavailable").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_that_is_restored_into_an_emptied_redis_is_served_by_the_running_server() {
+    let server = RedisServer::start();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.backup");
+    let program = Program::start(&server.url());
+    let alice = visitor(&program).register("alice").await;
+    let mut posted = Vec::new();
+    post(&alice, &mut posted, "Before").await;
+    let (status, said) = tidings(&["backup", file.to_str().unwrap(), "--store", &server.url()]);
+    assert_eq!(status, Some(0), "{said}");
+    redis(&server.url(), &["FLUSHALL"]).await;
+    wait_for(&visitor(&program), StatusCode::SERVICE_UNAVAILABLE).await;
+    program.wait_for_log("has lost its data");
+    // A restore that is under way has the version early.
+    redis(&server.url(), &["SET", "restore:unfinished", "a"]).await;
+    redis(&server.url(), &["SET", "layout:version", "2"]).await;
+    program.wait_for_log("the data is being restored");
+    redis(&server.url(), &["FLUSHALL"]).await;
+    let (status, said) = tidings(&["restore", file.to_str().unwrap(), "--store", &server.url()]);
+    assert_eq!(status, Some(0), "{said}");
+    wait_for(&visitor(&program), StatusCode::OK).await;
+    assert_readers_see(&program, "Before").await;
+    post(&alice, &mut posted, "After").await;
+    assert_nothing_is_lost(&program, &server.url(), &posted).await;
 }
 
 #[test]

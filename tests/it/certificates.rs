@@ -29,7 +29,7 @@ fn run(store: &str, arguments: &[&str], authority: Option<&Path>) -> Output {
 }
 
 fn add_user(store: &str, name: &str, authority: Option<&Path>) -> Output {
-    run(store, &["user", "add", name], authority)
+    run(store, &["user", "add", name, "--create"], authority)
 }
 
 #[test]

@@ -94,7 +94,7 @@ async fn topics_of_an_imported_file_are_topics_here() {
     std::fs::write(&file, rows).unwrap();
     let server = RedisServer::start();
     let url = server.url();
-    let imported = tidings(&["import", "links", file.to_str().unwrap(), "--store", &url]);
+    let imported = tidings(&["import", "links", file.to_str().unwrap(), "--create", "--store", &url]);
     assert!(imported.status.success(), "{imported:?}");
     let (code, text) = check(&url, &[]);
     assert_eq!(code, Some(0), "{text}");

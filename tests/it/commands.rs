@@ -19,6 +19,7 @@ use crate::program::Program;
 use crate::redis_server::RedisServer;
 use crate::server::http_client;
 use crate::skips::skip;
+use crate::smtp_server::SmtpServer;
 
 /// How long to wait for something that must happen.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -39,7 +40,9 @@ impl Place {
 
     fn redis() -> Self {
         let redis = RedisServer::start();
-        Self { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: Some(redis) }
+        let place = Self { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: Some(redis) };
+        place.run(&["create"]).good();
+        place
     }
 
     fn each() -> [Self; 2] {
@@ -476,7 +479,7 @@ async fn a_running_store_is_backed_up_whole() {
 }
 
 /// The keys of the status; the first nine are promised.
-const STATUS_KEYS: [&str; 13] = [
+const STATUS_KEYS: [&str; 15] = [
     "version",
     "store",
     "uptime_seconds",
@@ -484,6 +487,8 @@ const STATUS_KEYS: [&str; 13] = [
     "p99_ms",
     "memory_bytes",
     "jobs_waiting",
+    "mails_waiting",
+    "mails_oldest_seconds",
     "read_only",
     "last_backup",
     "state",
@@ -499,6 +504,44 @@ fn status_of(ran: &Ran) -> Value {
     assert_eq!(keys, STATUS_KEYS);
     assert_eq!(status["version"], env!("CARGO_PKG_VERSION"));
     status
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_test_mail_tells_what_the_relay_says() {
+    let place = Place::embedded();
+    let test = |settings: &[(&str, &str)]| place.run_with(&["mail", "test", "bob@example.org"], "", settings);
+    let said = test(&[]).failed(1);
+    assert!(said.contains("mail.relay is not set, so this site sends no mail"), "{said}");
+
+    let mut relay = SmtpServer::start().await;
+    let address = relay.relay();
+    let in_clear = [("TIDINGS_MAIL__RELAY", &*address), ("TIDINGS_MAIL__TLS", "none")];
+    let said = test(&in_clear).good();
+    assert!(said.contains(&format!("the mail relay {address} has accepted a mail from ")), "{said}");
+    assert_eq!(relay.next_message().await.to, ["bob@example.org"]);
+    let wrong = place.run_with(&["mail", "test", "bob"], "", &in_clear).failed(1);
+    assert!(wrong.contains("not a mail address"), "{wrong}");
+    for (answer, sentence) in [
+        ("550 5.1.1 no such user", "says that there is no mailbox bob@example.org (5.1.1 no such user)"),
+        ("550 5.7.1 relaying denied", "refuses this mail for good (5.7.1 relaying denied); check mail.from"),
+        ("451 later", "the mail relay failed: transient error (451): later"),
+    ] {
+        relay.refuse_with(answer);
+        let said = test(&in_clear).failed(1);
+        assert!(said.contains(sentence), "{said}");
+    }
+
+    // TLS: none is offered, another authority, a port that does not begin with TLS.
+    let said = test(&in_clear[..1]).failed(1);
+    assert!(said.contains("offers no TLS (STARTTLS), and this mail is not sent without it"), "{said}");
+    let with_tls = SmtpServer::start_with_tls().await;
+    let said = test(&[("TIDINGS_MAIL__RELAY", &with_tls.relay())]).failed(1);
+    assert!(said.contains("has a certificate of an authority that this machine does not trust"), "{said}");
+    assert!(said.contains("; install the certificate of the authority in the system"), "{said}");
+    assert_eq!(with_tls.waiting(), 0);
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let said = test(&[("TIDINGS_MAIL__RELAY", &nobody)]).failed(1);
+    assert!(said.contains("the mail relay failed: Connection error: Connection refused"), "{said}");
 }
 
 #[tokio::test]

@@ -75,8 +75,14 @@ async fn alice_with_everything(server: &Server) -> (Client, Exported) {
         server.set_karma(user, 100).await;
     }
     let key = format!("user:{}", alice.user_id);
-    for (field, value) in [("about", "About me"), ("email", "alice@private.example"), ("fullname", "Alice A")]
-    {
+    for (field, value) in [
+        ("about", "About me"),
+        ("email", "alice@private.example"),
+        ("confirmed_email", "alice@private.example"),
+        ("new_email", "alice@waiting.example"),
+        ("mail_refused", "2"),
+        ("fullname", "Alice A"),
+    ] {
         server.set_field(&key, field, value).await;
     }
     server.set_field(&format!("user:{}", bob.user_id), "email", "bob@private.example").await;
@@ -147,6 +153,11 @@ async fn an_export_has_everything_of_ones_own_and_nothing_that_is_deleted() {
         assert_eq!(account["username"], "alice");
         assert_eq!((&account["about"], &account["fullname"]), (&json!("About me"), &json!("Alice A")));
         assert_eq!(account["email"], "alice@private.example");
+        assert_eq!(account["confirmed_email"], "alice@private.example");
+        assert_eq!(
+            (&account["new_email"], &account["mail_refused"]),
+            (&json!("alice@waiting.example"), &json!(2))
+        );
         assert_eq!(account["settings"]["sort_comments"], "score");
 
         let [withheld, deleted, story] = exported.list("stories") else { panic!("{}", exported.data) };
@@ -224,7 +235,7 @@ async fn an_export_has_everything_of_ones_own_and_nothing_that_is_deleted() {
 /// Of the account, only what is named in the export is in it: no secret, also none that is added
 /// to the account later.
 async fn check_no_secret(server: &Server, alice: &Client, text: &str) {
-    const EXPORTED: [&str; 4] = ["username", "about", "fullname", "email"];
+    const EXPORTED: [&str; 6] = ["username", "about", "fullname", "email", "confirmed_email", "new_email"];
     let mut secrets = 0;
     for (field, value) in server.hash(&format!("user:{}", alice.user_id)).await {
         // Numbers and switches could be anybody's.

@@ -1,13 +1,14 @@
 //! Mails that people subscribe to: entries of their inbox, digests, and switching both off.
 
 use reqwest::StatusCode;
-use tidings_domain::accounts::outbox::{claim, look};
+use tidings_domain::accounts::outbox::{self, claim, look};
 use tidings_domain::digests::last_due;
 use tidings_domain::values::clock::Timestamp;
 
 use crate::client::{Client, PASSWORD, ok};
 use crate::pages::page;
 use crate::server::{Engine, Server};
+use crate::signups::sign_up;
 use crate::smtp_server::{ReceivedMessage, SmtpServer};
 
 const SITE: &str = "https://news.example.com";
@@ -33,9 +34,11 @@ fn address_of(user: &Client) -> String {
     format!("{}@example.org", user.username)
 }
 
-/// Gives a user an e-mail address and preferences.
+/// Gives a user a confirmed e-mail address and preferences.
 async fn prefer(server: &Server, user: &Client, preferences: &[(&str, &str)]) {
-    server.set_field(&format!("user:{}", user.user_id), "email", &address_of(user)).await;
+    for field in ["email", "confirmed_email"] {
+        server.set_field(&format!("user:{}", user.user_id), field, &address_of(user)).await;
+    }
     let email = address_of(user);
     let mut fields = vec![("about", ""), ("email", email.as_str()), ("password", "")];
     fields.extend(preferences);
@@ -43,7 +46,7 @@ async fn prefer(server: &Server, user: &Client, preferences: &[(&str, &str)]) {
 }
 
 /// Sends everything that is due; returns when no server is sending any more.
-async fn send_all(server: &Server) {
+pub async fn send_all(server: &Server) {
     loop {
         tidings_web::outbox::send_due(&server.app).await.unwrap();
         let dump = server.dump().await;
@@ -169,6 +172,162 @@ async fn a_mail_that_the_relay_refuses_for_a_day_is_given_up() {
     assert!(server.sorted("mail:outbox").await.is_empty());
     // It was not sent, so it is not counted.
     assert!(server.string("limit:mailed_entries:1").await.is_none_or(|count| count == "0"));
+}
+
+#[tokio::test]
+async fn the_oldest_mail_is_as_old_as_since_it_was_written_however_often_it_was_tried() {
+    each_engine_with_mail(async |server, mut relay| {
+        let [alice, bob] = alice_and_bob(&server).await;
+        let news = alice.submit_text("A story", "text").await;
+        relay.refuse(true);
+        bob.comment(news, "Text").await;
+        let written = server.now();
+        for _ in 0..6 {
+            send_all(&server).await;
+            server.advance(600);
+        }
+        let status = outbox::status(&server.app.site).await.unwrap();
+        assert_eq!((status.waiting, status.oldest.map(|oldest| oldest.0)), (1, Some(written)));
+        let admin = registered_administrator(&server, &alice).await;
+        let notices = page(&admin, "/admin").await;
+        let notices = notices.text();
+        assert!(notices.contains("1 mail waits to be sent, the oldest for 1 hour"), "{notices}");
+        relay.refuse(false);
+        server.advance(DAY / 2);
+        send_all(&server).await;
+        assert!(relay.next_message().await.text().contains("Text"));
+        send_all(&server).await;
+        assert_eq!(outbox::status(&server.app.site).await.unwrap(), outbox::MailStatus::default());
+    })
+    .await;
+}
+
+/// The user as an administrator.
+async fn registered_administrator(server: &Server, user: &Client) -> Client {
+    server.set_field(&format!("user:{}", user.user_id), "flags", "a").await;
+    user.clone()
+}
+
+#[tokio::test]
+async fn an_address_that_does_not_exist_gets_three_mails_and_then_none_until_it_is_changed() {
+    each_engine_with_mail(async |server, mut relay| {
+        let alice = registered(&server).await;
+        let bob = server.member("bob").await;
+        prefer(&server, &alice, &[("mail_replies", "1")]).await;
+        let news = alice.submit_text("A story", "text").await;
+        relay.refuse_with("550 5.1.1 no such user");
+        for number in 0..5 {
+            bob.comment(news, &format!("Number {number}")).await;
+            send_all(&server).await;
+        }
+        // Each was tried once.
+        assert_eq!(relay.refused(), 3);
+        assert!(
+            server.sorted("mail:outbox").await.is_empty() && server.sorted("mail:written").await.is_empty()
+        );
+        let settings = page(&alice, "/settings").await;
+        let shown = settings.text();
+        assert!(shown.contains("There is no mailbox alice@example.org"), "{shown}");
+        relay.refuse(false);
+        bob.comment(news, "Stopped").await;
+        send_all(&server).await;
+        assert_eq!(relay.waiting(), 0);
+        ok(alice.update_profile("", "alice@new.example", "").await);
+        let mail = relay.next_message().await;
+        assert_eq!(mail.to, ["alice@new.example"]);
+        let text = mail.text();
+        let link = text.lines().find_map(|line| line.strip_prefix(SITE)).unwrap();
+        assert!(page(&alice, "/settings").await.text().contains("You get no mail until you open the link"));
+        bob.comment(news, "Not yet").await;
+        send_all(&server).await;
+        assert_eq!(server.visitor().post(link, &[]).await.status, StatusCode::OK);
+        assert!(!page(&alice, "/settings").await.text().contains("There is no mailbox"));
+        bob.comment(news, "Again").await;
+        let mail = relay.next_message().await;
+        assert!(mail.to == ["alice@new.example"] && mail.text().contains("Again"), "{mail:?}");
+        send_all(&server).await;
+        assert_eq!(relay.waiting(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn mails_go_to_confirmed_addresses_only_and_a_new_one_waits_for_its_link() {
+    each_engine_with_mail(async |server, mut relay| {
+        let alice = registered(&server).await;
+        let bob = server.member("bob").await;
+        let news = alice.submit_text("A story", "text").await;
+        let link_to = async |relay: &mut SmtpServer, address: &str| loop {
+            let mail = relay.next_message().await;
+            let text = mail.text();
+            if let Some(token) =
+                text.lines().find_map(|line| line.strip_prefix(&format!("{SITE}/confirm-email/")))
+            {
+                assert_eq!(mail.to, [address]);
+                return format!("/confirm-email/{token}");
+            }
+        };
+        let change = async |email: &str| {
+            let fields = [
+                ("about", ""),
+                ("email", email),
+                ("password", ""),
+                ("current_password", PASSWORD),
+                ("mail_replies", "1"),
+                ("digest", "daily"),
+            ];
+            ok(alice.api_post("/api/updateprofile", &fields).await);
+        };
+        // Anybody's address may be typed.
+        change("victim@example.org").await;
+        let first = link_to(&mut relay, "victim@example.org").await;
+        bob.comment(news, "Not mailed").await;
+        bob.submit_text("Another", "text").await;
+        server.advance(TO_SATURDAY);
+        send_all(&server).await;
+        assert_eq!(relay.waiting(), 0);
+        assert!(page(&alice, "/settings").await.text().contains("until you open the link"));
+        // The owner corrects it: nothing counted before, so the new one is there at once.
+        change("alice@example.org").await;
+        let link = link_to(&mut relay, "alice@example.org").await;
+        assert_eq!(server.visitor().post(&first, &[]).await.status, StatusCode::NOT_FOUND);
+        assert_eq!(server.visitor().post(&link, &[]).await.status, StatusCode::OK);
+        send_all(&server).await;
+        bob.comment(news, "To alice").await;
+        assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
+        // Another address waits for its link; until then the old one counts, also for a reset.
+        change("new@example.org").await;
+        assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
+        let link = link_to(&mut relay, "new@example.org").await;
+        bob.comment(news, "Still to alice").await;
+        let mail = relay.next_message().await;
+        assert!(mail.to == ["alice@example.org"] && mail.text().contains("Still to alice"), "{mail:?}");
+        let fields = [("username", "alice"), ("email", "alice@example.org")];
+        ok(server.visitor().api_post("/api/reset-password", &fields).await);
+        assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
+        assert_eq!(server.visitor().post(&link, &[]).await.status, StatusCode::OK);
+        assert_eq!(relay.next_message().await.to, ["alice@example.org"]);
+        bob.comment(news, "To the new one").await;
+        let mail = relay.next_message().await;
+        assert!(mail.to == ["new@example.org"] && mail.text().contains("To the new one"), "{mail:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_strangers_write_makes_no_links_in_mails() {
+    each_engine_with_mail(async |server, mut relay| {
+        let [alice, bob] = alice_and_bob(&server).await;
+        let news = alice.submit_text("Read evil.example", "text").await;
+        bob.comment(news, "See https://evil.example/a and www.evil.example, or bob@evil.example").await;
+        let mail = relay.next_message().await;
+        for link in ["https://evil", "evil.example", "bob@evil"] {
+            assert!(!mail.text().contains(link) && !mail.data.contains(link), "{link} in {}", mail.text());
+        }
+        assert!(mail.text().contains("https[:]//evil[.]example/a"), "{}", mail.text());
+        assert!(mail.text().contains(&format!("{SITE}/comment/1/1")));
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -375,6 +534,35 @@ async fn who_gets_digests_is_stored_with_the_preference() {
     let leave = page(&alice, "/settings/deactivate").await.form("/settings/deactivate");
     leave.with("password", PASSWORD).send(&alice).await;
     assert!(server.ids("mail:digest:daily").await.is_empty());
+}
+
+#[tokio::test]
+async fn without_a_relay_an_address_counts_at_once() {
+    for engine in [Engine::Memory, Engine::Redis] {
+        let server = Server::start(engine, &[]).await;
+        let alice = registered(&server).await;
+        for email in ["alice@example.org", "new@example.org", ""] {
+            ok(alice.update_profile("", email, "").await);
+            assert_eq!(server.field("user:1", "email").await.as_deref(), Some(email));
+            let confirmed = server.field("user:1", "confirmed_email").await;
+            assert_eq!(confirmed.unwrap_or_default(), email);
+        }
+        ok(sign_up(&server.visitor(), "bob", &[("email", "bob@example.org")]).await);
+        assert_eq!(server.field("user:2", "confirmed_email").await.as_deref(), Some("bob@example.org"));
+        assert!(server.sorted("mail:outbox").await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_reset_goes_to_an_address_that_nobody_has_confirmed() {
+    let mut relay = SmtpServer::start().await;
+    let server = Server::start(Engine::Memory, &settings(&relay.relay())).await;
+    ok(sign_up(&server.visitor(), "alice", &[("email", "alice@example.org")]).await);
+    let fields = [("username", "alice"), ("email", "alice@example.org")];
+    ok(server.visitor().api_post("/api/reset-password", &fields).await);
+    let mail = relay.next_message().await;
+    assert!(mail.to == ["alice@example.org"] && mail.text().contains("/reset-password/"), "{mail:?}");
+    assert_eq!(server.field("user:1", "confirmed_email").await, None);
 }
 
 #[tokio::test]

@@ -157,7 +157,7 @@ async fn an_operator_cannot_add_a_name_that_looks_like_another() {
     let redis = RedisServer::start();
     let add = |name: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_tidings"))
-            .args(["user", "add", name, "--store", &redis.url()])
+            .args(["user", "add", name, "--create", "--store", &redis.url()])
             .stdin(Stdio::null())
             .output()
             .unwrap();

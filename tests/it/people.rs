@@ -717,7 +717,7 @@ fn the_operator_gives_a_password_to_an_account_that_only_lamer_news_could_make()
         let output = command.output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     };
-    run(&["user", "add", "alice"]);
+    run(&["user", "add", "alice", "--create"]);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let name = format!("al ice/{}", "x".repeat(100));
     runtime.block_on(async {

@@ -22,9 +22,16 @@ pub struct Program {
 
 /// `tidings serve` on a store and a free port, to be started.
 pub fn serve_command(store: &str, settings: &[(&str, &str)]) -> Command {
+    let mut command = serve_existing_command(store, settings);
+    command.arg("--create");
+    command
+}
+
+/// The same for a site that must exist.
+pub fn serve_existing_command(store: &str, settings: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
     command
-        .args(["serve", "--listen", "127.0.0.1:0", "--create", "--store", store])
+        .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
         .env("TIDINGS_LIMITS__SUBMISSION_SECONDS", "0")
         .env("TIDINGS_ACCOUNTS__NEW_DAYS", "0")
         .env("TIDINGS_ACCOUNTS__NEW_POSTS", "0")

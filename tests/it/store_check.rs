@@ -92,6 +92,9 @@ async fn everything(server: Server) -> Community {
         .write(|batch| {
             batch.set_field("user:2", "digest", "daily");
             batch.sorted_add("mail:digest:daily", "2", 1.0);
+            for key in ["mail:outbox", "mail:written"] {
+                batch.sorted_add(key, "notice:2:password-1800000000-bob@example.org", 1_800_000_000.0);
+            }
         })
         .await;
     in_every_state(server, alice).await;

@@ -352,9 +352,7 @@ mod tests {
         let site = site().await;
         let increment = || {
             site.act_counting("count", || async {
-                let mut query = Query::new();
-                let count = query.string("count");
-                let count = site.store.query(query).await?.take(count);
+                let count = site.store.fetch(read::string("count")).await?;
                 let mut batch = Batch::new();
                 match count {
                     Some(count) => batch.string_equals("count", count),

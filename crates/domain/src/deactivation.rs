@@ -3,8 +3,9 @@
 pub(crate) mod leave;
 
 use crate::accounts::applications;
+use crate::accounts::confirmation::{CONFIRMED_EMAIL, NEW_EMAIL};
 use crate::accounts::inbox::feed::FEED;
-use crate::accounts::outbox::{self, MAIL_SECRET};
+use crate::accounts::outbox::{self, MAIL_REFUSED, MAIL_SECRET};
 use crate::accounts::roles;
 use crate::accounts::session_store::AllSessions;
 use crate::accounts::sessions;
@@ -58,6 +59,9 @@ pub async fn deactivate(
         let emptied =
             ["password", "auth", "apisecret", "about", "email", "fullname", "flags", FEED, MAIL_SECRET];
         batch.set_fields(&key, emptied.map(|field| (field, "")));
+        for field in [CONFIRMED_EMAIL, NEW_EMAIL, MAIL_REFUSED] {
+            batch.delete_field(&key, field);
+        }
         stored::remove_all(&mut batch, user.id);
         batch.set_field(&key, DEACTIVATED, now.timestamp().to_string());
         applications::forget(&mut batch, user.id);

@@ -94,7 +94,7 @@ pub struct DigestStory {
 }
 
 /// The digest of a user, with what is new since a time. `None` if there is nothing new, or the
-/// user wants no digest or has no e-mail address. Rounds: at most 2.
+/// user wants no digest or has no confirmed e-mail address. Rounds: at most 2.
 ///
 /// # Errors
 /// When the store fails.
@@ -118,7 +118,7 @@ pub async fn of_user(
     let is_followed = answers.take(followed).into_iter().map(|score| score.is_some());
     let followed: HashSet<UserId> =
         authors.into_iter().zip(is_followed).filter_map(|(author, is)| is.then_some(author)).collect();
-    let wants = |user: &User| user.preferences.digest != Digest::Off && !user.email.is_empty();
+    let wants = |user: &User| user.preferences.digest != Digest::Off && user.letter_address().is_some();
     let Some(user) = account.filter(wants) else {
         return Ok(None);
     };

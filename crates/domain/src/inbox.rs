@@ -170,7 +170,7 @@ pub async fn to_mail(
     let Some(time) = fields::only(answers.take(unread)) else {
         return Ok(None);
     };
-    let wants = |user: &User| user.preferences.mail_replies && !user.email.is_empty();
+    let wants = |user: &User| user.gets_replies_by_mail();
     let Some(account) = account.filter(wants) else {
         return Ok(None);
     };

@@ -118,6 +118,8 @@ schema! {
         NEW_HOSTS_OF_SITE: String, DAY, Ours = "limit:new_hosts_of_site";
         /// Mails that wait to be sent.
         MAIL_OUTBOX: SortedSet, NEVER, Ours = "mail:outbox";
+        /// The same mails, by when they were written.
+        MAIL_WRITTEN: SortedSet, NEVER, Ours = "mail:written";
         /// Who gets a digest every day.
         DIGEST_DAILY: SortedSet, NEVER, Ours = "mail:digest:daily";
         /// Who gets a digest every week.

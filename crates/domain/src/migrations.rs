@@ -6,17 +6,19 @@
 //!
 //! `restore:unfinished` marks a store that a restore has not filled completely.
 
+use crate::accounts::confirmation;
 use crate::accounts::names;
+use crate::accounts::outbox;
 use crate::articles::ids;
 use crate::error::Error;
-use crate::keys;
+use crate::keys::{self, families::Family};
 use crate::report::Advance;
 use crate::site::{Applied, Site, apply};
 use std::pin::Pin;
-use tidings_keyspace::{Batch, Query, Store};
+use tidings_keyspace::{Batch, Expiry, Query, Store};
 
 /// The version of the layout that this program reads and writes.
-pub const LAYOUT_VERSION: u64 = 2;
+pub const LAYOUT_VERSION: u64 = 3;
 
 /// One step of a migration.
 pub type Migrating<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
@@ -35,7 +37,7 @@ pub struct Migration {
 }
 
 /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-pub static MIGRATIONS: [Migration; 2] = [
+pub static MIGRATIONS: [Migration; 3] = [
     Migration {
         to: 1,
         what: "give every account its entry in the index of names, and the counter of articles its number",
@@ -48,7 +50,19 @@ pub static MIGRATIONS: [Migration; 2] = [
         only_adds: true,
         run: |site, advance| Box::pin(names::fold_anew(site, advance)),
     },
+    Migration {
+        to: 3,
+        what: "count the e-mail addresses as confirmed that get mails which their owners have switched on, \
+               and note when waiting mails were written",
+        only_adds: true,
+        run: |site, advance| Box::pin(confirm_known_addresses(site, advance)),
+    },
 ];
+
+async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+    confirmation::confirm_known_addresses(site, advance).await?;
+    outbox::note_written(site).await
+}
 
 /// Adds what a store of Lamer News or of an early version lacks. Lamer News may run on the same
 /// Redis for some time, so the server also does this at each start.
@@ -119,6 +133,36 @@ pub async fn state_of(store: &Store) -> Result<StoreState, Error> {
         keys: store.count_keys().await?,
         unfinished_restore: answers.take(unfinished),
     })
+}
+
+/// Whether a store has a site, of whatever program and age: a key of one of our families, so not only
+/// keys of other programs on the same Redis database. Rounds: 1, and at most 100 without the common keys.
+///
+/// # Errors
+/// When the store fails.
+pub async fn has_site(store: &Store) -> Result<bool, Error> {
+    const NAMES_AT_ONCE: usize = 1_000;
+    const MOST_PAGES: usize = 100;
+    // What nearly every site has, so that few names are read.
+    let mut query = Query::new();
+    let common = [keys::LAYOUT_VERSION, keys::USERS_COUNT, keys::NEWS_COUNT, keys::UNFINISHED_RESTORE];
+    let common = common.map(|key| query.expiry(key));
+    let mut answers = store.query(query).await?;
+    if common.into_iter().any(|key| answers.take(key) != Expiry::Absent) {
+        return Ok(true);
+    }
+    let mut cursor = None;
+    for _ in 0..MOST_PAGES {
+        let page = store.scan_keys(cursor, NAMES_AT_ONCE).await?;
+        if page.keys.iter().any(|key| Family::of(key).is_some()) {
+            return Ok(true);
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    Ok(false)
 }
 
 impl StoreState {
@@ -236,6 +280,7 @@ pub async fn end_restore(store: &Store) -> Result<(), Error> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::fields;
     use crate::passwords::PasswordWorker;
     use crate::values::rules::Rules;
 
@@ -283,6 +328,38 @@ mod tests {
     fn the_migrations_lead_to_the_present_version_one_by_one() {
         let versions: Vec<u64> = MIGRATIONS.iter().map(|migration| migration.to).collect();
         assert_eq!(versions, (1..=LAYOUT_VERSION).collect::<Vec<_>>());
+    }
+
+    #[tokio::test]
+    async fn addresses_that_get_mail_count_as_confirmed_and_no_others() {
+        let site = site().await;
+        /// The id, the fields, and the address that counts as confirmed.
+        type Stored = (&'static str, &'static [(&'static str, &'static str)], Option<&'static str>);
+        let users: [Stored; 6] = [
+            ("1", &[("email", "a@b.example"), ("mail_replies", "1")], Some("a@b.example")),
+            ("2", &[("email", "c@d.example"), ("digest", "weekly")], Some("c@d.example")),
+            ("3", &[("email", "e@f.example"), ("digest", "off"), ("mail_replies", "0")], None),
+            ("4", &[("email", ""), ("digest", "daily")], None),
+            ("5", &[("email", "g@h.example"), ("digest", "daily"), ("unconfirmed", "1")], None),
+            ("6", &[("digest", "daily")], None),
+        ];
+        let mut batch = Batch::new();
+        batch.set(keys::USERS_COUNT, "6");
+        batch.set(keys::LAYOUT_VERSION, "1");
+        for (id, fields, _) in users {
+            batch.set_fields(format!("user:{id}"), fields.iter().copied().chain([("id", id)]));
+        }
+        batch.sorted_add(keys::MAIL_OUTBOX, "digest:1:1-2", 7.0);
+        site.store.commit(batch).await.unwrap();
+        run(&site, &MIGRATIONS).await.unwrap();
+        for (id, _, expected) in users {
+            let mut query = Query::new();
+            let read = query.hash_fields(format!("user:{id}"), ["confirmed_email"]);
+            let confirmed = fields::only(site.store.query(query).await.unwrap().take(read));
+            assert_eq!(confirmed.as_deref(), expected, "{id}");
+        }
+        let status = outbox::status(&site).await.unwrap();
+        assert_eq!((status.waiting, status.oldest.map(|oldest| oldest.0)), (1, Some(7)));
     }
 
     #[tokio::test]

@@ -16,6 +16,8 @@ mod journal;
 mod packed;
 mod read;
 mod recovery;
+mod seal;
+mod sealing;
 mod steady_clock;
 mod store_file;
 mod tables;

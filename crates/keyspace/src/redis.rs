@@ -11,6 +11,7 @@
 
 mod connection;
 mod failures;
+mod guard;
 mod learning;
 mod listener;
 mod place;
@@ -37,6 +38,8 @@ use crate::limits::READ_STALENESS;
 use crate::read_set::Versions;
 use connection::{ReconnectingConnection, RequestOptions, WAS_REPLACED};
 use failures::{OpenFailure, advice, reason_of, write_failure};
+use guard::Guard;
+pub(super) use guard::GuardedKeys;
 use learning::Learning;
 use place::Place;
 use readers::ReplicaReaders;
@@ -76,6 +79,8 @@ struct RedisShared {
     commit_digest: String,
     /// Whether the server may be used.
     is_admitted: AtomicBool,
+    /// What shows that the database still has the data.
+    guard: Arc<Guard>,
     /// Why not.
     absence: Mutex<String>,
     versions: Arc<Versions>,
@@ -125,7 +130,9 @@ impl Redis {
             reason: advice(&error),
         })?;
         let place = Arc::new(place);
-        let mut connection = ReconnectingConnection::new(place.clone(), timeout, Some(versions.clone()));
+        let guard = Arc::new(Guard::default());
+        let observer = guard::Observer { versions: versions.clone(), guard: guard.clone() };
+        let mut connection = ReconnectingConnection::new(place.clone(), timeout, Some(Arc::new(observer)));
         if replicas > 0 {
             connection = connection.asking_for_history();
         }
@@ -144,6 +151,7 @@ impl Redis {
             timeout,
             commit_digest: redis::Script::new(COMMIT).get_hash().to_owned(),
             is_admitted: AtomicBool::new(absence.is_none()),
+            guard,
             absence: Mutex::new(absence.unwrap_or_default()),
             cannot_save: AtomicBool::new(false),
         });
@@ -154,7 +162,7 @@ impl Redis {
 
     /// Says why an awaited store still cannot be used.
     pub(super) fn set_absence(&self, reason: &str) {
-        *self.shared.absence.lock().unwrap_or_else(PoisonError::into_inner) = reason.to_owned();
+        self.shared.note_absence(reason);
     }
 
     fn absence(&self) -> String {
@@ -164,6 +172,12 @@ impl Redis {
     /// Lets an awaited store be used.
     pub(super) fn admit(&self) {
         self.shared.is_admitted.store(true, Ordering::Release);
+    }
+
+    /// From now on the database must have one key and must not have another: see
+    /// [`Store::guard`](crate::Store::guard).
+    pub(super) fn guard(&self, keys: GuardedKeys) {
+        self.shared.guard.set(keys);
     }
 
     /// Whether the server reports the writes of others, and has been heard of lately.
@@ -345,6 +359,14 @@ impl Redis {
             return Ok(());
         }
         Err(KeyspaceError::Unavailable(self.absence()))
+    }
+}
+
+impl RedisShared {
+    /// Notes why the server must not be used. Returns whether the reason is another one than before.
+    fn note_absence(&self, reason: &str) -> bool {
+        let mut absence = self.absence.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *absence, reason.to_owned()) != reason
     }
 }
 

@@ -153,6 +153,18 @@ impl Store {
         }
     }
 
+    /// From now on, a Redis database without the key `present`, or with the key `absent`, is unavailable:
+    /// it has lost its data, or is being filled. It is looked at once a second, and can be used again when
+    /// it has the data again. Does nothing to another store.
+    pub fn guard(&self, present: &str, absent: &str) {
+        match &self.engine {
+            Engine::Redb(_) | Engine::Remote(_) => {}
+            Engine::Redis(engine) => {
+                engine.guard(redis::GuardedKeys { present: present.to_owned(), absent: absent.to_owned() });
+            }
+        }
+    }
+
     /// Runs the reads of a query in one round; an empty query takes none.
     ///
     /// On the embedded engine all reads see the same state of the store, and run on the

@@ -3,8 +3,8 @@
 
 use std::net::SocketAddr;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
@@ -57,7 +57,7 @@ pub struct SmtpServer {
     address: SocketAddr,
     messages: mpsc::UnboundedReceiver<ReceivedMessage>,
     logins_in_clear: Arc<AtomicUsize>,
-    refuses: Arc<AtomicBool>,
+    refuses: Arc<Mutex<Option<String>>>,
     refused: Arc<AtomicUsize>,
     certificate: Option<Vec<u8>>,
     accepting: tokio::task::JoinHandle<()>,
@@ -88,7 +88,7 @@ impl SmtpServer {
         let address = listener.local_addr().unwrap();
         let (sender, messages) = mpsc::unbounded_channel();
         let logins_in_clear = Arc::new(AtomicUsize::new(0));
-        let (refuses, refused) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let (refuses, refused) = (Arc::<Mutex<Option<String>>>::default(), Arc::new(AtomicUsize::new(0)));
         let relay = Relay {
             sender,
             tls,
@@ -111,9 +111,14 @@ impl SmtpServer {
         self.certificate.clone()
     }
 
-    /// Refuses messages from now on, or accepts them again.
+    /// Refuses messages for the moment from now on, or accepts them again.
     pub fn refuse(&self, refuses: bool) {
-        self.refuses.store(refuses, Ordering::SeqCst);
+        *self.refuses.lock().unwrap() = refuses.then(|| "451 later".to_owned());
+    }
+
+    /// Answers every recipient so from now on.
+    pub fn refuse_with(&self, answer: &str) {
+        *self.refuses.lock().unwrap() = Some(answer.to_owned());
     }
 
     /// How many messages it has refused.
@@ -157,7 +162,7 @@ struct Relay {
     sender: mpsc::UnboundedSender<ReceivedMessage>,
     tls: Option<TlsAcceptor>,
     logins_in_clear: Arc<AtomicUsize>,
-    refuses: Arc<AtomicBool>,
+    refuses: Arc<Mutex<Option<String>>>,
     refused: Arc<AtomicUsize>,
 }
 
@@ -187,6 +192,7 @@ impl Relay {
         let mut message = ReceivedMessage { over_tls, ..Default::default() };
         while let Some(line) = next_line(&mut stream).await? {
             let verb = line.split(' ').next().unwrap_or_default().to_ascii_uppercase();
+            let refusal = self.refuses.lock().unwrap().clone();
             let answer = match verb.as_str() {
                 "EHLO" if self.tls.is_some() && !over_tls => {
                     "250-test relay\r\n250-8BITMIME\r\n250-STARTTLS\r\n250 AUTH PLAIN"
@@ -201,13 +207,13 @@ impl Relay {
                     message.login = line.split_once(' ').map(|(_, login)| login.to_owned());
                     "235 welcome"
                 }
-                "MAIL" if self.refuses.load(Ordering::SeqCst) => {
-                    self.refused.fetch_add(1, Ordering::SeqCst);
-                    "451 later"
-                }
                 "MAIL" => {
                     message.from = address_in(&line);
                     "250 ok"
+                }
+                "RCPT" if refusal.is_some() => {
+                    self.refused.fetch_add(1, Ordering::SeqCst);
+                    refusal.as_deref().unwrap_or_default()
                 }
                 "RCPT" => {
                     message.to.push(address_in(&line));

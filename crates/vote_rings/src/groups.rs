@@ -15,7 +15,7 @@ use crate::ties::{Tie, Ties};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The fewest accounts of a ring.
-pub(crate) const SMALLEST: usize = 3;
+pub const SMALLEST: usize = 3;
 /// The logarithm of the chance of the votes of a bond, both ways together.
 const BOND_CHANCE: f64 = -11.0;
 /// The logarithm of the chance of the votes of a bond, each way.

@@ -2,7 +2,6 @@
 //! parsed form to the domain.
 
 use super::App;
-use super::account_mail::{Notice, send_notices};
 use super::error::RequestError;
 use super::form::Fields;
 use super::forms::accounts::{
@@ -23,16 +22,13 @@ use super::titles::{self, FetchPlace, TitleError};
 use super::viewer::{Call, SignedFields};
 use crate::limits::LONG_ACTION_WAIT;
 use std::net::IpAddr;
-use tidings_domain::Error;
-use tidings_domain::Refusal;
-use tidings_domain::accounts::account::{self, Owner, ProfileChanged};
+use tidings_domain::accounts::account::{self, Owner};
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::inbox::{self, Marking};
 use tidings_domain::accounts::invitations;
 use tidings_domain::accounts::log_in::{self, LogIn};
 use tidings_domain::accounts::login;
 use tidings_domain::accounts::mutes;
-use tidings_domain::accounts::notices::Correspondent;
 use tidings_domain::accounts::password_reset;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::sessions::{self, Session};
@@ -61,6 +57,7 @@ use tidings_domain::values::text::{Body, Title};
 use tidings_domain::values::topic::Topic;
 use tidings_domain::values::urls::NewsUrl;
 use tidings_domain::votes;
+use tidings_domain::{Error, Refusal};
 use tokio::sync::Semaphore;
 
 /// Creates an account, for both the form and the API.
@@ -79,9 +76,6 @@ pub(super) async fn open_account(
         token: token.as_ref(),
     };
     let signed_up = signup::create_account(&app.site, app.now(), sign_up, device).await?;
-    if app.site.rules.accounts.confirm_email {
-        signup_mail::mail_first_link(app, signed_up.user_id);
-    }
     if signed_up.begins_burst {
         signup_mail::tell_of_burst(app);
     }
@@ -263,8 +257,7 @@ async fn mail_reset_link(app: &App, form: &ResetRequest) -> Result<(), Error> {
     Ok(())
 }
 
-/// Changes a profile, for both the forms and the API, and tells the owner by mail if the
-/// password or the e-mail address was changed. Returns the new session after a change of the
+/// Changes a profile, for both the forms and the API. Returns the new session after a change of the
 /// password. A repeat returns none: the store holds no session tokens.
 pub(super) async fn save_profile(
     app: &App,
@@ -288,24 +281,7 @@ async fn change_profile(
     let change = form.fields.read::<ProfileForm>()?.into();
     let (user, session) = (&form.user, form.session()?);
     let owner = Owner { user, session, device };
-    let ProfileChanged { session, email } =
-        account::update_profile(&app.site, app.now(), owner, &change).await?;
-    let to = |email: String| Correspondent { user_id: user.id, username: user.username.clone(), email };
-    let mut notices = Vec::new();
-    if session.is_some() {
-        // To the address before the change: whoever has changed both must not be the only one
-        // who hears of it.
-        notices.push((to(user.email.clone()), Notice::PasswordChanged));
-    }
-    if let Some((before, after)) = email {
-        if user.must_confirm(&app.site) {
-            // The link that was sent before is of the other address.
-            signup_mail::mail_first_link(app, user.id);
-        }
-        notices.extend([(to(before), Notice::EmailLeft), (to(after), Notice::EmailJoined)]);
-    }
-    send_notices(app, notices);
-    Ok(session)
+    Ok(account::update_profile(&app.site, app.now(), owner, &change).await?)
 }
 
 /// Ends one session or all others, for both the form and the API.

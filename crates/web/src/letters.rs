@@ -1,4 +1,5 @@
-//! The mails that people subscribe to: entries of their inbox, and digests. Plain text.
+//! The mails that people subscribe to: entries of their inbox, and digests. Plain text. What
+//! strangers have written is repeated so that mail programs make no links of it.
 
 use super::mail::Letter;
 use super::pages::inbox::{description, destination};
@@ -58,7 +59,7 @@ impl EntryLetter {
     /// The mail about the entry.
     #[must_use]
     pub fn letter(&self, site: &SiteSettings, mail: &Waiting, unsubscribe: String) -> Letter {
-        let what = description(&self.entry);
+        let what = unlinked(&description(&self.entry));
         let text = self.entry.text().map(quoted).unwrap_or_default();
         let read = destination(&self.entry).map_or_else(
             || format!("Your inbox: {}", site.link("/inbox")),
@@ -113,13 +114,73 @@ fn foot(site: &SiteSettings, user: &User, kind: MailKind, unsubscribe: &str) -> 
     )
 }
 
-/// The text of a comment, tweet or message as it was typed; the beginning of a long one.
+/// The text of a comment, tweet or message, without links; the beginning of a long one.
 fn quoted(text: &str) -> String {
     let text = printable_lines(text).into_owned();
     match text.char_indices().nth(MAX_MAILED_TEXT) {
-        None => text,
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => unlinked(&text),
+        Some((end, _)) => format!("{}…", unlinked(text.get(..end).unwrap_or_default())),
     }
+}
+
+/// A text of which no mail program makes links: `https://news.example` becomes
+/// `https[:]//news[.]example`. Whatever an address needs is put in brackets: the colon of a scheme,
+/// the last dots of a name, the `@` of a mail address, the backslashes of a path on a server.
+#[must_use]
+pub fn unlinked(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut before = None;
+    for (at, character) in text.char_indices() {
+        let after = text.get(at + character.len_utf8()..).unwrap_or_default();
+        let is_part = |other: Option<char>| other.is_some_and(char::is_alphanumeric);
+        let is_of_link = match character {
+            ':' => {
+                is_part(before) && (after.starts_with("//") || is_scheme(text.get(..at).unwrap_or_default()))
+            }
+            '@' => is_part(after.chars().next()),
+            '.' if is_in_number(text, at) => false,
+            // Browsers take the full stops of other scripts for dots.
+            '.' | '\u{3002}' | '\u{ff0e}' | '\u{ff61}' => is_part(before) && begins_with_label(after),
+            '\\' => after.starts_with('\\'),
+            _ => false,
+        };
+        if is_of_link {
+            shown.extend(['[', character, ']']);
+        } else {
+            shown.push(character);
+        }
+        before = Some(character);
+    }
+    shown
+}
+
+/// Whether a dot is in the middle of a number, such as 1.95 or the version 4.0.2. Four numbers are an
+/// address.
+fn is_in_number(text: &str, at: usize) -> bool {
+    let is_of_number = |character: char| character.is_ascii_digit() || character == '.';
+    let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at + 1..).unwrap_or_default());
+    let start = before.trim_end_matches(is_of_number).len();
+    let end = at + 1 + after.len() - after.trim_start_matches(is_of_number).len();
+    let number = text.get(start..end).unwrap_or_default().trim_end_matches('.');
+    let is_alone =
+        !text.get(end..).unwrap_or_default().starts_with(|next: char| next.is_alphanumeric() || next == '-');
+    is_alone && !number.starts_with('.') && number.matches('.').count() < 3
+}
+
+/// Whether a text ends with the name of a scheme that programs open without slashes.
+fn is_scheme(text: &str) -> bool {
+    let word = text.rsplit(|character: char| !character.is_ascii_alphanumeric()).next().unwrap_or_default();
+    ["mailto", "tel", "sms", "javascript", "data", "file", "news", "xmpp", "sip", "magnet"]
+        .iter()
+        .any(|scheme| word.eq_ignore_ascii_case(scheme))
+}
+
+/// Whether a text begins as what may follow a dot in the name of a host: at least two letters or
+/// digits, or one digit, so that "e.g." and the end of a sentence stay as they are.
+fn begins_with_label(text: &str) -> bool {
+    let mut characters = text.chars();
+    let first = characters.next().filter(|character| character.is_alphanumeric());
+    first.is_some_and(|first| first.is_ascii_digit() || characters.next().is_some_and(char::is_alphanumeric))
 }
 
 /// The id of a message, made of the name of what it is about.
@@ -159,11 +220,39 @@ fn write_story(body: &mut String, site: &SiteSettings, DigestStory { news, autho
     let author = author.as_deref().map(|author| format!(", by {author}")).unwrap_or_default();
     write!(
         body,
-        "\n* {}{host}\n  {} up, {}{author}\n  {}\n",
-        news.title,
+        "\n* {}\n  {} up, {}{}\n  {}\n",
+        unlinked(&format!("{}{host}", news.title)),
         news.up,
         counted(news.comments, "comment", "comments"),
+        unlinked(&author),
         site.link(&news_address(news.id))
     )
     .ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_mail_program_makes_a_link_of_what_a_stranger_has_written() {
+        for (text, shown) in [
+            ("See https://evil.example/a?b.c", "See https[:]//evil[.]example/a?b.c"),
+            ("HTTP://1.2.3.4 and 10.20.30.40", "HTTP[:]//1[.]2[.]3[.]4 and 10[.]20[.]30[.]40"),
+            ("Rust 1.95 and 4.10.21, see 3.14.", "Rust 1.95 and 4.10.21, see 3.14."),
+            ("1.2com.example 1.23.io", "1[.]2com[.]example 1[.]23[.]io"),
+            ("www.evil.example", "www[.]evil[.]example"),
+            ("write to bob@evil.example", "write to bob[@]evil[.]example"),
+            ("mailto:bob", "mailto[:]bob"),
+            ("bücher.example", "bücher[.]example"),
+            ("evil。example", "evil[。]example"),
+            (r"\\server\share", r"[\]\server\share"),
+            (
+                "It is 12:30, e.g. 1.5 times.\n.\nNote: <b>*@* the end</b>",
+                "It is 12:30, e.g. 1.5 times.\n.\nNote: <b>*@* the end</b>",
+            ),
+        ] {
+            assert_eq!(unlinked(text), shown);
+        }
+    }
 }

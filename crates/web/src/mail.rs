@@ -1,10 +1,37 @@
 //! The interface for sending mail. The program implements it with SMTP.
 
 use std::error::Error;
+use std::fmt::{self, Display, Formatter};
 use std::pin::Pin;
 
 /// A message being sent.
-pub type Sending<'a> = Pin<Box<dyn Future<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send + 'a>>;
+pub type Sending<'a> = Pin<Box<dyn Future<Output = Result<(), SendError>> + Send + 'a>>;
+
+/// A message was not sent.
+#[derive(Debug)]
+pub struct SendError {
+    /// Why, as a sentence for the operator.
+    pub reason: Box<dyn Error + Send + Sync>,
+    /// Whether to try again.
+    pub failure: Failure,
+}
+
+/// What it means for a message and its address that it was not sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// It may be accepted later.
+    Temporary,
+    /// It will never be accepted.
+    Final,
+    /// It will never be accepted, because there is no such mailbox.
+    NoMailbox,
+}
+
+impl Display for SendError {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(formatter)
+    }
+}
 
 /// A plain text message that somebody has subscribed to. It holds no secret but the address for
 /// unsubscribing.

@@ -1,11 +1,16 @@
-//! Sends the mails of the outbox: entries of inboxes, and digests.
+//! Sends the mails of the outbox: entries of inboxes, digests, and what concerns accounts.
 
 use super::App;
+use super::account_mail;
 use super::letters;
-use super::mail::{Letter, SendMail};
+use super::mail::{Failure, Letter, SendError, SendMail};
+use super::signup_mail;
 use std::sync::Arc;
 use std::time::Duration;
-use tidings_domain::accounts::outbox::{self, MailSubject, Postponed, Waiting};
+use tidings_domain::accounts::confirmation;
+use tidings_domain::accounts::notices::Notice;
+use tidings_domain::accounts::outbox::{self, Claim, MailSubject, Postponed, Waiting};
+use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::digests::{self, Candidates};
 use tidings_domain::error::Error;
@@ -59,32 +64,58 @@ struct Turn<'a> {
 }
 
 /// A mail before it is claimed.
-enum Draft {
+struct Draft {
+    content: Content,
+    /// When it was first due.
+    since: Timestamp,
+    to: Recipient,
+}
+
+/// Where a mail goes.
+struct Recipient {
+    address: String,
+    /// Whether it is the address of the account and has refused mails before.
+    has_refused: bool,
+}
+
+/// What a mail is made of.
+enum Content {
     Entry(Box<letters::EntryLetter>),
     Digest(Box<digests::DigestOf>),
+    Notice { notice: Notice, username: String },
+    Confirmation,
+}
+
+impl Recipient {
+    /// An address to write to a user at. `None` if it gets no more mails.
+    fn of(user: Option<&User>, address: String) -> Option<Self> {
+        let current = user.filter(|user| user.email == address);
+        let has_refused = current.is_some_and(|user| user.mail_refused > 0);
+        (!current.is_some_and(User::is_mail_stopped)).then_some(Self { address, has_refused })
+    }
 }
 
 impl Turn<'_> {
     /// Sends a mail if it is still wanted and no other server does.
     async fn send(&mut self, mail: &Waiting) -> Result<(), Error> {
         let (app, user) = (self.app, mail.user);
-        let Some((draft, since)) = self.draft(mail).await? else {
+        let Some(Draft { content, since, to }) = self.draft(mail).await? else {
             return outbox::remove(&app.site, mail).await;
         };
         let Some(claim) = outbox::claim(&app.site, app.now(), mail).await? else {
             return Ok(());
         };
-        let brand = app.brand().await;
-        let site = &brand.site;
-        let unsubscribe = site.link(&letters::unsubscribe_address(&claim.token));
-        let letter: Letter = match draft {
-            Draft::Entry(entry) if claim.is_last => entry.more(site, mail, unsubscribe),
-            Draft::Entry(entry) => entry.letter(site, mail, unsubscribe),
-            Draft::Digest(digest) => letters::digest(site, mail, &digest, unsubscribe),
+        let error = match self.transmit(mail, &claim, content, &to.address).await? {
+            Ok(()) => return outbox::accepted(&app.site, mail, to.has_refused).await,
+            Err(error) => error,
         };
-        let Err(error) = self.mailer.send_letter(&letter).await else {
-            return outbox::remove(&app.site, mail).await;
-        };
+        if error.failure != Failure::Temporary {
+            tracing::warn!(%user, %error, "mail not sent, and not tried again");
+            return match error.failure {
+                Failure::NoMailbox => outbox::refused(&app.site, mail, &to.address).await,
+                _ => outbox::remove(&app.site, mail).await,
+            };
+        }
         match outbox::postpone(&app.site, app.now(), mail, since).await? {
             Postponed::For(seconds) => {
                 tracing::warn!(%user, %error, seconds, "mail not sent; it will be tried again");
@@ -94,16 +125,46 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// What a mail is made of, and when it was first due. `None` if it is no longer wanted.
-    async fn draft(&mut self, mail: &Waiting) -> Result<Option<(Draft, Timestamp)>, Error> {
+    /// Passes a mail on to the relay.
+    async fn transmit(
+        &self,
+        mail: &Waiting,
+        claim: &Claim,
+        content: Content,
+        to: &str,
+    ) -> Result<Result<(), SendError>, Error> {
+        let brand = self.app.brand().await;
+        let site = &brand.site;
+        let unsubscribe = || site.link(&letters::unsubscribe_address(&claim.token));
+        let letter: Letter = match content {
+            Content::Entry(entry) if claim.is_last => entry.more(site, mail, unsubscribe()),
+            Content::Entry(entry) => entry.letter(site, mail, unsubscribe()),
+            Content::Digest(digest) => letters::digest(site, mail, &digest, unsubscribe()),
+            Content::Notice { notice, username } => {
+                let (subject, body) = account_mail::notice(site, notice, &username);
+                return Ok(self.mailer.send_notice(to, &subject, &body).await);
+            }
+            Content::Confirmation => {
+                let link = confirmation::make_counted_link(&self.app.site, mail.user).await?;
+                let Some(link) = link else { return Ok(Ok(())) };
+                let (subject, body) = signup_mail::link_to_confirm(site, &link);
+                return Ok(self.mailer.send(&link.email, &subject, &body).await);
+            }
+        };
+        Ok(self.mailer.send_letter(&letter).await)
+    }
+
+    /// What a mail is made of. `None` if it is no longer wanted.
+    async fn draft(&mut self, mail: &Waiting) -> Result<Option<Draft>, Error> {
         let app = self.app;
         let mut visit = Visit::new(app.site.clone(), app.now(), None);
-        match mail.subject {
+        match &mail.subject {
             MailSubject::Entry(entry) => {
-                let found = inbox::to_mail(&mut visit, mail.user, entry).await?;
-                Ok(found.map(|(user, entry)| {
-                    let since = entry.time();
-                    (Draft::Entry(Box::new(letters::EntryLetter { user, entry })), since)
+                let found = inbox::to_mail(&mut visit, mail.user, *entry).await?;
+                Ok(found.and_then(|(user, entry)| {
+                    let (since, to) = (entry.time(), Recipient::of(Some(&user), user.email.clone())?);
+                    let content = Content::Entry(Box::new(letters::EntryLetter { user, entry }));
+                    Some(Draft { content, since, to })
                 }))
             }
             MailSubject::Digest { since, until } => {
@@ -111,8 +172,26 @@ impl Turn<'_> {
                     self.candidates = Some(digests::candidates(&app.site, app.now()).await?);
                 }
                 let Some(candidates) = &self.candidates else { return Ok(None) };
-                let digest = digests::of_user(&mut visit, candidates, mail.user, since).await?;
-                Ok(digest.map(|digest| (Draft::Digest(Box::new(digest)), until)))
+                let digest = digests::of_user(&mut visit, candidates, mail.user, *since).await?;
+                Ok(digest.and_then(|digest| {
+                    let to = Recipient::of(Some(&digest.user), digest.user.email.clone())?;
+                    Some(Draft { content: Content::Digest(Box::new(digest)), since: *until, to })
+                }))
+            }
+            MailSubject::Notice { notice, at, address } => {
+                let user = outbox::account(&app.site, mail.user).await?;
+                // The address may be an earlier one. The owner of a deactivated account is told, too:
+                // perhaps somebody else has deactivated it.
+                let to = Recipient::of(user.as_ref(), address.clone());
+                let username = user.map(|user| user.username).unwrap_or_default();
+                let content = Content::Notice { notice: *notice, username };
+                Ok(to.map(|to| Draft { content, since: *at, to }))
+            }
+            MailSubject::Confirmation { at } => {
+                let user = outbox::account(&app.site, mail.user).await?;
+                let address = user.as_ref().and_then(User::email_to_confirm).map(str::to_owned);
+                let to = address.and_then(|address| Recipient::of(user.as_ref(), address));
+                Ok(to.map(|to| Draft { content: Content::Confirmation, since: *at, to }))
             }
         }
     }

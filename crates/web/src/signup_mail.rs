@@ -1,8 +1,11 @@
 //! Mails about signing up: invitations, links that confirm an address, answers to applications,
-//! and what administrators should know. All are sent in the background, and none is tried again.
+//! and what administrators should know. What is sent here is sent in the background, and not tried
+//! again.
 
 use super::App;
+use super::letters::unlinked;
 use super::pages::invitations::invitation_address;
+use super::settings::SiteSettings;
 use tidings_domain::Error;
 use tidings_domain::accounts::applications;
 use tidings_domain::accounts::confirmation::{self, ConfirmationMail};
@@ -20,6 +23,7 @@ pub fn mail_invitation(app: &App, inviter: &str, email: Email, code: InvitationC
     tokio::spawn(async move {
         let brand = app.brand().await;
         let site = &brand.site;
+        let inviter = unlinked(&inviter);
         let subject = format!("{inviter} invites you to {}", site.name);
         let body = format!(
             "Hello,\n\n{inviter} invites you to {}{}\n\nTo sign up, open this link within {}. It works once:\n\n{}\n\n\
@@ -31,19 +35,6 @@ pub fn mail_invitation(app: &App, inviter: &str, email: Email, code: InvitationC
         );
         if let Err(error) = mailer.send(email.as_str(), &subject, &body).await {
             tracing::error!(inviter, %error, "invitation not sent");
-        }
-    });
-}
-
-/// Mails the link that confirms the address of an account, for an action that does not depend
-/// on it.
-pub fn mail_first_link(app: &App, user: UserId) {
-    let app = app.clone();
-    tokio::spawn(async move {
-        match confirmation::make_link(&app.site, user).await {
-            Ok(Some(mail)) => send_link(&app, user, &mail).await,
-            Ok(None) => {}
-            Err(error) => tracing::warn!(%user, %error, "no link to confirm an address was made"),
         }
     });
 }
@@ -65,7 +56,15 @@ pub async fn mail_link_again(app: &App, user: UserId) -> Result<bool, Error> {
 async fn send_link(app: &App, user: UserId, mail: &ConfirmationMail) {
     let Some(mailer) = &app.mailer else { return };
     let brand = app.brand().await;
-    let site = &brand.site;
+    let (subject, body) = link_to_confirm(&brand.site, mail);
+    if let Err(error) = mailer.send(&mail.email, &subject, &body).await {
+        tracing::error!(%user, %error, "link to confirm an address not sent");
+    }
+}
+
+/// The subject and the text of the mail with a link that confirms an address.
+#[must_use]
+pub fn link_to_confirm(site: &SiteSettings, mail: &ConfirmationMail) -> (String, String) {
     let subject = format!("Confirm your e-mail address for {}", site.name);
     let body = format!(
         "Hello {},\n\nTo confirm this e-mail address for your account at {}, open this link within {}:\n\n{}\n\n\
@@ -75,9 +74,7 @@ async fn send_link(app: &App, user: UserId, mail: &ConfirmationMail) {
         span(CONFIRMATION_SECONDS),
         site.link(&format!("/confirm-email/{}", mail.token))
     );
-    if let Err(error) = mailer.send(&mail.email, &subject, &body).await {
-        tracing::error!(%user, %error, "link to confirm an address not sent");
-    }
+    (subject, body)
 }
 
 /// Tells an applicant by mail that the application is accepted, or that it is rejected and why,

@@ -1,18 +1,15 @@
 //! What the pages and the API calls of second factors have in common.
 
 use super::App;
-use super::account_mail::{Notice, send_notices};
 use super::error::RequestError;
 use super::forms::two_factor::{ConfirmedTotpForm, EndedTotpForm, NewTotpForm};
 use super::viewer::SignedFields;
+use tidings_domain::Refusal;
 use tidings_domain::accounts::account::Owner;
-use tidings_domain::accounts::notices::Correspondent;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::two_factor::RelyingParty;
 use tidings_domain::accounts::two_factor::passkeys::{self, NewPasskey};
 use tidings_domain::accounts::two_factor::setup::{self, NewTotp};
-use tidings_domain::accounts::users::User;
-use tidings_domain::{Error, Refusal};
 
 /// Whether passkeys work at the address of the site: it must have a host name.
 #[must_use]
@@ -49,7 +46,7 @@ pub async fn begin_totp(app: &App, form: &SignedFields, device: &Device) -> Resu
     Ok(form.user.once(&app.site, begin).await?)
 }
 
-/// Sets the authenticator app whose code was typed, and tells the owner. Returns recovery codes.
+/// Sets the authenticator app whose code was typed. Returns recovery codes.
 ///
 /// # Errors
 /// Those of [`setup::confirm_totp`].
@@ -59,27 +56,21 @@ pub async fn confirm_totp(
     device: &Device,
 ) -> Result<Vec<String>, RequestError> {
     let ConfirmedTotpForm { code } = form.fields.read()?;
-    let codes = setup::confirm_totp(&app.site, app.now(), owner(form, device)?, &code).await?;
-    tell(app, &form.user, Notice::TotpAdded);
-    Ok(codes)
+    Ok(setup::confirm_totp(&app.site, app.now(), owner(form, device)?, &code).await?)
 }
 
-/// Removes the authenticator app, and tells the owner.
+/// Removes the authenticator app.
 ///
 /// # Errors
 /// Those of [`setup::end_totp`].
 pub async fn end_totp(app: &App, form: &SignedFields, device: &Device) -> Result<(), RequestError> {
     let EndedTotpForm { current_password, code } = form.fields.read()?;
     let owner = owner(form, device)?;
-    let ending = async {
-        setup::end_totp((&app.site, app.now()), owner, &current_password, &code).await?;
-        tell(app, &form.user, Notice::TotpRemoved);
-        Ok::<_, Error>(())
-    };
+    let ending = setup::end_totp((&app.site, app.now()), owner, &current_password, &code);
     Ok(form.user.once(&app.site, ending).await?)
 }
 
-/// Replaces the recovery codes, and tells the owner.
+/// Replaces the recovery codes.
 ///
 /// # Errors
 /// Those of [`setup::renew_recovery_codes`].
@@ -90,9 +81,7 @@ pub async fn renew_recovery_codes(
 ) -> Result<Vec<String>, RequestError> {
     let NewTotpForm { current_password } = form.fields.read()?;
     let at = (&*app.site, app.now());
-    let codes = setup::renew_recovery_codes(at, owner(form, device)?, &current_password).await?;
-    tell(app, &form.user, Notice::RecoveryCodesReplaced);
-    Ok(codes)
+    Ok(setup::renew_recovery_codes(at, owner(form, device)?, &current_password).await?)
 }
 
 /// What the browser needs to make a passkey, as JSON.
@@ -106,7 +95,7 @@ pub async fn begin_passkey(app: &App, form: &SignedFields, device: &Device) -> R
     Ok(passkeys::begin((&app.site, app.now()), owner(form, device)?, &current_password, &party).await?)
 }
 
-/// Adds a passkey, and tells the owner. Returns recovery codes if it is the first second factor.
+/// Adds a passkey. Returns recovery codes if it is the first second factor.
 ///
 /// # Errors
 /// Those of [`passkeys::add`].
@@ -118,12 +107,10 @@ pub async fn add_passkey(
     let new =
         NewPasskey { name: form.fields.required("name")?, credential: form.fields.required("passkey")? };
     let party = relying_party(app).await?;
-    let codes = passkeys::add((&app.site, app.now()), owner(form, device)?, &new, &party).await?;
-    tell(app, &form.user, Notice::PasskeyAdded);
-    Ok(codes)
+    Ok(passkeys::add((&app.site, app.now()), owner(form, device)?, &new, &party).await?)
 }
 
-/// Removes a passkey, and tells the owner.
+/// Removes a passkey.
 ///
 /// # Errors
 /// Those of [`passkeys::remove`].
@@ -131,15 +118,6 @@ pub async fn remove_passkey(app: &App, form: &SignedFields, device: &Device) -> 
     let NewTotpForm { current_password } = form.fields.read()?;
     let id = form.fields.required("passkey")?;
     let owner = owner(form, device)?;
-    let removing = async {
-        passkeys::remove(&app.site, owner, &current_password, id).await?;
-        tell(app, &form.user, Notice::PasskeyRemoved);
-        Ok::<_, Error>(())
-    };
+    let removing = passkeys::remove((&app.site, app.now()), owner, &current_password, id);
     Ok(form.user.once(&app.site, removing).await?)
-}
-
-fn tell(app: &App, user: &User, notice: Notice) {
-    let User { id, username, email, .. } = user.clone();
-    send_notices(app, vec![(Correspondent { user_id: id, username, email }, notice)]);
 }

@@ -233,7 +233,7 @@ mod tests {
     use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::site::Site;
     use tidings_domain::values::rules::{RateRules, Rules};
-    use tidings_keyspace::{Batch, EngineClock, Query, Store};
+    use tidings_keyspace::{Batch, EngineClock, Order, Query, Store};
     use tower_service::Service;
 
     /// Takes some turns to send a mail, and remembers the subjects.
@@ -307,6 +307,17 @@ mod tests {
 
         fn mails(&self) -> usize {
             self.mails.0.lock().unwrap().len()
+        }
+
+        /// The mails that wait to be sent, which wait no longer.
+        async fn taken_from_outbox(&self) -> Vec<String> {
+            let mut query = Query::new();
+            let waiting = query.sorted_range("mail:outbox", Order::Ascending, 0, 100);
+            let waiting = self.app.site.store.query(query).await.unwrap().take(waiting);
+            let mut batch = Batch::new();
+            batch.delete("mail:outbox");
+            self.app.site.store.commit(batch).await.unwrap();
+            waiting.into_iter().map(|(mail, _)| mail).collect()
         }
 
         async fn field(&self, key: &str, field: &str) -> Option<String> {
@@ -389,17 +400,24 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn a_client_that_goes_while_a_password_is_changed_is_told_by_mail() {
-        let rig = Rig::new(Duration::from_secs(10), 256).await;
+    const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
+
+    /// Signs up, or logs in. Returns the session and the secret of forms.
+    async fn enter(site: &mut Router, path: &str, body: &str) -> [String; 2] {
+        let (.., answer) = send(site, request(Method::POST, path, &[FORM], body)).await;
+        let session: Value = serde_json::from_str(&answer).unwrap();
+        [session["auth"].clone(), session["apisecret"].clone()]
+            .map(|secret| secret.as_str().map(str::to_owned).unwrap_or_else(|| panic!("{answer}")))
+    }
+
+    /// Changes a password again and again, with a client that goes after ever more steps, until one
+    /// stays to the end. After each, the notice must wait if the password was changed, and only then.
+    /// Returns after how many steps it was.
+    async fn change_passwords(rig: &Rig, mut changing: Router) -> Vec<usize> {
         let mut site = rig.site();
-        let form = ("content-type", "application/x-www-form-urlencoded");
         let body = "username=alice&password=password-0&email=alice%40example.com";
-        let (.., answer) = send(&mut site, request(Method::POST, "/api/create_account", &[form], body)).await;
-        let made: Value = serde_json::from_str(&answer).unwrap();
-        let mut secrets = [made["auth"].clone(), made["apisecret"].clone()]
-            .map(|secret| secret.as_str().map(str::to_owned).unwrap_or_else(|| panic!("{answer}")));
-        let mut changes = 0;
+        let mut secrets = enter(&mut site, "/api/create_account", body).await;
+        let (mut changes, mut changed_after) = (0, Vec::new());
         for times in 0.. {
             let [auth, secret] = &secrets;
             let body = format!(
@@ -407,34 +425,50 @@ mod tests {
                 changes + 1
             );
             let cookie = format!("auth={auth}");
-            let before = (rig.field("user:1", "password").await.unwrap(), rig.mails());
-            let request_of = request(Method::POST, "/api/updateprofile", &[form, ("cookie", &cookie)], &body);
-            let completed = polled(times, site.call(request_of)).await;
+            let before = rig.field("user:1", "password").await.unwrap();
+            let request_of = request(Method::POST, "/api/updateprofile", &[FORM, ("cookie", &cookie)], &body);
+            let completed = polled(times, changing.call(request_of)).await;
             rig.writes.ended().await;
-            let is_changed = rig.field("user:1", "password").await.unwrap() != before.0;
-            let body = match completed {
-                Some(response) => to_bytes(response.unwrap().into_body(), usize::MAX).await.ok(),
-                None => None,
-            };
-            assert_eq!(is_changed, times > 0, "{times}: {body:?}");
-            while is_changed && rig.mails() == before.1 {
-                // The mail is sent in the background.
-                tokio::task::yield_now().await;
+            // A batch that was passed to the writer is stored before this one.
+            let mut batch = Batch::new();
+            batch.increment("test", 1);
+            rig.app.site.store.commit(batch).await.unwrap();
+            let is_changed = rig.field("user:1", "password").await.unwrap() != before;
+            let waiting = rig.taken_from_outbox().await;
+            let notices: Vec<&String> = waiting.iter().filter(|mail| mail.starts_with("notice:")).collect();
+            let expected = "notice:1:password-1800000000-alice@example.com";
+            assert_eq!(notices, vec![expected; usize::from(is_changed)], "{times}");
+            if is_changed {
+                changed_after.push(times);
             }
-            assert_eq!(rig.mails() > before.1, is_changed, "{times}");
-            if body.is_some() {
+            if completed.is_some() {
                 break;
             }
             if is_changed {
                 // The new session was not received.
                 changes += 1;
-                let body = format!("username=alice&password=password-{changes}");
-                let (.., answer) = send(&mut site, request(Method::POST, "/api/login", &[form], &body)).await;
-                let session: Value = serde_json::from_str(&answer).unwrap();
-                secrets = [session["auth"].clone(), session["apisecret"].clone()]
-                    .map(|secret| secret.as_str().unwrap().to_owned());
+                secrets =
+                    enter(&mut site, "/api/login", &format!("username=alice&password=password-{changes}"))
+                        .await;
             }
         }
+        changed_after
+    }
+
+    #[tokio::test]
+    async fn a_client_that_goes_while_a_password_is_changed_is_told_by_mail() {
+        let rig = Rig::new(Duration::from_secs(10), 256).await;
+        let changed_after = change_passwords(&rig, rig.site()).await;
+        // Before the first step, nothing was asked for.
+        assert!(changed_after.len() > 1 && changed_after.iter().copied().eq(1..=changed_after.len()));
+    }
+
+    #[tokio::test]
+    async fn a_change_that_stops_at_any_step_is_stored_with_its_notice_or_not_at_all() {
+        let rig = Rig::new(Duration::from_secs(10), 256).await;
+        let route = Router::new().route("/api/updateprofile", post(crate::api::accounts::update_profile));
+        let changed_after = change_passwords(&rig, route.with_state(rig.app.clone())).await;
+        assert!(changed_after.first().is_some_and(|first| *first > 1), "{changed_after:?}");
     }
 
     #[tokio::test]

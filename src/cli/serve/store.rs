@@ -1,7 +1,7 @@
 //! Opening the store of a site, and waiting for one that is not there yet.
 
 use super::service_manager;
-use crate::cli::{open_store, store_options};
+use crate::cli::{NoSite, open_store, store_options};
 use crate::config::Config;
 use std::time::{Duration, Instant};
 use tidings_keyspace::{OpenError, Store};
@@ -62,17 +62,25 @@ pub async fn open(config: &Config) -> anyhow::Result<Opened> {
 /// # Errors
 /// When the server is there and refuses to be used: see [`open`].
 pub async fn wait_for(store: &Store, config: &Config) -> anyhow::Result<()> {
-    let mut pause = FIRST_PAUSE;
+    let (mut pause, mut is_logged) = (FIRST_PAUSE, false);
     loop {
         let error = match open_store(config).await {
             Ok(_) => break,
             Err(error) => error,
         };
-        let Some(OpenError::Absent { reason, .. }) = error.downcast_ref::<OpenError>() else {
-            return Err(error);
+        let reason = match (error.downcast_ref::<OpenError>(), error.downcast_ref::<NoSite>()) {
+            (Some(OpenError::Absent { reason, .. }), _) => reason.clone(),
+            // It may be filled yet, by a backup or by its own file.
+            (_, Some(no_site)) => {
+                if !std::mem::replace(&mut is_logged, true) {
+                    tracing::error!("{no_site}");
+                }
+                no_site.to_string()
+            }
+            _ => return Err(error),
         };
-        store.still_awaited(reason);
-        service_manager::tell_waiting(reason, START_PATIENCE);
+        store.still_awaited(&reason);
+        service_manager::tell_waiting(&reason, START_PATIENCE);
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::{Place, Ran, TIMEOUT, status_of, visitor};
-use crate::client::Client;
+use crate::client::{Client, ok};
 use crate::program::Program;
 use crate::redis_server::RedisServer;
 use crate::server::http_client;
@@ -131,13 +131,63 @@ async fn measured_backup(metrics: &Client) -> f64 {
     line.unwrap_or_else(|| panic!("{text}")).parse().unwrap()
 }
 
+/// The address of the metrics of a program.
+fn metrics_of(program: &Program) -> Client {
+    let line = program.wait_for_log("metrics are at /metrics");
+    let (_, address) = line.rsplit_once("address=").unwrap();
+    Client::new(http_client(), address.trim().parse().unwrap())
+}
+
+#[tokio::test]
+async fn the_status_and_the_metrics_tell_how_long_mails_wait_for_a_relay_that_is_away() {
+    for place in Place::each() {
+        let control = place.folder.path().join("control");
+        let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        let settings = [
+            ("TIDINGS_METRICS__LISTEN", "127.0.0.1:0"),
+            ("TIDINGS_SERVER__CONTROL", control.to_str().unwrap()),
+            ("TIDINGS_MAIL__RELAY", &nobody),
+            ("TIDINGS_MAIL__TLS", "none"),
+        ];
+        let status = || status_of(&place.run_with(&["status", "--json"], "", &settings));
+        let program = Program::start_with(&place.url, &settings);
+        let told = status();
+        assert_eq!((&told["mails_waiting"], &told["mails_oldest_seconds"]), (&0.into(), &0.into()));
+        let alice = visitor(&program).register("alice").await;
+        ok(alice.update_profile("", "alice@example.org", "").await);
+        program.wait_for_log("mail not sent; it will be tried again");
+        // Each attempt puts off when the mail is due.
+        let deadline = Instant::now() + TIMEOUT;
+        let told = loop {
+            let told = status();
+            if told["mails_oldest_seconds"].as_u64().unwrap() >= 2 {
+                break told;
+            }
+            assert!(Instant::now() < deadline, "{told}");
+            tokio::task::yield_now().await;
+        };
+        assert_eq!(told["mails_waiting"], 1, "{told}");
+        let text = String::from_utf8(metrics_of(&program).get("/metrics").await.body).unwrap();
+        let value = |name: &str| {
+            let found = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok());
+            found.unwrap_or_else(|| panic!("{name} in {text}"))
+        };
+        assert_eq!(value("tidings_mails_waiting "), 1.0);
+        assert!(value("tidings_mails_oldest_seconds ") >= 2.0);
+        assert!(value("tidings_mails_total{result=\"failed\"} ") >= 1.0);
+        for result in ["sent", "refused"] {
+            assert_eq!(value(&format!("tidings_mails_total{{result=\"{result}\"}} ")), 0.0);
+        }
+        let screen = place.run_with(&["status"], "", &settings).good();
+        assert!(screen.contains("Mails        1 waiting, the oldest for "), "{screen}");
+    }
+}
+
 #[tokio::test]
 async fn a_backup_of_a_command_counts_as_the_last_good_one() {
     let place = Place::embedded();
     let program = Program::start_with(&place.url, &[("TIDINGS_METRICS__LISTEN", "127.0.0.1:0")]);
-    let line = program.wait_for_log("metrics are at /metrics");
-    let (_, address) = line.rsplit_once("address=").unwrap();
-    let metrics = Client::new(http_client(), address.trim().parse().unwrap());
+    let metrics = metrics_of(&program);
     let last_backup = || status_of(&place.run(&["status", "--json"]))["last_backup"].clone();
     assert!(last_backup().is_null());
     assert_eq!(measured_backup(&metrics).await, 0.0);

@@ -312,6 +312,18 @@ pub const DAMAGES: &[Damage] = &[
         "timeline:place",
         NAMED,
     ),
+    (
+        "nobody knows when a mail that waits was written",
+        |b| b.sorted_remove("mail:written", "notice:2:password-1800000000-bob@example.org"),
+        "mail:written",
+        MENDED,
+    ),
+    (
+        "a mail that was written and does not wait",
+        |b| b.sorted_add("mail:written", "digest:2:1-2", 1.0),
+        "mail:written",
+        MENDED,
+    ),
     ("a mail that is none", |b| b.sorted_add("mail:outbox", "x", 1e12), "mail:outbox", MENDED),
     ("a line of the log is not listed", |b| b.sorted_remove("moderation:log", "2"), "moderation:log", MENDED),
     ("a line of the log is gone", |b| b.delete("moderation:2"), "moderation:log", NAMED),

@@ -41,13 +41,14 @@ async fn marked(path: &Path) {
     program.stop();
 }
 
-/// Demands that a check finds the damage of the file, and nothing else.
+/// Demands that a check finds the damage of the file and, if it is served, of the story.
 #[track_caller]
-fn demand_damage(output: &Output) {
+fn demand_damage(output: &Output, of_story: bool) {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     let differences = report["differences"].as_array().unwrap();
-    assert_eq!(differences.len(), 1, "{report}");
+    assert_eq!(differences.len(), 1 + usize::from(of_story), "{report}");
+    assert!(!of_story || differences[1]["key"] == "news:1", "{report}");
     let text = |field: &str| differences[0][field].as_str().unwrap();
     assert_eq!(text("key"), "(store file)");
     assert!(text("found").starts_with("a checksum does not match: "), "{report}");
@@ -64,12 +65,12 @@ async fn a_flipped_byte_in_a_text_of_a_closed_file_is_found_and_no_repair_hides_
     demand_nothing_found(&check_store(&path, &["--json"]).await);
     change_a_letter(&path);
     for options in [&["--json"][..], &["--json", "--repair"], &["--json"]] {
-        demand_damage(&check_store(&path, options).await);
+        demand_damage(&check_store(&path, options).await, true);
     }
     let said = String::from_utf8(check_store(&path, &[]).await.stdout).unwrap();
     assert!(said.contains("(store file): every checksum in the file of the store matches"), "{said}");
     assert!(
-        said.contains("1 difference, of which 0 will be mended with --repair, 1 needs a person"),
+        said.contains("2 differences, of which 0 will be mended with --repair, 2 need a person"),
         "{said}"
     );
 }
@@ -82,8 +83,49 @@ async fn a_byte_that_is_flipped_while_the_server_runs_is_found_through_it() {
     let program = Program::start(&format!("redb:{}", path.display()));
     demand_nothing_found(&check_store(&path, &["--json"]).await);
     change_a_letter(&path);
-    demand_damage(&check_store(&path, &["--json"]).await);
+    // The server has the page in memory.
+    demand_damage(&check_store(&path, &["--json"]).await, false);
     program.stop();
+}
+
+/// Asserts that story 1 is refused, and everything else served.
+async fn assert_the_story_is_refused(program: &Program, alice: &Client) {
+    for (path, status) in [("/news/1", 503), ("/news/2", 200), ("/", 200), ("/latest", 200), ("/rss", 200)] {
+        let page = alice.get(path).await;
+        assert_eq!(page.status, status, "{path}");
+        assert!(!String::from_utf8_lossy(&page.body).contains("narked"), "{path} serves what has changed");
+    }
+    let vote = alice.post("/api/votenews", &[("news_id", "1"), ("vote_type", "up")]).await;
+    assert_eq!(vote.status, 503);
+    assert_eq!(Client::new(http_client(), program.address).get("/news/1").await.status, 503);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_story_whose_text_has_a_changed_byte_is_refused_for_good_and_named_by_the_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("site.redb");
+    let url = format!("redb:{}", path.display());
+    let program = Program::start(&url);
+    let alice = Client::new(http_client(), program.address).register("alice").await;
+    // Shorter than a page, so that it shares one with others.
+    ok(alice.submit("Marked", "", &MARKER.repeat(20)).await);
+    ok(alice.submit("Beside it", "", "A text").await);
+    program.stop();
+    change_a_letter(&path);
+    let mut alice = alice;
+    for round in 0..3 {
+        let program = Program::start(&url);
+        alice = alice.at(program.address);
+        assert_the_story_is_refused(&program, &alice).await;
+        // Pages of the file that hold the story are written again, with good checksums.
+        let text = format!("Text of round {round}");
+        alice.comment(2, &text).await;
+        assert_the_story_is_refused(&program, &alice).await;
+        program.stop();
+        let said = String::from_utf8(check_store(&path, &[]).await.stdout).unwrap();
+        assert!(said.contains("news:1: each key holds a value of its type"), "{said}");
+        assert!(!said.contains("news:2:"), "{said}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

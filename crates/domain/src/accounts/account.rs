@@ -1,11 +1,13 @@
 //! What the owners of accounts may change.
 
 use crate::accounts::admission;
+use crate::accounts::confirmation;
 use crate::accounts::names;
+use crate::accounts::notices::Notice;
 use crate::accounts::outbox;
 use crate::accounts::session_store::{Device, VisitSession};
 use crate::accounts::sessions::{self, Replacement, Session};
-use crate::accounts::users::{CREDENTIALS_VERSION, User};
+use crate::accounts::users::User;
 use crate::audit::{self, AccountDeed};
 use crate::error::{Error, Refusal};
 use crate::keys;
@@ -14,7 +16,7 @@ use crate::post_rules::CheckedPost;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
-use crate::values::preferences::PreferencesChange;
+use crate::values::preferences::{Digest, PreferencesChange};
 use crate::values::text::{About, Email, FullName, NewPassword};
 use tidings_keyspace::{Batch, Expiry};
 
@@ -77,17 +79,9 @@ pub struct Owner<'a> {
     pub device: &'a Device,
 }
 
-/// What a change of a profile did beside changing it.
-#[derive(Debug, Default)]
-pub struct ProfileChanged {
-    /// The session that replaces all others after a change of the password.
-    pub session: Option<Session>,
-    /// The e-mail address before and after, if it was changed. Either may be empty.
-    pub email: Option<(String, String)>,
-}
-
-/// Changes a user's profile in one batch. A new password also ends all sessions; the one
-/// that replaces the owner's is returned.
+/// Changes a user's profile in one batch, with the mails that tell the owner of a new password or
+/// e-mail address. A new password also ends all sessions; the one that replaces the owner's is
+/// returned.
 ///
 /// # Errors
 /// [`Refusal::Silenced`]; [`Refusal::FullNameConfusable`] and [`Refusal::FullNameReserved`]; [`Refusal::EmailNotConfirmed`] for a
@@ -99,7 +93,7 @@ pub async fn update_profile(
     now: Timestamp,
     owner: Owner<'_>,
     change: &ProfileChange,
-) -> Result<ProfileChanged, Error> {
+) -> Result<Option<Session>, Error> {
     let user = owner.user;
     if change.is_seen_by_others(user) {
         user.demand_may_post(now)?;
@@ -115,14 +109,14 @@ pub async fn update_profile(
         admission::admit_edit(site, now, user, (post, false)).await?;
     }
     let email = change.email.as_ref().map_or("", Email::as_str);
-    let has_new_email = email != user.email;
+    let has_new_email = email != user.typed_email();
     let confirmed = if change.password.is_some() || has_new_email {
         Some(confirm_current_password(site, owner, &change.current_password).await?)
     } else {
         None
     };
     let key = keys::user(user.id);
-    let mut profile = vec![("about", change.about.as_str().to_owned()), ("email", email.to_owned())];
+    let mut profile = vec![("about", change.about.as_str().to_owned())];
     profile.extend(change.fullname.as_ref().map(|name| ("fullname", name.as_str().to_owned())));
     let switches = [("tweet_news", change.tweet_news), ("gravatar", change.gravatar)];
     profile.extend(switches.into_iter().filter_map(|(field, on)| Some((field, u8::from(on?).to_string()))));
@@ -134,13 +128,26 @@ pub async fn update_profile(
         checks
     };
     let digest = change.preferences.digest.filter(|digest| *digest != user.preferences.digest);
+    // To the address before the change: whoever has changed both must not be the only one who
+    // hears of it.
+    let tells = change.password.is_some().then_some(Notice::PasswordChanged);
+    let subscribes = digest.is_some_and(|digest| digest != Digest::Off)
+        || (change.preferences.mail_replies == Some(true) && !user.preferences.mail_replies);
     let write = |batch: &mut Batch| {
         batch.set_fields(&key, profile.clone());
+        let mut notices: Vec<Notice> = tells.into_iter().collect();
+        if has_new_email {
+            notices.extend(confirmation::write_email(batch, (site, now), user, email));
+        } else if subscribes && site.sends_mail && user.email_to_confirm().is_some() {
+            outbox::write_confirmation(batch, now, user.id);
+        }
+        let to = user.notice_address().unwrap_or_default();
+        let notices: Vec<_> = notices.into_iter().map(|notice| (notice, to)).collect();
+        outbox::write_notices(batch, (site, now), user.id, &notices);
         if let Some(digest) = digest {
             outbox::write_digest_choice(batch, user.id, digest, now);
         }
     };
-    let mut changed = ProfileChanged::default();
     if let Some(password) = &change.password {
         let source = Source::Account(user.id);
         let hash = site.passwords.hash_for(source, password.clear_text().to_owned()).await?;
@@ -155,20 +162,17 @@ pub async fn update_profile(
         if !ended.await? {
             return Err(Refusal::SessionEnded.into());
         }
-        changed.session = Some(session);
-    } else {
-        let mut batch = Batch::new();
-        checks(&mut batch);
-        write(&mut batch);
-        if has_new_email {
-            batch.increment_field(&key, CREDENTIALS_VERSION, 1);
-        }
-        if let Applied::No(_) = site.apply(batch).await? {
-            return Err(Refusal::SessionEnded.into());
-        }
+        return Ok(Some(session));
     }
-    changed.email = has_new_email.then(|| (user.email.clone(), email.to_owned()));
-    Ok(changed)
+    let mut batch = Batch::new();
+    let demanded = checks(&mut batch);
+    write(&mut batch);
+    match site.apply(batch).await? {
+        Applied::Yes(_) => Ok(None),
+        Applied::No(check) if demanded.contains(&check) => Err(Refusal::SessionEnded.into()),
+        // The address was changed meanwhile.
+        Applied::No(_) => Err(Error::Busy),
+    }
 }
 
 /// Checks the password that was typed to confirm a change. A wrong one counts as a failed

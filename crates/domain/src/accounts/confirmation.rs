@@ -1,33 +1,38 @@
-//! Confirming e-mail addresses, where the operator asks for that.
+//! Confirming e-mail addresses.
 //!
-//! A new account has the field `unconfirmed` until its owner opens the link that was mailed to
-//! its address. Until then it can read and change its settings, and write nothing. An address
-//! can be corrected in the settings; a link is only good for the address that it was sent to.
+//! Mails that people subscribe to go to addresses that their owners have confirmed
+//! (`confirmed_email`), by opening the link that was mailed to them. A new address takes the place of
+//! a confirmed one when it is confirmed too, and waits until then (`new_email`). A site that sends no
+//! mail cannot ask, so an address counts there at once.
+//!
+//! Where the operator asks for that, a new account has the field `unconfirmed` until its owner opens
+//! the link, and gets it again with each change of the address. Until then it can read and change its
+//! settings, and write nothing. A link is only good for the address that it was sent to.
 
-use crate::accounts::notices;
-use crate::accounts::users::User;
+use crate::accounts::notices::{self, Notice};
+use crate::accounts::outbox::{self, MAIL_REFUSED};
+use crate::accounts::users::{CREDENTIALS_VERSION, User};
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
+use crate::report::Advance;
 use crate::site::{Applied, Site};
+use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
-use crate::values::limits::{CONFIRMATION_SECONDS, MAX_DAILY_CONFIRMATIONS};
+use crate::values::limits::{CONFIRMATION_SECONDS, MAX_DAILY_CONFIRMATIONS, MAX_REFUSED_MAILS, STAFF_CHUNK};
 use crate::values::secrets::random_token;
 use sha2::{Digest, Sha256};
+use std::ops::RangeInclusive;
 use std::time::Duration;
-use tidings_keyspace::{Batch, read};
+use tidings_keyspace::{Batch, Query, read};
 
-/// The field of a user whose e-mail address is not confirmed: `1`, or absent.
+/// The field of a user who can only read until the e-mail address is confirmed: `1`, or absent.
 pub(crate) const UNCONFIRMED: &str = "unconfirmed";
-
-/// A mail with a link to be sent.
-pub struct ConfirmationMail {
-    /// The address.
-    pub email: String,
-    /// The user's name.
-    pub username: String,
-    /// The token that the link carries; a secret.
-    pub token: String,
-}
+/// The field of a user with the address that its owner has confirmed. It counts while the account
+/// has it: another program may have changed `email`.
+pub(crate) const CONFIRMED_EMAIL: &str = "confirmed_email";
+/// The field of a user with the address that takes the place of `email` once it is confirmed.
+pub(crate) const NEW_EMAIL: &str = "new_email";
 
 impl User {
     /// Refuses who has not confirmed their e-mail address, where that is asked for.
@@ -43,27 +48,148 @@ impl User {
     pub fn must_confirm(&self, site: &Site) -> bool {
         self.unconfirmed && site.rules.accounts.confirm_email
     }
+
+    /// Whether the e-mail address of the account is confirmed.
+    #[must_use]
+    pub fn is_email_confirmed(&self) -> bool {
+        !self.email.is_empty() && self.confirmed_email == self.email
+    }
+
+    /// The address that the owner has typed last, which may wait to be confirmed.
+    #[must_use]
+    pub fn typed_email(&self) -> &str {
+        if self.new_email.is_empty() { &self.email } else { &self.new_email }
+    }
+
+    /// The address that a link would confirm. `None` also if that refuses mails.
+    #[must_use]
+    pub fn email_to_confirm(&self) -> Option<&str> {
+        let typed = self.typed_email();
+        let is_stopped = self.new_email.is_empty() && self.is_mail_stopped();
+        (!typed.is_empty() && typed != self.confirmed_email && !is_stopped).then_some(typed)
+    }
+
+    /// Whether the address has refused so many mails that it gets no more.
+    #[must_use]
+    pub const fn is_mail_stopped(&self) -> bool {
+        self.mail_refused >= MAX_REFUSED_MAILS
+    }
+
+    /// Where the owner is told of what concerns the account.
+    #[must_use]
+    pub fn notice_address(&self) -> Option<&str> {
+        (!self.email.is_empty() && !self.is_mail_stopped()).then_some(&self.email)
+    }
+
+    /// Where mails go that the user subscribes to.
+    #[must_use]
+    pub fn letter_address(&self) -> Option<&str> {
+        self.notice_address().filter(|_| self.is_email_confirmed())
+    }
+
+    /// Whether what arrives in the inbox is also mailed.
+    #[must_use]
+    pub fn gets_replies_by_mail(&self) -> bool {
+        self.preferences.mail_replies && self.letter_address().is_some()
+    }
 }
 
-/// Makes a link for an account whose address is not confirmed; `None` if it has no address or
-/// is confirmed already. Rounds: at most 4.
+/// Adds to a batch that the owner of an account gives it another e-mail address, or takes a change
+/// back that waits. The batch is rejected if the address was changed meanwhile. Returns what the
+/// present address is told.
+pub(crate) fn write_email(
+    batch: &mut Batch,
+    (site, now): (&Site, Timestamp),
+    user: &User,
+    typed: &str,
+) -> Option<Notice> {
+    let key = keys::user(user.id);
+    for (field, value) in
+        [("email", &user.email), (CONFIRMED_EMAIL, &user.confirmed_email), (NEW_EMAIL, &user.new_email)]
+    {
+        // An empty one may be absent.
+        if !value.is_empty() {
+            batch.field_equals(&key, field, value);
+        }
+    }
+    if typed == user.email {
+        batch.delete_field(&key, NEW_EMAIL);
+        if user.is_email_confirmed() {
+            batch.delete_field(&key, UNCONFIRMED);
+        }
+        return None;
+    }
+    let notice = if site.sends_mail && !typed.is_empty() && user.is_email_confirmed() {
+        batch.set_field(&key, NEW_EMAIL, typed);
+        Notice::EmailChanging
+    } else {
+        let confirmed = if site.sends_mail { "" } else { typed };
+        write_address(batch, user.id, typed, confirmed);
+        Notice::EmailLeft
+    };
+    if site.rules.accounts.confirm_email {
+        batch.set_field(&key, UNCONFIRMED, "1");
+    }
+    if site.sends_mail && !typed.is_empty() {
+        outbox::write_confirmation(batch, now, user.id);
+    }
+    Some(notice)
+}
+
+/// Adds to a batch that an account has an address now, confirmed or not.
+fn write_address(batch: &mut Batch, user_id: UserId, email: &str, confirmed: &str) {
+    let key = keys::user(user_id);
+    batch.set_field(&key, "email", email);
+    batch.delete_field(&key, NEW_EMAIL);
+    batch.delete_field(&key, MAIL_REFUSED);
+    if confirmed.is_empty() {
+        batch.delete_field(&key, CONFIRMED_EMAIL);
+    } else {
+        batch.set_field(&key, CONFIRMED_EMAIL, confirmed);
+    }
+    batch.increment_field(&key, CREDENTIALS_VERSION, 1);
+}
+
+/// A mail with a link to be sent.
+pub struct ConfirmationMail {
+    /// The address.
+    pub email: String,
+    /// The user's name.
+    pub username: String,
+    /// The token that the link carries; a secret.
+    pub token: String,
+}
+
+/// Makes a link because the owner of an account asks for it; `None` if it has no address that must
+/// be confirmed. Rounds: at most 4.
 ///
 /// # Errors
 /// [`Refusal::TooManyConfirmations`] after five in a day, or the store's.
 pub async fn make_link(site: &Site, user_id: UserId) -> Result<Option<ConfirmationMail>, Error> {
-    let (username, email, unconfirmed) = account(site, user_id).await?;
-    if !unconfirmed || email.is_empty() {
+    if Account::read(site, user_id).await?.to_confirm().is_none() {
         return Ok(None);
     }
     if !notices::may_send_today(site, &keys::confirmation_mails(user_id), MAX_DAILY_CONFIRMATIONS).await? {
         return Err(Refusal::TooManyConfirmations.into());
     }
+    make_counted_link(site, user_id).await
+}
+
+/// The same for a mail that is counted already. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn make_counted_link(site: &Site, user_id: UserId) -> Result<Option<ConfirmationMail>, Error> {
+    let account = Account::read(site, user_id).await?;
+    let Some(email) = account.to_confirm().map(str::to_owned) else {
+        return Ok(None);
+    };
     let token = random_token()?;
     let mut batch = Batch::new();
     let link = format!("{user_id} {}", fingerprint(&email));
     batch.set_expiring(keys::email_confirmation(&token), link, Duration::from_secs(CONFIRMATION_SECONDS));
     site.apply(batch).await?;
-    Ok(Some(ConfirmationMail { email, username, token }))
+    Ok(Some(ConfirmationMail { email, username: account.username, token }))
 }
 
 /// What a link is for.
@@ -76,6 +202,16 @@ pub struct ConfirmationLink {
     /// Whether it is confirmed already.
     pub is_confirmed: bool,
     user_id: UserId,
+    /// The address that it takes the place of.
+    before: Option<AddressBefore>,
+}
+
+/// The address that another takes the place of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct AddressBefore {
+    email: String,
+    /// Whether it gets no more mails.
+    is_stopped: bool,
 }
 
 /// What a link is for. Rounds: 2.
@@ -87,11 +223,18 @@ pub async fn check_link(site: &Site, token: &str) -> Result<ConfirmationLink, Er
     let link = site.store.fetch(read::string(keys::email_confirmation(token))).await?.unwrap_or_default();
     let (id, made_for) = link.split_once(' ').ok_or(Refusal::ConfirmationInvalid)?;
     let user_id: UserId = id.parse().map_err(|_| Refusal::ConfirmationInvalid)?;
-    let (username, email, unconfirmed) = account(site, user_id).await?;
-    if fingerprint(&email) != made_for {
+    let Account { username, email, new_email, confirmed_email, unconfirmed, is_stopped } =
+        Account::read(site, user_id).await?;
+    if !new_email.is_empty() && fingerprint(&new_email) == made_for {
+        let before = Some(AddressBefore { email, is_stopped });
+        return Ok(ConfirmationLink { username, email: new_email, is_confirmed: false, user_id, before });
+    }
+    if email.is_empty() || fingerprint(&email) != made_for {
         return Err(Refusal::ConfirmationInvalid.into());
     }
-    Ok(ConfirmationLink { username, email, is_confirmed: !unconfirmed, user_id })
+    // Another address that waits is what `unconfirmed` is about.
+    let is_confirmed = email == confirmed_email && (!unconfirmed || !new_email.is_empty());
+    Ok(ConfirmationLink { username, email, is_confirmed, user_id, before: None })
 }
 
 /// Confirms the address that a link is for. The link stays valid until it expires, so that
@@ -99,11 +242,23 @@ pub async fn check_link(site: &Site, token: &str) -> Result<ConfirmationLink, Er
 ///
 /// # Errors
 /// As [`check_link`].
-pub async fn confirm(site: &Site, token: &str) -> Result<ConfirmationLink, Error> {
+pub async fn confirm(site: &Site, now: Timestamp, token: &str) -> Result<ConfirmationLink, Error> {
     let link = check_link(site, token).await?;
+    if link.is_confirmed {
+        return Ok(link);
+    }
     let key = keys::user(link.user_id);
     let mut batch = Batch::new();
-    batch.field_equals(&key, "email", &link.email);
+    if let Some(AddressBefore { email, is_stopped }) = &link.before {
+        batch.field_equals(&key, "email", email);
+        batch.field_equals(&key, NEW_EMAIL, &link.email);
+        write_address(&mut batch, link.user_id, &link.email, &link.email);
+        let told = if *is_stopped { "" } else { email };
+        outbox::write_notices(&mut batch, (site, now), link.user_id, &[(Notice::EmailLeft, told)]);
+    } else {
+        batch.field_equals(&key, "email", &link.email);
+        batch.set_field(&key, CONFIRMED_EMAIL, &link.email);
+    }
     batch.delete_field(&key, UNCONFIRMED);
     match site.apply(batch).await? {
         Applied::Yes(_) => Ok(ConfirmationLink { is_confirmed: true, ..link }),
@@ -111,12 +266,84 @@ pub async fn confirm(site: &Site, token: &str) -> Result<ConfirmationLink, Error
     }
 }
 
-/// The name and the address of an account, and whether that is unconfirmed. An application may
-/// wait meanwhile. Rounds: 1.
-async fn account(site: &Site, user_id: UserId) -> Result<(String, String, bool), Error> {
-    let [username, email, unconfirmed] =
-        site.store.fetch(read::fields(keys::user(user_id), ["username", "email", UNCONFIRMED])).await?;
-    Ok((username.unwrap_or_default(), email.unwrap_or_default(), unconfirmed.is_some()))
+/// Counts the addresses as confirmed that get mails which their owners have switched on, for a store
+/// of an earlier version. `advance` hears how far it is. Rounds: 1, and 2 for each 500 accounts.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+    let count = site.store.fetch(read::string(keys::USERS_COUNT)).await?;
+    let count: u64 = fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0);
+    let mut first = 1;
+    while first <= count {
+        let last = count.min(first + STAFF_CHUNK - 1);
+        confirm_known_addresses_of(site, first..=last).await?;
+        advance(last, count);
+        first = last + 1;
+    }
+    Ok(())
+}
+
+async fn confirm_known_addresses_of(site: &Site, users: RangeInclusive<u64>) -> Result<(), Error> {
+    let mut query = Query::new();
+    let mut ask = |id| {
+        let fields = ["email", "mail_replies", "digest", UNCONFIRMED];
+        (id, query.hash_fields(keys::user(id), fields).or_absent(&mut query))
+    };
+    let reads: Vec<_> = users.map(UserId).map(&mut ask).collect();
+    let mut answers = site.store.query(query).await?;
+    let mut batch = Batch::new();
+    for (id, read) in reads {
+        let [email, replies, digest, unconfirmed] = fields::each(answers.take(read));
+        let gets_mail = replies.as_deref() == Some("1") || digest.is_some_and(|digest| digest != "off");
+        let email = email.filter(|email| !email.is_empty() && gets_mail && unconfirmed.is_none());
+        if let Some(email) = email {
+            batch.set_field(keys::user(id), CONFIRMED_EMAIL, email);
+        }
+    }
+    if !batch.writes().is_empty() {
+        // An address that another program changes meanwhile is not the confirmed one.
+        site.apply(batch).await?;
+    }
+    Ok(())
+}
+
+/// What is known about the address of an account. An application may wait meanwhile.
+struct Account {
+    username: String,
+    email: String,
+    new_email: String,
+    confirmed_email: String,
+    unconfirmed: bool,
+    /// Whether `email` gets no more mails.
+    is_stopped: bool,
+}
+
+impl Account {
+    /// Rounds: 1.
+    async fn read(site: &Site, user_id: UserId) -> Result<Self, Error> {
+        let names = ["username", "email", NEW_EMAIL, CONFIRMED_EMAIL, UNCONFIRMED, MAIL_REFUSED];
+        let [username, email, new_email, confirmed_email, unconfirmed, refused] =
+            site.store.fetch(read::fields(keys::user(user_id), names)).await?;
+        let refused = fields::count(refused.as_deref(), || keys::user(user_id), MAIL_REFUSED);
+        Ok(Self {
+            username: username.unwrap_or_default(),
+            email: email.unwrap_or_default(),
+            new_email: new_email.unwrap_or_default(),
+            confirmed_email: confirmed_email.unwrap_or_default(),
+            unconfirmed: unconfirmed.is_some(),
+            is_stopped: refused >= MAX_REFUSED_MAILS,
+        })
+    }
+
+    /// The address that must be confirmed.
+    fn to_confirm(&self) -> Option<&str> {
+        if !self.new_email.is_empty() {
+            return Some(&self.new_email);
+        }
+        let must = self.email != self.confirmed_email || self.unconfirmed;
+        (!self.email.is_empty() && must && !self.is_stopped).then_some(&self.email)
+    }
 }
 
 /// What distinguishes an address from others, and reveals nothing about it.

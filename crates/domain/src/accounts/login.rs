@@ -280,7 +280,7 @@ impl Site {
 /// When the store fails.
 pub async fn owner_to_tell(site: &Site, id: UserId) -> Result<Option<User>, Error> {
     let user = User::from_hash(&site.store.fetch(read::hash(keys::user(id))).await?);
-    Ok(user.filter(|user| !user.email.is_empty()))
+    Ok(user.filter(|user| user.notice_address().is_some()))
 }
 
 fn id_of(user: &Hash) -> Option<UserId> {

@@ -1,14 +1,21 @@
-//! The outbox: mails that people have asked for and that wait to be sent. New entries of the
-//! inbox get here in the batch that adds them, digests once a day or week.
+//! The outbox: mails that wait to be sent. New entries of the inbox get here in the batch that adds
+//! them, notices and links that confirm an address in the batch of the change that they are about,
+//! digests once a day or week.
 //!
-//! Keys: `mail:outbox` (by when a mail is due), `mail:lease:<mail>` (a server is sending it),
+//! Keys: `mail:outbox` (by when a mail is due), `mail:written` (by when it was written),
+//! `mail:lease:<mail>` (a server is sending it),
 //! `mail:digest:daily` and `mail:digest:weekly` (who gets digests, by the last one),
-//! `mail:digest:turn`, `limit:mailed_entries:<user id>`, and the field `mail_secret` of a user.
+//! `mail:digest:turn`, `limit:mailed_entries:<user id>`, `limit:account_notices:<user id>`, and the
+//! fields `mail_secret` and `mail_refused` of a user.
 //!
 //! A mail leaves the outbox after the relay has accepted it. So no mail is lost, and one is
-//! sent again only if a server is killed between the two.
+//! sent again only if a server is killed between the two. A mail whose address does not exist, as
+//! the relay says, is not tried again. After three such mails the address gets no more, until it
+//! is changed.
 
 use crate::accounts::inbox::EntryId;
+use crate::accounts::notices::{self, Notice};
+use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
@@ -16,24 +23,37 @@ use crate::keys;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
-use crate::values::limits::{DIGEST_CHUNK, MAIL_CHUNK, MAIL_PATIENCE_SECONDS, MAX_DAILY_MAILS};
+use crate::values::limits::{
+    DIGEST_CHUNK, MAIL_CHUNK, MAIL_PATIENCE_SECONDS, MAX_DAILY_CONFIRMATIONS, MAX_DAILY_MAILS,
+    MAX_DAILY_NOTICES,
+};
 use crate::values::preferences::Digest;
 use crate::values::secrets::{random_token, same_secret};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Order, Query, Store, read};
+use tidings_keyspace::{Answers, Batch, Handle, Order, Query, Store, read};
 
 /// The field of a user with the secret that addresses for unsubscribing are made from.
 pub(crate) const MAIL_SECRET: &str = "mail_secret";
+/// The field of a user that counts the mails that the e-mail address has refused, one after the
+/// other.
+pub(crate) const MAIL_REFUSED: &str = "mail_refused";
+
+/// The names of the kinds of mails that nobody switches on or off.
+const NOTICE: &str = "notice";
+const CONFIRMATION: &str = "confirm";
+/// What keeps the order of mails that are written in one batch, in seconds: about a microsecond,
+/// which a score can still hold.
+const ORDER_STEP: f64 = 1.0 / 1_048_576.0;
 
 /// How long other servers leave a mail to the one that is sending it: longer than that takes.
 const LEASE: Duration = Duration::from_secs(60);
-/// How long mails to one user are counted, from the first one.
-const WINDOW: Duration = Duration::from_secs(86_400);
 /// The shortest wait before a mail is tried again, in seconds. Later waits double.
 const LEAST_WAIT_SECONDS: u64 = 60;
+/// Mails of an earlier version that are noted in one batch.
+const NOTED_AT_ONCE: u64 = 500;
 /// The digits of a token after the kind and the user.
 const TOKEN_DIGITS: usize = 40;
 
@@ -56,7 +76,7 @@ impl MailKind {
 }
 
 /// A mail that waits to be sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     /// To whom.
     pub user: UserId,
@@ -65,7 +85,7 @@ pub struct Waiting {
 }
 
 /// What a waiting mail is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MailSubject {
     /// An entry of the inbox.
     Entry(EntryId),
@@ -76,25 +96,60 @@ pub enum MailSubject {
         /// When this one became due.
         until: Timestamp,
     },
+    /// A change of the account, for its owner.
+    Notice {
+        /// What it tells.
+        notice: Notice,
+        /// When the change was made.
+        at: Timestamp,
+        /// The address that is told. The account may have another one by now.
+        address: String,
+    },
+    /// The link that confirms the e-mail address of the account.
+    Confirmation {
+        /// When it was asked for.
+        at: Timestamp,
+    },
 }
 
 impl Waiting {
-    /// The kind of the mail.
+    /// The kind of the mail; `None` if nobody switches it on or off.
     #[must_use]
-    pub const fn kind(&self) -> MailKind {
+    pub const fn kind(&self) -> Option<MailKind> {
         match self.subject {
-            MailSubject::Entry(_) => MailKind::Replies,
-            MailSubject::Digest { .. } => MailKind::Digest,
+            MailSubject::Entry(_) => Some(MailKind::Replies),
+            MailSubject::Digest { .. } => Some(MailKind::Digest),
+            MailSubject::Notice { .. } | MailSubject::Confirmation { .. } => None,
+        }
+    }
+
+    /// The key that counts such mails to one user, and how many there may be in a day.
+    fn limit(&self) -> Option<(String, u64)> {
+        match self.subject {
+            // One more says that there is more.
+            MailSubject::Entry(_) => Some((keys::mailed_entries(self.user), MAX_DAILY_MAILS + 1)),
+            MailSubject::Digest { .. } => None,
+            MailSubject::Notice { .. } => Some((keys::account_notices(self.user), MAX_DAILY_NOTICES)),
+            MailSubject::Confirmation { .. } => {
+                Some((keys::confirmation_mails(self.user), MAX_DAILY_CONFIRMATIONS))
+            }
         }
     }
 }
 
 impl fmt::Display for Waiting {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (kind, user) = (self.kind().name(), self.user);
-        match self.subject {
-            MailSubject::Entry(entry) => write!(formatter, "{kind}:{user}:{entry}"),
-            MailSubject::Digest { since, until } => write!(formatter, "{kind}:{user}:{since}-{until}"),
+        let kind = self.kind().map(MailKind::name);
+        let user = self.user;
+        match &self.subject {
+            MailSubject::Entry(entry) => write!(formatter, "{}:{user}:{entry}", kind.unwrap_or_default()),
+            MailSubject::Digest { since, until } => {
+                write!(formatter, "{}:{user}:{since}-{until}", kind.unwrap_or_default())
+            }
+            MailSubject::Notice { notice, at, address } => {
+                write!(formatter, "{NOTICE}:{user}:{}-{at}-{address}", notice.name())
+            }
+            MailSubject::Confirmation { at } => write!(formatter, "{CONFIRMATION}:{user}:{at}"),
         }
     }
 }
@@ -113,12 +168,19 @@ impl FromStr for Waiting {
             return Err(NotAMail);
         };
         let user = user.parse().map_err(|_| NotAMail)?;
+        let time = |text: &str| text.parse().map(Timestamp).map_err(|_| NotAMail);
         let subject = if kind == MailKind::Replies.name() {
             MailSubject::Entry(about.parse().map_err(|_| NotAMail)?)
         } else if kind == MailKind::Digest.name() {
             let (since, until) = about.split_once('-').ok_or(NotAMail)?;
-            let time = |text: &str| text.parse().map(Timestamp).map_err(|_| NotAMail);
             MailSubject::Digest { since: time(since)?, until: time(until)? }
+        } else if kind == NOTICE {
+            let (notice, rest) = about.split_once('-').ok_or(NotAMail)?;
+            let (at, address) = rest.split_once('-').ok_or(NotAMail)?;
+            let notice = Notice::parse(notice).ok_or(NotAMail)?;
+            MailSubject::Notice { notice, at: time(at)?, address: address.to_owned() }
+        } else if kind == CONFIRMATION {
+            MailSubject::Confirmation { at: time(about)? }
         } else {
             return Err(NotAMail);
         };
@@ -129,9 +191,121 @@ impl FromStr for Waiting {
 /// Adds to a batch that a new entry of an inbox is mailed. Followers are not.
 pub(crate) fn write_entry(batch: &mut Batch, user: UserId, entry: EntryId, score: f64) {
     if !matches!(entry, EntryId::Follow(_)) {
-        let mail = Waiting { user, subject: MailSubject::Entry(entry) };
-        batch.sorted_add(keys::MAIL_OUTBOX, mail.to_string(), score);
+        write_mail(batch, &Waiting { user, subject: MailSubject::Entry(entry) }, score);
     }
+}
+
+/// Adds to a batch that the owner of an account is told of what else it does, at these addresses
+/// and in this order. Empty addresses are left out, and all where the site sends no mail.
+pub(crate) fn write_notices(
+    batch: &mut Batch,
+    (site, now): (&Site, Timestamp),
+    user: UserId,
+    notices: &[(Notice, &str)],
+) {
+    let mut score = now.as_score();
+    for (notice, address) in notices.iter().filter(|(_, address)| site.sends_mail && !address.is_empty()) {
+        let subject = MailSubject::Notice { notice: *notice, at: now, address: (*address).to_owned() };
+        write_mail(batch, &Waiting { user, subject }, score);
+        score += ORDER_STEP;
+    }
+}
+
+/// Adds to a batch that a link is mailed that confirms the e-mail address of an account.
+pub(crate) fn write_confirmation(batch: &mut Batch, now: Timestamp, user: UserId) {
+    let mail = Waiting { user, subject: MailSubject::Confirmation { at: now } };
+    // After the notices of the same batch.
+    write_mail(batch, &mail, now.as_score() + 0.5);
+}
+
+fn write_mail(batch: &mut Batch, mail: &Waiting, score: f64) {
+    let member = mail.to_string();
+    batch.sorted_add(keys::MAIL_OUTBOX, &member, score);
+    batch.sorted_add(keys::MAIL_WRITTEN, member, score);
+}
+
+/// Adds to a batch that a mail no longer waits.
+fn write_removal(batch: &mut Batch, member: &str) {
+    batch.sorted_remove(keys::MAIL_OUTBOX, member);
+    batch.sorted_remove(keys::MAIL_WRITTEN, member);
+    batch.delete(keys::mail_lease(member));
+}
+
+/// The mails that wait.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MailStatus {
+    /// How many.
+    pub waiting: u64,
+    /// When the oldest was written.
+    pub oldest: Option<Timestamp>,
+}
+
+/// A pending read of [`MailStatus`].
+pub(crate) struct MailStatusRead {
+    waiting: Handle<u64>,
+    oldest: Handle<Vec<(String, f64)>>,
+}
+
+impl MailStatusRead {
+    pub(crate) fn ask(query: &mut Query) -> Self {
+        let waiting = query.sorted_count(keys::MAIL_OUTBOX);
+        Self { waiting, oldest: query.sorted_range(keys::MAIL_WRITTEN, Order::Ascending, 0, 1) }
+    }
+
+    pub(crate) fn take(self, answers: &mut Answers) -> MailStatus {
+        let oldest = answers.take(self.oldest).first().map(|(_, written)| Timestamp::from_score(*written));
+        MailStatus { waiting: answers.take(self.waiting), oldest }
+    }
+}
+
+/// The mails that wait. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn status(site: &Site) -> Result<MailStatus, Error> {
+    let mut query = Query::new();
+    let read = MailStatusRead::ask(&mut query);
+    Ok(read.take(&mut site.store.query(query).await?))
+}
+
+/// Notes when the mails were written that waited in a store of an earlier version: as far as is
+/// known, when they are due. Rounds: 1, and 2 for each 500 mails.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn note_written(site: &Site) -> Result<(), Error> {
+    let mut start = 0;
+    while note_some_written(site, start).await? {
+        start += NOTED_AT_ONCE;
+    }
+    Ok(())
+}
+
+/// Does that for some mails. Returns whether there were any.
+async fn note_some_written(site: &Site, start: u64) -> Result<bool, Error> {
+    let mails = site
+        .store
+        .fetch(read::sorted_range(keys::MAIL_OUTBOX, Order::Ascending, start, NOTED_AT_ONCE))
+        .await?;
+    if mails.is_empty() {
+        return Ok(false);
+    }
+    let mut batch = Batch::new();
+    for (member, due) in mails {
+        batch.sorted_add(keys::MAIL_WRITTEN, member, due);
+    }
+    site.apply(batch).await?;
+    Ok(true)
+}
+
+/// The account that a mail is for; `None` if it is deactivated. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn account(site: &Site, user: UserId) -> Result<Option<User>, Error> {
+    let mut query = Query::new();
+    let read = query.hash(keys::user(user));
+    Ok(User::from_hash(&site.store.query(query).await?.take(read)))
 }
 
 /// Adds to a batch how often a user gets digests from now on. The first one has what is new
@@ -156,7 +330,8 @@ pub struct DigestsDue {
 }
 
 /// The mails that are due. Puts digests that are due into the outbox; the next look finds them.
-/// Rounds: 1, and 1 with digests. At most 40 mails, and 200 digests.
+/// Rounds: 1, 1 with digests, and 3 after a server of an earlier version has sent mails. At most 40
+/// mails, and 200 digests.
 ///
 /// # Errors
 /// When the store fails.
@@ -170,11 +345,16 @@ pub async fn look(store: &Store, now: Timestamp, due: DigestsDue) -> Result<Vec<
     let ahead = (now.as_score() + Timestamp(MAIL_PATIENCE_SECONDS / 2 + 1).as_score(), f64::INFINITY);
     let ahead = query.sorted_by_score(keys::MAIL_OUTBOX, Order::Ascending, ahead, MAIL_CHUNK);
     let turn = query.string(keys::DIGEST_TURN);
+    let counts = [keys::MAIL_OUTBOX, keys::MAIL_WRITTEN].map(|key| query.sorted_count(key));
     let lists = [(keys::DIGEST_DAILY, due.daily), (keys::DIGEST_WEEKLY, due.weekly)].map(|(key, due)| {
         let last = Timestamp(due.0.saturating_sub(1));
         (key, query.sorted_by_score(key, Order::Ascending, up_to(last), DIGEST_CHUNK))
     });
     let mut answers = store.query(query).await?;
+    let [waiting, written] = counts.map(|count| answers.take(count));
+    if written > waiting {
+        forget_sent(store).await?;
+    }
     let found = answers.take(mails).into_iter().chain(answers.take(ahead));
     let mails = fields::members(found, keys::MAIL_OUTBOX, |(mail, _)| mail.parse().ok());
     let turn = answers.take(turn);
@@ -185,7 +365,7 @@ pub async fn look(store: &Store, now: Timestamp, due: DigestsDue) -> Result<Vec<
         }) {
             let mail = Waiting { user, subject: MailSubject::Digest { since, until: now } };
             batch.sorted_add_if_present(key, user.to_string(), now.as_score());
-            batch.sorted_add(keys::MAIL_OUTBOX, mail.to_string(), now.as_score());
+            write_mail(&mut batch, &mail, now.as_score());
         }
     }
     if !batch.writes().is_empty() {
@@ -200,10 +380,28 @@ pub async fn look(store: &Store, now: Timestamp, due: DigestsDue) -> Result<Vec<
     Ok(mails)
 }
 
+/// Forgets when mails were written that no longer wait: a server of an earlier version that uses the
+/// same store has sent them. Rounds: 3.
+async fn forget_sent(store: &Store) -> Result<(), Error> {
+    let oldest =
+        store.fetch(read::sorted_range(keys::MAIL_WRITTEN, Order::Ascending, 0, NOTED_AT_ONCE)).await?;
+    let due = store.fetch(read::scores(keys::MAIL_OUTBOX, oldest.iter().map(|(mail, _)| mail))).await?;
+    let mut batch = Batch::new();
+    for ((mail, _), _) in oldest.iter().zip(due).filter(|(_, due)| due.is_none()) {
+        batch.sorted_member_absent(keys::MAIL_OUTBOX, mail);
+        batch.sorted_remove(keys::MAIL_WRITTEN, mail);
+    }
+    if !batch.writes().is_empty() {
+        crate::site::apply(store, batch).await?;
+    }
+    Ok(())
+}
+
 /// A mail that this server is to send.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// What the address for unsubscribing ends with; a secret.
+    /// What the address for unsubscribing ends with; a secret. Empty for a mail that nobody
+    /// subscribes to.
     pub token: String,
     /// Whether it is the last one for some hours: it says so instead of what it is about.
     pub is_last: bool,
@@ -216,43 +414,42 @@ pub struct Claim {
 /// When the store fails.
 pub async fn claim(site: &Site, now: Timestamp, mail: &Waiting) -> Result<Option<Claim>, Error> {
     let member = mail.to_string();
-    let (lease, user, counter) =
-        (keys::mail_lease(&member), keys::user(mail.user), keys::mailed_entries(mail.user));
+    let (lease, user) = (keys::mail_lease(&member), keys::user(mail.user));
+    let limit = mail.limit();
     let new_secret = random_token()?;
     site.act(&lease, || async {
-        let (secret, sent) =
-            site.store.fetch((read::field(&user, MAIL_SECRET), read::string(&counter))).await?;
-        let secret = secret.filter(|secret| !secret.is_empty());
-        let sent = sent.filter(|_| mail.kind() == MailKind::Replies);
-        let count: u64 = fields::read_string(sent.as_deref(), || counter.clone()).unwrap_or(0);
+        let mut query = Query::new();
+        let secret = query.hash_fields(&user, [MAIL_SECRET]);
+        let sent = limit.as_ref().map(|(counter, _)| query.string(counter));
+        let mut answers = site.store.query(query).await?;
+        let secret = fields::only(answers.take(secret)).filter(|secret| !secret.is_empty());
+        let sent = sent.and_then(|sent| answers.take(sent));
 
         let mut batch = Batch::new();
         let waits = batch.sorted_member_present(keys::MAIL_OUTBOX, &member);
         let free = batch.key_absent(&lease);
-        if count > MAX_DAILY_MAILS {
-            batch.sorted_remove(keys::MAIL_OUTBOX, &member);
-            return Ok(Decision::commit(batch, None)
-                .if_rejected_by(waits, Ok(None))
-                .if_rejected_by(free, Ok(None)));
+        let mut count = 0;
+        if let Some((counter, most)) = &limit {
+            count = notices::count_sent(&mut batch, counter, sent.as_deref());
+            if count >= *most {
+                if mail.kind().is_none() {
+                    tracing::warn!(user = %mail.user, "no mail about the account sent: too many today");
+                }
+                let mut batch = Batch::new();
+                let free = batch.key_absent(&lease);
+                write_removal(&mut batch, &member);
+                return Ok(Decision::commit(batch, None).if_rejected_by(free, Ok(None)));
+            }
         }
         batch.set_expiring(&lease, now.to_string(), LEASE);
-        if secret.is_none() {
-            batch.set_field(&user, MAIL_SECRET, &new_secret);
-        }
-        match sent {
-            _ if mail.kind() != MailKind::Replies => {}
-            Some(sent) => {
-                batch.string_equals(&counter, sent);
-                batch.increment(&counter, 1);
+        let mut token = String::new();
+        if let Some(kind) = mail.kind() {
+            if secret.is_none() {
+                batch.set_field(&user, MAIL_SECRET, &new_secret);
             }
-            None => {
-                batch.key_absent(&counter);
-                batch.set_expiring(&counter, "1", WINDOW);
-            }
+            batch.field_unchanged(&user, MAIL_SECRET, secret.as_deref());
+            token = token_for(kind, mail.user, secret.as_deref().unwrap_or(&new_secret));
         }
-        batch.field_unchanged(&user, MAIL_SECRET, secret.as_deref());
-        let secret = secret.unwrap_or_else(|| new_secret.clone());
-        let token = token_for(mail.kind(), mail.user, &secret);
         let claim = Claim { token, is_last: count == MAX_DAILY_MAILS };
         Ok(Decision::commit(batch, Some(claim))
             .if_rejected_by(waits, Ok(None))
@@ -261,17 +458,47 @@ pub async fn claim(site: &Site, now: Timestamp, mail: &Waiting) -> Result<Option
     .await
 }
 
-/// Removes a mail from the outbox, because it is sent or no longer wanted. Rounds: 1.
+/// Removes a mail from the outbox that is no longer wanted. Rounds: 1.
 ///
 /// # Errors
 /// When the store fails.
 pub async fn remove(site: &Site, mail: &Waiting) -> Result<(), Error> {
-    let member = mail.to_string();
     let mut batch = Batch::new();
-    batch.sorted_remove(keys::MAIL_OUTBOX, &member);
-    batch.delete(keys::mail_lease(&member));
+    write_removal(&mut batch, &mail.to_string());
     site.apply(batch).await?;
     Ok(())
+}
+
+/// Removes a mail from the outbox that the relay has accepted. `works_again` says that the address
+/// of the account has refused mails before. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn accepted(site: &Site, mail: &Waiting, works_again: bool) -> Result<(), Error> {
+    let mut batch = Batch::new();
+    write_removal(&mut batch, &mail.to_string());
+    if works_again {
+        batch.delete_field(keys::user(mail.user), MAIL_REFUSED);
+    }
+    site.apply(batch).await?;
+    Ok(())
+}
+
+/// Removes a mail from the outbox whose address does not exist, and counts that for the account if
+/// it has this address. Rounds: at most 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn refused(site: &Site, mail: &Waiting, address: &str) -> Result<(), Error> {
+    let user = keys::user(mail.user);
+    let mut batch = Batch::new();
+    batch.field_equals(&user, "email", address);
+    batch.increment_field(&user, MAIL_REFUSED, 1);
+    write_removal(&mut batch, &mail.to_string());
+    match site.apply(batch).await? {
+        Applied::Yes(_) => Ok(()),
+        Applied::No(_) => remove(site, mail).await,
+    }
 }
 
 /// What becomes of a mail that could not be sent.
@@ -294,8 +521,7 @@ pub async fn postpone(
     mail: &Waiting,
     since: Timestamp,
 ) -> Result<Postponed, Error> {
-    if mail.kind() == MailKind::Replies {
-        let counter = keys::mailed_entries(mail.user);
+    if let Some((counter, _)) = mail.limit() {
         let mut batch = Batch::new();
         batch.key_present(&counter);
         batch.increment(&counter, -1);
@@ -379,12 +605,27 @@ mod tests {
 
     #[test]
     fn a_waiting_mail_is_its_name() {
-        for text in ["replies:1:reply:3-14", "replies:7:mention:tweet:5", "digest:2:1800000000-1800086400"] {
+        for text in [
+            "replies:1:reply:3-14",
+            "replies:7:mention:tweet:5",
+            "digest:2:1800000000-1800086400",
+            "notice:3:email_left-1800000000-a-b:c@d-e.example",
+            "confirm:4:1800000000",
+        ] {
             assert_eq!(text.parse::<Waiting>().map(|mail| mail.to_string()), Ok(text.to_owned()));
         }
-        for bad in
-            ["", "replies", "replies:1", "replies:x:reply:1-1", "digest:2:1", "digest:2:a-b", "x:1:follow:2"]
-        {
+        for bad in [
+            "",
+            "replies",
+            "replies:1",
+            "replies:x:reply:1-1",
+            "digest:2:1",
+            "digest:2:a-b",
+            "x:1:follow:2",
+            "notice:3:password-1800000000",
+            "notice:3:other-1800000000-a@b",
+            "confirm:4:x",
+        ] {
             assert_eq!(bad.parse::<Waiting>(), Err(NotAMail), "{bad}");
         }
     }
@@ -401,6 +642,22 @@ mod tests {
         store.commit(batch).await.expect("a commit");
         let found = look(&store, now, due).await.expect("an answer");
         assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), ["digest:2:1-2"]);
+    }
+
+    #[tokio::test]
+    async fn a_mail_that_a_server_of_an_earlier_version_has_sent_does_not_wait() {
+        let store = Store::in_memory().await.expect("a store");
+        let now = Timestamp(1_800_000_000);
+        let mut batch = Batch::new();
+        batch.sorted_add(keys::MAIL_WRITTEN, "digest:1:1-2", 1.0);
+        batch.sorted_add(keys::MAIL_WRITTEN, "digest:2:1-2", 2.0);
+        batch.sorted_add(keys::MAIL_OUTBOX, "digest:2:1-2", 3.0);
+        store.commit(batch).await.expect("a commit");
+        look(&store, now, DigestsDue { daily: now, weekly: now }).await.expect("an answer");
+        let mut query = Query::new();
+        let written = query.sorted_range(keys::MAIL_WRITTEN, Order::Ascending, 0, 10);
+        let written = store.query(query).await.expect("an answer").take(written);
+        assert_eq!(written, [("digest:2:1-2".to_owned(), 2.0)]);
     }
 
     #[test]

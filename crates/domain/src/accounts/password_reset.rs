@@ -4,7 +4,8 @@
 //! ends when the password or the e-mail address changes that it was made for. The answers
 //! do not reveal whether a user has an address.
 
-use crate::accounts::notices::Correspondent;
+use crate::accounts::notices::Notice;
+use crate::accounts::outbox;
 use crate::accounts::sessions::{self, Replacement, Session};
 use crate::accounts::users::{CREDENTIALS_VERSION, User};
 use crate::action::Decision;
@@ -149,8 +150,7 @@ fn fingerprint(credentials: [Option<&str>; 3]) -> String {
     hex::encode(digest).chars().take(16).collect()
 }
 
-/// Sets the new password, and ends the link and the user's sessions. Returns who is to hear of
-/// it.
+/// Sets the new password, ends the link and the user's sessions, and tells the owner by mail.
 ///
 /// # Errors
 /// [`Refusal::ResetLinkInvalid`], or the store's.
@@ -159,7 +159,7 @@ pub async fn set_new_password(
     now: Timestamp,
     token: &str,
     password: &NewPassword,
-) -> Result<Correspondent, Error> {
+) -> Result<(), Error> {
     let account = read_link(site, token).await?;
     let hash =
         site.passwords.hash_for(Source::Account(account.user_id), password.clear_text().to_owned()).await?;
@@ -174,11 +174,12 @@ pub async fn set_new_password(
         ];
         batch.delete(&link);
         sessions::set_password(batch, account.user_id, &hash);
+        let to = account.email.as_deref().unwrap_or_default();
+        outbox::write_notices(batch, (site, now), account.user_id, &[(Notice::PasswordChanged, to)]);
         unused.to_vec()
     });
     if !ended.await? {
         return Err(Refusal::ResetLinkInvalid.into());
     }
-    let LinkedAccount { user_id, username, email, .. } = account;
-    Ok(Correspondent { user_id, username, email: email.unwrap_or_default() })
+    Ok(())
 }

@@ -5,12 +5,13 @@
 //! administrator ([`first_administrator`]) is let in always.
 
 use crate::accounts::applications::{self, NameHolders};
-use crate::accounts::confirmation::UNCONFIRMED;
+use crate::accounts::confirmation::{CONFIRMED_EMAIL, UNCONFIRMED};
 use crate::accounts::first_administrator::{self, TokenRead};
 use crate::accounts::invitations::Invitation;
 use crate::accounts::login;
 use crate::accounts::names;
 use crate::accounts::origins::{self, Origin};
+use crate::accounts::outbox;
 use crate::accounts::session_store::{self, Device, LoginMethod, Opening};
 use crate::accounts::sessions::Session;
 use crate::accounts::signup_limits::{SignupLimits, SignupLimitsRead};
@@ -279,6 +280,9 @@ impl<'a> Gate<'a> {
         if let Some(invitation) = &self.invitation {
             invitation.write_use(batch, now, id);
         }
+        if self.must_confirm(site) {
+            outbox::write_confirmation(batch, now, id);
+        }
         let is_administrator = self.is_administrator && new.password_hash.is_some();
         if is_administrator {
             if self.applicant.visitor().is_some_and(|(sign_up, _)| sign_up.token.is_some()) {
@@ -299,6 +303,12 @@ impl<'a> Gate<'a> {
             signed_up.session = Some(session.clone());
         }
         Ok(signed_up)
+    }
+
+    /// Whether the account can only read until its e-mail address is confirmed.
+    fn must_confirm(&self, site: &Site) -> bool {
+        let is_visitor = self.applicant.visitor().is_some();
+        is_visitor && !self.is_administrator && site.rules.accounts.confirm_email
     }
 
     /// The fields of the account.
@@ -327,8 +337,11 @@ impl<'a> Gate<'a> {
             ("karma_incr_time", now.to_string()),
             ("seen_time", now.to_string()),
         ];
-        if sign_up.is_some() && !self.is_administrator && site.rules.accounts.confirm_email {
+        if self.must_confirm(site) {
             fields.push((UNCONFIRMED, "1".to_owned()));
+        }
+        if !site.sends_mail && !email.is_empty() {
+            fields.push((CONFIRMED_EMAIL, email.to_owned()));
         }
         fields.extend(self.invitation.as_ref().map(Invitation::field_of_invited));
         Ok(fields)

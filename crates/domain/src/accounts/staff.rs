@@ -26,7 +26,7 @@ pub async fn tell_administrators(site: &Site, now: Moment, text: &str) -> Result
             Ok(()) | Err(Error::Refused(Refusal::NoSuchUser)) => {}
             Err(error) => return Err(error),
         }
-        if !user.email.is_empty() && !user.preferences.mail_replies {
+        if user.notice_address().is_some() && !user.gets_replies_by_mail() {
             to_mail.push(user);
         }
     }

@@ -1,9 +1,10 @@
 //! Users as they are stored: the hash `user:<id>`.
 
-use crate::accounts::confirmation::UNCONFIRMED;
+use crate::accounts::confirmation::{CONFIRMED_EMAIL, NEW_EMAIL, UNCONFIRMED};
 use crate::accounts::inbox::feed::FEED;
 use crate::accounts::invitations::{INVITED_BY, tree};
 use crate::accounts::newness::ESTABLISHED;
+use crate::accounts::outbox::MAIL_REFUSED;
 use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
@@ -69,6 +70,12 @@ pub struct User {
     pub about: String,
     /// The e-mail address; may be empty. Shown to the user only.
     pub email: String,
+    /// The address whose owner has confirmed it; empty without one.
+    pub confirmed_email: String,
+    /// The address that takes the place of `email` once it is confirmed; empty without one.
+    pub new_email: String,
+    /// How many mails the address has refused, one after the other.
+    pub mail_refused: u64,
     /// Extra rights and preferences.
     pub flags: Flags,
     /// The role that counts; see [`User::role`].
@@ -272,8 +279,16 @@ impl User {
 
     /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
-        let texts =
-            [&self.username, &self.about, &self.email, &self.fullname, &self.apisecret.0, &self.inbox_feed.0];
+        let texts = [
+            &self.username,
+            &self.about,
+            &self.email,
+            &self.confirmed_email,
+            &self.new_email,
+            &self.fullname,
+            &self.apisecret.0,
+            &self.inbox_feed.0,
+        ];
         size_of::<Self>()
             + texts.map(String::len).iter().sum::<usize>()
             + self.withheld.as_ref().map_or(0, Withheld::size)
@@ -298,6 +313,9 @@ impl User {
             karma: fields.read("karma").unwrap_or(0),
             about: text("about"),
             email: text("email"),
+            confirmed_email: text(CONFIRMED_EMAIL),
+            new_email: text(NEW_EMAIL),
+            mail_refused: fields.count(MAIL_REFUSED),
             flags: Flags::parse(fields.text("flags").unwrap_or_default()),
             counted_role: Role::Member,
             apisecret: ApiSecret(text("apisecret")),

@@ -27,6 +27,12 @@ pub struct AccountRecord {
     pub about: String,
     /// The e-mail address; may be empty.
     pub email: String,
+    /// The address that the user has confirmed; may be empty.
+    pub confirmed_email: String,
+    /// The address that takes the place of `email` once it is confirmed; may be empty.
+    pub new_email: String,
+    /// How many mails the address has refused, one after the other.
+    pub mail_refused: u64,
     /// When the account was created.
     pub created: Timestamp,
     /// The last visit, to a quarter of an hour.
@@ -74,6 +80,9 @@ impl AccountRecord {
             fullname: user.fullname.clone(),
             about: user.about.clone(),
             email: user.email.clone(),
+            confirmed_email: user.confirmed_email.clone(),
+            new_email: user.new_email.clone(),
+            mail_refused: user.mail_refused,
             created: user.ctime,
             last_visit: user.seen_time,
             karma: user.karma,

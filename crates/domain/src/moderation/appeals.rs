@@ -300,6 +300,6 @@ pub async fn answer_to_mail(site: &Site, id: ModerationId) -> Result<Option<Answ
         .await?;
     let to = User::from_hash(&user);
     let reason = Line::from_hash(line, &decided).map(|line| line.reason).unwrap_or_default();
-    let to = to.filter(|user| !user.email.is_empty() && !user.preferences.mail_replies);
+    let to = to.filter(|user| user.notice_address().is_some() && !user.gets_replies_by_mail());
     Ok(to.map(|to| Answer { to, granted: appeal.granted, reason }))
 }

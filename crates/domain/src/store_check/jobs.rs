@@ -1,11 +1,11 @@
 //! Rules of background jobs and of mails that wait.
 
-use super::claims::{Claims, Fault, Mend, field_in, fields};
+use super::claims::{Claims, Fault, Mend, field_in, fields, score_in};
 use super::subject::Subject;
 use super::{Check, Rule};
 use crate::accounts::outbox::Waiting;
 use crate::keys::{self, families};
-use tidings_keyspace::Batch;
+use tidings_keyspace::{Batch, Read};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -22,6 +22,11 @@ pub(super) static RULES: &[Rule] = &[
         of: &families::MAIL_OUTBOX,
         sentence: "a mail that waits says to whom and about what it is",
         check: Check::Claims(mail),
+    },
+    Rule {
+        of: &families::MAIL_WRITTEN,
+        sentence: "what was written waits to be sent",
+        check: Check::Claims(written),
     },
 ];
 
@@ -57,7 +62,9 @@ fn progress(subject: &Subject, claims: &mut Claims) {
 fn mail(subject: &Subject, claims: &mut Claims) {
     let Some((member, _)) = subject.member() else { return };
     if member.parse::<Waiting>().is_ok() {
-        return;
+        let mut guard = Batch::new();
+        guard.sorted_member_present(&subject.key, member);
+        return claims.listed(keys::MAIL_WRITTEN.to_owned(), member, (None, subject.now.as_score()), &guard);
     }
     let mut batch = Batch::new();
     batch.sorted_remove(&subject.key, member);
@@ -66,5 +73,22 @@ fn mail(subject: &Subject, claims: &mut Claims) {
         found: format!("the member {member:?}"),
         expected: "mails".to_owned(),
         mend: Mend::write(batch, "remove the member"),
+    });
+}
+
+fn written(subject: &Subject, claims: &mut Claims) {
+    let Some((member, _)) = subject.member() else { return };
+    let (key, member) = (subject.key.clone(), member.to_owned());
+    let mut batch = Batch::new();
+    batch.sorted_member_absent(keys::MAIL_OUTBOX, &member);
+    batch.sorted_remove(&key, &member);
+    claims.add(vec![Read::Scores(keys::MAIL_OUTBOX.to_owned(), vec![member.clone()])], move |answers| {
+        let mend = Mend::write(batch.clone(), "remove the member");
+        score_in(answers, 0).is_none().then(|| Fault {
+            key: key.clone(),
+            found: format!("the mail {member}, which does not wait"),
+            expected: "mails that wait".to_owned(),
+            mend,
+        })
     });
 }

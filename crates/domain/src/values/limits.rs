@@ -277,9 +277,9 @@ pub const SESSION_NOTED_SECONDS: u64 = 3_600;
 pub const MAX_AGENT: usize = 256;
 /// The most mails a day that tell the owner of an account about changes of it, so that
 /// nobody floods an address by changing an account again and again.
-pub const MAX_DAILY_NOTICES: i64 = 20;
+pub const MAX_DAILY_NOTICES: u64 = 20;
 /// The most mails with a link to confirm an address that one account has sent in 24 hours.
-pub const MAX_DAILY_CONFIRMATIONS: i64 = 5;
+pub const MAX_DAILY_CONFIRMATIONS: u64 = 5;
 /// Seconds until a link to confirm an address is no longer valid: 3 days.
 pub const CONFIRMATION_SECONDS: u64 = 3 * 86_400;
 /// Seconds until an invitation that nobody has used is no longer valid: 30 days.
@@ -290,7 +290,7 @@ pub const INVITER_AGE_SECONDS: u64 = 30 * 86_400;
 /// The most unused invitations of one account, moderators and administrators too.
 pub const MAX_OPEN_INVITATIONS: u64 = 200;
 /// The most invitations that one account has mailed in 24 hours.
-pub const MAX_DAILY_INVITATION_MAILS: i64 = 20;
+pub const MAX_DAILY_INVITATION_MAILS: u64 = 20;
 /// The most invitations that an operator may let each account have.
 pub const MAX_INVITATIONS: u64 = 1_000;
 /// Seconds for which the accounts created from one network are counted: a day.
@@ -302,6 +302,8 @@ pub const MAX_TOLD_ADMINISTRATORS: usize = 100;
 /// The most entries of the inbox that are mailed to one user in 24 hours. One more mail says
 /// that there is more.
 pub const MAX_DAILY_MAILS: u64 = 50;
+/// How many mails an address may refuse, one after the other, until it gets no more.
+pub const MAX_REFUSED_MAILS: u64 = 3;
 /// Characters of a text that a mail repeats.
 pub const MAX_MAILED_TEXT: usize = 4_000;
 /// How long a mail that the relay does not accept is tried again, in seconds.

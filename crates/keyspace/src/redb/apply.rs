@@ -4,6 +4,7 @@
 mod sorted;
 
 use super::of_one_key;
+use super::seal::sealed;
 use super::tables::{
     Bytes, Encoding, PACKED_BYTES, PackedFields, RowHeader, Tables, ValueType, WriteTable, after, expiry_key,
     joined, pack_field, prefix, split_expiry_key, text,
@@ -266,7 +267,7 @@ impl Tables<WriteTable<'_>> {
 
     /// The row of a key, even if it is expired.
     fn stored_row(&self, key: &str) -> Result<Option<KeyRow>, StorageError> {
-        let Some(row) = self.keys.get(key.as_bytes())? else {
+        let Some(row) = self.any_row(key)? else {
             return Ok(None);
         };
         let header = RowHeader::of(row.value())?;
@@ -279,7 +280,7 @@ impl Tables<WriteTable<'_>> {
     }
 
     fn store(&mut self, key: &str, row: &KeyRow) -> Result<(), StorageError> {
-        self.keys.insert(key.as_bytes(), row.header.row(&row.body).as_slice())?;
+        self.keys.insert(key.as_bytes(), row.header.stored_row(key, &row.body).as_slice())?;
         Ok(())
     }
 
@@ -356,7 +357,8 @@ impl Tables<WriteTable<'_>> {
             }
             let prefix = prefix(key);
             for (field, value) in &values {
-                self.fields.insert(joined(&prefix, field).as_slice(), *value)?;
+                let row_key = joined(&prefix, field);
+                self.fields.insert(row_key.as_slice(), sealed(&row_key, value).as_slice())?;
             }
             let count = count_of(values.len());
             row = KeyRow {
@@ -369,7 +371,8 @@ impl Tables<WriteTable<'_>> {
         let mut added = 0;
         for (field, value) in fields {
             let row_key = joined(&prefix, field.as_bytes());
-            if self.fields.insert(row_key.as_slice(), value.as_bytes())?.is_none() {
+            let value = sealed(&row_key, value.as_bytes());
+            if self.fields.insert(row_key.as_slice(), value.as_slice())?.is_none() {
                 added += 1;
             }
         }

@@ -3,7 +3,7 @@
 use super::journal::{Journal, JournalFile, JournalStorage};
 use super::recovery::{close_journal, open_journal, prepare_journal};
 use super::store_file::{StoreFile, Trouble};
-use super::tables::{LAYOUT_VERSION, META, META_LAYOUT, Tables};
+use super::tables::{LAYOUT_VERSION, META, META_LAYOUT, META_SEALED, Tables};
 use crate::KeyspaceError;
 use crate::limits::JOURNAL_BYTES;
 use redb::backends::FileBackend;
@@ -254,7 +254,7 @@ pub(super) fn prepared(database: Database) -> Result<Database, String> {
         Layout::Version(LAYOUT_VERSION) => {}
         // Every layout so far extends the one before it.
         Layout::Version(version) if version < LAYOUT_VERSION => {
-            lay_out(&database).map_err(|error| error.to_string())?;
+            lay_out(&database, false).map_err(|error| error.to_string())?;
         }
         Layout::Version(version) => {
             return Err(format!(
@@ -263,7 +263,7 @@ pub(super) fn prepared(database: Database) -> Result<Database, String> {
             ));
         }
         Layout::Foreign => return Err(damaged("a redb file of another program")),
-        Layout::Empty => lay_out(&database).map_err(|error| error.to_string())?,
+        Layout::Empty => lay_out(&database, true).map_err(|error| error.to_string())?,
     }
     Ok(database)
 }
@@ -289,10 +289,14 @@ fn layout(database: &Database) -> Result<Layout, redb::Error> {
     }
 }
 
-fn lay_out(database: &Database) -> Result<(), redb::Error> {
+/// Creates the tables that are missing. In a new file, all rows there will ever be have check values.
+fn lay_out(database: &Database, is_new: bool) -> Result<(), redb::Error> {
     let transaction = begin_write(database)?;
     Tables::write(&transaction)?;
     transaction.open_table(META)?.insert(META_LAYOUT, LAYOUT_VERSION)?;
+    if is_new {
+        transaction.open_table(META)?.insert(META_SEALED, 1)?;
+    }
     transaction.commit()?;
     Ok(())
 }

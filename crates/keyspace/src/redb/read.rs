@@ -1,6 +1,7 @@
 //! Reads, checks and selections, in a read transaction or in that of the writer.
 
 use super::packed::PackedSortedSet;
+use super::seal::opened;
 use super::tables::{
     Bytes, Encoding, PackedFields, RowHeader, Tables, ValueType, after, joined, order_keys_between, prefix,
     score_of, split_order_key, text,
@@ -149,8 +150,11 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
     /// One field of a hash, given the hash's row.
     fn field(&self, key: &str, row: &[u8], field: &str) -> Result<Option<Vec<u8>>, StorageError> {
         if RowHeader::of(row)?.encoding == Encoding::WideHash {
-            let value = self.fields.get(joined(&prefix(key), field.as_bytes()).as_slice())?;
-            return Ok(value.map(|guard| guard.value().to_vec()));
+            let row_key = joined(&prefix(key), field.as_bytes());
+            let Some(stored) = self.fields.get(row_key.as_slice())? else {
+                return Ok(None);
+            };
+            return Ok(Some(opened(&row_key, stored.value())?.to_vec()));
         }
         for pair in PackedFields::of(RowHeader::body(row)) {
             let (name, value) = pair?;
@@ -169,7 +173,8 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
             let prefix = prefix(key);
             for entry in self.fields.range(prefix.as_slice()..after(&prefix).as_slice())? {
                 let (row_key, value) = entry?;
-                fields.push((member(&prefix, row_key.value())?, text(value.value())?.to_owned()));
+                let value = opened(row_key.value(), value.value())?;
+                fields.push((member(&prefix, row_key.value())?, text(value)?.to_owned()));
             }
         } else {
             for pair in PackedFields::of(RowHeader::body(row)) {

@@ -20,11 +20,15 @@
 //!
 //! A sorted set that was stored by a selection is inside its row too, however large it is:
 //! it is written whole, read at any position, and removed whole.
+//!
+//! The rows of `keys` and `fields` carry check values ([`super::seal`]), except those of packed sorted
+//! sets: they are made anew from other keys, hold no text, and are too large to check at each read.
 
+use super::seal::{Row, sealed};
 use redb::{ReadableTable, StorageError, TableDefinition, TableError};
 
 /// The version of the layout. Every change of the tables' bytes raises it.
-pub(super) const LAYOUT_VERSION: u64 = 3;
+pub(super) const LAYOUT_VERSION: u64 = 4;
 
 /// The largest packed hash, in bytes. A larger one has a row for each field.
 pub(super) const PACKED_BYTES: usize = 2048;
@@ -41,6 +45,10 @@ pub(super) const META_RECORD: &str = "record";
 /// The key of the time of the last write, in Unix milliseconds, in [`META`]. Absent in files of
 /// earlier versions.
 pub(super) const META_CLOCK: &str = "clock";
+
+/// A key in [`META`] that is there once all rows have check values. A file that an earlier version
+/// wrote gets it later.
+pub(super) const META_SEALED: &str = "sealed";
 
 /// The type of the keys and values of all tables.
 pub(super) type Bytes = &'static [u8];
@@ -96,13 +104,14 @@ impl<'txn> Tables<WriteTable<'txn>> {
 }
 
 impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
+    /// The row of a key, even if it is expired.
+    pub(super) fn any_row(&self, key: &str) -> Result<Option<Row<'_>>, StorageError> {
+        self.keys.get(key.as_bytes())?.map(|stored| Row::of(key.as_bytes(), stored)).transpose()
+    }
+
     /// The row of a key, unless the key is absent or expired.
-    pub(super) fn live_row(
-        &self,
-        key: &str,
-        now: u64,
-    ) -> Result<Option<redb::AccessGuard<'_, Bytes>>, StorageError> {
-        let Some(row) = self.keys.get(key.as_bytes())? else {
+    pub(super) fn live_row(&self, key: &str, now: u64) -> Result<Option<Row<'_>>, StorageError> {
+        let Some(row) = self.any_row(key)? else {
             return Ok(None);
         };
         let expired = RowHeader::of(row.value())?.expired(now);
@@ -195,6 +204,17 @@ impl RowHeader {
         row.extend_from_slice(&self.count.to_be_bytes());
         row.extend_from_slice(body);
         row
+    }
+
+    /// The row of a key, as `keys` has it: with a check value.
+    pub(super) fn stored_row(&self, key: &str, body: &[u8]) -> Vec<u8> {
+        let row = self.row(body);
+        if Self::has_check_value(&row) { sealed(key.as_bytes(), &row) } else { row }
+    }
+
+    /// Whether a row has a check value once it is written.
+    pub(super) fn has_check_value(row: &[u8]) -> bool {
+        row.first() != Some(&b'z')
     }
 
     /// Whether the key is absent at this time.

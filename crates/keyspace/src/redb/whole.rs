@@ -1,5 +1,6 @@
 //! Whole keys: for scans and for snapshots.
 
+use super::seal::opened;
 use super::tables::{ReadTable, RowHeader, Tables, ValueType, text};
 use crate::query::Order;
 use crate::snapshot::PageSender;
@@ -8,8 +9,9 @@ use redb::StorageError;
 use std::time::Duration;
 
 impl Tables<ReadTable> {
-    /// A key with its whole value, given its row; `None` if it has expired.
+    /// A key with its whole value, given its row as it is stored; `None` if it has expired.
     pub(super) fn entry(&self, key: &str, row: &[u8], now: u64) -> Result<Option<Entry>, StorageError> {
+        let row = opened(key.as_bytes(), row)?;
         let header = RowHeader::of(row)?;
         if header.expired(now) {
             return Ok(None);

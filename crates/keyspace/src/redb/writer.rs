@@ -21,6 +21,7 @@ use super::database::{Files, ReopenableDatabase};
 use super::file_check::{PinnedFile, Unpinned};
 use super::journal::LoggedBatch;
 use super::of_one_key;
+use super::sealing::{Sealing, Step};
 use super::steady_clock::SteadyClock;
 use super::store_file::Trouble;
 use super::tables::{META, META_CLOCK, META_RECORD, Tables, WriteTable};
@@ -102,6 +103,8 @@ pub(super) struct WriterThread {
     in_doubt: bool,
     /// Whether the last group has come so far that the disk may have it.
     is_logged: bool,
+    /// What is left of giving check values to the rows of an earlier version.
+    sealing: Option<Sealing>,
     clock: Arc<SteadyClock>,
     messages: broadcast::Sender<Message>,
     versions: Arc<Versions>,
@@ -119,7 +122,10 @@ impl WriterThread {
     ) -> Self {
         let health = Health::default();
         let (in_doubt, is_logged) = (false, false);
-        let writer = Self { database, files, in_doubt, is_logged, clock, messages, versions, health };
+        let sealing = database.begin_read().and_then(|transaction| Sealing::of(&transaction));
+        let sealing = sealing.unwrap_or_default();
+        let writer =
+            Self { database, files, in_doubt, is_logged, sealing, clock, messages, versions, health };
         writer.note_health();
         writer
     }
@@ -308,7 +314,8 @@ impl WriterThread {
         let work = catch_unwind(AssertUnwindSafe(|| {
             // What keeps expired keys from being removed must not keep the others from the file.
             let swept = self.sweep();
-            self.checkpoint().and(swept)
+            let sealed = self.seal_some();
+            self.checkpoint().and(sealed).and(swept)
         }));
         let more = work.unwrap_or_else(|_| {
             self.in_doubt = true;
@@ -473,6 +480,32 @@ impl WriterThread {
         self.commit_checkpoint(transaction)?;
         Ok(more)
     }
+
+    /// Gives check values to some rows of an earlier version. Like a sweep, this is a checkpoint and has
+    /// no record in the journal.
+    fn seal_some(&mut self) -> Result<(), redb::Error> {
+        let Some(step) = self.sealing.take().and_then(|sealing| next_step(&sealing, &self.database)) else {
+            return Ok(());
+        };
+        if step.writes() {
+            let transaction = self.database.begin_write()?;
+            step.write(&transaction)?;
+            self.commit_checkpoint(transaction)?;
+        }
+        self.sealing = step.next();
+        Ok(())
+    }
+}
+
+/// The next step of a sealing. A page that makes no sense, or a failing disk, ends it until the next start.
+fn next_step(sealing: &Sealing, database: &ReopenableDatabase) -> Option<Step> {
+    let found = catch_damage(|| sealing.step(&database.begin_read()?)).map_err(redb::Error::Corrupted);
+    found
+        .and_then(|step| step)
+        .map_err(|error| {
+            tracing::warn!(%error, "not all values of an earlier version get check values");
+        })
+        .ok()
 }
 
 /// Checks a batch. If it meets what is damaged, only this batch fails: nothing has been changed

@@ -14,7 +14,6 @@ use super::place::{Located, NoConnection, Place};
 use super::replicas;
 use crate::history::History;
 use crate::limits::{CONFIRMED_FOR, MAX_PENDING_REQUESTS};
-use crate::read_set::Versions;
 use futures_util::FutureExt;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Pipeline, PushInfo, PushKind, RedisError, Value, cmd};
@@ -49,16 +48,6 @@ pub(super) trait WriteObserver: Send + Sync {
     fn note_key(&self, key: &[u8]);
     /// Any key may have been written: the database was emptied, or the connection is new.
     fn note_all(&self);
-}
-
-impl WriteObserver for Versions {
-    fn note_key(&self, key: &[u8]) {
-        self.note_reported_key(&String::from_utf8_lossy(key));
-    }
-
-    fn note_all(&self) {
-        self.note_all_written();
-    }
 }
 
 /// The connection in use, and the number of connections so far.

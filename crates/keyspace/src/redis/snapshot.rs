@@ -130,6 +130,7 @@ impl Redis {
                 commit_digest: commit_digest.clone(),
                 is_admitted: AtomicBool::new(self.shared.is_admitted.load(Ordering::Acquire)),
                 absence: Mutex::new(self.absence()),
+                guard: Arc::default(),
                 versions: self.shared.versions.clone(),
                 learning: Learning::default(),
                 cannot_save: AtomicBool::new(false),

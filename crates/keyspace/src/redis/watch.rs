@@ -1,5 +1,5 @@
-//! Looks after a store once a second: whether the server still reports writes, and whether the
-//! Sentinels name another one.
+//! Looks after a store once a second: whether the server still reports writes and has the data, and
+//! whether the Sentinels name another one.
 //!
 //! Sentinels also announce a new primary to subscribers. They are asked instead, because a
 //! message that is sent while a subscription is down is lost, so they would have to be asked all the same.
@@ -29,10 +29,15 @@ async fn watch(shared: Weak<RedisShared>) {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // The term whose server's settings have been checked.
     let mut checked = 0;
+    let Some(guard) = shared.upgrade().map(|shared| shared.guard.clone()) else { return };
     loop {
-        ticks.tick().await;
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = guard.wait_for_doubt() => {}
+        }
         let Some(shared) = shared.upgrade() else { return };
-        if shared.is_admitted.load(Ordering::Acquire) {
+        // A store that has lost its data is watched until it has it again.
+        if shared.is_admitted.load(Ordering::Acquire) || guard.keys().is_some() {
             // Sentinels that do not answer must not keep the server from being asked.
             tokio::join!(locate(&shared), ask(&shared, &mut checked));
         }
@@ -48,22 +53,30 @@ async fn locate(shared: &RedisShared) {
     }
 }
 
-/// Asks the server for a sign of life; the answer confirms that its reports have arrived. Of a
-/// server that is new, also asks for the settings that replicas need.
+/// Asks the server for a sign of life, and whether it has the data; the answer confirms that its reports
+/// have arrived. Of a server that is new, also asks for the settings that replicas need.
 async fn ask(shared: &RedisShared, checked: &mut u64) {
     let term = shared.place.term();
     let is_unchecked = shared.waits_for_failovers && *checked != term;
-    let mut pipeline = Pipeline::with_capacity(2);
+    let guarded = shared.guard.keys();
+    let mut pipeline = Pipeline::with_capacity(4);
     pipeline.add_command(cmd("PING"));
+    if let Some(keys) = &guarded {
+        keys.ask(&mut pipeline);
+    }
     if is_unchecked {
         pipeline.cmd("CONFIG").arg("GET").arg("min-replicas-to-write");
     }
     let options = RequestOptions { timeout: shared.timeout, reads: true };
     // What fails is noticed by requests, too.
-    let Ok(values) = shared.connection.send(&pipeline, options).await else { return };
-    if is_unchecked && let Some(Value::ServerError(_) | Value::Map(_) | Value::Array(_)) = values.get(1) {
+    let Ok(mut values) = shared.connection.send(&pipeline, options).await else { return };
+    let settings = if is_unchecked { values.pop() } else { None };
+    if let (Some(keys), Some(answers)) = (&guarded, values.get(1..)) {
+        keys.decide(answers, shared);
+    }
+    if let Some(settings @ (Value::ServerError(_) | Value::Map(_) | Value::Array(_))) = settings {
         *checked = term;
-        if let Some(warning) = values.into_iter().nth(1).and_then(replicas::warning_about_settings) {
+        if let Some(warning) = replicas::warning_about_settings(settings) {
             tracing::warn!("{warning}");
         }
     }

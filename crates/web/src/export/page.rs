@@ -312,12 +312,19 @@ fn counted_votes(up: impl TryInto<i64>, down: impl TryInto<i64>) -> String {
 fn account_facts(account: &AccountRecord) -> Vec<(&'static str, String)> {
     let settings = &account.settings;
     let yes = |on: bool| if on { "yes" } else { "no" }.to_owned();
+    let refused = Some(account.mail_refused).filter(|refused| *refused > 0);
     let mut facts = vec![
         ("Username", account.username.clone()),
         ("Number", account.id.to_string()),
         ("Full name", account.fullname.clone()),
         ("About", account.about.clone()),
         ("E-mail address", account.email.clone()),
+        ("Confirmed e-mail address", account.confirmed_email.clone()),
+        ("New e-mail address, not confirmed yet", account.new_email.clone()),
+        (
+            "Mails that the address has refused",
+            refused.map(|refused| refused.to_string()).unwrap_or_default(),
+        ),
         ("Created", date(account.created)),
         ("Last visit", account.last_visit.map(date).unwrap_or_default()),
         ("Karma", grouped_signed(account.karma)),

@@ -15,7 +15,8 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::confirmation::{self, ConfirmationLink};
-use tidings_domain::accounts::users::User;
+use tidings_domain::values::limits::MAX_REFUSED_MAILS;
+use tidings_domain::values::preferences::Digest;
 
 const HEADING: &str = "Confirm your e-mail address";
 
@@ -25,7 +26,7 @@ const HEADING: &str = "Confirm your e-mail address";
 pub fn reminder(frame: &Frame<'_>, is_sent: bool) -> Markup {
     let unconfirmed = frame.viewer.filter(|viewer| viewer.unconfirmed && frame.rules.accounts.confirm_email);
     html! {
-        @if let Some(User { email, .. }) = unconfirmed {
+        @if let Some((viewer, email)) = unconfirmed.map(|viewer| (viewer, viewer.typed_email())) {
             section.notice #confirm-email aria-labelledby="confirm-email-heading" {
                 h2 #confirm-email-heading { (HEADING) }
                 @if email.is_empty() {
@@ -39,11 +40,60 @@ pub fn reminder(frame: &Frame<'_>, is_sent: bool) -> Markup {
                         strong { (email) } ". If that is not your address, change it in your "
                         a href="/settings" { "settings" } "."
                     }
-                    @if is_sent { p role="status" { "The link has been sent again." } }
-                    form method="post" action="/settings/confirm-email" {
-                        (frame.signed_fields())
-                        button.button.small { "Send the link again" }
+                    @if viewer.email_to_confirm().is_some() { (send_again_form(frame, is_sent)) }
+                }
+            }
+        }
+    }
+}
+
+/// The button that sends the link again, and whether that has been done.
+fn send_again_form(frame: &Frame<'_>, is_sent: bool) -> Markup {
+    html! {
+        @if is_sent { p role="status" { "The link has been sent again." } }
+        form method="post" action="/settings/confirm-email" {
+            (frame.signed_fields())
+            button.button.small { "Send the link again" }
+        }
+    }
+}
+
+/// What becomes of a person's mail that they do not expect: it waits until an address is confirmed, or
+/// is stopped because the address refuses it. For the settings page of a site that sends mail.
+#[must_use]
+pub fn state_of_mail(frame: &Frame<'_>, is_sent: bool) -> Markup {
+    let Some(viewer) = frame.viewer else { return Markup::default() };
+    let subscribes = viewer.preferences.mail_replies || viewer.preferences.digest != Digest::Off;
+    let is_asked = viewer.unconfirmed && frame.rules.accounts.confirm_email;
+    let waiting =
+        viewer.email_to_confirm().filter(|_| !is_asked && (subscribes || !viewer.new_email.is_empty()));
+    html! {
+        @if let Some(email) = waiting {
+            section.notice #confirm-email aria-labelledby="confirm-email-heading" {
+                h2 #confirm-email-heading { (HEADING) }
+                @if viewer.new_email.is_empty() {
+                    p {
+                        "Replies and digests are not mailed to " strong { (email) } " until you open the link \
+                         that we send there."
                     }
+                } @else if viewer.is_mail_stopped() {
+                    p { "You get no mail until you open the link that we have mailed to " strong { (email) } "." }
+                } @else {
+                    p {
+                        "Your mail goes to " strong { (viewer.email) } " until you open the link that we have \
+                         mailed to " strong { (email) } "."
+                    }
+                }
+                (send_again_form(frame, is_sent))
+            }
+        }
+        @if viewer.is_mail_stopped() {
+            section.notice #mail-stopped aria-labelledby="mail-stopped-heading" {
+                h2 #mail-stopped-heading { "Your mail comes back" }
+                p {
+                    "There is no mailbox " strong { (viewer.email) } ": our last " (MAX_REFUSED_MAILS) " mails to it \
+                     were refused, so we send no more."
+                    @if viewer.new_email.is_empty() { " Enter another address below." }
                 }
             }
         }
@@ -76,7 +126,7 @@ pub async fn confirm(
     PathOf(token): PathOf<String>,
     State(app): State<App>,
 ) -> Result<Response, RequestError> {
-    let link = confirmation::confirm(&app.site, &token).await?;
+    let link = confirmation::confirm(&app.site, app.now(), &token).await?;
     answer(&app, &link).await
 }
 
@@ -107,6 +157,7 @@ fn page(frame: &Frame<'_>, link: &ConfirmationLink) -> Markup {
 mod tests {
     use super::super::test_support::{framed, user};
     use super::*;
+    use tidings_domain::accounts::users::User;
 
     #[test]
     fn only_who_must_confirm_is_reminded() {

@@ -4,7 +4,6 @@ use super::fields::{Field, RefusedForm, summary};
 use super::head::PageHead;
 use super::layout::Frame;
 use crate::App;
-use crate::account_mail::{Notice, send_notices};
 use crate::actions::send_reset_link;
 use crate::error::RequestError;
 use crate::form::Fields;
@@ -165,9 +164,7 @@ pub async fn set_password(
 
 async fn try_set_password(app: &App, token: &str, fields: &Fields) -> Result<(), RequestError> {
     let NewPasswordForm { password } = fields.read()?;
-    let owner = password_reset::set_new_password(&app.site, app.now(), token, &password).await?;
-    send_notices(app, vec![(owner, Notice::PasswordChanged)]);
-    Ok(())
+    Ok(password_reset::set_new_password(&app.site, app.now(), token, &password).await?)
 }
 
 #[cfg(test)]

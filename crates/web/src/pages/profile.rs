@@ -265,7 +265,8 @@ async fn show(
     let reader = visit.reader().await?;
     let frame = Frame::of(app, &mut visit, here).await?;
     let user = &profile.user;
-    let form = with_form.then_some(ProfileEditor { about: &user.about, email: &user.email, more: None });
+    let form =
+        with_form.then_some(ProfileEditor { about: &user.about, email: user.typed_email(), more: None });
     let reader = reader.as_deref();
     let page = ProfilePage { profile: &profile, tweets: &tweets, reader, form, refused: None, saved, file };
     Ok(page.render(&frame))
@@ -331,7 +332,7 @@ mod tests {
         .followed(false);
         let form = match refused {
             Some(_) => ProfileEditor { about: "typed <about>", email: "typed email", more: None },
-            None => ProfileEditor { about: "", email: &profile.user.email, more: None },
+            None => ProfileEditor { about: "", email: profile.user.typed_email(), more: None },
         };
         let page = ProfilePage {
             profile: &profile,

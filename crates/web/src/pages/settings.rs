@@ -1,6 +1,6 @@
 //! Changing the settings of an account, and deactivating it.
 
-use super::confirm_email::{LinkSent, reminder};
+use super::confirm_email::{LinkSent, reminder, state_of_mail};
 use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
 use super::mutes::MUTES;
@@ -58,7 +58,7 @@ impl<'a> ProfileEditor<'a> {
             preferences: user.preferences,
             has_mail,
         };
-        Self { about: &user.about, email: &user.email, more: Some(more) }
+        Self { about: &user.about, email: user.typed_email(), more: Some(more) }
     }
 
     /// All settings as they were typed.
@@ -216,6 +216,7 @@ impl SettingsPage<'_> {
             (summary(self.refused))
             @if self.saved { p.notice role="status" { "Your settings have been saved." } }
             (reminder(frame, self.sent))
+            @if self.form.more.as_ref().is_some_and(|more| more.has_mail) { (state_of_mail(frame, self.sent)) }
             (self.form.render(frame, self.refused))
             p { a.action href=(profile_address(self.username, "")) { "Your profile" } }
             h2 { "Two-step login" }

@@ -2,6 +2,7 @@
 
 use super::{BADGE, EntryId, forget_messages};
 use crate::accounts::avoidance::AvoidanceRead;
+use crate::accounts::confirmation::CONFIRMED_EMAIL;
 use crate::accounts::outbox;
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
@@ -32,7 +33,7 @@ struct Arrival {
     user: UserId,
     entry: EntryId,
     badge: i64,
-    /// Whether the user wants it by mail and has an address.
+    /// Whether the user wants it by mail and has a confirmed address.
     is_mailed: bool,
     /// When the newest entry of the inbox arrived.
     newest: Option<f64>,
@@ -159,7 +160,10 @@ struct CandidateRead {
 impl CandidateRead {
     fn ask(query: &mut Query, (user, actor): (UserId, Option<UserId>), entry: EntryId) -> Self {
         let inbox = keys::user_inbox(user);
-        let fields = query.hash_fields(keys::user(user), ["id", DEACTIVATED, BADGE, "mail_replies", "email"]);
+        let fields = query.hash_fields(
+            keys::user(user),
+            ["id", DEACTIVATED, BADGE, "mail_replies", "email", CONFIRMED_EMAIL],
+        );
         let size = query.sorted_count(&inbox);
         let newest = query.sorted_range(&inbox, Order::Descending, 0, 1);
         let known = entry.comment().map(|address| {
@@ -180,7 +184,7 @@ impl CandidateRead {
         if avoidance.blocks {
             blocking.push(user);
         }
-        let [id, deactivated, badge, mail_replies, email] = fields::each(answers.take(read));
+        let [id, deactivated, badge, mail_replies, email, confirmed] = fields::each(answers.take(read));
         let size = answers.take(size);
         let newest = answers.take(newest).first().map(|(_, score)| *score);
         let mut is_any = |read: Option<Handle<Vec<Option<f64>>>>| {
@@ -193,7 +197,8 @@ impl CandidateRead {
         }
         let badge = fields::count(badge.as_deref(), || keys::user(user), BADGE);
         let badge = i64::try_from(badge).unwrap_or(0);
-        let is_mailed = mail_replies.as_deref() == Some("1") && email.is_some_and(|email| !email.is_empty());
+        let is_confirmed = email.as_ref().is_some_and(|email| !email.is_empty()) && email == confirmed;
+        let is_mailed = mail_replies.as_deref() == Some("1") && is_confirmed;
         let (leaving, unread) = (Vec::new(), Vec::new());
         Some((Arrival { user, entry, badge, is_mailed, newest, leaving, unread }, size))
     }

@@ -3,6 +3,7 @@
 use crate::accounts::account::{CurrentPassword, Owner, confirm_current_password};
 use crate::accounts::log_in::{self, Entered, Entry, LogIn};
 use crate::accounts::login;
+use crate::accounts::notices::Notice;
 use crate::accounts::session_store::Device;
 use crate::accounts::sessions::Session;
 use crate::accounts::two_factor::codes;
@@ -55,7 +56,7 @@ pub struct NewPasskey<'a> {
     pub credential: &'a str,
 }
 
-/// Adds a passkey. Returns recovery codes if it is the first second factor of the account.
+/// Adds a passkey, and tells the owner by mail. Returns recovery codes if it is the first second factor of the account.
 ///
 /// # Errors
 /// [`Refusal::PasskeyRefused`], [`Refusal::SetupExpired`], [`Refusal::TooManyPasskeys`],
@@ -80,6 +81,7 @@ pub async fn add(
         let mut change = factors.change();
         let still = owner.session.key.check(change.batch(), user_id);
         change.add_passkey(&id, &passkey)?;
+        change.tell((site, now), owner.user, Notice::PasskeyAdded);
         if let Some(codes) = &codes {
             change.replace_recovery(now, factors.recovery_fields(), codes);
         }
@@ -95,13 +97,13 @@ fn refuse_too_many(factors: &StoredFactors) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes a passkey. Without another second factor, the recovery codes go with it.
+/// Removes a passkey, and tells the owner by mail. Without another second factor, the recovery codes go with it.
 ///
 /// # Errors
 /// [`Refusal::NoSuchPasskey`], those of a wrong password, [`Refusal::SessionEnded`], or the
 /// store's.
 pub async fn remove(
-    site: &Site,
+    (site, now): (&Site, Timestamp),
     owner: Owner<'_>,
     password: &CurrentPassword,
     id: &str,
@@ -115,6 +117,7 @@ pub async fn remove(
         let still = owner.session.key.check(change.batch(), user_id);
         let same_password = check_password(change.batch(), user_id, &confirmed);
         change.remove_passkey(id, factors.passkey_count());
+        change.tell((site, now), owner.user, Notice::PasskeyRemoved);
         let decided = Decision::commit(change.finish(), ());
         Ok(decided
             .if_rejected_by(still, Err(stored::ended()))

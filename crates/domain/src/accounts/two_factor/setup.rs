@@ -2,6 +2,7 @@
 
 use crate::accounts::account::{CurrentPassword, Owner, confirm_current_password};
 use crate::accounts::login::Attempt;
+use crate::accounts::notices::Notice;
 use crate::accounts::two_factor::codes::{self, TotpSecret, TypedCode};
 use crate::accounts::two_factor::second_step::{self, Answer};
 use crate::accounts::two_factor::signing_key::signing_key;
@@ -130,7 +131,7 @@ pub async fn new_totp(site: &Site, user: &User, site_name: &str) -> Result<Optio
     secret.map(|secret| NewTotp::of(&secret, user, site_name)).transpose()
 }
 
-/// Sets the authenticator app whose code this is. Returns new recovery codes, which replace
+/// Sets the authenticator app whose code this is, and tells the owner by mail. Returns new recovery codes, which replace
 /// older ones. The code may still be used for a login: nothing was protected before it.
 ///
 /// # Errors
@@ -164,13 +165,14 @@ pub async fn confirm_totp(
         change.batch().string_equals(&pending, &text);
         change.batch().delete(&pending);
         change.set_totp(&secret);
+        change.tell((site, now), owner.user, Notice::TotpAdded);
         change.replace_recovery(now, factors.recovery_fields(), &codes);
         Ok(Decision::commit(change.finish(), codes).if_rejected_by(still, Err(stored::ended())))
     })
     .await
 }
 
-/// Removes the authenticator app. Without a passkey, the recovery codes go with it.
+/// Removes the authenticator app, and tells the owner by mail. Without a passkey, the recovery codes go with it.
 ///
 /// # Errors
 /// [`Refusal::TotpOff`], those of a wrong password, [`Refusal::WrongCode`],
@@ -195,6 +197,7 @@ pub async fn end_totp(
     let same_password = check_password(change.batch(), user.id, &confirmed);
     proof.write(change.batch(), user.id);
     change.remove_totp();
+    change.tell((site, now), user, Notice::TotpRemoved);
     match site.apply(change.finish()).await? {
         Applied::Yes(_) => Ok(()),
         Applied::No(check) if check == still || check == same_password => Err(stored::ended()),
@@ -202,7 +205,7 @@ pub async fn end_totp(
     }
 }
 
-/// Replaces the recovery codes by ten new ones.
+/// Replaces the recovery codes by ten new ones, and tells the owner by mail.
 ///
 /// # Errors
 /// [`Refusal::NoSecondFactor`], those of a wrong password, [`Refusal::SessionEnded`], or the
@@ -224,6 +227,7 @@ pub async fn renew_recovery_codes(
         let still = owner.session.key.check(change.batch(), user_id);
         let same_password = check_password(change.batch(), user_id, &confirmed);
         change.replace_recovery(now, factors.recovery_fields(), &codes);
+        change.tell((site, now), owner.user, Notice::RecoveryCodesReplaced);
         let decided = Decision::commit(change.finish(), codes);
         Ok(decided
             .if_rejected_by(still, Err(stored::ended()))

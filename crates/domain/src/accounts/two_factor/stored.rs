@@ -1,8 +1,10 @@
 //! The second factors of an account as they are stored: the hash `user:<id>:two_factor`.
 
+use crate::accounts::notices::Notice;
+use crate::accounts::outbox;
 use crate::accounts::two_factor::codes::{self, TotpSecret};
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
-use crate::accounts::users::DEACTIVATED;
+use crate::accounts::users::{DEACTIVATED, User};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -182,6 +184,16 @@ pub(crate) struct Change {
 impl Change {
     fn key(&self) -> String {
         keys::user_two_factor(self.user_id)
+    }
+
+    /// Tells the owner by mail.
+    pub(crate) fn tell(&mut self, at: (&Site, Timestamp), owner: &User, notice: Notice) {
+        outbox::write_notices(
+            &mut self.batch,
+            at,
+            owner.id,
+            &[(notice, owner.notice_address().unwrap_or_default())],
+        );
     }
 
     /// More checks and writes.

@@ -3,7 +3,7 @@
 use super::power::{STORE, opener};
 use super::rig::Rig;
 use super::*;
-use redb::ReadableDatabase;
+use redb::{ReadableDatabase, ReadableTable};
 use std::ffi::OsStr;
 use std::ops::Range;
 use tidings_disk::Folder;
@@ -42,6 +42,15 @@ pub(super) fn closed() -> (SimulatedDisk, Range<u64>) {
         .collect();
     let start = *found.last().unwrap();
     (SimulatedDisk::of(content.after_cut(&mut Dice::new(1))), start..start + 4096)
+}
+
+/// Changes one letter in the value of key 200, whose page this is.
+pub(super) fn change_a_letter(disk: &SimulatedDisk, page: &Range<u64>) {
+    let file = disk.content().bytes(OsStr::new(STORE)).unwrap().to_vec();
+    let start = usize::try_from(page.start).unwrap();
+    let text = file[start..].windows(9).position(|window| window == b"value 200").unwrap();
+    let place = page.start + u64::try_from(text).unwrap() + 20;
+    disk.open(OsStr::new(STORE)).unwrap().write_at(place, b"w").unwrap();
 }
 
 /// Whether a batch is refused because of the key that is damaged.
@@ -89,6 +98,150 @@ fn a_page_that_makes_no_sense_costs_only_its_keys() {
         disk.open(OsStr::new(STORE)).unwrap().write_at(page.start, &bytes).unwrap();
         let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
         assert_only_the_page_is_lost(&mut rig, &format!("kind {kind}"));
+    }
+}
+
+/// Reads the keys around one whose value has changed, which alone is refused.
+fn assert_only_the_value_is_lost(rig: &mut Rig) {
+    let damaged = string(&rig.redb, &key(200));
+    assert!(matches!(&damaged, Err(KeyspaceError::Damaged(damaged)) if *damaged == key(200)), "{damaged:?}");
+    for near in [198, 199, 201, 202] {
+        assert!(string(&rig.redb, &key(near)).unwrap().is_some(), "{near}");
+    }
+    assert!(names_damage(&rig.commit([setting(&key(200), "new")]).remove(0)));
+    assert!(names_damage(&rig.commit([increment(&key(200))]).remove(0)));
+    assert_eq!(rig.redb.health(), StoreHealth::Works);
+}
+
+#[test]
+fn a_changed_byte_of_a_text_is_refused_also_after_its_page_was_written_again() {
+    let (disk, page) = closed();
+    change_a_letter(&disk, &page);
+    let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
+    assert_only_the_value_is_lost(&mut rig);
+    rig.commit([setting(&key(199), "new"), setting(&key(201), "new")]).remove(0).unwrap();
+    rig.writer.tidy();
+    assert_only_the_value_is_lost(&mut rig);
+    rig.writer.close();
+    drop(rig.redb);
+    let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
+    assert_only_the_value_is_lost(&mut rig);
+    assert_eq!(string(&rig.redb, &key(201)).unwrap().as_deref(), Some("new"));
+    assert!(rig.redb.scan(None, usize::MAX).is_err(), "a whole read has it");
+}
+
+/// A file as an earlier version wrote it.
+fn take_the_seals(disk: &SimulatedDisk) {
+    let opened = opener(disk)().unwrap();
+    let transaction = opened.database.begin_write().unwrap();
+    for name in ["keys", "fields"] {
+        let mut table = transaction.open_table(redb::TableDefinition::<&[u8], &[u8]>::new(name)).unwrap();
+        let read = |row: (redb::AccessGuard<'_, &[u8]>, redb::AccessGuard<'_, &[u8]>)| {
+            (row.0.value().to_vec(), seal::opened(row.0.value(), row.1.value()).unwrap().to_vec())
+        };
+        let rows: Vec<_> = table.iter().unwrap().map(|row| read(row.unwrap())).collect();
+        for (key, row) in rows {
+            table.insert(key.as_slice(), row.as_slice()).unwrap();
+        }
+    }
+    {
+        let mut meta = transaction.open_table(tables::META).unwrap();
+        meta.insert(tables::META_LAYOUT, 3).unwrap();
+        meta.remove(tables::META_SEALED).unwrap();
+    }
+    transaction.commit().unwrap();
+}
+
+/// The rows of a closed store that have no check value, and whether the store says that all have.
+fn unsealed(disk: &SimulatedDisk) -> (usize, bool) {
+    let opened = opener(disk)().unwrap();
+    let transaction = opened.database.begin_read().unwrap();
+    let tables = Tables::read(&transaction).unwrap();
+    let count = |table: &tables::ReadTable| {
+        table.iter().unwrap().filter(|row| !seal::is_sealed(row.as_ref().unwrap().1.value())).count()
+    };
+    let is_done = transaction.open_table(tables::META).unwrap().get(tables::META_SEALED).unwrap().is_some();
+    (count(&tables.keys) + count(&tables.fields), is_done)
+}
+
+#[test]
+fn the_values_of_an_earlier_version_get_check_values_without_a_change() {
+    let (disk, _) = closed();
+    let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
+    let mut batch = Batch::new();
+    for number in 0..20 {
+        batch.set_field("wide", number.to_string(), format!("{number} {}", "é".repeat(300)));
+        batch.set_field("packed", number.to_string(), number.to_string());
+        batch.add_member("set", number.to_string());
+        batch.sorted_add("scores", number.to_string(), 1.0);
+    }
+    let selection =
+        crate::Selection { scores: "scores".into(), sets: vec!["set".into()], within: crate::Within::Any };
+    batch.sorted_store("selected", selection);
+    rig.commit([batch]).remove(0).unwrap();
+    let state = rig.state();
+    rig.writer.close();
+    drop(rig.redb);
+    assert_eq!(unsealed(&disk), (1, true), "only the packed sorted set has none");
+    take_the_seals(&disk);
+    let (all, is_done) = unsealed(&disk);
+    assert!(all > KEYS + 20 && !is_done, "{all}");
+
+    let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
+    assert_eq!(rig.state(), state);
+    rig.writer.tidy();
+    assert_eq!(rig.state(), state);
+    // A step is on the disk, and what is left goes on after a power cut.
+    let disk = SimulatedDisk::of(disk.content().after_cut(&mut Dice::new(3)));
+    let (some, is_done) = unsealed(&disk);
+    assert!(1 < some && some < all && !is_done, "{some} of {all}");
+    let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
+    assert_eq!(rig.state(), state);
+    for _ in 0..10 {
+        rig.writer.tidy();
+    }
+    assert_eq!(rig.state(), state);
+    let flushes = disk.flushes();
+    rig.writer.tidy();
+    assert_eq!(disk.flushes(), flushes, "it goes on and on");
+    rig.writer.close();
+    drop(rig.redb);
+    assert_eq!(unsealed(&disk), (1, true));
+}
+
+#[test]
+fn a_changed_field_of_a_large_hash_is_refused_also_after_another_was_written() {
+    let disk = SimulatedDisk::default();
+    let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
+    let mut batch = Batch::new();
+    batch.set_field("wide", "text", format!("marked {}", "t".repeat(2500)));
+    batch.set_field("wide", "title", "Title");
+    rig.commit([batch]).remove(0).unwrap();
+    rig.writer.close();
+    drop(rig.redb);
+    let file = disk.content().bytes(OsStr::new(STORE)).unwrap().to_vec();
+    let places = file.windows(7).enumerate().filter(|(_, window)| *window == b"marked ");
+    for (place, _) in places {
+        disk.open(OsStr::new(STORE)).unwrap().write_at(u64::try_from(place).unwrap() + 9, b"u").unwrap();
+    }
+    let wide = |rig: &Rig| {
+        let mut query = Query::new();
+        query.hash("wide");
+        rig.redb.query(&query).unwrap().remove(0)
+    };
+    for title in ["New", "Newer"] {
+        let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
+        assert!(matches!(wide(&rig), Err(KeyspaceError::Damaged(_))), "{:?}", wide(&rig));
+        let mut batch = Batch::new();
+        batch.set_field("wide", "title", title);
+        rig.commit([batch]).remove(0).unwrap();
+        rig.writer.tidy();
+        assert!(matches!(wide(&rig), Err(KeyspaceError::Damaged(_))), "{:?}", wide(&rig));
+        let mut batch = Batch::new();
+        batch.field_equals("wide", "text", "anything");
+        let outcome = rig.commit([batch]).remove(0);
+        assert!(matches!(outcome, Err(CommitError::Keyspace(KeyspaceError::Damaged(_)))), "{outcome:?}");
+        rig.writer.close();
     }
 }
 

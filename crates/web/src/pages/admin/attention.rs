@@ -13,7 +13,7 @@ use tidings_domain::values::day;
 use tidings_domain::values::words::{age, wait};
 use tidings_keyspace::StoreHealth;
 
-/// Seconds after which a job that waits, or a mail that is due, should be done.
+/// Seconds after which a job or a mail that waits should be done.
 const LATE_SECONDS: u64 = 15 * 60;
 
 /// What the notices are made of.
@@ -173,12 +173,13 @@ fn late_jobs(facts: &Facts) -> Option<Notice> {
 }
 
 fn late_mails(facts: &Facts) -> Option<Notice> {
-    let late = facts.now.seconds_since(facts.waiting.mail_due?);
+    // An attempt puts off when a mail is due, not when it was written.
+    let late = facts.now.seconds_since(facts.waiting.mails.oldest?);
     (late >= LATE_SECONDS && facts.sends_mail).then(|| Notice {
         is_urgent: true,
         text: html! {
-            (counted(facts.waiting.mails, "mail waits", "mails wait")) " to be sent, the first for " (age(late))
-            ". Check " code { "mail.relay" } " and the log."
+            (counted(facts.waiting.mails.waiting, "mail waits", "mails wait")) " to be sent, the oldest for "
+            (age(late)) ". " code { "tidings mail test ADDRESS" } " says what is wrong with " code { "mail.relay" } "."
         },
     })
 }
@@ -235,6 +236,7 @@ fn no_mail(facts: &Facts) -> Option<Notice> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tidings_domain::accounts::outbox::MailStatus;
     use tidings_domain::values::clock::Moment;
 
     const NOW: Timestamp = Timestamp(1_800_000_000);
@@ -288,7 +290,10 @@ mod tests {
                 ["4 background jobs wait", "1 hour"],
             ),
             (
-                shown(|facts| facts.waiting = Waiting { mails: 5, mail_due: Some(old), ..queue(0) }),
+                shown(|facts| {
+                    facts.waiting =
+                        Waiting { mails: MailStatus { waiting: 5, oldest: Some(old) }, ..queue(0) }
+                }),
                 ["5 mails wait", "mail.relay"],
             ),
             (
@@ -315,7 +320,7 @@ mod tests {
             facts.panics = 1;
             facts.jobs = JobStatus { waiting: 4, oldest: Some(recent), ..JobStatus::default() };
             // The clock was set back.
-            facts.waiting.mail_due = Some(Timestamp(NOW.0 + 86_400));
+            facts.waiting.mails.oldest = Some(Timestamp(NOW.0 + 86_400));
         });
         assert!(html.find("1 panic") < html.find("1 thing"), "{html}");
         assert_eq!(html.matches("<li").count(), 2, "{html}");

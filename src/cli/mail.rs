@@ -1,0 +1,46 @@
+//! `tidings mail test ADDRESS`: sends one mail, and says what happened.
+
+use crate::config::Config;
+use crate::mail::Mailer;
+use anyhow::bail;
+use clap::{Args, Subcommand};
+
+/// Find out whether mail can be sent.
+#[derive(Debug, Subcommand)]
+pub enum MailCommand {
+    /// `tidings mail test ADDRESS`.
+    Test(TestMail),
+}
+
+/// Send a test mail to an address, and say what the relay answers.
+///
+/// The mail goes the way of reset links, the strictest there is. The exit status is 0 if the relay
+/// has accepted it.
+#[derive(Debug, Args)]
+pub struct TestMail {
+    /// The address.
+    address: String,
+}
+
+impl MailCommand {
+    /// Sends the mail.
+    ///
+    /// # Errors
+    /// When no relay is configured, or it does not accept the mail.
+    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+        let Self::Test(TestMail { address }) = self;
+        let Some(mailer) = Mailer::from_config(&config.mail)? else {
+            bail!("mail.relay is not set, so this site sends no mail");
+        };
+        let site = config.site.url.as_str();
+        let body = format!("This is a test of the mail of {site}\n\nIt works.\n");
+        mailer.send(&address, "A test of your site's mail", &body).await?;
+        say!(
+            "the mail relay {} has accepted a mail from {} to {address}; if it does not arrive, look among \
+             the spam there, and into the log of the relay",
+            mailer.relay(),
+            mailer.from()
+        );
+        Ok(())
+    }
+}
