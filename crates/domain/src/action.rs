@@ -282,7 +282,7 @@ mod tests {
     use crate::passwords::PasswordWorker;
     use crate::values::rules::Rules;
     use std::cell::Cell;
-    use tidings_keyspace::Query;
+    use tidings_keyspace::read;
 
     async fn site() -> Site {
         Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())

@@ -65,7 +65,7 @@ async fn named(site: &Site, found: Found) -> Result<Option<VoteRing>, Error> {
     let known = ids.into_iter().filter_map(|id| Some((people.get(id)?.username.clone(), id)));
     let (accounts, ids): (Vec<String>, Vec<_>) = known.unzip();
     let same_network = false;
-    Ok((ids.len() >= SMALLEST).then(|| VoteRing {
+    Ok((ids.len() >= SMALLEST).then_some(VoteRing {
         accounts,
         ids,
         shared_votes,
