@@ -18,7 +18,7 @@ use crate::jobs;
 use crate::jobs::Jobs;
 use crate::keys;
 use crate::site::Site;
-use crate::timelines::follows;
+use crate::timelines::versions;
 use crate::values::clock::Moment;
 use crate::values::preferences::Digest;
 use crate::values::secrets::random_token;
@@ -70,7 +70,7 @@ pub async fn deactivate(
         batch.set_field(&key, "username", DELETED_USERNAME);
         batch.set_field(&key, "salt", &salt);
         // A rebuild of the home timeline that is in progress fails.
-        follows::note_followings_change(&mut batch, user.id);
+        versions::note_followings_change(&mut batch, user.id);
         jobs::add(&mut batch, &job, now, user.id);
         Ok(Decision::commit(batch, ()))
     });

@@ -11,12 +11,13 @@
 //! of what they change with functions of the wings that own them.
 //!
 //! To add an action: a variant of `Deed` (`values/moderation.rs`), an arm in `effect_of`
-//! (`effect.rs`), and how it is undone in `inverse` (`act.rs`).
+//! (`effect.rs`), and how it is undone in `Line::inverse` (`log.rs`).
 
 mod act;
 pub mod appeals;
 mod applications;
 pub(crate) mod bans;
+mod case;
 pub(crate) mod discounts;
 mod effect;
 mod held;
@@ -31,9 +32,11 @@ mod profiles;
 pub mod queue;
 pub(crate) mod remove_all;
 mod row;
+mod rule_changes;
 pub mod rules;
 mod stories;
 mod story_edits;
 mod threads;
 
-pub use act::{ModerationRequest, SeenRow, moderate, moderate_as_administrator, undo};
+pub use act::{moderate, moderate_as_administrator, undo};
+pub use case::{ModerationRequest, SeenRow};

@@ -6,8 +6,8 @@
 //!
 //! It hands out [`tweets`] (post, delete), `withdrawal` (remove, put back), [`follows`],
 //! [`blocks`], [`reading`] (pages of timelines), [`lines`] (a tweet as shown), [`suggestions`]
-//! (whom to follow), [`live`] (messages to open home pages), [`check`] (compare and repair), `place` (where home timelines are)
-//! and [`moving`] (to another place). Its background jobs are in `home_jobs`.
+//! (whom to follow), [`live`] (messages to open home pages), [`check`] (compare and repair), `place` (where home timelines
+//! are), [`moving`] (to another place) and `versions` (whether a list has changed). Its background jobs are in `home_jobs`.
 
 pub mod blocks;
 pub mod check;
@@ -23,4 +23,5 @@ pub(crate) mod place;
 pub mod reading;
 pub mod suggestions;
 pub mod tweets;
+pub(crate) mod versions;
 pub(crate) mod withdrawal;

@@ -29,6 +29,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::rates;
 use tidings_domain::site::Site;
 use tidings_domain::timelines::live::{self, NewTweet};
+use tidings_domain::timelines::reading;
 use tidings_domain::values::cursor::Cursor;
 use tidings_domain::values::ids::UserId;
 use tidings_domain::values::limits::MAX_PAGE;
@@ -310,7 +311,7 @@ impl Counter {
 
     async fn recount(&mut self) -> Option<()> {
         self.counted_at = self.session.app.moment().as_score();
-        match live::count_newer(&self.session.app.site, self.guard.reader, self.since).await {
+        match reading::count_newer(&self.session.app.site, self.guard.reader, self.since).await {
             Ok(count) => {
                 self.count = Some(count);
                 Some(())

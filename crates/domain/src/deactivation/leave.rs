@@ -12,6 +12,7 @@ use crate::timelines::follows;
 use crate::timelines::homes;
 use crate::timelines::place::{HomePlace, HomePlaceRead, SETTLE};
 use crate::timelines::tweets::{self, TweetRead};
+use crate::timelines::versions;
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{DEACTIVATION_PEOPLE_CHUNK, DEACTIVATION_TWEETS_CHUNK};
 use std::collections::HashMap;
@@ -57,7 +58,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         Removal::read(site, entries).await?.write(&mut batch);
         for followed in followings {
             follows::write_unfollow(&mut batch, user, followed);
-            follows::note_lost_follower(&mut batch, followed);
+            versions::note_lost_follower(&mut batch, followed);
         }
         return Ok(current.advance(batch, &[]));
     }
@@ -65,9 +66,9 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         remove_from_homes(current, &place, &mut batch, &followers, user).await?;
         for follower in followers {
             follows::write_unfollow(&mut batch, follower, user);
-            follows::note_followings_change(&mut batch, follower);
+            versions::note_followings_change(&mut batch, follower);
         }
-        follows::note_lost_follower(&mut batch, user);
+        versions::note_lost_follower(&mut batch, user);
         return Ok(current.advance(batch, &[]));
     }
     if !tweets.is_empty() {

@@ -1,9 +1,9 @@
 //! The one way in which moderators act: an effect and its line in the log, in one batch.
 
-use super::effect::{Case, effect_of};
+use super::case::{Case, ModerationRequest};
+use super::effect::effect_of;
 use super::log::{self, Line, UNDONE_BY};
 use super::row::Row;
-use super::rules;
 use crate::accounts::inbox::Message;
 use crate::accounts::roles::Holder;
 use crate::accounts::users::{Role, User};
@@ -18,7 +18,7 @@ use crate::fields;
 use crate::keys;
 use crate::review::WaitingRows;
 use crate::site::Site;
-use crate::values::clock::{Moment, Timestamp};
+use crate::values::clock::Moment;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::{Action, Deed, Reason, Thing};
 use crate::values::text::InputError;
@@ -26,30 +26,6 @@ use tidings_keyspace::{Query, read};
 
 /// The reason of an action that was asked for by a call without one.
 const BY_ADMINISTRATOR: &str = "by an administrator";
-
-/// What a moderator asks for.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ModerationRequest {
-    /// What to do.
-    pub deed: Deed,
-    /// To what.
-    pub thing: Thing,
-    /// Why.
-    pub reason: Reason,
-    /// Whether the log names "a moderator" to all but administrators.
-    pub anonymous: bool,
-    /// The row of the review queue that the moderator saw, if they acted on one.
-    pub seen: Option<SeenRow>,
-}
-
-/// A row of the review queue as a moderator saw it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SeenRow {
-    /// What the row is about; `None` for what the action is about.
-    pub thing: Option<Thing>,
-    /// When it had last changed.
-    pub since: Timestamp,
-}
 
 /// Does what a moderator asks for. Returns the number of the line in the log.
 ///
@@ -125,7 +101,7 @@ pub async fn undo(
     if let Some(by) = line.undone_by {
         return Err(Refusal::UndoneAlready(by).into());
     }
-    let deed = inverse(&line).ok_or(Refusal::CannotBeUndone)?;
+    let deed = line.inverse().ok_or(Refusal::CannotBeUndone)?;
     let request =
         ModerationRequest { deed, thing: line.thing.clone(), reason: reason.clone(), anonymous, seen: None };
     act(site, now, moderator, &request, Some(&line)).await
@@ -146,42 +122,6 @@ pub(super) fn demand_moderator(viewer: &User, now: Moment) -> Result<(), Refusal
 pub(super) async fn demand_moderator_of(visit: &mut Visit) -> Result<(), Error> {
     let viewer = visit.know_viewer().await?.ok_or(Refusal::ModeratorsOnly)?;
     Ok(viewer.require_moderator()?)
-}
-
-/// The action that undoes the one of a line. What it takes, such as an earlier title, it finds
-/// in the line.
-pub(super) fn inverse(line: &Line) -> Option<Deed> {
-    match line.action {
-        Action::Remove | Action::RemoveAll => Some(Deed::Restore),
-        Action::Restore => Some(Deed::Remove),
-        Action::Edit => Some(Deed::Edit { title: None, topics: None, url: None, text: None }),
-        Action::Merge => Some(Deed::Split),
-        Action::Lock => Some(Deed::Unlock),
-        Action::Unlock => Some(Deed::Lock),
-        Action::Hold => Some(Deed::Unhold),
-        Action::Unhold => Some(Deed::Hold(None)),
-        Action::Silence => Some(Deed::Unsilence),
-        Action::Unsilence => Some(Deed::Silence(None)),
-        Action::Ban => Some(Deed::Unban),
-        Action::Unban => Some(Deed::Ban(None)),
-        Action::Keep | Action::Reject => Some(Deed::Reopen),
-        // What was approved is published as of then; removing it hides it again.
-        Action::Approve if matches!(line.thing, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => {
-            Some(Deed::Remove)
-        }
-        Action::Approve => Some(Deed::Reopen),
-        Action::Note => Some(Deed::Unnote),
-        Action::Discount => Some(Deed::Recount),
-        Action::Recount => Some(Deed::Discount(None)),
-        Action::MakeModerator => Some(Deed::UnmakeModerator),
-        Action::UnmakeModerator => Some(Deed::MakeModerator),
-        Action::Rule => Some(Deed::Unrule),
-        Action::Unrule => match line.thing {
-            Thing::Rule(id) => rules::added_again(id, line.before.as_deref()),
-            _ => None,
-        },
-        Action::Split | Action::Warn | Action::Unnote | Action::Reopen => None,
-    }
 }
 
 /// One batch: the effect, the line, the message to the person whom it concerns, and the mark on

@@ -3,8 +3,8 @@
 //!
 //! Keys: `appeal:<moderation id>`.
 
-use super::act::inverse;
-use super::effect::{Case, Effect, effect_of};
+use super::case::{Case, Effect};
+use super::effect::effect_of;
 use super::log::{self, Line, UNDONE_BY};
 use super::people::told;
 use crate::accounts::login::{self, Attempt};
@@ -229,7 +229,7 @@ pub(super) async fn grant(case: &Case<'_>, id: ModerationId) -> Result<Effect, E
         // Nothing is left to undo: a moderator has lifted it, or it has ended.
         Effect::default()
     } else {
-        let deed = inverse(decision).ok_or(Refusal::CannotBeUndone)?;
+        let deed = decision.inverse().ok_or(Refusal::CannotBeUndone)?;
         let inner = Case { deed: &deed, thing: &decision.thing, undoes: Some(decision), ..*case };
         let mut effect = Box::pin(effect_of(&inner)).await?;
         effect.ends = Some(id);

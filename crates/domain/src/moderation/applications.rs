@@ -1,6 +1,6 @@
 //! What is decided about applications for accounts.
 
-use super::effect::{Case, Effect};
+use super::case::{Case, Effect};
 use crate::accounts::applications::{self, Application};
 use crate::error::Error;
 

@@ -7,8 +7,8 @@
 //! for that: it only compares the clock. Nor does the first vote on a site after the ban: it puts
 //! the other votes back first.
 
+use super::case::{Case, Effect};
 use super::discounts;
-use super::effect::{Case, Effect};
 use crate::accounts::session_store::AllSessions;
 use crate::accounts::users::User;
 use crate::action::Decision;

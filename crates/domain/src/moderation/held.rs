@@ -1,6 +1,6 @@
 //! Posts that wait for a moderator: approving and rejecting them, and taking a rejection back.
 
-use super::effect::{Case, Effect};
+use super::case::{Case, Effect};
 use crate::accounts::users::User;
 use crate::comments::held::{CommentPublication, HeldComment, demand_held};
 use crate::error::{Error, Refusal};

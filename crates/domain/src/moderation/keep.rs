@@ -1,6 +1,6 @@
 //! Keeping what readers flagged, and opening the case again.
 
-use super::effect::{Case, Effect};
+use super::case::{Case, Effect};
 use super::log::Line;
 use crate::accounts::users::User;
 use crate::comments::comment::CommentRead;

@@ -1,19 +1,21 @@
 //! The log of moderation: `moderation:log` and `moderation:<id>`. Lines are only added; the line
 //! of an action that was undone says by which other line.
 
-use super::act::inverse;
-use super::row::SettledRow;
 use crate::accounts::users::{PeopleRead, Role, User, id_of};
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
 use crate::keys;
 use crate::news::item::News;
+use crate::review::Place;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{ModerationId, NewsId, UserId};
 use crate::values::limits::LOG_LINES_SCANNED;
-use crate::values::moderation::{Action, Thing};
+use crate::values::moderation::{Action, Deed, Thing};
+use crate::values::post_rule::PostRule;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 use tidings_keyspace::{Batch, Hash, Order, Query, read};
 
 /// Stands for the name of an applicant who was not accepted. No name has a blank.
@@ -26,6 +28,41 @@ pub(super) const UNDONE_BY: &str = "undone_by";
 pub(super) const COUNT: &str = "count";
 /// The field that says that a job is doing the rest of the action.
 pub(super) const IN_PROGRESS: &str = "in_progress";
+
+/// A row before an action settled it, `<weight>:<since>:<is hidden>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SettledRow {
+    /// Its place.
+    pub(super) place: Place,
+    /// Whether flags had hidden the thing.
+    pub(super) is_hidden: bool,
+}
+
+/// The text is not a settled row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NotARow;
+
+impl fmt::Display for SettledRow {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { place: Place { weight, since }, is_hidden } = self;
+        write!(formatter, "{weight}:{since}:{}", u8::from(*is_hidden))
+    }
+}
+
+impl FromStr for SettledRow {
+    type Err = NotARow;
+
+    fn from_str(stored: &str) -> Result<Self, NotARow> {
+        let numbers: Result<Vec<u64>, _> = stored.split(':').map(str::parse).collect();
+        match numbers.as_deref() {
+            Ok([weight, since, is_hidden @ (0 | 1)]) => {
+                let place = Place { weight: *weight, since: Timestamp(*since) };
+                Ok(Self { place, is_hidden: *is_hidden == 1 })
+            }
+            _ => Err(NotARow),
+        }
+    }
+}
 
 /// A line as it is stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,6 +114,47 @@ impl Line {
             before: text("before"),
             row: fields.read("row"),
         })
+    }
+
+    /// The action that undoes the one of a self. What it takes, such as an earlier title, it finds
+    /// in the self.
+    pub(super) fn inverse(&self) -> Option<Deed> {
+        match self.action {
+            Action::Remove | Action::RemoveAll => Some(Deed::Restore),
+            Action::Restore => Some(Deed::Remove),
+            Action::Edit => Some(Deed::Edit { title: None, topics: None, url: None, text: None }),
+            Action::Merge => Some(Deed::Split),
+            Action::Lock => Some(Deed::Unlock),
+            Action::Unlock => Some(Deed::Lock),
+            Action::Hold => Some(Deed::Unhold),
+            Action::Unhold => Some(Deed::Hold(None)),
+            Action::Silence => Some(Deed::Unsilence),
+            Action::Unsilence => Some(Deed::Silence(None)),
+            Action::Ban => Some(Deed::Unban),
+            Action::Unban => Some(Deed::Ban(None)),
+            Action::Keep | Action::Reject => Some(Deed::Reopen),
+            // What was approved is published as of then; removing it hides it again.
+            Action::Approve
+                if matches!(self.thing, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) =>
+            {
+                Some(Deed::Remove)
+            }
+            Action::Approve => Some(Deed::Reopen),
+            Action::Note => Some(Deed::Unnote),
+            Action::Discount => Some(Deed::Recount),
+            Action::Recount => Some(Deed::Discount(None)),
+            Action::MakeModerator => Some(Deed::UnmakeModerator),
+            Action::UnmakeModerator => Some(Deed::MakeModerator),
+            Action::Rule => Some(Deed::Unrule),
+            Action::Unrule => match self.thing {
+                Thing::Rule(id) => {
+                    let rule = PostRule::from_json(id, self.before.as_deref()?)?;
+                    Some(Deed::Rule(rule.pattern, rule.effect))
+                }
+                _ => None,
+            },
+            Action::Split | Action::Warn | Action::Unnote | Action::Reopen => None,
+        }
     }
 
     /// Adds the line to the batch of its action. The batch fails if another line has got the
@@ -303,7 +381,7 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<Log
             Thing::Story(id) => titles.get(&id).cloned(),
             _ => None,
         };
-        let can_be_undone = line.undone_by.is_none() && inverse(&line).is_some();
+        let can_be_undone = line.undone_by.is_none() && line.inverse().is_some();
         let thing = shown_thing(&line, sees);
         let Line { id, time, action, reason, undoes, undone_by, until, count, in_progress, .. } = line;
         LogEntry {

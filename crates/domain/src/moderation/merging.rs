@@ -3,7 +3,7 @@
 //! A merged story leaves the lists like a removed one. Its comments stay in its own thread,
 //! which the page of the other story shows below its own.
 
-use super::effect::{Case, Effect};
+use super::case::{Case, Effect};
 use super::stories::{put_back, withdraw};
 use super::threads::read_story;
 use crate::error::{Error, Refusal};

@@ -2,7 +2,7 @@
 //!
 //! Keys: `user:<id>:notes`.
 
-use super::effect::{Case, Effect};
+use super::case::{Case, Effect};
 use super::people::read_person;
 use crate::accounts::users::PeopleRead;
 use crate::accounts::visit::Visit;

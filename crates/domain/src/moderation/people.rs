@@ -1,7 +1,7 @@
 //! What is done to a person: silence, posts that wait, bans, warnings, roles.
 
 use super::bans;
-use super::effect::{Case, Effect};
+use super::case::{Case, Effect};
 use crate::accounts::users::{MODERATOR_FLAG, User};
 use crate::error::{Error, Refusal};
 use crate::fields;

@@ -1,6 +1,6 @@
 //! Removing comments and tweets, and putting them back; editing comments.
 
-use super::effect::{Case, Effect};
+use super::case::{Case, Effect};
 use super::log;
 use crate::accounts::users::User;
 use crate::comments::comment::{self, Stored, read_stored};

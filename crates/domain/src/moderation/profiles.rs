@@ -1,6 +1,6 @@
 //! Removing what people say about themselves, and putting it back.
 
-use super::effect::{Case, Effect};
+use super::case::{Case, Effect};
 use super::people::{Person, read_person};
 use super::posts::ended_by;
 use super::remove_all;

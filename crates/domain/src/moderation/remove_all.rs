@@ -4,7 +4,7 @@
 //! crash, and two servers never remove the same post twice. Its line in the log counts along.
 //! `moderation:<id>:posts` has what was removed; another job puts back exactly that.
 
-use super::effect::{Case, Effect};
+use super::case::{Case, Effect};
 use super::log::{COUNT, IN_PROGRESS, Line};
 use super::people::{Person, read_person};
 use super::profiles::lines_of;

@@ -1,58 +1,18 @@
 //! What an action does to the review queue: it settles the row of its thing, with the flags, in
 //! its own batch; an undo brings both back.
 
-use super::act::{ModerationRequest, SeenRow};
-use super::effect::Case;
-use super::log;
+use super::case::{Case, ModerationRequest, SeenRow};
+use super::log::{self, SettledRow};
 use crate::error::{Error, Refusal};
 use crate::flags::{Subject, ThingFlags, ThingFlagsRead};
 use crate::keys;
 use crate::news::item::write_state;
-use crate::review::Place;
 use crate::site::Site;
-use crate::values::clock::Timestamp;
 use crate::values::flag::Verdict;
 use crate::values::ids::ModerationId;
 use crate::values::moderation::{Deed, Thing};
 use crate::values::withheld::{WITHHELD, Withheld};
-use std::fmt;
-use std::str::FromStr;
 use tidings_keyspace::{Batch, Query};
-
-/// A row before an action settled it, `<weight>:<since>:<is hidden>`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SettledRow {
-    /// Its place.
-    place: Place,
-    /// Whether flags had hidden the thing.
-    is_hidden: bool,
-}
-
-/// The text is not a settled row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct NotARow;
-
-impl fmt::Display for SettledRow {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place: Place { weight, since }, is_hidden } = self;
-        write!(formatter, "{weight}:{since}:{}", u8::from(*is_hidden))
-    }
-}
-
-impl FromStr for SettledRow {
-    type Err = NotARow;
-
-    fn from_str(stored: &str) -> Result<Self, NotARow> {
-        let numbers: Result<Vec<u64>, _> = stored.split(':').map(str::parse).collect();
-        match numbers.as_deref() {
-            Ok([weight, since, is_hidden @ (0 | 1)]) => {
-                let place = Place { weight: *weight, since: Timestamp(*since) };
-                Ok(Self { place, is_hidden: *is_hidden == 1 })
-            }
-            _ => Err(NotARow),
-        }
-    }
-}
 
 /// What a deed says about the flags of its thing; `None` if it does not settle its row.
 const fn verdict(deed: &Deed) -> Option<Verdict> {

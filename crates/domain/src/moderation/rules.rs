@@ -1,10 +1,10 @@
 //! The rules for posts: adding and lifting them, and what a rule would have caught.
 
-use super::act::{ModerationRequest, moderate};
-use super::effect::{Case, Effect};
+use super::act::moderate;
+use super::case::ModerationRequest;
 use crate::accounts::users::User;
 use crate::comments::comment::Comment;
-use crate::error::{Error, Refusal};
+use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::news::item::News;
@@ -13,9 +13,9 @@ use crate::site::Site;
 use crate::timelines::tweets::Tweet;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, ModerationId, NewsId, RuleId, TweetId};
-use crate::values::limits::{DRY_RUN_DAYS, DRY_RUN_MATCHES, DRY_RUN_POSTS, MAX_RULES};
+use crate::values::limits::{DRY_RUN_DAYS, DRY_RUN_MATCHES, DRY_RUN_POSTS};
 use crate::values::moderation::{Deed, Reason, Thing};
-use crate::values::post_rule::{Pattern, PatternError, PostRule, RuleEffect};
+use crate::values::post_rule::{Pattern, PostRule, RuleEffect};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_keyspace::{Order, Query, read};
@@ -74,53 +74,6 @@ pub async fn lift_rule(
     let (deed, thing) = (Deed::Unrule, Thing::Rule(rule));
     let request = ModerationRequest { deed, thing, reason: reason.clone(), anonymous: false, seen: None };
     moderate(site, now, moderator, &request).await
-}
-
-/// The effect of adding a rule.
-pub(super) async fn add(
-    case: &Case<'_>,
-    id: RuleId,
-    (pattern, effect): (&Pattern, RuleEffect),
-) -> Result<Effect, Error> {
-    let rules = case.site.store.fetch(read::hash(keys::RULES)).await?;
-    if rules.0.len() >= MAX_RULES {
-        return Err(Refusal::TooManyRules { limit: MAX_RULES }.into());
-    }
-    let rule = PostRule { id, pattern: pattern.clone(), effect, reason: case.reason.clone() };
-    demand_compilable(rules.0, &rule).await?;
-    let mut result = Effect::default();
-    result.batch.field_absent(keys::RULES, id.to_string());
-    result.batch.set_field(keys::RULES, id.to_string(), rule.to_json());
-    Ok(result)
-}
-
-/// Refuses a rule that does not fit into the bound on all of them together.
-async fn demand_compilable(stored: Vec<(String, String)>, new: &PostRule) -> Result<(), Error> {
-    let known = stored.into_iter().filter_map(|(id, json)| PostRule::from_json(id.parse().ok()?, &json));
-    let rules: Vec<PostRule> = known.chain([new.clone()]).collect();
-    let fits = tokio::task::spawn_blocking(|| PostRules::new(rules).is_complete()).await;
-    if fits.map_err(|error| Error::Internal(error.to_string()))? {
-        return Ok(());
-    }
-    let message = "with the other rules it would be too large. Make it simpler".to_owned();
-    Err(Refusal::Pattern(PatternError::Regex(message)).into())
-}
-
-/// The effect of lifting a rule.
-pub(super) async fn lift(case: &Case<'_>, id: RuleId) -> Result<Effect, Error> {
-    let stored =
-        case.site.store.fetch(read::field(keys::RULES, id.to_string())).await?.ok_or(Refusal::NoSuchRule)?;
-    let mut effect = Effect::default();
-    effect.batch.field_equals(keys::RULES, id.to_string(), &stored);
-    effect.batch.delete_field(keys::RULES, id.to_string());
-    effect.before = Some(stored);
-    Ok(effect)
-}
-
-/// The action that adds a lifted rule again.
-pub(super) fn added_again(id: RuleId, before: Option<&str>) -> Option<Deed> {
-    let rule = PostRule::from_json(id, before?)?;
-    Some(Deed::Rule(rule.pattern, rule.effect))
 }
 
 /// All rules, by number, for moderators.

@@ -1,6 +1,6 @@
 //! Removing stories, and putting them back.
 
-use super::effect::{Case, Effect};
+use super::case::{Case, Effect};
 use super::log;
 use super::threads::read_story;
 use crate::error::{Error, Refusal};

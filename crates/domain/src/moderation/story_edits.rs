@@ -1,6 +1,6 @@
 //! Editing the title, the topics, the URL or the text of a story, with a note that readers see.
 
-use super::effect::{Case, Effect};
+use super::case::{Case, Effect};
 use super::threads::read_story;
 use crate::articles::article::PlaceRead;
 use crate::error::{Error, Refusal};

@@ -1,6 +1,6 @@
 //! Locked threads: everybody reads, nobody writes.
 
-use super::effect::{Case, Effect};
+use super::case::{Case, Effect};
 use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
 use crate::keys;

@@ -17,7 +17,7 @@ use crate::timelines::home_jobs::{clear, rebuild};
 use crate::timelines::homes::add_to_home;
 use crate::timelines::merge::Merge;
 use crate::timelines::place::{HomePlace, HomePlaceRead};
-use crate::timelines::tweets::TIMELINE_VERSION;
+use crate::timelines::versions::{TIMELINE_VERSION, note_followings_change, note_lost_follower};
 use crate::values::clock::Moment;
 use crate::values::cursor::{Cursor, Window};
 use crate::values::ids::{TweetId, UserId};
@@ -25,13 +25,6 @@ use crate::values::limits::{FOLLOW_BACKFILL, FOLLOW_NOTICE_SECONDS, MAX_FOLLOWIN
 use crate::values::rates::RatedAction;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Order, Query};
-
-/// The field of a user that counts lost followers. A delivery checks that no follower has
-/// left since it read the list.
-pub(crate) const FOLLOWERS_LOST: &str = "followers_lost";
-/// The field of a user that counts changes of the list of followings. A rebuild of the home
-/// timeline checks that the list is still the same.
-pub(crate) const FOLLOWINGS_VERSION: &str = "followings_version";
 
 /// Follows a user, and adds the user's newest tweets to the follower's home timeline.
 /// Following twice changes nothing. The user is told in the inbox, at most once a day. Rounds:
@@ -178,16 +171,6 @@ pub(crate) fn write_unfollow(batch: &mut Batch, follower: UserId, author: UserId
     batch.sorted_remove(keys::followings(follower), author.to_string());
     batch.sorted_remove(keys::followers(author), follower.to_string());
     batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), -1.0);
-}
-
-/// Notes that a user's list of followings has changed.
-pub(crate) fn note_followings_change(batch: &mut Batch, user: UserId) {
-    batch.increment_field(keys::user(user), FOLLOWINGS_VERSION, 1);
-}
-
-/// Notes that a user has lost followers.
-pub(crate) fn note_lost_follower(batch: &mut Batch, user: UserId) {
-    batch.increment_field(keys::user(user), FOLLOWERS_LOST, 1);
 }
 
 /// One of the two lists of a user.

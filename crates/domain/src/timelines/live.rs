@@ -5,18 +5,13 @@
 //! the author.
 
 use crate::accounts::avoidance::{Avoidance, AvoidanceRead};
-use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::keys;
 use crate::site::Site;
-use crate::timelines::reading;
-use crate::values::clock::Timestamp;
-use crate::values::cursor::{Cursor, Window};
+use crate::values::cursor::Cursor;
 use crate::values::ids::{TweetId, UserId};
-use crate::values::limits::MAX_PAGE;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 use tidings_keyspace::Query;
 
 /// The channel of these messages.
@@ -82,18 +77,6 @@ pub async fn followers_among(site: &Site, author: UserId, readers: &[UserId]) ->
     let matching =
         matching.filter(|((reader, since), avoids)| **reader == author || (since.is_some() && !avoids));
     Ok(matching.map(|((reader, _), _)| *reader).collect())
-}
-
-/// The number of tweets in a reader's home timeline that are newer than an entry, at most
-/// [`MAX_PAGE`]. Rounds: as [`super::reading::home`].
-///
-/// # Errors
-/// When the store fails.
-pub async fn count_newer(site: &Arc<Site>, reader: UserId, since: Cursor) -> Result<u64, Error> {
-    let window = Window { before: None, since: Some(since), count: MAX_PAGE };
-    let mut visit = Visit::new(site.clone(), Timestamp::default(), None);
-    let page = reading::home_of(&mut visit, reader, &window).await?;
-    Ok(u64::try_from(page.lines.len()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::fields;
 use crate::home_servers::{HomeServer, HomeServers};
 use crate::keys;
 use crate::site::{Applied, Site};
-use crate::timelines::follows::note_followings_change;
+use crate::timelines::versions::note_followings_change;
 use crate::values::ids::{TweetId, UserId};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

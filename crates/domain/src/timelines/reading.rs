@@ -25,13 +25,15 @@ use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::MEBIBYTE;
 use crate::error::{Error, Refusal};
 use crate::keys;
+use crate::site::Site;
 use crate::timelines::homes::{ask_followings, authors};
 use crate::timelines::lines::{TweetLine, hydrate};
 use crate::timelines::merge::Merge;
 use crate::timelines::place::{Apart, HomePlace, HomePlaceRead};
+use crate::values::clock::Timestamp;
 use crate::values::cursor::{Cursor, Window};
 use crate::values::ids::{TweetId, UserId};
-use crate::values::limits::TIMELINE_REFILLS;
+use crate::values::limits::{MAX_PAGE, TIMELINE_REFILLS};
 use std::sync::Arc;
 use tidings_keyspace::{Query, Tracked, read};
 
@@ -399,6 +401,18 @@ async fn complete(
         entries.extend(merged(visit, lists, window, None, floor).await?);
     }
     Ok(entries)
+}
+
+/// The number of tweets in a reader's home timeline that are newer than an entry, at most
+/// [`MAX_PAGE`]. Rounds: as [`home`].
+///
+/// # Errors
+/// When the store fails.
+pub async fn count_newer(site: &Arc<Site>, reader: UserId, since: Cursor) -> Result<u64, Error> {
+    let window = Window { before: None, since: Some(since), count: MAX_PAGE };
+    let mut visit = Visit::new(site.clone(), Timestamp::default(), None);
+    let page = home_of(&mut visit, reader, &window).await?;
+    Ok(u64::try_from(page.lines.len()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ use crate::timelines::home_jobs::{deliver, sweep};
 use crate::timelines::homes::add_to_home;
 use crate::timelines::live;
 use crate::timelines::place::{HomePlace, HomePlaceRead};
+use crate::timelines::versions::TIMELINE_VERSION;
 use crate::values::clock::{Moment, NotSeconds};
 use crate::values::ids::{NewsId, TweetId, UserId};
 use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
@@ -35,10 +36,6 @@ use crate::values::text::TweetText;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::str::FromStr;
 use tidings_keyspace::{Answers, Batch, CheckId, Handle, Hash, Query, read};
-
-/// The field of a user that counts changes of the user's own timeline. An action that copies
-/// from the timeline checks that it has not changed meanwhile.
-pub(crate) const TIMELINE_VERSION: &str = "timeline_version";
 
 /// A tweet.
 #[derive(Debug, Clone, PartialEq)]

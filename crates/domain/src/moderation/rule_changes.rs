@@ -1,0 +1,51 @@
+//! What adding and lifting a rule does.
+
+use super::case::{Case, Effect};
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::post_rules::PostRules;
+use crate::values::ids::RuleId;
+use crate::values::limits::MAX_RULES;
+use crate::values::post_rule::{Pattern, PatternError, PostRule, RuleEffect};
+use tidings_keyspace::read;
+
+/// The effect of adding a rule.
+pub(super) async fn add(
+    case: &Case<'_>,
+    id: RuleId,
+    (pattern, effect): (&Pattern, RuleEffect),
+) -> Result<Effect, Error> {
+    let rules = case.site.store.fetch(read::hash(keys::RULES)).await?;
+    if rules.0.len() >= MAX_RULES {
+        return Err(Refusal::TooManyRules { limit: MAX_RULES }.into());
+    }
+    let rule = PostRule { id, pattern: pattern.clone(), effect, reason: case.reason.clone() };
+    demand_compilable(rules.0, &rule).await?;
+    let mut result = Effect::default();
+    result.batch.field_absent(keys::RULES, id.to_string());
+    result.batch.set_field(keys::RULES, id.to_string(), rule.to_json());
+    Ok(result)
+}
+
+/// Refuses a rule that does not fit into the bound on all of them together.
+async fn demand_compilable(stored: Vec<(String, String)>, new: &PostRule) -> Result<(), Error> {
+    let known = stored.into_iter().filter_map(|(id, json)| PostRule::from_json(id.parse().ok()?, &json));
+    let rules: Vec<PostRule> = known.chain([new.clone()]).collect();
+    let fits = tokio::task::spawn_blocking(|| PostRules::new(rules).is_complete()).await;
+    if fits.map_err(|error| Error::Internal(error.to_string()))? {
+        return Ok(());
+    }
+    let message = "with the other rules it would be too large. Make it simpler".to_owned();
+    Err(Refusal::Pattern(PatternError::Regex(message)).into())
+}
+
+/// The effect of lifting a rule.
+pub(super) async fn lift(case: &Case<'_>, id: RuleId) -> Result<Effect, Error> {
+    let stored =
+        case.site.store.fetch(read::field(keys::RULES, id.to_string())).await?.ok_or(Refusal::NoSuchRule)?;
+    let mut effect = Effect::default();
+    effect.batch.field_equals(keys::RULES, id.to_string(), &stored);
+    effect.batch.delete_field(keys::RULES, id.to_string());
+    effect.before = Some(stored);
+    Ok(effect)
+}
