@@ -6,7 +6,7 @@ use crate::json::{self, hostname};
 use crate::limits::SITE_DAYS;
 use crate::openapi::values;
 use serde_json::Value;
-use tidings_domain::sites::{SettingsChange, SiteVote, Verdict};
+use tidings_domain::sites::{SettingsChange, Verdict};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day::parse_moment;
 use tidings_domain::values::hostname::Hostname;
@@ -30,12 +30,6 @@ impl FromFields for SiteVoteForm {
         let link = hostname(fields.required("link")?)?;
         let vote = fields.required("vote")?.parse().map_or(Err(WRONG_VOTE), verdict)?;
         Ok(Self { link, vote })
-    }
-}
-
-impl From<SiteVoteForm> for SiteVote {
-    fn from(form: SiteVoteForm) -> Self {
-        Self { host: form.link, verdict: form.vote }
     }
 }
 
@@ -184,8 +178,8 @@ impl FromFields for VotingSettingsForm {
     }
 }
 
-impl From<VotingSettingsForm> for SettingsChange {
-    fn from(form: VotingSettingsForm) -> Self {
+impl From<&VotingSettingsForm> for SettingsChange {
+    fn from(form: &VotingSettingsForm) -> Self {
         Self { is_disabled: form.voting_is_disabled, maximum: form.maximum_votes_per_user_per_day }
     }
 }
