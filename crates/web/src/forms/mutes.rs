@@ -1,7 +1,7 @@
 //! Muting and blocking.
 
 use crate::error::RequestError;
-use crate::form::{Fields, FromFields};
+use crate::form::{Fields, FromFields, form};
 use crate::openapi::values;
 use tidings_domain::Error;
 use tidings_domain::accounts::mutes::Mutable;
@@ -46,7 +46,7 @@ impl FromFields for MuteForm {
         };
         let value = match what {
             MuteKind::Topic => MuteTarget::Topic(Topic::parse(VALUE, typed).map_err(Error::from)?),
-            MuteKind::User => MuteTarget::Other(Mutable::User(username(typed))),
+            MuteKind::User => MuteTarget::Other(Mutable::User(username(fields, VALUE)?)),
             MuteKind::Domain => MuteTarget::Other(Mutable::Domain(muted_domain(typed).map_err(not_a_site)?)),
             MuteKind::Word => MuteTarget::Other(Mutable::Word(MutedWord::parse(typed).map_err(Error::from)?)),
         };
@@ -55,23 +55,17 @@ impl FromFields for MuteForm {
 }
 
 /// A username as people type it: with or without an `@`.
-fn username(typed: &str) -> String {
-    let typed = typed.trim();
-    typed.strip_prefix('@').unwrap_or(typed).to_owned()
+fn username(fields: &Fields, name: &'static str) -> Result<String, RequestError> {
+    let typed = fields.required(name)?.trim();
+    Ok(typed.strip_prefix('@').unwrap_or(typed).to_owned())
 }
 
-/// Somebody to block or unblock.
-#[derive(ToSchema)]
-#[schema(as = Block)]
-pub struct BlockForm {
-    // Imported accounts may have names that are not valid for new accounts.
-    /// The username. Case does not matter.
-    #[schema(value_type = values::Username)]
-    pub username: String,
-}
-
-impl FromFields for BlockForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { username: username(fields.required("username")?) })
+form! {
+    /// Somebody to block or unblock.
+    #[schema(as = Block)]
+    pub struct BlockForm {
+        // Imported accounts may have names that are not valid for new accounts.
+        /// The username. Case does not matter.
+        pub username: String = username, values::Username;
     }
 }

@@ -1,7 +1,7 @@
 //! Votes on sites, and the administration of voters.
 
 use crate::error::RequestError;
-use crate::form::{Fields, FromFields};
+use crate::form::{Fields, FromFields, form, parsed};
 use crate::json::{self, hostname};
 use crate::limits::SITE_DAYS;
 use crate::openapi::values;
@@ -131,17 +131,11 @@ fn moment(fields: &Fields, name: &'static str) -> Result<Option<Timestamp>, Requ
     }
 }
 
-/// A voter to ban or unban.
-#[derive(ToSchema)]
-pub struct VoterForm {
-    /// The voter.
-    #[schema(value_type = values::Uuid)]
-    pub user_id: VoterId,
-}
-
-impl FromFields for VoterForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { user_id: fields.parsed("user_id", "it must be a UUID")? })
+form! {
+    /// A voter to ban or unban.
+    pub struct VoterForm {
+        /// The voter.
+        pub user_id: VoterId = parsed("it must be a UUID"), values::Uuid;
     }
 }
 
