@@ -19,6 +19,7 @@ mod redis_commands;
 mod absent_store;
 mod account_changes;
 mod accounts;
+mod addresses;
 mod administration;
 mod api_shapes;
 mod applications;

@@ -1,7 +1,8 @@
-//! The addresses of the site, from the source of its router, so that a test of all of them
-//! covers a new one as soon as it exists.
+//! The addresses of the site, from its actions and from the source of its router, so that a test of all of
+//! them covers a new one as soon as it exists.
 
 use std::collections::BTreeSet;
+use tidings_web::router;
 
 const ROUTER: &str = include_str!("../../web/src/router.rs");
 
@@ -12,7 +13,11 @@ pub fn get_routes() -> BTreeSet<String> {
 
 /// Every address that answers to POST, with its variables in braces.
 pub fn post_routes() -> BTreeSet<String> {
-    routes_with("post(")
+    let mut routes = routes_with("post(");
+    for (_, action) in router::actions() {
+        routes.extend([action.path.to_owned(), action.call_path]);
+    }
+    routes
 }
 
 /// Every address with a handler of a method, which its name ends with.

@@ -7,15 +7,9 @@ use super::form::Fields;
 use super::forms::accounts::{
     Credentials, EndedSession, InviteForm, ProfileForm, Registration, ResetRequest,
 };
-use super::forms::comments::{CommentForm, CommentVoteForm};
-use super::forms::flags::{FlagForm, UnflagForm};
-use super::forms::moderation::{AppealForm, UndoForm};
-use super::forms::mutes::MuteTarget;
-use super::forms::news::{NewsVoteForm, SubmissionForm};
-use super::forms::rules::LiftForm;
-use super::forms::sites::{SiteVoteForm, VoterForm, VotingSettingsForm};
-use super::forms::timelines::{FollowForm, TweetForm};
-use super::forms::topics::DescribeForm;
+use super::forms::comments::CommentForm;
+use super::forms::moderation::AppealForm;
+use super::forms::news::SubmissionForm;
 use super::letters;
 use super::signup_mail;
 use super::titles::{self, FetchPlace, TitleError};
@@ -24,31 +18,22 @@ use crate::limits::LONG_ACTION_WAIT;
 use std::net::IpAddr;
 use tidings_domain::accounts::account::{self, Owner};
 use tidings_domain::accounts::actor::Actor;
-use tidings_domain::accounts::inbox::{self, Marking};
 use tidings_domain::accounts::invitations;
 use tidings_domain::accounts::log_in::{self, LogIn};
 use tidings_domain::accounts::login;
-use tidings_domain::accounts::mutes;
 use tidings_domain::accounts::password_reset;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::sessions::{self, Session};
 use tidings_domain::accounts::signup::{self, SignUp, SignedUp};
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::articles::topic_moves::{self, Move};
-use tidings_domain::articles::topics;
 use tidings_domain::comments::comment::{self, CommentChange, Posted};
-use tidings_domain::flags;
 use tidings_domain::moderation::rules::{self, NewRule};
 use tidings_domain::moderation::{self, ModerationRequest, appeals};
-use tidings_domain::news::marking::{self, Mark};
-use tidings_domain::news::subscriptions;
 use tidings_domain::sites;
 use tidings_domain::submissions::{self, Submission, Submitted, preparing};
-use tidings_domain::timelines::blocks;
-use tidings_domain::timelines::follows;
-use tidings_domain::timelines::tweets::{self, PostedTweet};
+use tidings_domain::timelines::tweets::{self};
 use tidings_domain::values::ids::{CommentAddress, ModerationId, NewsId, RuleId, TweetId, UserId};
 use tidings_domain::values::limits::{FAILED_ADDRESSES, MAX_RUNNING_RESETS};
 use tidings_domain::values::moderation::{Deed, Thing};
@@ -56,7 +41,7 @@ use tidings_domain::values::signup::InvitationCode;
 use tidings_domain::values::text::{Body, Title};
 use tidings_domain::values::topic::Topic;
 use tidings_domain::values::urls::NewsUrl;
-use tidings_domain::votes;
+use tidings_domain::values::voter_id::VoterId;
 use tidings_domain::{Error, Refusal};
 use tokio::sync::Semaphore;
 
@@ -82,26 +67,18 @@ pub(super) async fn open_account(
     Ok(signed_up)
 }
 
-/// Makes an invitation, for both the form and the API, and mails it if there is an address and
-/// the site sends mail.
-pub(super) async fn invite(
-    app: &App,
-    user: &User,
-    form: &InviteForm,
-) -> Result<InvitationCode, RequestError> {
-    user.once(&app.site, async {
-        let email = form.email.as_ref();
-        let is_mailed = email.is_some() && app.mailer.is_some();
-        if is_mailed {
-            invitations::admit_mail(&app.site, app.now(), user).await?;
-        }
-        let code = invitations::invite(&app.site, app.now(), user, email).await?;
-        if let Some(email) = email.filter(|_| is_mailed) {
-            signup_mail::mail_invitation(app, &user.username, email.clone(), code.clone());
-        }
-        Ok(code)
-    })
-    .await
+/// Makes an invitation, and mails it if there is an address and the site sends mail.
+pub(super) async fn invite(app: &App, user: &User, form: &InviteForm) -> Result<InvitationCode, Error> {
+    let email = form.email.as_ref();
+    let is_mailed = email.is_some() && app.mailer.is_some();
+    if is_mailed {
+        invitations::admit_mail(&app.site, app.now(), user).await?;
+    }
+    let code = invitations::invite(&app.site, app.now(), user, email).await?;
+    if let Some(email) = email.filter(|_| is_mailed) {
+        signup_mail::mail_invitation(app, &user.username, email.clone(), code.clone());
+    }
+    Ok(code)
 }
 
 /// Moderates, for both the form and the API. Whoever has applied for an account, or is banned and
@@ -135,12 +112,6 @@ pub(super) async fn moderate(
     .await
 }
 
-/// Undoes an action of moderators, for both the form and the API.
-pub(super) async fn undo(app: &App, user: &User, form: &UndoForm) -> Result<ModerationId, RequestError> {
-    let how = (form.moderation_id, &form.reason, form.anonymous);
-    Ok(user.once(&app.site, moderation::undo(&app.site, app.moment(), user, how)).await?)
-}
-
 /// Adds a rule for posts, for both the form and the API.
 pub(super) async fn add_rule(
     app: &App,
@@ -148,12 +119,6 @@ pub(super) async fn add_rule(
     rule: &NewRule,
 ) -> Result<(RuleId, ModerationId), RequestError> {
     Ok(user.once(&app.site, rules::add_rule(&app.site, app.moment(), user, rule)).await?)
-}
-
-/// Lifts a rule for posts, for both the form and the API.
-pub(super) async fn lift_rule(app: &App, user: &User, form: &LiftForm) -> Result<ModerationId, RequestError> {
-    let how = (form.rule_id, &form.reason);
-    Ok(user.once(&app.site, rules::lift_rule(&app.site, app.moment(), user, how)).await?)
 }
 
 /// Mails the decision about an application or an appeal to the person who waits for it, if mail is
@@ -355,36 +320,15 @@ pub(super) async fn fetch_title(app: &App, actor: Actor<'_>, url: &NewsUrl) -> R
     Ok(titles::fetch_title(settings, &app.settings.site.url, place, url).await?)
 }
 
-/// The outcome of moving a topic.
-pub(super) struct Moved {
-    /// The topic that has the articles now.
-    pub to: Topic,
-    /// How many articles were moved; `None` while the move is still running.
-    pub articles: Option<u64>,
-}
-
-/// Renames or merges a topic, for both the form and the API. The move of a large
-/// topic continues after the response.
+/// Renames or merges a topic. Returns how many articles were moved; `None` while the move is still running. The
+/// move of a large topic continues after the response.
 pub(super) async fn move_topic(
-    app: &App,
-    user: User,
-    kind: Move,
-    from: Topic,
-    to: Topic,
-) -> Result<Moved, RequestError> {
-    let moved_to = to.clone();
-    let moving = user.once(&app.site, start_move(app, &user, kind, (from, to)));
-    Ok(Moved { to: moved_to, articles: moving.await? })
-}
-
-/// Moves the articles of a topic. Returns how many; `None` while the move is still running.
-async fn start_move(
     app: &App,
     user: &User,
     kind: Move,
-    (from, to): (Topic, Topic),
+    (from, to): (&Topic, &Topic),
 ) -> Result<Option<u64>, RequestError> {
-    let (site, now, user) = (app.site.clone(), app.now(), user.clone());
+    let (site, now, user, from, to) = (app.site.clone(), app.now(), user.clone(), from.clone(), to.clone());
     let moving = tokio::spawn(async move {
         let moved = topic_moves::move_topic(&site, now, &user, kind, &from, &to).await;
         match &moved {
@@ -399,46 +343,6 @@ async fn start_move(
         Ok(Err(_)) => Err(RequestError::Panic),
         Err(_) => Ok(None),
     }
-}
-
-/// Hides or saves a story, for both the form and the API.
-pub(super) async fn mark_news(app: &App, user: &User, mark: Mark, id: NewsId) -> Result<(), RequestError> {
-    Ok(user.once(&app.site, marking::mark(&app.site, app.now(), user, mark, id)).await?)
-}
-
-/// Ends that, for both the form and the API.
-pub(super) async fn unmark_news(app: &App, user: &User, mark: Mark, id: NewsId) -> Result<(), RequestError> {
-    Ok(user.once(&app.site, marking::unmark(&app.site, user, mark, id)).await?)
-}
-
-/// Follows or mutes a topic, or ends that, for both the form and the API.
-pub(super) async fn set_stance(
-    app: &App,
-    actor: Actor<'_>,
-    topic: &Topic,
-    (stance, takes): (Stance, bool),
-) -> Result<(), RequestError> {
-    let (site, now) = (&app.site, app.moment());
-    let setting = async {
-        if takes {
-            topic_choices::choose(site, now, actor, stance, topic).await
-        } else {
-            topic_choices::leave(site, now, actor, stance, topic).await
-        }
-    };
-    Ok(actor.once(site, setting).await?)
-}
-
-/// Votes or takes the vote back, for both the form and the API.
-pub(super) async fn vote_news(app: &App, actor: Actor<'_>, form: &NewsVoteForm) -> Result<(), RequestError> {
-    let (site, now, id) = (&app.site, app.now(), form.news_id);
-    let voting = async {
-        match form.vote_type.direction() {
-            Some(direction) => votes::vote_news(site, now, actor, id, direction).await,
-            None => votes::take_back_news_vote(site, now, actor, id).await,
-        }
-    };
-    Ok(actor.once(site, voting).await?)
 }
 
 /// Writes a comment, edits it, or deletes it if the text is empty, for both the form
@@ -498,67 +402,12 @@ async fn write_or_edit(app: &App, actor: Actor<'_>, form: &CommentForm) -> Resul
     Ok(Posted::changed(CommentChange::Update, address, &changed))
 }
 
-/// Votes or takes the vote back, for both the form and the API. Returns the comment.
-pub(super) async fn vote_comment(
-    app: &App,
-    actor: Actor<'_>,
-    form: &CommentVoteForm,
-) -> Result<CommentAddress, RequestError> {
-    let (site, now, address) = (&app.site, app.now(), form.comment_id);
-    let voting = async {
-        match form.vote_type.direction() {
-            Some(direction) => votes::vote_comment(site, now, actor, address, direction).await?,
-            None => votes::take_back_comment_vote(site, now, actor, address).await?,
-        }
-        Ok::<_, Error>(address)
-    };
-    Ok(actor.once(site, voting).await?)
-}
-
-/// Flags something, for both the form and the API. Returns what was flagged.
-pub(super) async fn flag(app: &App, form: &SignedFields) -> Result<Thing, RequestError> {
-    let (thing, flagging) = form.fields.read::<FlagForm>()?.into();
-    let flagged = flags::flag(&app.site, app.moment(), form.actor(), (&thing, &flagging));
-    form.user.once(&app.site, flagged).await.map_err(unknown_name)?;
-    Ok(thing)
-}
-
-/// Takes a flag back, for both the form and the API. Returns what was flagged.
-pub(super) async fn unflag(app: &App, form: &SignedFields) -> Result<Thing, RequestError> {
-    let UnflagForm { id, .. } = form.fields.read()?;
-    let unflagging = flags::unflag(&app.site, app.moment(), form.actor(), &id);
-    form.user.once(&app.site, unflagging).await.map_err(unknown_name)?;
-    Ok(id)
-}
-
-/// Posts a tweet, for both the form and the API.
-pub(super) async fn post_tweet(
-    app: &App,
-    actor: Actor<'_>,
-    form: &TweetForm,
-) -> Result<PostedTweet, RequestError> {
-    let posting = tweets::post_tweet(&app.site, app.moment(), actor, &form.text);
-    Ok(actor.once(&app.site, posting).await?)
-}
-
 /// Deletes a tweet, for both the form and the API.
 pub(super) async fn delete_tweet(app: &App, user: &User, id: TweetId) -> Result<(), RequestError> {
     if moderates_instead(app, user, Thing::Tweet(id), || Ok(Deed::Remove)).await? {
         return Ok(());
     }
     Ok(user.once(&app.site, tweets::delete_tweet(&app.site, app.moment(), user, id)).await?)
-}
-
-/// Follows a user, for both the form and the API.
-pub(super) async fn follow(app: &App, actor: Actor<'_>, form: &FollowForm) -> Result<(), RequestError> {
-    let following = follows::follow(&app.site, app.moment(), actor, &form.username);
-    actor.once(&app.site, following).await.map_err(unknown_name)
-}
-
-/// Unfollows a user, for both the form and the API.
-pub(super) async fn unfollow(app: &App, actor: Actor<'_>, form: &FollowForm) -> Result<(), RequestError> {
-    let unfollowing = follows::unfollow(&app.site, app.moment(), actor, &form.username);
-    actor.once(&app.site, unfollowing).await.map_err(unknown_name)
 }
 
 /// The error for an action on a user who is given by name.
@@ -607,64 +456,15 @@ pub(super) async fn appeal(
     Ok(id)
 }
 
-/// Mutes something or ends that, for both the form and the API.
-pub(super) async fn set_mute(
-    app: &App,
-    actor: Actor<'_>,
-    target: &MuteTarget,
-    is_muted: bool,
-) -> Result<(), RequestError> {
-    let (site, now) = (&app.site, app.moment());
-    let setting = async {
-        match target {
-            MuteTarget::Topic(topic) if is_muted => {
-                topic_choices::choose(site, now, actor, Stance::Muted, topic).await
-            }
-            MuteTarget::Topic(topic) => topic_choices::leave(site, now, actor, Stance::Muted, topic).await,
-            MuteTarget::Other(what) if is_muted => mutes::mute(site, now, actor, what).await,
-            MuteTarget::Other(what) => mutes::unmute(site, now, actor, what).await,
-        }
-    };
-    actor.once(site, setting).await.map_err(unknown_name)
-}
-
-/// Blocks a user or ends that, for both the form and the API.
-pub(super) async fn set_block(
-    app: &App,
-    actor: Actor<'_>,
-    username: &str,
-    is_blocked: bool,
-) -> Result<(), RequestError> {
-    let (site, now) = (&app.site, app.moment());
-    let setting = async {
-        if is_blocked {
-            blocks::block(site, now, actor, username).await
-        } else {
-            blocks::unblock(site, now, actor, username).await
-        }
-    };
-    actor.once(site, setting).await.map_err(unknown_name)
-}
-
-/// Votes, for both the form and the API.
-pub(super) async fn vote_site(app: &App, actor: Actor<'_>, form: SiteVoteForm) -> Result<(), RequestError> {
-    let ballot = form.into();
-    Ok(actor.once(&app.site, sites::vote_as(&app.site, app.now(), actor, &ballot)).await?)
-}
-
-/// Bans a voter or lifts the ban, for both the form and the API. Returns whether all
-/// votes have been updated; if not, the update continues after the response.
+/// Bans a voter or lifts the ban. Returns whether all votes have been updated; if not, the update continues
+/// after the response.
 pub(super) async fn ban_voter(
     app: &App,
-    user: User,
-    form: &VoterForm,
+    user: &User,
+    voter: VoterId,
     is_ban: bool,
 ) -> Result<bool, RequestError> {
-    user.once(&app.site, start_ban(app, user.clone(), form, is_ban)).await
-}
-
-async fn start_ban(app: &App, user: User, form: &VoterForm, is_ban: bool) -> Result<bool, RequestError> {
-    let (site, now, voter) = (app.site.clone(), app.now(), form.user_id);
+    let (site, now, user) = (app.site.clone(), app.now(), user.clone());
     let task = tokio::spawn(async move {
         let result = if is_ban {
             sites::ban(&site, now, &user, voter).await
@@ -681,43 +481,4 @@ async fn start_ban(app: &App, user: User, form: &VoterForm, is_ban: bool) -> Res
         Ok(Err(_)) => Err(RequestError::Panic),
         Err(_) => Ok(false),
     }
-}
-
-/// Changes the settings of votes on sites, for both the form and the API.
-pub(super) async fn change_voting_settings(
-    app: &App,
-    user: &User,
-    form: VotingSettingsForm,
-) -> Result<(), RequestError> {
-    let changing = sites::change_settings(&app.site, app.now(), user, form.into());
-    Ok(user.once(&app.site, changing).await?)
-}
-
-/// Describes a topic, for both the form and the API.
-pub(super) async fn describe_topic(app: &App, user: &User, form: &DescribeForm) -> Result<(), RequestError> {
-    let describing = topics::describe(&app.site, app.now(), user, &form.topic, form.about.as_ref());
-    Ok(user.once(&app.site, describing).await?)
-}
-
-/// Marks entries of the inbox as read, for both the form and the API.
-pub(super) async fn mark_read(app: &App, user: &User, marking: Marking) -> Result<(), RequestError> {
-    Ok(user.once(&app.site, inbox::mark_read(&app.site, user, marking)).await?)
-}
-
-/// Subscribes to a thread or leaves it, for both the form and the API.
-pub(super) async fn set_subscription(
-    app: &App,
-    user: &User,
-    news: NewsId,
-    is_subscribed: bool,
-) -> Result<(), RequestError> {
-    let (site, now) = (&app.site, app.moment());
-    let setting = async {
-        if is_subscribed {
-            subscriptions::subscribe(site, now, user, news).await
-        } else {
-            subscriptions::unsubscribe(site, now, user, news).await
-        }
-    };
-    Ok(user.once(site, setting).await?)
 }

@@ -39,7 +39,8 @@ pub struct DoneResponse {
     status: Status,
 }
 
-const DONE: DoneResponse = DoneResponse { status: Status::Ok };
+/// The answer of such a call.
+pub const DONE: DoneResponse = DoneResponse { status: Status::Ok };
 
 /// Whether a member of a response that is there only when it is true is left out.
 #[allow(clippy::trivially_copy_pass_by_ref)]

@@ -6,6 +6,8 @@
 use super::error::RequestError;
 use crate::limits::{MAX_FIELDS, SHOWN_NAME_CHARACTERS};
 use percent_encoding::percent_decode;
+use std::str::FromStr;
+use tidings_domain::Error;
 
 /// The fields of a form, in their order.
 #[derive(Clone, Default)]
@@ -50,6 +52,57 @@ pub trait FromFields: Sized {
     /// # Errors
     /// A failure that names the first field that is missing or wrong.
     fn from_fields(fields: &Fields) -> Result<Self, RequestError>;
+}
+
+/// Declares a form with all that is to be known of each field: its name, its type, what reads it, and its schema
+/// in the OpenAPI document. The fields are read in their order.
+macro_rules! form {
+    ($(#[$about:meta])* pub struct $form:ident {
+        $($(#[$field_about:meta])* pub $field:ident: $type:ty = $read:expr, $($schema:ident)::+ $(, required = $required:literal)?;)+
+    }) => {
+        #[derive(utoipa::ToSchema)]
+        $(#[$about])*
+        pub struct $form {
+            $(
+                $(#[$field_about])*
+                #[schema(value_type = $($schema)::+ $(, required = $required)?)]
+                pub $field: $type,
+            )+
+        }
+
+        impl $crate::form::FromFields for $form {
+            fn from_fields(fields: &$crate::form::Fields) -> Result<Self, $crate::error::RequestError> {
+                Ok(Self { $($field: $read(fields, stringify!($field))?,)+ })
+            }
+        }
+    };
+}
+
+pub(crate) use form;
+
+/// Reads a required field as it is.
+///
+/// # Errors
+/// A failure that names the field.
+pub fn text(fields: &Fields, name: &'static str) -> Result<String, RequestError> {
+    fields.required(name).map(str::to_owned)
+}
+
+/// Reads a required field that must be as expected.
+pub fn parsed<T: FromStr>(
+    expected: &'static str,
+) -> impl Fn(&Fields, &'static str) -> Result<T, RequestError> {
+    move |fields, name| fields.parsed(name, expected)
+}
+
+/// Reads a required field with a function of the domain, which says what is wrong.
+pub fn valid<T, E>(
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> impl Fn(&Fields, &'static str) -> Result<T, RequestError>
+where
+    Error: From<E>,
+{
+    move |fields, name| Ok(parse(fields.required(name)?).map_err(Error::from)?)
 }
 
 /// No fields at all.

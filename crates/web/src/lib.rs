@@ -2,6 +2,7 @@
 //! functions of the domain.
 
 pub mod account_mail;
+pub mod action;
 mod actions;
 pub mod address;
 pub mod agent_name;

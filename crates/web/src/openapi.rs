@@ -1,29 +1,30 @@
 //! The description of the whole HTTP API in OpenAPI 3.1, for programs.
 //!
-//! Each handler describes its call, and the types of forms and responses describe their
+//! Each handler and each action describes its call, and the types of forms and responses describe their
 //! fields; [`values`] describes single values. This module adds what calls have in common:
 //! failures, the secret of forms, tags, and the lengths of arrays. One test compares the
 //! calls with the table of routes, another one real responses with the document.
 //!
-//! To add a call, describe its handler and list the handler in `Document`.
+//! To add a call that is no [`Action`](super::action::Action), describe its handler and list the handler in
+//! `Document`.
 
 pub mod values;
 
 use super::error::ErrorResponse;
 use super::reputation::{CodedError, DeployedError};
-use super::{api, reputation};
+use super::{api, reputation, router};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::IntoResponse;
 use serde_json::Value;
 use std::sync::LazyLock;
 use tidings_domain::values::limits;
-use utoipa::openapi::path::Operation;
+use utoipa::ToSchema;
+use utoipa::openapi::path::{HttpMethod, Operation};
 use utoipa::openapi::request_body::RequestBody;
 use utoipa::openapi::response::Response;
 use utoipa::openapi::schema::{Object, OneOf, Schema, Type};
-use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Required};
-use utoipa::{Modify, ToSchema};
 
 /// The content type of forms.
 pub const FORM: &str = "application/x-www-form-urlencoded";
@@ -40,7 +41,6 @@ const JSON: &str = "application/json";
     servers((url = "/")),
     paths(
         api::accounts::create_account,
-        api::accounts::invite,
         api::accounts::log_in,
         api::accounts::log_in_by_get,
         api::accounts::log_out,
@@ -55,11 +55,6 @@ const JSON: &str = "application/json";
         api::accounts::update_profile,
         api::news::submit,
         api::news::delete,
-        api::news::vote,
-        api::news::hide,
-        api::news::unhide,
-        api::news::save,
-        api::news::unsave,
         api::news::list,
         api::news::past,
         api::submitting::fetch_title,
@@ -67,46 +62,23 @@ const JSON: &str = "application/json";
         api::articles::all,
         api::articles::of_topics,
         api::articles::topics,
-        api::articles::follow,
-        api::articles::unfollow,
-        api::articles::mute,
-        api::articles::unmute,
-        api::articles::describe,
-        api::articles::rename,
-        api::articles::merge,
         api::comments::post,
-        api::comments::vote,
         api::comments::thread,
         api::comments::preview,
-        api::timelines::tweet,
         api::timelines::delete,
-        api::timelines::follow,
-        api::timelines::unfollow,
         api::timelines::home,
         api::timelines::everyone,
         api::timelines::of_user,
         api::timelines::followers,
         api::timelines::followings,
         api::mutes::list,
-        api::mutes::mute,
-        api::mutes::unmute,
-        api::mutes::block,
-        api::mutes::unblock,
         api::inbox::list,
-        api::inbox::read,
-        api::inbox::subscribe,
-        api::inbox::unsubscribe,
-        api::flags::flag,
-        api::flags::unflag,
         api::flags::list,
         api::moderation::moderate,
-        api::moderation::undo,
         api::moderation::log,
         api::rules::add,
-        api::rules::lift,
         api::moderation::appeal,
         api::moderation::network,
-        api::sites::vote,
         api::sites::own,
         api::sites::history,
         api::sites::leaderboard,
@@ -114,9 +86,6 @@ const JSON: &str = "application/json";
         api::sites::voter,
         api::sites::voter_votes,
         api::sites::top_voters,
-        api::sites::ban,
-        api::sites::unban,
-        api::sites::settings,
         reputation::scores,
         reputation::vote,
         reputation::deployed_scores,
@@ -124,7 +93,6 @@ const JSON: &str = "application/json";
         document,
     ),
     components(schemas(ErrorResponse, CodedError, DeployedError)),
-    modifiers(&Common),
 )]
 struct Document;
 
@@ -147,29 +115,47 @@ pub async fn document() -> impl IntoResponse {
 /// The whole description.
 #[must_use]
 pub fn description() -> Value {
+    let mut document = <Document as utoipa::OpenApi>::openapi();
+    for (tag, action) in router::actions() {
+        (action.describe)(&mut document, (&action.call_path, tag), action.summary);
+    }
+    add_common(&mut document);
     // Tests would notice an empty one.
-    serde_json::to_value(<Document as utoipa::OpenApi>::openapi()).unwrap_or_default()
+    serde_json::to_value(document).unwrap_or_default()
+}
+
+/// Adds a call that takes a form in a session.
+pub fn add_call<T: ToSchema, A: ToSchema>(document: &mut OpenApi, (path, tag): (&str, &str), summary: &str) {
+    let schemas = &mut document.components.get_or_insert_default().schemas;
+    let mut used = vec![(A::name().into_owned(), A::schema())];
+    T::schemas(&mut used);
+    A::schemas(&mut used);
+    schemas.extend(used);
+    let form = Content::new(Some(T::schema()));
+    let call = Operation::builder()
+        .tag(tag)
+        .summary(Some(summary))
+        .request_body(Some(RequestBody::builder().content(FORM, form).required(Some(Required::True)).build()))
+        .response("200", json_response("", &A::name()))
+        .security(SecurityRequirement::new("session", [""; 0]));
+    document.paths.add_path_operation(path, vec![HttpMethod::Post], call);
 }
 
 /// Adds what calls have in common.
-struct Common;
-
-impl Modify for Common {
-    fn modify(&self, document: &mut OpenApi) {
-        let components = document.components.get_or_insert_default();
-        values::register(components);
-        limit_arrays(components);
-        let session = SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new("auth")));
-        components.add_security_scheme("session", session);
-        for kind in [FailureFormat::Ours, FailureFormat::Documented, FailureFormat::Deployed] {
-            let schema = kind.schema();
-            components.responses.insert(schema.to_owned(), json_response("A failure", schema).into());
-        }
-        for (path, item) in &mut document.paths.paths {
-            let calls = [("get", item.get.as_mut()), ("post", item.post.as_mut())];
-            for (method, call) in calls.into_iter().filter_map(|(method, call)| Some((method, call?))) {
-                add_common_parts(method, path, call);
-            }
+fn add_common(document: &mut OpenApi) {
+    let components = document.components.get_or_insert_default();
+    values::register(components);
+    limit_arrays(components);
+    let session = SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new("auth")));
+    components.add_security_scheme("session", session);
+    for kind in [FailureFormat::Ours, FailureFormat::Documented, FailureFormat::Deployed] {
+        let schema = kind.schema();
+        components.responses.insert(schema.to_owned(), json_response("A failure", schema).into());
+    }
+    for (path, item) in &mut document.paths.paths {
+        let calls = [("get", item.get.as_mut()), ("post", item.post.as_mut())];
+        for (method, call) in calls.into_iter().filter_map(|(method, call)| Some((method, call?))) {
+            add_common_parts(method, path, call);
         }
     }
 }
@@ -265,8 +251,8 @@ impl FailureFormat {
 /// Adds the common parts to a call.
 fn add_common_parts(method: &str, path: &str, call: &mut Operation) {
     call.operation_id = Some(format!("{method}{}", path.replace(['/', '{', '}', '.'], "_")));
-    let module = call.tags.take().unwrap_or_default().concat();
-    call.tags = Some(vec![tag(&module).to_owned()]);
+    let module_or_tag = call.tags.take().unwrap_or_default().concat();
+    call.tags = Some(vec![tag(&module_or_tag).to_owned()]);
     let failures = FailureFormat::of(path);
     if let Some(RefOr::T(done)) = call.responses.responses.get_mut("200") {
         describe_success(done, failures);
@@ -303,9 +289,9 @@ fn limit_links(call: &mut Operation) {
     }
 }
 
-/// The tag of the calls of a module.
-fn tag(module: &str) -> &'static str {
-    match module {
+/// The tag of the calls of a module. Actions have theirs already.
+fn tag(module_or_tag: &str) -> &str {
+    match module_or_tag {
         "api::accounts" | "api::sessions" | "api::two_factor" | "api::export" => "Accounts",
         "api::news" | "api::submitting" => "News",
         "api::articles" => "Articles and topics",
@@ -316,7 +302,9 @@ fn tag(module: &str) -> &'static str {
         "api::mutes" => "Muting and blocking",
         "api::sites" => "Sites",
         "reputation" => "Browser extensions",
-        _ => "About",
+        // This module, too.
+        "api::flags" | "" => "About",
+        tag => tag,
     }
 }
 
@@ -422,6 +410,7 @@ mod tests {
                 assert_eq!(variables.len(), path.matches('{').count(), "{method} {path}");
                 assert!(variables.iter().all(|variable| path.contains(variable)), "{method} {path}");
                 assert!(call["summary"].as_str().is_some_and(|text| text.ends_with('.')), "{method} {path}");
+                assert!(call["tags"][0].as_str().is_some_and(|tag| !tag.is_empty()), "{method} {path}");
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Every address of the site.
 
+use super::action::ActionEntry;
 use super::error::{self, RequestError};
 use super::{
     App, api, assets, cookies, feeds, headers, health, live, openapi, origin, pages, reputation,
@@ -19,10 +20,12 @@ use tower_service::Service;
 
 /// The whole site as a service. Requests that may write are counted in `writes`.
 pub fn router(app: App, writes: Arc<Writes>) -> Router {
-    let pages = page_routes().merge(shared_routes()).merge(forms_acting_once());
+    let (forms, calls) = action_routes();
+    let pages = page_routes().merge(shared_routes()).merge(forms_acting_once()).merge(forms);
     let known = pages.clone().with_state(app.clone());
     pages
         .merge(api_routes())
+        .merge(calls)
         .merge(reputation_routes())
         .merge(health_routes())
         .fallback(move |request: Request| nothing_here(known, request))
@@ -199,40 +202,61 @@ fn shared_calls() -> SharedRoutes {
         .reading("/v1/scores", &["from"], get(reputation::deployed_scores))
 }
 
+/// The actions, with the tag of their calls in the OpenAPI document.
+pub fn actions() -> impl Iterator<Item = (&'static str, ActionEntry)> {
+    let nouns = [
+        ("Accounts", pages::invitations::actions()),
+        ("News", pages::marks::actions()),
+        ("News", pages::votes::actions_on_news()),
+        ("Articles and topics", pages::topics::actions()),
+        ("Comments", pages::votes::actions_on_comments()),
+        ("Tweets and timelines", pages::home::actions()),
+        ("Tweets and timelines", pages::people::actions()),
+        ("Muting and blocking", pages::mutes::actions()),
+        ("Inbox", pages::inbox::actions()),
+        ("About", pages::flagging::actions()),
+        ("Moderation", pages::moderating::actions()),
+        ("Moderation", pages::rules::actions()),
+        ("Sites", pages::sites::actions()),
+        ("Sites", pages::admin_sites::actions()),
+    ];
+    nouns.into_iter().flat_map(|(tag, actions)| actions.into_iter().map(move |action| (tag, action)))
+}
+
+/// The targets of the forms of the actions, and their calls.
+fn action_routes() -> (Router<App>, Router<App>) {
+    let (mut forms, mut calls) = (Router::new(), Router::new());
+    for (_, ActionEntry { path, page, call_path, call, .. }) in actions() {
+        forms = forms.route(path, page);
+        calls = calls.route(&call_path, call);
+    }
+    (forms, calls)
+}
+
 /// The targets of forms that act once: a second story, mail or line of a log would be one too many, and
 /// a second deletion would be refused. The other forms set a state.
 fn forms_acting_once() -> Router<App> {
     use pages::{
-        admin, admin_sites, appeals, comments, flagging, home, inbox, invitations, moderating, news_forms,
-        open_sessions, passkeys, review, rules, topics, tweets, two_factor,
+        admin, appeals, comments, inbox, invitations, moderating, news_forms, open_sessions, passkeys,
+        review, rules, tweets, two_factor,
     };
     Router::new()
         .route("/submit", get(news_forms::submit_form).post(news_forms::submit))
         .route("/delnews/{id}", get(news_forms::delete_form).post(news_forms::delete))
         .route("/postcomment", post(comments::post))
-        .route("/tweet", post(home::tweet))
         .route("/deltweet/{id}", get(tweets::delete_form).post(tweets::delete))
-        .route("/flag", post(flagging::flag))
-        .route("/unflag", post(flagging::unflag))
         .route("/appeal", post(appeals::send))
-        .route("/renametopic", post(topics::rename))
-        .route("/mergetopic", post(topics::merge))
         .route("/inbox/feed", post(inbox::change_feed))
         .route("/settings/sessions", get(open_sessions::page).post(open_sessions::end))
-        .route("/settings/invitations", get(invitations::page).post(invitations::invite))
+        .route("/settings/invitations", get(invitations::page))
         .route("/settings/invitations/withdraw", post(invitations::withdraw))
         .route("/settings/two-factor/app", get(two_factor::app_form).post(two_factor::begin_app))
         .route("/settings/two-factor/app/remove", post(two_factor::remove_app))
         .route("/settings/two-factor/passkeys/remove", get(passkeys::remove_form).post(passkeys::remove))
         .route("/moderate", get(review::page).post(moderating::moderate))
-        .route("/moderate/undo", post(moderating::undo))
         .route("/moderate/votes", post(review::look_for_rings))
         .route("/moderate/rules", get(rules::page).post(rules::change))
-        .route("/moderate/rules/lift", post(rules::lift))
         .route("/admin/recompute", post(admin::recompute))
-        .route("/admin/sites/ban", post(admin_sites::ban))
-        .route("/admin/sites/unban", post(admin_sites::unban))
-        .route("/admin/sites/settings", post(admin_sites::change_settings))
         .route_layer(map_request(viewer::mark_acting_once))
 }
 
@@ -240,51 +264,31 @@ fn forms_acting_once() -> Router<App> {
 fn page_routes() -> Router<App> {
     use pages::{
         admin, admin_site, admin_sites, appeals, articles, comments, confirm_email, first_administrator,
-        flagging, front, home, inbox, marks, mutes, news_forms, passkeys, password_reset, people, profile,
-        register, second_step, sessions, settings, sites, topics, two_factor, unsubscribe, votes, welcome,
+        flagging, front, home, inbox, mutes, news_forms, passkeys, password_reset, people, profile, register,
+        second_step, sessions, settings, two_factor, unsubscribe, welcome,
     };
     Router::new()
         .route("/saved/{start}", get(front::saved))
         .route("/hidden/{start}", get(front::hidden))
-        .route("/hide", post(marks::hide))
-        .route("/unhide", post(marks::unhide))
-        .route("/save", post(marks::save))
-        .route("/unsave", post(marks::unsave))
         .route("/flag/{kind}/{id}", get(flagging::show))
         .route("/random", get(front::random))
         .route("/topics/followed", get(articles::best_of_followed))
         .route("/topics/followed/new", get(articles::newest_of_followed))
-        .route("/followtopic", post(topics::follow))
-        .route("/unfollowtopic", post(topics::unfollow))
-        .route("/mutetopic", post(topics::mute))
-        .route("/unmutetopic", post(topics::unmute))
-        .route("/describetopic", post(topics::describe))
         .route("/editnews/{id}", get(news_forms::edit_form).post(news_forms::edit))
-        .route("/votenews", post(votes::news))
-        .route("/votecomment", post(votes::comment))
         .route("/reply/{news}/{comment}", get(comments::reply))
         .route("/editcomment/{news}/{comment}", get(comments::edit))
         .route("/inbox", get(inbox::show))
         .route("/inbox/feed/{secret}", get(feeds::inbox))
-        .route("/readinbox", post(inbox::read))
         .route("/replies", get(inbox::replies))
-        .route("/subscribe", post(inbox::subscribe))
-        .route("/unsubscribe", post(inbox::unsubscribe))
         .route("/home", get(home::home))
         .route("/home/events", get(live::events))
         .route("/suggestions", get(people::suggestions))
-        .route("/follow", post(people::follow))
-        .route("/unfollow", post(people::unfollow))
         .route("/profile", post(profile::change))
         .route("/settings", get(settings::settings).post(settings::change))
         .route("/.well-known/change-password", get(settings::change_password))
         .route("/settings/confirm-email", post(confirm_email::send_again))
         .route("/confirm-email/{token}", get(confirm_email::form).post(confirm_email::confirm))
         .route("/settings/mutes", get(mutes::page))
-        .route("/mute", post(mutes::mute))
-        .route("/unmute", post(mutes::unmute))
-        .route("/block", post(mutes::block))
-        .route("/unblock", post(mutes::unblock))
         .route("/settings/two-factor", get(two_factor::page))
         .route("/settings/two-factor/app/confirm", post(two_factor::confirm_app))
         .route("/settings/two-factor/codes", get(two_factor::codes_form).post(two_factor::renew_codes))
@@ -309,7 +313,6 @@ fn page_routes() -> Router<App> {
         .route("/admin/site", get(admin_site::page).post(admin_site::change))
         .route("/admin/site/logo", post(admin_site::change_logo))
         .route("/admin/site/removelogo", post(admin_site::remove_logo))
-        .route("/votesite", post(sites::vote))
         .route("/admin/sites", get(admin_sites::page))
 }
 
@@ -328,7 +331,6 @@ fn file_routes() -> SharedRoutes {
 fn api_routes() -> Router<App> {
     Router::new()
         .route("/api/create_account", post(api::accounts::create_account))
-        .route("/api/invite", post(api::accounts::invite))
         .route("/api/login", get(api::accounts::log_in_by_get).post(api::accounts::log_in))
         .route("/api/logout", post(api::accounts::log_out))
         .route("/api/sessions", get(api::sessions::list))
@@ -346,52 +348,21 @@ fn api_routes() -> Router<App> {
         .route("/api/fetchtitle", post(api::submitting::fetch_title))
         .route("/api/duplicate", get(api::submitting::duplicate))
         .route("/api/delnews", post(api::news::delete))
-        .route("/api/votenews", post(api::news::vote))
-        .route("/api/hide", post(api::news::hide))
-        .route("/api/unhide", post(api::news::unhide))
-        .route("/api/save", post(api::news::save))
-        .route("/api/unsave", post(api::news::unsave))
-        .route("/api/followtopic", post(api::articles::follow))
-        .route("/api/unfollowtopic", post(api::articles::unfollow))
-        .route("/api/mutetopic", post(api::articles::mute))
-        .route("/api/unmutetopic", post(api::articles::unmute))
         .route("/api/mutes", get(api::mutes::list))
-        .route("/api/mute", post(api::mutes::mute))
-        .route("/api/unmute", post(api::mutes::unmute))
-        .route("/api/block", post(api::mutes::block))
-        .route("/api/unblock", post(api::mutes::unblock))
-        .route("/api/describetopic", post(api::articles::describe))
-        .route("/api/renametopic", post(api::articles::rename))
-        .route("/api/mergetopic", post(api::articles::merge))
         .route("/api/postcomment", post(api::comments::post))
-        .route("/api/votecomment", post(api::comments::vote))
         .route("/api/preview", post(api::comments::preview))
-        .route("/api/tweet", post(api::timelines::tweet))
         .route("/api/deltweet", post(api::timelines::delete))
-        .route("/api/follow", post(api::timelines::follow))
-        .route("/api/unfollow", post(api::timelines::unfollow))
         .route("/api/timeline/home", get(api::timelines::home))
         .route("/api/inbox", get(api::inbox::list))
-        .route("/api/readinbox", post(api::inbox::read))
-        .route("/api/subscribe", post(api::inbox::subscribe))
-        .route("/api/unsubscribe", post(api::inbox::unsubscribe))
-        .route("/api/flag", post(api::flags::flag))
-        .route("/api/unflag", post(api::flags::unflag))
         .route("/api/moderate/queue", get(api::flags::list))
         .route("/api/moderate", post(api::moderation::moderate))
-        .route("/api/moderate/undo", post(api::moderation::undo))
         .route("/api/moderate/rule", post(api::rules::add))
-        .route("/api/moderate/unrule", post(api::rules::lift))
         .route("/api/appeal", post(api::moderation::appeal))
         .route("/api/moderate/network/{username}", get(api::moderation::network))
-        .route("/api/sites/vote", post(api::sites::vote))
         .route("/api/sites/own", post(api::sites::own))
         .route("/api/sites/admin/voter/{uuid}", get(api::sites::voter))
         .route("/api/sites/admin/voter/{uuid}/votes", get(api::sites::voter_votes))
         .route("/api/sites/admin/top_voters/{date}", get(api::sites::top_voters))
-        .route("/api/sites/admin/ban", post(api::sites::ban))
-        .route("/api/sites/admin/unban", post(api::sites::unban))
-        .route("/api/sites/admin/settings", post(api::sites::settings))
 }
 
 /// The state of the server, for monitors.

@@ -3,10 +3,10 @@
 use super::{DONE, DoneResponse, Status};
 use crate::error::{ErrorResponse, RequestError};
 use crate::form::Form;
-use crate::forms::accounts::{Credentials, InviteForm, ProfileForm, Registration, ResetRequest};
+use crate::forms::accounts::{Credentials, ProfileForm, Registration, ResetRequest};
 use crate::openapi::{FORM, values};
 use crate::pages::invitations::invitation_address;
-use crate::viewer::{ClientAddress, ClientDevice, SignedFields, SignedForm};
+use crate::viewer::{ClientAddress, ClientDevice, SignedFields};
 use crate::{App, actions, cookies};
 use axum::Json;
 use axum::extract::State;
@@ -17,6 +17,7 @@ use tidings_domain::Refusal;
 use tidings_domain::accounts::log_in::LogIn;
 use tidings_domain::accounts::sessions::{self, Session};
 use tidings_domain::accounts::signup::SignedUp;
+use tidings_domain::values::signup::InvitationCode;
 use utoipa::ToSchema;
 
 /// The secrets of a session.
@@ -95,21 +96,13 @@ pub struct InvitationResponse {
     url: String,
 }
 
-/// Invite somebody, by mail if an address is given.
-#[utoipa::path(
-    post,
-    path = "/api/invite",
-    request_body(content = inline(InviteForm), content_type = FORM),
-    responses((status = 200, body = InvitationResponse)),
-    security(("session" = [])),
-)]
-pub async fn invite(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<InviteForm>,
-) -> Result<Json<InvitationResponse>, RequestError> {
-    let code = actions::invite(&app, &user, &form).await?;
-    let url = app.settings.site.link(&invitation_address(&code));
-    Ok(Json(InvitationResponse { status: Status::Ok, invitation: code.expose().to_owned(), url }))
+impl InvitationResponse {
+    /// The answer with a new invitation.
+    #[must_use]
+    pub fn new(app: &App, code: &InvitationCode) -> Self {
+        let url = app.settings.site.link(&invitation_address(code));
+        Self { status: Status::Ok, invitation: code.expose().to_owned(), url }
+    }
 }
 
 /// Log in.

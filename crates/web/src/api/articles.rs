@@ -1,20 +1,14 @@
 //! Articles and topics: listing, following, muting, describing, renaming, merging.
 
-use super::{DONE, DoneResponse, Status};
+use super::Status;
 use crate::error::RequestError;
-use crate::forms::topics::{DescribeForm, MergeForm, RenameForm, TopicForm};
 use crate::local_path::LocalPath;
-use crate::openapi::{FORM, values};
+use crate::openapi::values;
 use crate::path::PathOf;
-use crate::viewer::{SignedFields, SignedForm};
-use crate::{App, actions};
 use axum::Json;
-use axum::extract::State;
 use serde::{Serialize, Serializer};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self, ArticleLine, ArticleOrder, ArticlePage, PageNumber};
-use tidings_domain::articles::topic_choices::Stance;
-use tidings_domain::articles::topic_moves::Move;
 use tidings_domain::articles::topics;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::NewsId;
@@ -191,114 +185,9 @@ pub async fn topics(mut visit: Visit) -> Result<Json<TopicListResponse>, Request
     Ok(Json(TopicListResponse { status: Status::Ok, topics: overview.topics.iter().map(entry).collect() }))
 }
 
-/// Follow a topic.
-#[utoipa::path(
-    post,
-    path = "/api/followtopic",
-    request_body(content = inline(TopicForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn follow(app: State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
-    set_stance(app, form, Stance::Followed, true).await
-}
-
-/// Stop following a topic.
-#[utoipa::path(
-    post,
-    path = "/api/unfollowtopic",
-    request_body(content = inline(TopicForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn unfollow(app: State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
-    set_stance(app, form, Stance::Followed, false).await
-}
-
-/// Mute a topic: its stories leave the caller's lists.
-#[utoipa::path(
-    post,
-    path = "/api/mutetopic",
-    request_body(content = inline(TopicForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn mute(app: State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
-    set_stance(app, form, Stance::Muted, true).await
-}
-
-/// Stop muting a topic.
-#[utoipa::path(
-    post,
-    path = "/api/unmutetopic",
-    request_body(content = inline(TopicForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn unmute(app: State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
-    set_stance(app, form, Stance::Muted, false).await
-}
-
-async fn set_stance(
-    State(app): State<App>,
-    signed: SignedFields,
-    stance: Stance,
-    takes: bool,
-) -> Result<Json<DoneResponse>, RequestError> {
-    let form: TopicForm = signed.fields.read()?;
-    actions::set_stance(&app, signed.actor(), &form.topic, (stance, takes)).await?;
-    Ok(Json(DONE))
-}
-
-/// Describe a topic in a sentence (administrators only).
-#[utoipa::path(
-    post,
-    path = "/api/describetopic",
-    request_body(content = inline(DescribeForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn describe(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<DescribeForm>,
-) -> Result<Json<DoneResponse>, RequestError> {
-    actions::describe_topic(&app, &user, &form).await?;
-    Ok(Json(DONE))
-}
-
-/// Rename a topic (administrators only).
-#[utoipa::path(
-    post,
-    path = "/api/renametopic",
-    request_body(content = inline(RenameForm), content_type = FORM),
-    responses((status = 200, body = TopicMovedResponse)),
-    security(("session" = [])),
-)]
-pub async fn rename(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<RenameForm>,
-) -> Result<Json<TopicMovedResponse>, RequestError> {
-    Ok(Json(actions::move_topic(&app, user, Move::Rename, form.topic, form.name).await?.into()))
-}
-
-/// Merge a topic into another one (administrators only).
-#[utoipa::path(
-    post,
-    path = "/api/mergetopic",
-    request_body(content = inline(MergeForm), content_type = FORM),
-    responses((status = 200, body = TopicMovedResponse)),
-    security(("session" = [])),
-)]
-pub async fn merge(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<MergeForm>,
-) -> Result<Json<TopicMovedResponse>, RequestError> {
-    Ok(Json(actions::move_topic(&app, user, Move::Merge, form.topic, form.into).await?.into()))
-}
-
-impl From<actions::Moved> for TopicMovedResponse {
-    fn from(moved: actions::Moved) -> Self {
-        Self { status: Status::Ok, finished: moved.articles.is_some(), articles: moved.articles }
+impl From<Option<u64>> for TopicMovedResponse {
+    fn from(articles: Option<u64>) -> Self {
+        Self { status: Status::Ok, finished: articles.is_some(), articles }
     }
 }
 

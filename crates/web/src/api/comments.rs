@@ -3,7 +3,7 @@
 use super::{Status, formatted, is_false};
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
-use crate::forms::comments::{CommentForm, CommentVoteForm, PreviewForm};
+use crate::forms::comments::{CommentForm, PreviewForm};
 use crate::forms::news::VoteType;
 use crate::limits::API_COMMENTS;
 use crate::local_path::LocalPath;
@@ -28,7 +28,7 @@ use tidings_domain::comments::outline::{PartBounds, ThreadLine, ThreadLines};
 use tidings_domain::comments::threads::{self, NewComments, Thread};
 use tidings_domain::news::item::News;
 use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::ids::{CommentId, NewsId, UserId};
+use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId, UserId};
 use tidings_domain::values::limits::MAX_API_COMMENTS;
 use tidings_domain::values::preferences::CommentOrder;
 use tidings_domain::values::size;
@@ -96,6 +96,14 @@ pub struct CommentVotedResponse {
     /// The comment, as in the request.
     #[schema(value_type = values::CommentAddress)]
     comment_id: String,
+}
+
+impl CommentVotedResponse {
+    /// The answer after a vote on a comment.
+    #[must_use]
+    pub fn new(comment: CommentAddress) -> Self {
+        Self { status: Status::Ok, comment_id: comment.to_string() }
+    }
 }
 
 /// The comments of a story.
@@ -201,23 +209,6 @@ pub async fn post(
         news_id: posted.address.news,
         held: posted.waits,
     }))
-}
-
-/// Vote on a comment.
-#[utoipa::path(
-    post,
-    path = "/api/votecomment",
-    request_body(content = inline(CommentVoteForm), content_type = FORM),
-    responses((status = 200, body = CommentVotedResponse)),
-    security(("session" = [])),
-)]
-pub async fn vote(
-    State(app): State<App>,
-    ClientAddress(address): ClientAddress,
-    SignedForm { user, form }: SignedForm<CommentVoteForm>,
-) -> Result<Json<CommentVotedResponse>, RequestError> {
-    let comment = actions::vote_comment(&app, Actor { user: &user, address }, &form).await?;
-    Ok(Json(CommentVotedResponse { status: Status::Ok, comment_id: comment.to_string() }))
 }
 
 /// A text as HTML.

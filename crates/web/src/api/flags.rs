@@ -1,45 +1,17 @@
 //! Flags of readers, and the review queue.
 
-use super::{DONE, DoneResponse, Status};
+use super::Status;
 use crate::error::RequestError;
 use crate::form::Form;
-use crate::forms::flags::{FlagForm, QueueQuery, UnflagForm};
-use crate::openapi::{FORM, values};
-use crate::viewer::{SignedFields, SignedIn};
-use crate::{App, actions};
+use crate::forms::flags::QueueQuery;
+use crate::openapi::values;
+use crate::viewer::SignedIn;
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use tidings_domain::moderation::queue::{self, Row};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::flag::FlagReason;
 use utoipa::ToSchema;
-
-/// Flag a story, a comment, a tweet or a person for moderators.
-#[utoipa::path(
-    post,
-    path = "/api/flag",
-    request_body(content = inline(FlagForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn flag(State(app): State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
-    actions::flag(&app, &form).await?;
-    Ok(Json(DONE))
-}
-
-/// Take a flag back.
-#[utoipa::path(
-    post,
-    path = "/api/unflag",
-    request_body(content = inline(UnflagForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn unflag(State(app): State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
-    actions::unflag(&app, &form).await?;
-    Ok(Json(DONE))
-}
 
 /// A part of the review queue, the worst first.
 #[derive(Serialize, ToSchema)]

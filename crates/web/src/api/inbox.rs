@@ -1,17 +1,14 @@
 //! The inbox and subscriptions to threads.
 
-use super::{DONE, DoneResponse, Status};
+use super::Status;
 use crate::error::RequestError;
 use crate::form::Form;
-use crate::forms::inbox::{InboxQuery, ReadInboxForm};
-use crate::forms::news::NewsIdForm;
+use crate::forms::inbox::InboxQuery;
 use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES};
-use crate::openapi::{FORM, values};
+use crate::openapi::values;
 use crate::pages::parts::fitting;
-use crate::viewer::{SignedForm, SignedIn};
-use crate::{App, actions};
+use crate::viewer::SignedIn;
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use tidings_domain::inbox::{self, InboxEntry, InboxEvent, InboxPage};
 use tidings_domain::values::clock::Timestamp;
@@ -83,54 +80,6 @@ pub async fn list(
 ) -> Result<Json<InboxResponse>, RequestError> {
     let page = inbox::page(&mut visit, user.id, &query.into()).await?;
     Ok(Json(InboxResponse::new(page, user.replies)))
-}
-
-/// Mark entries of the inbox as read.
-#[utoipa::path(
-    post,
-    path = "/api/readinbox",
-    request_body(content = inline(ReadInboxForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn read(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<ReadInboxForm>,
-) -> Result<Json<DoneResponse>, RequestError> {
-    actions::mark_read(&app, &user, form.marking()).await?;
-    Ok(Json(DONE))
-}
-
-/// Subscribe to the comments on a story.
-#[utoipa::path(
-    post,
-    path = "/api/subscribe",
-    request_body(content = inline(NewsIdForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn subscribe(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<NewsIdForm>,
-) -> Result<Json<DoneResponse>, RequestError> {
-    actions::set_subscription(&app, &user, form.news_id, true).await?;
-    Ok(Json(DONE))
-}
-
-/// Leave the thread of a story.
-#[utoipa::path(
-    post,
-    path = "/api/unsubscribe",
-    request_body(content = inline(NewsIdForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn unsubscribe(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<NewsIdForm>,
-) -> Result<Json<DoneResponse>, RequestError> {
-    actions::set_subscription(&app, &user, form.news_id, false).await?;
-    Ok(Json(DONE))
 }
 
 impl InboxResponse {

@@ -4,10 +4,10 @@ use super::flags::QueueItem;
 use super::{DONE, DoneResponse, Status};
 use crate::error::{ErrorResponse, RequestError};
 use crate::form::{Fields, Form};
-use crate::forms::moderation::{AppealForm, LogQuery, ModerationForm, UndoForm};
+use crate::forms::moderation::{AppealForm, LogQuery, ModerationForm};
 use crate::openapi::{FORM, values};
 use crate::path::PathOf;
-use crate::viewer::{Call, ClientAddress, SignedFields, SignedForm, SignedIn};
+use crate::viewer::{Call, ClientAddress, SignedFields, SignedIn};
 use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
@@ -159,21 +159,6 @@ pub struct RowChangedResponse {
     /// The row as it is now; null if it waits no longer.
     #[schema(required = true)]
     row: Option<QueueItem>,
-}
-
-/// Undo an action (moderators only).
-#[utoipa::path(
-    post,
-    path = "/api/moderate/undo",
-    request_body(content = inline(UndoForm), content_type = FORM),
-    responses((status = 200, body = ModeratedResponse)),
-    security(("session" = [])),
-)]
-pub async fn undo(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<UndoForm>,
-) -> Result<Json<ModeratedResponse>, RequestError> {
-    Ok(Json(actions::undo(&app, &user, &form).await?.into()))
 }
 
 /// Appeal against a decision about oneself, once: in a session, or with username and password.

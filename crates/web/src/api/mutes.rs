@@ -1,13 +1,10 @@
 //! Muting and blocking.
 
-use super::{DONE, DoneResponse, Status};
+use super::Status;
 use crate::error::RequestError;
-use crate::forms::mutes::{BlockForm, MuteFields, MuteForm};
-use crate::openapi::{FORM, values};
-use crate::viewer::{SignedFields, SignedIn};
-use crate::{App, actions};
+use crate::openapi::values;
+use crate::viewer::SignedIn;
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use tidings_domain::accounts::mutes::{self, Avoided, Block, Mute};
 use tidings_domain::accounts::visit::Visit;
@@ -61,8 +58,12 @@ impl MutesResponse {
         }
     }
 
-    async fn of(visit: &mut Visit, user: UserId) -> Result<Json<Self>, RequestError> {
-        Ok(Json(Self::new(mutes::avoided(visit, user).await?)))
+    /// What a user avoids.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn of(visit: &mut Visit, user: UserId) -> Result<Self, RequestError> {
+        Ok(Self::new(mutes::avoided(visit, user).await?))
     }
 }
 
@@ -74,73 +75,5 @@ impl MutesResponse {
     security(("session" = [])),
 )]
 pub async fn list(SignedIn { mut visit, user }: SignedIn) -> Result<Json<MutesResponse>, RequestError> {
-    MutesResponse::of(&mut visit, user.id).await
-}
-
-/// Mute a person, a site, a topic or a word.
-#[utoipa::path(
-    post,
-    path = "/api/mute",
-    request_body(content = inline(MuteFields), content_type = FORM),
-    responses((status = 200, body = MutesResponse)),
-    security(("session" = [])),
-)]
-pub async fn mute(State(app): State<App>, form: SignedFields) -> Result<Json<MutesResponse>, RequestError> {
-    change_mute(&app, form, true).await
-}
-
-/// Unmute a person, a site, a topic or a word.
-#[utoipa::path(
-    post,
-    path = "/api/unmute",
-    request_body(content = inline(MuteFields), content_type = FORM),
-    responses((status = 200, body = MutesResponse)),
-    security(("session" = [])),
-)]
-pub async fn unmute(State(app): State<App>, form: SignedFields) -> Result<Json<MutesResponse>, RequestError> {
-    change_mute(&app, form, false).await
-}
-
-async fn change_mute(
-    app: &App,
-    mut form: SignedFields,
-    mutes: bool,
-) -> Result<Json<MutesResponse>, RequestError> {
-    let MuteForm { target } = form.fields.read()?;
-    actions::set_mute(app, form.actor(), &target, mutes).await?;
-    MutesResponse::of(&mut form.visit, form.user.id).await
-}
-
-/// Block a person.
-#[utoipa::path(
-    post,
-    path = "/api/block",
-    request_body(content = inline(BlockForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn block(State(app): State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
-    change_block(&app, &form, true).await
-}
-
-/// Unblock a person. Whether they followed the caller before does not come back.
-#[utoipa::path(
-    post,
-    path = "/api/unblock",
-    request_body(content = inline(BlockForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn unblock(State(app): State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
-    change_block(&app, &form, false).await
-}
-
-async fn change_block(
-    app: &App,
-    form: &SignedFields,
-    blocks: bool,
-) -> Result<Json<DoneResponse>, RequestError> {
-    let BlockForm { username } = form.fields.read()?;
-    actions::set_block(app, form.actor(), &username, blocks).await?;
-    Ok(Json(DONE))
+    Ok(Json(MutesResponse::of(&mut visit, user.id).await?))
 }

@@ -1,23 +1,21 @@
-//! News: submitting, voting, hiding, saving, listing.
+//! News: submitting, deleting, voting, listing.
 
-use super::{DONE, DoneResponse, Status, is_false};
+use super::{Status, is_false};
 use crate::actions::Sent;
 use crate::error::RequestError;
-use crate::forms::news::{NewsIdForm, NewsVoteForm, SubmissionForm, VoteType};
+use crate::forms::news::{NewsIdForm, SubmissionForm, VoteType};
 use crate::local_path::LocalPath;
 use crate::openapi::{FORM, values};
 use crate::pages::parts::DELETED_USER;
 use crate::path::{PathOf, Start};
-use crate::viewer::{ClientAddress, SignedFields, SignedForm};
+use crate::viewer::{SignedFields, SignedForm};
 use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::news::lists::{self, NewsPage};
-use tidings_domain::news::marking::Mark;
 use tidings_domain::news::past;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::NewsId;
@@ -122,87 +120,6 @@ pub async fn delete(
 ) -> Result<Json<NewsDeletedResponse>, RequestError> {
     actions::delete_news(&app, &user, form.news_id).await?;
     Ok(Json(NewsDeletedResponse { status: Status::Ok, news_id: -1 }))
-}
-
-/// Vote on a story.
-#[utoipa::path(
-    post,
-    path = "/api/votenews",
-    request_body(content = inline(NewsVoteForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn vote(
-    State(app): State<App>,
-    ClientAddress(address): ClientAddress,
-    SignedForm { user, form }: SignedForm<NewsVoteForm>,
-) -> Result<Json<DoneResponse>, RequestError> {
-    actions::vote_news(&app, Actor { user: &user, address }, &form).await?;
-    Ok(Json(DONE))
-}
-
-/// Hide a story in the caller's lists.
-#[utoipa::path(
-    post,
-    path = "/api/hide",
-    request_body(content = inline(NewsIdForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn hide(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<NewsIdForm>,
-) -> Result<Json<DoneResponse>, RequestError> {
-    actions::mark_news(&app, &user, Mark::Hidden, form.news_id).await?;
-    Ok(Json(DONE))
-}
-
-/// Show a hidden story again.
-#[utoipa::path(
-    post,
-    path = "/api/unhide",
-    request_body(content = inline(NewsIdForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn unhide(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<NewsIdForm>,
-) -> Result<Json<DoneResponse>, RequestError> {
-    actions::unmark_news(&app, &user, Mark::Hidden, form.news_id).await?;
-    Ok(Json(DONE))
-}
-
-/// Save a story without voting.
-#[utoipa::path(
-    post,
-    path = "/api/save",
-    request_body(content = inline(NewsIdForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn save(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<NewsIdForm>,
-) -> Result<Json<DoneResponse>, RequestError> {
-    actions::mark_news(&app, &user, Mark::Saved, form.news_id).await?;
-    Ok(Json(DONE))
-}
-
-/// Remove a story from the saved ones.
-#[utoipa::path(
-    post,
-    path = "/api/unsave",
-    request_body(content = inline(NewsIdForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn unsave(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<NewsIdForm>,
-) -> Result<Json<DoneResponse>, RequestError> {
-    actions::unmark_news(&app, &user, Mark::Saved, form.news_id).await?;
-    Ok(Json(DONE))
 }
 
 /// List stories.

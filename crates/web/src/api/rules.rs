@@ -1,9 +1,8 @@
 //! Rules that new posts are checked with.
 
 use super::Status;
-use super::moderation::ModeratedResponse;
 use crate::error::RequestError;
-use crate::forms::rules::{LiftForm, RuleForm};
+use crate::forms::rules::RuleForm;
 use crate::limits::LONG_ACTION_WAIT;
 use crate::openapi::{FORM, values};
 use crate::viewer::SignedForm;
@@ -101,20 +100,4 @@ pub async fn add(
     }
     let (rule_id, moderation_id) = actions::add_rule(&app, &user, &rule).await?;
     Ok(Json(RuleResponse::Added(RuleAddedResponse { status: Status::Ok, rule_id, moderation_id })))
-}
-
-/// Lift a rule (moderators only).
-#[utoipa::path(
-    post,
-    path = "/api/moderate/unrule",
-    request_body(content = inline(LiftForm), content_type = FORM),
-    responses((status = 200, body = ModeratedResponse)),
-    security(("session" = [])),
-)]
-pub async fn lift(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<LiftForm>,
-) -> Result<Json<ModeratedResponse>, RequestError> {
-    let lifted = actions::lift_rule(&app, &user, &form).await?;
-    Ok(Json(lifted.into()))
 }

@@ -1,18 +1,16 @@
 //! The reputation of sites: votes, histories, leaderboards, the lookup by hash prefix, and
 //! the calls for administrators.
 
-use super::{DONE, DoneResponse, Status};
+use super::Status;
+use crate::App;
 use crate::error::RequestError;
 use crate::form::{Fields, Form};
-use crate::forms::sites::{
-    HistoryQuery, OwnVotesQuestion, PeriodQuery, SiteVoteForm, VoterForm, VotingSettingsForm,
-};
+use crate::forms::sites::{HistoryQuery, OwnVotesQuestion, PeriodQuery};
 use crate::json::{self, hostname};
-use crate::openapi::{FORM, values};
+use crate::openapi::values;
 use crate::path::PathOf;
 use crate::response_cache::has_current_version;
-use crate::viewer::{ClientAddress, SignedForm, SignedIn};
-use crate::{App, actions};
+use crate::viewer::SignedIn;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -20,7 +18,6 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tidings_domain::Error;
-use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::sites::{self, Board, Score, Span};
 use tidings_domain::values::day::{Day, written};
@@ -191,23 +188,6 @@ struct TopVoter {
 
 /// How long clients may cache a lookup by prefix: scores change slowly.
 const PREFIX_CACHING: HeaderValue = HeaderValue::from_static("public, max-age=300");
-
-/// Vote on a site, change the vote, or take it back with 0.
-#[utoipa::path(
-    post,
-    path = "/api/sites/vote",
-    request_body(content = inline(SiteVoteForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn vote(
-    State(app): State<App>,
-    ClientAddress(address): ClientAddress,
-    SignedForm { user, form }: SignedForm<SiteVoteForm>,
-) -> Result<Json<DoneResponse>, RequestError> {
-    actions::vote_site(&app, Actor { user: &user, address }, form).await?;
-    Ok(Json(DONE))
-}
 
 /// Get a voter's own votes on some sites.
 #[utoipa::path(
@@ -395,54 +375,6 @@ pub async fn top_voters(
         sum: voter.sum,
     });
     Ok(Json(TopVotersResponse { status: Status::Ok, voters: voters.collect() }))
-}
-
-/// Ban a voter (administrators only).
-#[utoipa::path(
-    post,
-    path = "/api/sites/admin/ban",
-    request_body(content = inline(VoterForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn ban(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<VoterForm>,
-) -> Result<Json<DoneResponse>, RequestError> {
-    actions::ban_voter(&app, user, &form, true).await?;
-    Ok(Json(DONE))
-}
-
-/// Lift a ban (administrators only).
-#[utoipa::path(
-    post,
-    path = "/api/sites/admin/unban",
-    request_body(content = inline(VoterForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn unban(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<VoterForm>,
-) -> Result<Json<DoneResponse>, RequestError> {
-    actions::ban_voter(&app, user, &form, false).await?;
-    Ok(Json(DONE))
-}
-
-/// Change the settings for votes on sites (administrators only).
-#[utoipa::path(
-    post,
-    path = "/api/sites/admin/settings",
-    request_body(content = inline(VotingSettingsForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn settings(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<VotingSettingsForm>,
-) -> Result<Json<DoneResponse>, RequestError> {
-    actions::change_voting_settings(&app, &user, form).await?;
-    Ok(Json(DONE))
 }
 
 fn voter_id(text: &str) -> Result<VoterId, RequestError> {

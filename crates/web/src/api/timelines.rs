@@ -3,18 +3,17 @@
 use super::{DONE, DoneResponse, Status, is_false};
 use crate::error::RequestError;
 use crate::form::Form;
-use crate::forms::timelines::{FollowForm, TweetDeletion, TweetForm};
+use crate::forms::timelines::TweetDeletion;
 use crate::local_path::LocalPath;
 use crate::openapi::{FORM, values};
 use crate::pages::parts::DELETED_USER;
 use crate::paging::WindowQuery;
 use crate::path::PathOf;
-use crate::viewer::{ClientAddress, SignedForm};
+use crate::viewer::SignedForm;
 use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
@@ -97,22 +96,10 @@ struct PersonEntry {
     fullname: String,
 }
 
-/// Post a tweet.
-#[utoipa::path(
-    post,
-    path = "/api/tweet",
-    request_body(content = inline(TweetForm), content_type = FORM),
-    responses((status = 200, body = TweetedResponse)),
-    security(("session" = [])),
-)]
-pub async fn tweet(
-    State(app): State<App>,
-    ClientAddress(address): ClientAddress,
-    SignedForm { user, form }: SignedForm<TweetForm>,
-) -> Result<Json<TweetedResponse>, RequestError> {
-    let PostedTweet { id: tweet_id, waits: held } =
-        actions::post_tweet(&app, Actor { user: &user, address }, &form).await?;
-    Ok(Json(TweetedResponse { status: Status::Ok, tweet_id, held }))
+impl From<PostedTweet> for TweetedResponse {
+    fn from(PostedTweet { id, waits }: PostedTweet) -> Self {
+        Self { status: Status::Ok, tweet_id: id, held: waits }
+    }
 }
 
 /// Delete a tweet.
@@ -128,40 +115,6 @@ pub async fn delete(
     SignedForm { user, form }: SignedForm<TweetDeletion>,
 ) -> Result<Json<DoneResponse>, RequestError> {
     actions::delete_tweet(&app, &user, form.tweet_id).await?;
-    Ok(Json(DONE))
-}
-
-/// Follow a user.
-#[utoipa::path(
-    post,
-    path = "/api/follow",
-    request_body(content = inline(FollowForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn follow(
-    State(app): State<App>,
-    ClientAddress(address): ClientAddress,
-    SignedForm { user, form }: SignedForm<FollowForm>,
-) -> Result<Json<DoneResponse>, RequestError> {
-    actions::follow(&app, Actor { user: &user, address }, &form).await?;
-    Ok(Json(DONE))
-}
-
-/// Unfollow a user.
-#[utoipa::path(
-    post,
-    path = "/api/unfollow",
-    request_body(content = inline(FollowForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
-)]
-pub async fn unfollow(
-    State(app): State<App>,
-    ClientAddress(address): ClientAddress,
-    SignedForm { user, form }: SignedForm<FollowForm>,
-) -> Result<Json<DoneResponse>, RequestError> {
-    actions::unfollow(&app, Actor { user: &user, address }, &form).await?;
     Ok(Json(DONE))
 }
 

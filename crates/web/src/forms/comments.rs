@@ -1,9 +1,9 @@
 //! Comments: writing, editing, deleting, voting.
 
 use super::id_or_none;
-use super::news::{NewsIdForm, VoteChoice, vote_type};
+use super::news::{NewsIdForm, VoteChoice, vote_choice};
 use crate::error::RequestError;
-use crate::form::{Fields, FromFields};
+use crate::form::{Fields, FromFields, form, parsed, text};
 use crate::openapi::values;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
 use utoipa::ToSchema;
@@ -37,35 +37,20 @@ impl FromFields for CommentForm {
     }
 }
 
-/// A text to see as HTML.
-#[derive(ToSchema)]
-pub struct PreviewForm {
-    /// The text.
-    #[schema(value_type = values::DraftText)]
-    pub text: String,
-}
-
-impl FromFields for PreviewForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { text: fields.required("text")?.to_owned() })
+form! {
+    /// A text to see as HTML.
+    pub struct PreviewForm {
+        /// The text.
+        pub text: String = text, values::DraftText;
     }
 }
 
-/// A vote on a comment.
-#[derive(ToSchema)]
-pub struct CommentVoteForm {
-    /// The comment.
-    #[schema(value_type = values::CommentAddress)]
-    pub comment_id: CommentAddress,
-    /// The vote.
-    pub vote_type: VoteChoice,
-}
-
-impl FromFields for CommentVoteForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self {
-            comment_id: fields.parsed("comment_id", "it must be two numbers, <news id>-<comment id>")?,
-            vote_type: vote_type(fields)?,
-        })
+form! {
+    /// A vote on a comment.
+    pub struct CommentVoteForm {
+        /// The comment.
+        pub comment_id: CommentAddress = parsed("it must be two numbers, <news id>-<comment id>"), values::CommentAddress;
+        /// The vote.
+        pub vote_type: VoteChoice = vote_choice, VoteChoice;
     }
 }

@@ -6,7 +6,6 @@ use crate::form::{Fields, FromFields};
 use crate::openapi::values;
 use crate::paging;
 use tidings_domain::Error;
-use tidings_domain::flags::Flagging;
 use tidings_domain::moderation::queue::QueueCursor;
 use tidings_domain::values::flag::{FlagNote, FlagReason};
 use tidings_domain::values::moderation::Thing;
@@ -36,12 +35,6 @@ impl FromFields for FlagForm {
         let reason = fields.parsed("reason", expected)?;
         let note = FlagNote::parse(fields.text("note")).map_err(Error::from)?;
         Ok(Self { kind: id.kind(), id, reason, note })
-    }
-}
-
-impl From<FlagForm> for (Thing, Flagging) {
-    fn from(FlagForm { id, reason, note, .. }: FlagForm) -> Self {
-        (id, Flagging { reason, note })
     }
 }
 

@@ -1,7 +1,7 @@
 //! What moderators do, and which lines of the moderation log are asked for.
 
 use crate::error::RequestError;
-use crate::form::{Fields, FromFields};
+use crate::form::{Fields, FromFields, form, parsed, valid};
 use crate::limits::LOG_ENTRIES;
 use crate::openapi::values;
 use crate::paging;
@@ -203,25 +203,15 @@ fn new_text(id: &Thing, text: &str) -> Result<Body, InputError> {
     if matches!(id, Thing::Comment(_)) { Body::parse_comment(text) } else { Body::parse_text(text) }
 }
 
-/// An action to undo.
-#[derive(ToSchema)]
-pub struct UndoForm {
-    /// The line of the log.
-    #[schema(value_type = values::Id)]
-    pub moderation_id: ModerationId,
-    /// Why.
-    #[schema(value_type = values::Reason)]
-    pub reason: Reason,
-    /// `1` to be named "a moderator" to all but administrators.
-    #[schema(value_type = values::Switch, required = false)]
-    pub anonymous: bool,
-}
-
-impl FromFields for UndoForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let moderation_id = fields.parsed("moderation_id", "it must be the number of a line of the log")?;
-        fields.required("reason")?;
-        Ok(Self { moderation_id, reason: reason(fields)?, anonymous: switch(fields, "anonymous")? })
+form! {
+    /// An action to undo.
+    pub struct UndoForm {
+        /// The line of the log.
+        pub moderation_id: ModerationId = parsed("it must be the number of a line of the log"), values::Id;
+        /// Why.
+        pub reason: Reason = valid(Reason::parse), values::Reason;
+        /// `1` to be named "a moderator" to all but administrators.
+        pub anonymous: bool = switch, values::Switch, required = false;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Muting and blocking.
 
 use crate::error::RequestError;
-use crate::form::{Fields, FromFields};
+use crate::form::{Fields, FromFields, form};
 use crate::openapi::values;
 use tidings_domain::Error;
 use tidings_domain::accounts::mutes::Mutable;
@@ -20,22 +20,14 @@ pub enum MuteTarget {
 /// Something to mute or unmute.
 #[derive(ToSchema)]
 #[schema(as = Mute)]
-pub struct MuteFields {
+pub struct MuteForm {
     /// What kind of thing it is.
     #[schema(value_type = values::MuteKind)]
-    #[allow(dead_code)]
-    what: String,
+    pub what: MuteKind,
     /// A username, the name of a site (which covers its subdomains), a topic, or a word or
     /// phrase. Case does not matter.
     #[schema(value_type = values::MuteValue)]
-    #[allow(dead_code)]
-    value: String,
-}
-
-/// Something to mute or unmute, read.
-pub struct MuteForm {
-    /// What it is.
-    pub target: MuteTarget,
+    pub value: MuteTarget,
 }
 
 /// The field with what is muted.
@@ -43,43 +35,37 @@ const VALUE: &str = "value";
 
 impl FromFields for MuteForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let kind = fields.required("what")?.parse().map_err(|_| RequestError::Field {
+        let what = fields.required("what")?.parse().map_err(|_| RequestError::Field {
             name: "what",
             expected: "it must be user, domain, topic or word",
         })?;
-        let value = fields.required(VALUE)?;
+        let typed = fields.required(VALUE)?;
         let not_a_site = |_| RequestError::Field {
             name: VALUE,
             expected: "it must be the name of a site, such as example.com",
         };
-        let target = match kind {
-            MuteKind::Topic => MuteTarget::Topic(Topic::parse(VALUE, value).map_err(Error::from)?),
-            MuteKind::User => MuteTarget::Other(Mutable::User(username(value))),
-            MuteKind::Domain => MuteTarget::Other(Mutable::Domain(muted_domain(value).map_err(not_a_site)?)),
-            MuteKind::Word => MuteTarget::Other(Mutable::Word(MutedWord::parse(value).map_err(Error::from)?)),
+        let value = match what {
+            MuteKind::Topic => MuteTarget::Topic(Topic::parse(VALUE, typed).map_err(Error::from)?),
+            MuteKind::User => MuteTarget::Other(Mutable::User(username(fields, VALUE)?)),
+            MuteKind::Domain => MuteTarget::Other(Mutable::Domain(muted_domain(typed).map_err(not_a_site)?)),
+            MuteKind::Word => MuteTarget::Other(Mutable::Word(MutedWord::parse(typed).map_err(Error::from)?)),
         };
-        Ok(Self { target })
+        Ok(Self { what, value })
     }
 }
 
 /// A username as people type it: with or without an `@`.
-fn username(typed: &str) -> String {
-    let typed = typed.trim();
-    typed.strip_prefix('@').unwrap_or(typed).to_owned()
+fn username(fields: &Fields, name: &'static str) -> Result<String, RequestError> {
+    let typed = fields.required(name)?.trim();
+    Ok(typed.strip_prefix('@').unwrap_or(typed).to_owned())
 }
 
-/// Somebody to block or unblock.
-#[derive(ToSchema)]
-#[schema(as = Block)]
-pub struct BlockForm {
-    // Imported accounts may have names that are not valid for new accounts.
-    /// The username. Case does not matter.
-    #[schema(value_type = values::Username)]
-    pub username: String,
-}
-
-impl FromFields for BlockForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { username: username(fields.required("username")?) })
+form! {
+    /// Somebody to block or unblock.
+    #[schema(as = Block)]
+    pub struct BlockForm {
+        // Imported accounts may have names that are not valid for new accounts.
+        /// The username. Case does not matter.
+        pub username: String = username, values::Username;
     }
 }

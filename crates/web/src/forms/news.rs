@@ -2,7 +2,7 @@
 
 use super::id_or_none;
 use crate::error::RequestError;
-use crate::form::{Fields, FromFields};
+use crate::form::{Fields, FromFields, form, parsed};
 use crate::openapi::values;
 use serde::Serialize;
 use tidings_domain::Error;
@@ -44,33 +44,24 @@ impl FromFields for SubmissionForm {
     }
 }
 
-/// A story.
-#[derive(ToSchema)]
-pub struct NewsIdForm {
-    /// The story.
-    #[schema(value_type = values::Id)]
-    pub news_id: NewsId,
-}
+/// What the number of a story must be.
+const STORY: &str = "it must be the number of a story";
 
-impl FromFields for NewsIdForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { news_id: fields.parsed("news_id", "it must be the number of a story")? })
+form! {
+    /// A story.
+    pub struct NewsIdForm {
+        /// The story.
+        pub news_id: NewsId = parsed(STORY), values::Id;
     }
 }
 
-/// A vote on a story.
-#[derive(ToSchema)]
-pub struct NewsVoteForm {
-    /// The story.
-    #[schema(value_type = values::Id)]
-    pub news_id: NewsId,
-    /// The vote.
-    pub vote_type: VoteChoice,
-}
-
-impl FromFields for NewsVoteForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { news_id: NewsIdForm::from_fields(fields)?.news_id, vote_type: vote_type(fields)? })
+form! {
+    /// A vote on a story.
+    pub struct NewsVoteForm {
+        /// The story.
+        pub news_id: NewsId = parsed(STORY), values::Id;
+        /// The vote.
+        pub vote_type: VoteChoice = vote_choice, VoteChoice;
     }
 }
 
@@ -118,12 +109,12 @@ impl VoteChoice {
     }
 }
 
-/// The field `vote_type`.
-pub(super) fn vote_type(fields: &Fields) -> Result<VoteChoice, RequestError> {
-    match fields.required("vote_type")? {
+/// What a vote asks for.
+pub(super) fn vote_choice(fields: &Fields, name: &'static str) -> Result<VoteChoice, RequestError> {
+    match fields.required(name)? {
         "up" => Ok(VoteChoice::Up),
         "down" => Ok(VoteChoice::Down),
         "none" => Ok(VoteChoice::None),
-        _ => Err(RequestError::Field { name: "vote_type", expected: "it must be up, down or none" }),
+        _ => Err(RequestError::Field { name, expected: "it must be up, down or none" }),
     }
 }

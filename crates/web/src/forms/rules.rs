@@ -2,7 +2,7 @@
 
 use super::moderation::reason;
 use crate::error::RequestError;
-use crate::form::{Fields, FromFields};
+use crate::form::{Fields, FromFields, form, parsed, valid};
 use crate::openapi::values;
 use tidings_domain::Refusal;
 use tidings_domain::moderation::rules::NewRule;
@@ -52,21 +52,12 @@ impl From<RuleForm> for NewRule {
     }
 }
 
-/// A rule to lift.
-#[derive(ToSchema)]
-pub struct LiftForm {
-    /// The rule.
-    #[schema(value_type = values::Id)]
-    pub rule_id: RuleId,
-    /// Why.
-    #[schema(value_type = values::Reason)]
-    pub reason: Reason,
-}
-
-impl FromFields for LiftForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let rule_id = fields.parsed("rule_id", "it must be the number of a rule")?;
-        fields.required("reason")?;
-        Ok(Self { rule_id, reason: reason(fields)? })
+form! {
+    /// A rule to lift.
+    pub struct LiftForm {
+        /// The rule.
+        pub rule_id: RuleId = parsed("it must be the number of a rule"), values::Id;
+        /// Why.
+        pub reason: Reason = valid(Reason::parse), values::Reason;
     }
 }

@@ -1,12 +1,12 @@
 //! Votes on sites, and the administration of voters.
 
 use crate::error::RequestError;
-use crate::form::{Fields, FromFields};
+use crate::form::{Fields, FromFields, form, parsed};
 use crate::json::{self, hostname};
 use crate::limits::SITE_DAYS;
 use crate::openapi::values;
 use serde_json::Value;
-use tidings_domain::sites::{SettingsChange, SiteVote, Verdict};
+use tidings_domain::sites::{SettingsChange, Verdict};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day::parse_moment;
 use tidings_domain::values::hostname::Hostname;
@@ -30,12 +30,6 @@ impl FromFields for SiteVoteForm {
         let link = hostname(fields.required("link")?)?;
         let vote = fields.required("vote")?.parse().map_or(Err(WRONG_VOTE), verdict)?;
         Ok(Self { link, vote })
-    }
-}
-
-impl From<SiteVoteForm> for SiteVote {
-    fn from(form: SiteVoteForm) -> Self {
-        Self { host: form.link, verdict: form.vote }
     }
 }
 
@@ -137,17 +131,11 @@ fn moment(fields: &Fields, name: &'static str) -> Result<Option<Timestamp>, Requ
     }
 }
 
-/// A voter to ban or unban.
-#[derive(ToSchema)]
-pub struct VoterForm {
-    /// The voter.
-    #[schema(value_type = values::Uuid)]
-    pub user_id: VoterId,
-}
-
-impl FromFields for VoterForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { user_id: fields.parsed("user_id", "it must be a UUID")? })
+form! {
+    /// A voter to ban or unban.
+    pub struct VoterForm {
+        /// The voter.
+        pub user_id: VoterId = parsed("it must be a UUID"), values::Uuid;
     }
 }
 
@@ -184,8 +172,8 @@ impl FromFields for VotingSettingsForm {
     }
 }
 
-impl From<VotingSettingsForm> for SettingsChange {
-    fn from(form: VotingSettingsForm) -> Self {
+impl From<&VotingSettingsForm> for SettingsChange {
+    fn from(form: &VotingSettingsForm) -> Self {
         Self { is_disabled: form.voting_is_disabled, maximum: form.maximum_votes_per_user_per_day }
     }
 }

@@ -1,23 +1,17 @@
 //! What helps while a story is written.
 
 use crate::error::RequestError;
-use crate::form::{Fields, FromFields};
+use crate::form::{Fields, FromFields, form, valid};
 use crate::openapi::values;
 use tidings_domain::Error;
 use tidings_domain::values::urls::{NewsUrl, completed};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
-/// A page whose title is wanted.
-#[derive(ToSchema)]
-pub struct FetchTitleForm {
-    /// The address of the page.
-    #[schema(value_type = values::Url)]
-    pub url: NewsUrl,
-}
-
-impl FromFields for FetchTitleForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { url: NewsUrl::parse(fields.required("url")?).map_err(Error::from)? })
+form! {
+    /// A page whose title is wanted.
+    pub struct FetchTitleForm {
+        /// The address of the page.
+        pub url: NewsUrl = valid(NewsUrl::parse), values::Url;
     }
 }
 

@@ -1,76 +1,47 @@
 //! Topics: following, muting, describing, renaming and merging.
 
 use crate::error::RequestError;
-use crate::form::{Fields, FromFields};
+use crate::form::{Fields, form, valid};
 use crate::openapi::values;
 use tidings_domain::Error;
 use tidings_domain::values::text::TopicSentence;
 use tidings_domain::values::topic::Topic;
-use utoipa::ToSchema;
 
-/// A new name for a topic.
-#[derive(ToSchema)]
-pub struct RenameForm {
-    /// The topic.
-    #[schema(value_type = values::TopicName)]
-    pub topic: Topic,
-    /// The new name.
-    #[schema(value_type = values::TopicName)]
-    pub name: Topic,
-}
-
-impl FromFields for RenameForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { topic: topic(fields, "topic")?, name: topic(fields, "name")? })
+form! {
+    /// A new name for a topic.
+    pub struct RenameForm {
+        /// The topic.
+        pub topic: Topic = topic, values::TopicName;
+        /// The new name.
+        pub name: Topic = topic, values::TopicName;
     }
 }
 
-/// A topic to merge into another.
-#[derive(ToSchema)]
-pub struct MergeForm {
-    /// The topic to remove.
-    #[schema(value_type = values::TopicName)]
-    pub topic: Topic,
-    /// The topic that receives its articles.
-    #[schema(value_type = values::TopicName)]
-    pub into: Topic,
-}
-
-impl FromFields for MergeForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { topic: topic(fields, "topic")?, into: topic(fields, "into")? })
+form! {
+    /// A topic to merge into another.
+    pub struct MergeForm {
+        /// The topic to remove.
+        pub topic: Topic = topic, values::TopicName;
+        /// The topic that receives its articles.
+        pub into: Topic = topic, values::TopicName;
     }
 }
 
-/// A topic.
-#[derive(ToSchema)]
-pub struct TopicForm {
-    /// The topic.
-    #[schema(value_type = values::TopicName)]
-    pub topic: Topic,
-}
-
-impl FromFields for TopicForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { topic: topic(fields, "topic")? })
+form! {
+    /// A topic.
+    pub struct TopicForm {
+        /// The topic.
+        pub topic: Topic = topic, values::TopicName;
     }
 }
 
-/// What a topic is about.
-#[derive(ToSchema)]
-pub struct DescribeForm {
-    /// The topic.
-    #[schema(value_type = values::TopicName)]
-    pub topic: Topic,
-    /// The sentence; empty to remove it.
-    #[schema(value_type = values::TopicSentence, required = true)]
-    pub about: Option<TopicSentence>,
-}
-
-impl FromFields for DescribeForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let about = TopicSentence::parse(fields.required("about")?).map_err(Error::from)?;
-        Ok(Self { topic: topic(fields, "topic")?, about })
+form! {
+    /// What a topic is about.
+    pub struct DescribeForm {
+        /// The sentence; empty to remove it.
+        pub about: Option<TopicSentence> = valid(TopicSentence::parse), values::TopicSentence, required = true;
+        /// The topic.
+        pub topic: Topic = topic, values::TopicName;
     }
 }
 

@@ -4,12 +4,14 @@
 use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
 use super::parts::{number, site_address};
+use crate::App;
+use crate::action::{Action, ActionEntry, SentForm};
+use crate::actions::ban_voter;
 use crate::error::RequestError;
 use crate::form::{Fields, FromFields};
 use crate::forms::sites::{PeriodQuery, VoterForm, VotingSettingsForm};
 use crate::local_path::LocalPath;
-use crate::viewer::{SignedFields, SignedForm, SignedIn};
-use crate::{App, actions};
+use crate::viewer::{SignedFields, SignedIn};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -322,43 +324,54 @@ async fn show(
     Ok(refused.map_or_else(|| page.clone().into_response(), |refused| refused.response(page.clone())))
 }
 
-/// POST /admin/sites/ban: user_id, apisecret.
-pub async fn ban(State(app): State<App>, form: SignedForm<VoterForm>) -> Result<Redirect, RequestError> {
-    move_votes(&app, form, true).await
+/// What administrators do about votes on sites.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::once(
+            "/admin/sites/ban",
+            "Ban a voter (administrators only).",
+            |app, by, form: &VoterForm| Box::pin(ban_voter(app, by.user, form.user_id, true)),
+        )
+        .called("/api/sites/admin/ban")
+        .page(async |_, banned| banned.map(page_of_voter)),
+        Action::once(
+            "/admin/sites/unban",
+            "Lift a ban (administrators only).",
+            |app, by, form: &VoterForm| Box::pin(ban_voter(app, by.user, form.user_id, false)),
+        )
+        .called("/api/sites/admin/unban")
+        .page(async |_, unbanned| unbanned.map(page_of_voter)),
+        Action::once(
+            "/admin/sites/settings",
+            "Change the settings for votes on sites (administrators only).",
+            |app, by, form: &VotingSettingsForm| {
+                Box::pin(sites::change_settings(&app.site, app.now(), by.user, form.into()))
+            },
+        )
+        .called("/api/sites/admin/settings")
+        .page(answer_to_settings),
+    ]
 }
 
-/// POST /admin/sites/unban: user_id, apisecret.
-pub async fn unban(State(app): State<App>, form: SignedForm<VoterForm>) -> Result<Redirect, RequestError> {
-    move_votes(&app, form, false).await
-}
-
-async fn move_votes(
-    app: &App,
-    SignedForm { user, form }: SignedForm<VoterForm>,
-    is_ban: bool,
-) -> Result<Redirect, RequestError> {
-    let is_done = actions::ban_voter(app, user, &form, is_ban).await?;
+/// Redirects to the voter, and says whether the votes are still being updated.
+fn page_of_voter((form, is_done): (VoterForm, bool)) -> Redirect {
     let voter = form.user_id;
     let updating = if is_done { "" } else { "&goes_on=1" };
-    Ok(Redirect::to(&format!("/admin/sites?voter={voter}{updating}#voter")))
+    Redirect::to(&format!("/admin/sites?voter={voter}{updating}#voter"))
 }
 
-/// POST /admin/sites/settings: voting_is_disabled,
-/// maximum_votes_per_user_per_day, apisecret.
-pub async fn change_settings(
-    State(app): State<App>,
-    here: LocalPath,
-    form: SignedFields,
+/// Redirects to the page, or shows it with what was refused.
+async fn answer_to_settings(
+    SentForm { app, form }: SentForm,
+    changed: Result<(VotingSettingsForm, ()), RequestError>,
 ) -> Result<Response, RequestError> {
-    let changed = match form.fields.read::<VotingSettingsForm>() {
-        Ok(change) => actions::change_voting_settings(&app, &form.user, change).await,
-        Err(failure) => Err(failure),
-    };
     let Err(failure) = changed else {
         return Ok(Redirect::to("/admin/sites").into_response());
     };
     let refused = RefusedForm::from_failure(failure)?.beside(&FIELDS);
     let SignedFields { visit, user, fields, .. } = form;
+    let here = LocalPath::parse("/admin/sites/settings");
     show(&app, SignedIn { visit, user }, &here, (&fields, None, Some(refused))).await
 }
 

@@ -8,16 +8,19 @@ use super::parts::{age, news_address};
 use super::profile_address;
 use super::tweets::tweet_address;
 use crate::App;
-use crate::actions;
+use crate::action::{Action, ActionEntry, SentForm};
+use crate::actions::unknown_name;
 use crate::error::{RequestError, sentence};
+use crate::forms::flags::{FlagForm, UnflagForm};
 use crate::local_path::LocalPath;
 use crate::path::PathOf;
-use crate::viewer::{SignedFields, SignedIn};
+use crate::viewer::SignedIn;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
+use futures_util::TryFutureExt;
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use tidings_domain::flags::{self, FlagFacts};
+use tidings_domain::flags::{self, FlagFacts, Flagging};
 use tidings_domain::values::flag::{Flag, FlagReason};
 use tidings_domain::values::ids::UserId;
 use tidings_domain::values::moderation::Thing;
@@ -194,28 +197,47 @@ pub async fn show(
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
-/// POST /flag: kind, id, reason, note, apisecret.
-pub async fn flag(
-    State(app): State<App>,
-    here: LocalPath,
-    mut form: SignedFields,
-) -> Result<Response, RequestError> {
-    match actions::flag(&app, &form).await {
-        Ok(thing) => Ok(Redirect::to(&flag_address(&thing)).into_response()),
-        Err(failure) => {
-            let thing = Thing::parse(form.fields.text("kind"), form.fields.text("id"));
-            let Ok(thing) = thing else { return Err(failure) };
-            let refused = RefusedForm::from_failure(failure)?.beside(&["note"]);
-            let facts = flags::facts(&mut form.visit, &thing).await?;
-            let (chosen, note) = (form.fields.text("reason"), form.fields.text("note"));
-            let page = FlagPage { thing: &thing, facts: &facts, chosen, note, refused: Some(&refused) };
-            Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
-        }
-    }
+/// What the forms do.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::once(
+            "/flag",
+            "Flag a story, a comment, a tweet or a person for moderators.",
+            |app, by, form: &FlagForm| {
+                Box::pin(async move {
+                    let flagging = Flagging { reason: form.reason, note: form.note.clone() };
+                    flags::flag(&app.site, app.moment(), by, (&form.id, &flagging))
+                        .await
+                        .map_err(unknown_name)
+                })
+            },
+        )
+        .page(answer_to_flag),
+        Action::once("/unflag", "Take a flag back.", |app, by, form: &UnflagForm| {
+            Box::pin(flags::unflag(&app.site, app.moment(), by, &form.id).map_err(unknown_name))
+        })
+        .then(|form, ()| address_of_thing(&form.id)),
+    ]
 }
 
-/// POST /unflag: kind, id, apisecret.
-pub async fn unflag(State(app): State<App>, form: SignedFields) -> Result<Redirect, RequestError> {
-    let thing = actions::unflag(&app, &form).await?;
-    Ok(Redirect::to(&address_of_thing(&thing)))
+/// Redirects to what the viewer has said, or shows the form again.
+async fn answer_to_flag(
+    SentForm { app, mut form }: SentForm,
+    flagged: Result<(FlagForm, ()), RequestError>,
+) -> Result<Response, RequestError> {
+    let failure = match flagged {
+        Ok((FlagForm { id: thing, .. }, ())) => {
+            return Ok(Redirect::to(&flag_address(&thing)).into_response());
+        }
+        Err(failure) => failure,
+    };
+    let thing = Thing::parse(form.fields.text("kind"), form.fields.text("id"));
+    let Ok(thing) = thing else { return Err(failure) };
+    let refused = RefusedForm::from_failure(failure)?.beside(&["note"]);
+    let facts = flags::facts(&mut form.visit, &thing).await?;
+    let (chosen, note) = (form.fields.text("reason"), form.fields.text("note"));
+    let page = FlagPage { thing: &thing, facts: &facts, chosen, note, refused: Some(&refused) };
+    let here = LocalPath::parse("/flag");
+    Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
 }

@@ -6,20 +6,21 @@ use super::parts::empty_but;
 use super::people::who_to_follow;
 use super::tweets::{rest_of_timeline, tweet_address, tweet_list};
 use crate::App;
-use crate::actions;
+use crate::action::{Action, ActionEntry, SentForm};
+use crate::api::timelines::TweetedResponse;
 use crate::error::RequestError;
 use crate::form::Form;
+use crate::forms::timelines::TweetForm;
 use crate::limits::{HOME_SUGGESTIONS, TIMELINE_ENTRIES};
 use crate::local_path::LocalPath;
 use crate::paging::PageQuery;
-use crate::viewer::SignedFields;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
-use tidings_domain::timelines::tweets::PostedTweet;
+use tidings_domain::timelines::tweets::{self, PostedTweet};
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::limits::MAX_TWEET;
 
@@ -167,26 +168,35 @@ pub async fn home(
     show_home(&app, &mut visit, &here, &query.into(), ("", None)).await
 }
 
-/// POST /tweet: text, apisecret.
-pub async fn tweet(State(app): State<App>, mut form: SignedFields) -> Result<Response, RequestError> {
-    match try_tweet(&app, &form).await {
-        // What waits is in no timeline yet.
-        Ok(tweet) if tweet.waits => Ok(Redirect::to(&tweet_address(tweet.id)).into_response()),
-        Ok(_) => Ok(Redirect::to("/home").into_response()),
-        Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?.beside(&["text"]);
-            // Buttons on the page return to the page with the form.
-            let here = LocalPath::parse("/home");
-            let typed = (form.fields.text("text"), Some(&refused));
-            let page =
-                show_home(&app, &mut form.visit, &here, &Window::newest(TIMELINE_ENTRIES), typed).await?;
-            Ok(refused.response(page))
-        }
-    }
+/// What the form does.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::once("/tweet", "Post a tweet.", |app, by, form: &TweetForm| {
+            Box::pin(tweets::post_tweet(&app.site, app.moment(), by, &form.text))
+        })
+        .answering(async |_, tweet| Ok(TweetedResponse::from(tweet)))
+        .page(answer_to_tweet),
+    ]
 }
 
-async fn try_tweet(app: &App, form: &SignedFields) -> Result<PostedTweet, RequestError> {
-    actions::post_tweet(app, form.actor(), &form.fields.read()?).await
+/// Redirects to where the tweet is, or shows the form again.
+async fn answer_to_tweet(
+    SentForm { app, mut form }: SentForm,
+    posted: Result<(TweetForm, PostedTweet), RequestError>,
+) -> Result<Response, RequestError> {
+    let failure = match posted {
+        // What waits is in no timeline yet.
+        Ok((_, tweet)) if tweet.waits => return Ok(Redirect::to(&tweet_address(tweet.id)).into_response()),
+        Ok(_) => return Ok(Redirect::to("/home").into_response()),
+        Err(failure) => failure,
+    };
+    let refused = RefusedForm::from_failure(failure)?.beside(&["text"]);
+    // Buttons on the page return to the page with the form.
+    let here = LocalPath::parse("/home");
+    let typed = (form.fields.text("text"), Some(&refused));
+    let page = show_home(&app, &mut form.visit, &here, &Window::newest(TIMELINE_ENTRIES), typed).await?;
+    Ok(refused.response(page))
 }
 
 /// GET /everyone: before, a cursor.

@@ -5,27 +5,27 @@ use super::layout::Frame;
 use super::parts::{DELETED_USER, age, news_address, number};
 use super::profile_address;
 use super::tweets::tweet_address;
+use crate::App;
+use crate::action::{Action, ActionEntry};
 use crate::autolink::autolink;
 use crate::error::RequestError;
 use crate::form::Form;
-use crate::forms::Next;
 use crate::forms::inbox::{FeedForm, Filter, InboxPageQuery, ReadInboxForm};
 use crate::forms::news::NewsIdForm;
 use crate::limits::{EXCERPT_CHARACTERS, MESSAGE_CHARACTERS};
 use crate::local_path::LocalPath;
 use crate::markdown::markdown;
 use crate::viewer::{SignedForm, SignedIn};
-use crate::{App, actions};
 use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use std::borrow::Cow;
-use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, feed};
+use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, feed, mark_read};
 use tidings_domain::accounts::reader::Collapsed;
 use tidings_domain::accounts::users::User;
 use tidings_domain::comments::threads::Thread;
 use tidings_domain::inbox::{self, InboxEntry, InboxEvent, ReplyTarget};
-use tidings_domain::news::subscriptions::Subscription;
+use tidings_domain::news::subscriptions::{self, Subscription};
 
 /// A page of the inbox.
 struct InboxPage<'a> {
@@ -343,15 +343,6 @@ pub async fn replies() -> Redirect {
     Redirect::permanent("/inbox")
 }
 
-/// POST /readinbox: id (of an entry, or `all`), until, apisecret, next.
-pub async fn read(
-    State(app): State<App>,
-    SignedForm { user, form: (form, back) }: SignedForm<(ReadInboxForm, Next)>,
-) -> Result<Redirect, RequestError> {
-    actions::mark_read(&app, &user, form.marking()).await?;
-    Ok(Redirect::to(back.next.as_str()))
-}
-
 /// POST /inbox/feed: feed (`new` or `off`), apisecret.
 pub async fn change_feed(
     State(app): State<App>,
@@ -361,20 +352,27 @@ pub async fn change_feed(
     Ok(Redirect::to("/inbox#feed"))
 }
 
-/// POST /subscribe: news_id, apisecret, next.
-pub async fn subscribe(
-    State(app): State<App>,
-    SignedForm { user, form: (form, back) }: SignedForm<(NewsIdForm, Next)>,
-) -> Result<Redirect, RequestError> {
-    actions::set_subscription(&app, &user, form.news_id, true).await?;
-    Ok(Redirect::to(back.next.as_str()))
-}
-
-/// POST /unsubscribe: news_id, apisecret, next.
-pub async fn unsubscribe(
-    State(app): State<App>,
-    SignedForm { user, form: (form, back) }: SignedForm<(NewsIdForm, Next)>,
-) -> Result<Redirect, RequestError> {
-    actions::set_subscription(&app, &user, form.news_id, false).await?;
-    Ok(Redirect::to(back.next.as_str()))
+/// What can be done with the inbox and with subscriptions.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::setting(
+            "/readinbox",
+            "Mark entries of the inbox as read.",
+            |app, by, form: &ReadInboxForm| Box::pin(mark_read(&app.site, by.user, form.marking())),
+        )
+        .back(),
+        Action::setting(
+            "/subscribe",
+            "Subscribe to the comments on a story.",
+            |app, by, form: &NewsIdForm| {
+                Box::pin(subscriptions::subscribe(&app.site, app.moment(), by.user, form.news_id))
+            },
+        )
+        .back(),
+        Action::setting("/unsubscribe", "Leave the thread of a story.", |app, by, form: &NewsIdForm| {
+            Box::pin(subscriptions::unsubscribe(&app.site, app.moment(), by.user, form.news_id))
+        })
+        .back(),
+    ]
 }

@@ -5,12 +5,14 @@ use super::layout::Frame;
 use super::parts::{DELETED_USER, age, counted, number};
 use super::profile_address;
 use crate::App;
-use crate::actions;
+use crate::action::{Action, ActionEntry, SentForm};
+use crate::actions::invite;
+use crate::api::accounts::InvitationResponse;
 use crate::error::{RequestError, sentence};
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::accounts::{InviteForm, WithdrawForm};
 use crate::local_path::LocalPath;
-use crate::viewer::{SignedFields, SignedForm, SignedIn};
+use crate::viewer::{SignedForm, SignedIn};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -187,28 +189,40 @@ pub async fn page(
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
-/// POST /settings/invitations: email (may be empty), apisecret.
-pub async fn invite(
-    State(app): State<App>,
-    here: LocalPath,
-    form: SignedFields,
+/// What the form does.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::once(
+            PAGE,
+            "Invite somebody, by mail if an address is given.",
+            |app, by, form: &InviteForm| Box::pin(invite(app, by.user, form)),
+        )
+        .called("/api/invite")
+        .answering(async |sent, code| Ok(InvitationResponse::new(&sent.app, &code)))
+        .page(answer_to_invitation),
+    ]
+}
+
+/// Redirects to the page, which says what was done, or shows the form again.
+async fn answer_to_invitation(
+    SentForm { app, form }: SentForm,
+    invited: Result<(InviteForm, InvitationCode), RequestError>,
 ) -> Result<Response, RequestError> {
-    let invited = match form.fields.read::<InviteForm>() {
-        Ok(invite) => actions::invite(&app, &form.user, &invite).await.map(|_| invite.email.is_some()),
-        Err(failure) => Err(failure),
-    };
     let has_mail = app.mailer.is_some();
-    match invited {
-        Ok(true) if has_mail => Ok(Done::Mailed.redirect().into_response()),
-        Ok(_) => Ok(Done::Made.redirect().into_response()),
-        Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?.beside(&["email"]);
-            let own = invitations::own_invitations(&app.site, app.now(), &form.user).await?;
-            let email = form.fields.text("email");
-            let page = InvitationsPage { own: &own, has_mail, email, done: None, refused: Some(&refused) };
-            Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
+    let failure = match invited {
+        Ok((invite, _)) if invite.email.is_some() && has_mail => {
+            return Ok(Done::Mailed.redirect().into_response());
         }
-    }
+        Ok(_) => return Ok(Done::Made.redirect().into_response()),
+        Err(failure) => failure,
+    };
+    let refused = RefusedForm::from_failure(failure)?.beside(&["email"]);
+    let own = invitations::own_invitations(&app.site, app.now(), &form.user).await?;
+    let email = form.fields.text("email");
+    let page = InvitationsPage { own: &own, has_mail, email, done: None, refused: Some(&refused) };
+    let here = LocalPath::parse(PAGE);
+    Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
 }
 
 /// POST /settings/invitations/withdraw: invitation, apisecret.

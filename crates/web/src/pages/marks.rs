@@ -1,5 +1,4 @@
-//! Hiding and saving stories: the buttons, what a list says about hidden stories, and the
-//! targets of the buttons.
+//! Hiding and saving stories: the buttons, what they do, and what a list says about hidden stories.
 //!
 //! All buttons of a page belong to one form (`marks`), so that a story in a list costs little
 //! more than its two buttons.
@@ -8,21 +7,17 @@ use super::fragments::{ContentPlaceholder, Fragment, written};
 use super::layout::Frame;
 use super::parts::{news_address, news_anchor};
 use super::withheld;
-use crate::App;
-use crate::actions;
+use crate::action::{Action, ActionEntry};
 use crate::error::RequestError;
 use crate::forms::Next;
 use crate::forms::news::NewsIdForm;
 use crate::local_path::{LocalPath, add_parameter};
-use crate::viewer::SignedForm;
-use axum::extract::State;
-use axum::response::Redirect;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::news::lists;
-use tidings_domain::news::marking::Mark;
+use tidings_domain::news::marking::{self, Mark};
 use tidings_domain::values::ids::NewsId;
 
 /// The id of the form that the buttons belong to.
@@ -126,50 +121,41 @@ pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize) -> Markup {
     withheld::unlisted_note(frame, unlisted, ("story", "stories"))
 }
 
-/// POST /hide: news_id, apisecret, next. The list then says what was hidden.
-pub async fn hide(
-    State(app): State<App>,
-    SignedForm { user, form: (form, back) }: SignedForm<(NewsIdForm, Next)>,
-) -> Result<Redirect, RequestError> {
-    actions::mark_news(&app, &user, Mark::Hidden, form.news_id).await?;
-    let mut back = back.next.way_back();
-    let is_own_page = back == news_address(form.news_id);
-    if !is_own_page {
+/// What the buttons do.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::setting("/hide", "Hide a story in the caller's lists.", |app, by, form: &NewsIdForm| {
+            Box::pin(marking::mark(&app.site, app.now(), by.user, Mark::Hidden, form.news_id))
+        })
+        .then(list_saying_what_was_hidden),
+        Action::setting("/unhide", "Show a hidden story again.", |app, by, form: &NewsIdForm| {
+            Box::pin(marking::unmark(&app.site, by.user, Mark::Hidden, form.news_id))
+        })
+        .then(story_in_list),
+        Action::setting("/save", "Save a story without voting.", |app, by, form: &NewsIdForm| {
+            Box::pin(marking::mark(&app.site, app.now(), by.user, Mark::Saved, form.news_id))
+        })
+        .then(story_in_list),
+        Action::setting("/unsave", "Remove a story from the saved ones.", |app, by, form: &NewsIdForm| {
+            Box::pin(marking::unmark(&app.site, by.user, Mark::Saved, form.news_id))
+        })
+        .then(story_in_list),
+    ]
+}
+
+/// The list that a story was hidden in, which then says so; or the page of the story.
+fn list_saying_what_was_hidden(form: &NewsIdForm, Next { next }: Next) -> String {
+    let mut back = next.way_back();
+    if back != news_address(form.news_id) {
         add_parameter(&mut back, JUST_HIDDEN, &form.news_id.to_string());
     }
-    Ok(Redirect::to(&back))
+    back
 }
 
-/// POST /unhide: news_id, apisecret, next.
-pub async fn unhide(
-    State(app): State<App>,
-    SignedForm { user, form: (form, back) }: SignedForm<(NewsIdForm, Next)>,
-) -> Result<Redirect, RequestError> {
-    actions::unmark_news(&app, &user, Mark::Hidden, form.news_id).await?;
-    Ok(back_to_story(&back, form.news_id))
-}
-
-/// POST /save: news_id, apisecret, next.
-pub async fn save(
-    State(app): State<App>,
-    SignedForm { user, form: (form, back) }: SignedForm<(NewsIdForm, Next)>,
-) -> Result<Redirect, RequestError> {
-    actions::mark_news(&app, &user, Mark::Saved, form.news_id).await?;
-    Ok(back_to_story(&back, form.news_id))
-}
-
-/// POST /unsave: news_id, apisecret, next.
-pub async fn unsave(
-    State(app): State<App>,
-    SignedForm { user, form: (form, back) }: SignedForm<(NewsIdForm, Next)>,
-) -> Result<Redirect, RequestError> {
-    actions::unmark_news(&app, &user, Mark::Saved, form.news_id).await?;
-    Ok(back_to_story(&back, form.news_id))
-}
-
-/// Redirects to the story on the page that the button was on.
-fn back_to_story(back: &Next, id: NewsId) -> Redirect {
-    Redirect::to(&format!("{}#{}", back.next.way_back(), news_anchor(id).render().into_string()))
+/// The story on the page that the button was on.
+fn story_in_list(form: &NewsIdForm, Next { next }: Next) -> String {
+    format!("{}#{}", next.way_back(), news_anchor(form.news_id).render().into_string())
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@
 use super::layout::Frame;
 use super::profile_address;
 use crate::App;
+use crate::action::{self, ActionEntry};
 use crate::actions;
+use crate::api::moderation::ModeratedResponse;
 use crate::error::RequestError;
 use crate::forms::Next;
 use crate::forms::moderation::{ModerationForm, UndoForm};
@@ -17,6 +19,7 @@ use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::Role;
+use tidings_domain::moderation;
 use tidings_domain::values::ids::{ModerationId, UserId};
 use tidings_domain::values::limits::MAX_REASON;
 use tidings_domain::values::moderation::{Action, Thing};
@@ -164,13 +167,25 @@ pub async fn moderate(
     Ok(done(back, id))
 }
 
-/// POST /moderate/undo: as [`crate::api::moderation::undo`], and next.
-pub async fn undo(
-    State(app): State<App>,
-    SignedForm { user, form: (form, back) }: SignedForm<(UndoForm, Next)>,
-) -> Result<Redirect, RequestError> {
-    let id = actions::undo(&app, &user, &form).await?;
-    Ok(done(back.next.way_back(), id))
+/// What the button to undo does.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        action::Action::once(
+            "/moderate/undo",
+            "Undo an action (moderators only).",
+            |app, by, form: &UndoForm| {
+                let how = (form.moderation_id, &form.reason, form.anonymous);
+                Box::pin(moderation::undo(&app.site, app.moment(), by.user, how))
+            },
+        )
+        .answering(async |_, id| Ok(ModeratedResponse::from(id)))
+        .page(async |sent, undone| {
+            let (_, id) = undone?;
+            let Next { next } = sent.form.fields.read()?;
+            Ok::<_, RequestError>(done(next.way_back(), id))
+        }),
+    ]
 }
 
 /// Redirects to a page, which then shows [`done_line`].

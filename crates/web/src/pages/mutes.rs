@@ -6,19 +6,24 @@ use super::layout::Frame;
 use super::parts::age;
 use super::{profile_address, topics};
 use crate::App;
-use crate::actions;
+use crate::action::{Action, ActionEntry, SentForm};
+use crate::actions::unknown_name;
+use crate::api::mutes::MutesResponse;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::Next;
-use crate::forms::mutes::{BlockForm, MuteForm};
+use crate::forms::mutes::{BlockForm, MuteForm, MuteTarget};
 use crate::local_path::LocalPath;
-use crate::viewer::{SignedFields, SignedIn};
+use crate::viewer::SignedIn;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
+use futures_util::TryFutureExt;
 use maud::{Markup, html};
 use tidings_domain::accounts::mutes::{self, Avoided, Block, Mute};
 use tidings_domain::accounts::reader::Reader;
 use tidings_domain::accounts::users::User;
+use tidings_domain::articles::topic_choices::{self, Stance};
+use tidings_domain::timelines::blocks;
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::limits::MAX_MUTED_WORD;
 use tidings_domain::values::mutes::MuteKind;
@@ -255,66 +260,81 @@ pub async fn page(
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
-/// Redirects to the page that the form names, or shows the list with what was refused.
+/// What the forms and buttons do.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::setting("/mute", "Mute a person, a site, a topic or a word.", |app, by, form: &MuteForm| {
+            let (site, now) = (&app.site, app.moment());
+            Box::pin(async move {
+                match &form.value {
+                    MuteTarget::Topic(topic) => {
+                        topic_choices::choose(site, now, by, Stance::Muted, topic).await
+                    }
+                    MuteTarget::Other(what) => mutes::mute(site, now, by, what).await,
+                }
+                .map_err(unknown_name)
+            })
+        })
+        .answering(list)
+        .page(async |sent, done| answer(sent, ("/mute", &["value"]), done.err()).await),
+        Action::setting(
+            "/unmute",
+            "Unmute a person, a site, a topic or a word.",
+            |app, by, form: &MuteForm| {
+                let (site, now) = (&app.site, app.moment());
+                Box::pin(async move {
+                    match &form.value {
+                        MuteTarget::Topic(topic) => {
+                            topic_choices::leave(site, now, by, Stance::Muted, topic).await
+                        }
+                        MuteTarget::Other(what) => mutes::unmute(site, now, by, what).await,
+                    }
+                    .map_err(unknown_name)
+                })
+            },
+        )
+        .answering(list)
+        .page(async |sent, done| answer(sent, ("/unmute", &[]), done.err()).await),
+        Action::setting("/block", "Block a person.", |app, by, form: &BlockForm| {
+            Box::pin(blocks::block(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
+        })
+        .page(async |sent, done| answer(sent, ("/block", &["username"]), done.err()).await),
+        Action::setting("/unblock", UNBLOCK, |app, by, form: &BlockForm| {
+            Box::pin(blocks::unblock(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
+        })
+        .page(async |sent, done| {
+            if done.is_ok() && sent.form.fields.text("next").starts_with(MUTES) {
+                return Ok(Redirect::to(&format!("{MUTES}?unblocked")).into_response());
+            }
+            answer(sent, ("/unblock", &[]), done.err()).await
+        }),
+    ]
+}
+
+/// What the call to unblock does.
+const UNBLOCK: &str = "Unblock a person. Whether they followed the caller before does not come back.";
+
+/// What the calls to mute and to unmute answer.
+async fn list(mut sent: SentForm, (): ()) -> Result<MutesResponse, RequestError> {
+    MutesResponse::of(&mut sent.form.visit, sent.form.user.id).await
+}
+
+/// Redirects to the page that the form names, or shows the list with what was refused beside the fields of
+/// the form. The buttons that undo have no fields of their own.
 async fn answer(
-    app: &App,
-    mut form: SignedFields,
-    (action, done): (&str, Result<(), RequestError>),
+    SentForm { app, mut form }: SentForm,
+    (action, fields): (&str, &[&str]),
+    failure: Option<RequestError>,
 ) -> Result<Response, RequestError> {
-    let failure = match done {
-        Ok(()) => {
-            let Next { next } = form.fields.read()?;
-            return Ok(Redirect::to(next.as_str()).into_response());
-        }
-        Err(failure) => failure,
-    };
-    // The buttons that undo have no fields of their own.
-    let fields: &[&str] = match action {
-        "/mute" => &["value"],
-        "/block" => &["username"],
-        _ => &[],
+    let Some(failure) = failure else {
+        let Next { next } = form.fields.read()?;
+        return Ok(Redirect::to(next.as_str()).into_response());
     };
     let refused = RefusedForm::from_failure(failure)?.beside(fields);
     let avoided = mutes::avoided(&mut form.visit, form.user.id).await?;
     let page =
         MutesPage { avoided: &avoided, refused: Some((action, &form.fields, &refused)), unblocked: false };
     let here = LocalPath::parse(MUTES);
-    Ok(refused.response(page.render(&Frame::for_user(app, &here, &form.user))))
-}
-
-/// POST /mute: what, value, apisecret, next.
-pub async fn mute(State(app): State<App>, form: SignedFields) -> Result<Response, RequestError> {
-    let done = change_mute(&app, &form, true).await;
-    answer(&app, form, ("/mute", done)).await
-}
-
-/// POST /unmute: what, value, apisecret, next.
-pub async fn unmute(State(app): State<App>, form: SignedFields) -> Result<Response, RequestError> {
-    let done = change_mute(&app, &form, false).await;
-    answer(&app, form, ("/unmute", done)).await
-}
-
-async fn change_mute(app: &App, form: &SignedFields, mutes: bool) -> Result<(), RequestError> {
-    let MuteForm { target } = form.fields.read()?;
-    actions::set_mute(app, form.actor(), &target, mutes).await
-}
-
-/// POST /block: username, apisecret, next.
-pub async fn block(State(app): State<App>, form: SignedFields) -> Result<Response, RequestError> {
-    let done = change_block(&app, &form, true).await;
-    answer(&app, form, ("/block", done)).await
-}
-
-/// POST /unblock: username, apisecret, next.
-pub async fn unblock(State(app): State<App>, form: SignedFields) -> Result<Response, RequestError> {
-    let done = change_block(&app, &form, false).await;
-    if done.is_ok() && form.fields.text("next").starts_with(MUTES) {
-        return Ok(Redirect::to(&format!("{MUTES}?unblocked")).into_response());
-    }
-    answer(&app, form, ("/unblock", done)).await
-}
-
-async fn change_block(app: &App, form: &SignedFields, blocks: bool) -> Result<(), RequestError> {
-    let BlockForm { username } = form.fields.read()?;
-    actions::set_block(app, form.actor(), &username, blocks).await
+    Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
 }

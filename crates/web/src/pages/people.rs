@@ -6,7 +6,8 @@ use super::parts::{counted, empty_but};
 use super::profile_address;
 use super::tweets::{older, person_link};
 use crate::App;
-use crate::actions;
+use crate::action::{Action, ActionEntry};
+use crate::actions::unknown_name;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
 use crate::forms::timelines::FollowForm;
@@ -15,11 +16,9 @@ use crate::local_path::LocalPath;
 use crate::login_reason::LoginReason;
 use crate::paging::PageQuery;
 use crate::path::{AtName, PathOf};
-use crate::viewer::{ClientAddress, SignedForm};
 use axum::extract::State;
-use axum::response::Redirect;
+use futures_util::TryFutureExt;
 use maud::{Markup, html};
-use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
@@ -202,45 +201,31 @@ pub async fn followings(
     people_of(&app, visit, &here, &name, Side::Followings, query).await
 }
 
-/// The page to return to after a follow button.
-pub struct Back {
-    /// The page of the button, if the form contains it.
-    next: Option<LocalPath>,
+/// What the follow buttons do.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::setting("/follow", "Follow a user.", |app, by, form: &FollowForm| {
+            Box::pin(follows::follow(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
+        })
+        .then(page_of_button),
+        Action::setting("/unfollow", "Unfollow a user.", |app, by, form: &FollowForm| {
+            Box::pin(follows::unfollow(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
+        })
+        .then(page_of_button),
+    ]
 }
+
+/// The page of the button; the profile of the user, if the form does not name the page.
+struct Back(Option<LocalPath>);
 
 impl FromFields for Back {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let next = fields.get("next").filter(|next| !next.is_empty());
-        Ok(Self { next: next.map(LocalPath::parse) })
+        Ok(Self(next.map(LocalPath::parse)))
     }
 }
 
-impl Back {
-    /// Redirects to the page of the button, or to the profile of the user.
-    fn redirect(&self, form: &FollowForm) -> Redirect {
-        match &self.next {
-            None => Redirect::to(&profile_address(&form.username, "")),
-            Some(next) => Redirect::to(next.as_str()),
-        }
-    }
-}
-
-/// POST /follow: username, apisecret, next.
-pub async fn follow(
-    State(app): State<App>,
-    ClientAddress(address): ClientAddress,
-    SignedForm { user, form: (form, back) }: SignedForm<(FollowForm, Back)>,
-) -> Result<Redirect, RequestError> {
-    actions::follow(&app, Actor { user: &user, address }, &form).await?;
-    Ok(back.redirect(&form))
-}
-
-/// POST /unfollow: username, apisecret, next.
-pub async fn unfollow(
-    State(app): State<App>,
-    ClientAddress(address): ClientAddress,
-    SignedForm { user, form: (form, back) }: SignedForm<(FollowForm, Back)>,
-) -> Result<Redirect, RequestError> {
-    actions::unfollow(&app, Actor { user: &user, address }, &form).await?;
-    Ok(back.redirect(&form))
+fn page_of_button(form: &FollowForm, Back(next): Back) -> String {
+    next.map_or_else(|| profile_address(&form.username, ""), |next| next.to_string())
 }

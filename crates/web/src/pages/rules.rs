@@ -5,11 +5,13 @@ use super::fields::{Field, RefusedForm, summary};
 use super::layout::Frame;
 use super::parts::{counted, news_address};
 use super::tweets::tweet_address;
+use crate::action::{Action, ActionEntry};
+use crate::api::moderation::ModeratedResponse;
 use crate::error::RequestError;
 use crate::forms::rules::{LiftForm, RuleForm};
 use crate::limits::LONG_ACTION_WAIT;
 use crate::local_path::LocalPath;
-use crate::viewer::{SignedFields, SignedForm, SignedIn};
+use crate::viewer::{SignedFields, SignedIn};
 use crate::{App, actions};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -236,11 +238,15 @@ async fn act(app: &App, form: &SignedFields) -> Result<Option<DryRun>, RequestEr
     Ok(None)
 }
 
-/// POST /moderate/rules/lift: rule_id, reason, apisecret.
-pub async fn lift(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<LiftForm>,
-) -> Result<Redirect, RequestError> {
-    actions::lift_rule(&app, &user, &form).await?;
-    Ok(Redirect::to(ADDRESS))
+/// What the buttons to lift do.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::once("/moderate/rules/lift", "Lift a rule (moderators only).", |app, by, form: &LiftForm| {
+            Box::pin(rules::lift_rule(&app.site, app.moment(), by.user, (form.rule_id, &form.reason)))
+        })
+        .called("/api/moderate/unrule")
+        .answering(async |_, id| Ok(ModeratedResponse::from(id)))
+        .then(|_, ()| ADDRESS.to_owned()),
+    ]
 }

@@ -9,27 +9,25 @@ use super::login_to;
 use super::marks::{JustHidden, unlisted_note};
 use super::mutes::site_form;
 use super::parts::{empty_but, news_list, number, paging, site_address, site_badge};
+use crate::App;
+use crate::action::{Action, ActionEntry};
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
-use crate::forms::Next;
 use crate::forms::sites::SiteVoteForm;
 use crate::limits::SITE_DAYS;
 use crate::local_path::LocalPath;
 use crate::login_reason::LoginReason;
 use crate::path::{PathOf, Start};
-use crate::viewer::{ClientAddress, SignedForm};
-use crate::{App, actions};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use strum::IntoEnumIterator;
 use tidings_domain::Error;
-use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::reader::Reader;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lists;
 use tidings_domain::news::site_page;
-use tidings_domain::sites::{self, Board, Score, Shortage, SiteLine, Span, Verdict};
+use tidings_domain::sites::{self, Board, Score, Shortage, SiteLine, SiteVote, Span, Verdict};
 use tidings_domain::values::hostname::{Hostname, HostnameError};
 use tidings_domain::values::limits::{SITE_NEWS, SITE_SCORE_ACCOUNTS};
 use tidings_domain::values::urls::NewsUrl;
@@ -364,14 +362,21 @@ pub async fn stories(
     list_page(&app, &mut visit, &here, list).await
 }
 
-/// POST /votesite: link, vote (1, -1 or 0), apisecret, next.
-pub async fn vote(
-    State(app): State<App>,
-    ClientAddress(address): ClientAddress,
-    SignedForm { user, form: (form, back) }: SignedForm<(SiteVoteForm, Next)>,
-) -> Result<Redirect, RequestError> {
-    actions::vote_site(&app, Actor { user: &user, address }, form).await?;
-    Ok(Redirect::to(back.next.as_str()))
+/// What can be done on the page of a site.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::setting(
+            "/votesite",
+            "Vote on a site, change the vote, or take it back with 0.",
+            |app, by, form: &SiteVoteForm| {
+                let ballot = SiteVote { host: form.link.clone(), verdict: form.vote };
+                Box::pin(async move { sites::vote_as(&app.site, app.now(), by, &ballot).await })
+            },
+        )
+        .called("/api/sites/vote")
+        .back(),
+    ]
 }
 
 #[cfg(test)]

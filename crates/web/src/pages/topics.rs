@@ -6,21 +6,21 @@ use super::layout::Frame;
 use super::mutes::MUTES;
 use super::parts::{counted, empty_but, fitting, number};
 use crate::App;
-use crate::actions;
+use crate::action::{Action, ActionEntry, SentForm};
+use crate::actions::move_topic;
+use crate::api::articles::TopicMovedResponse;
 use crate::error::RequestError;
 use crate::form::{Fields, Form, FromFields};
-use crate::forms::Next;
 use crate::forms::topics::{DescribeForm, MergeForm, RenameForm, TopicForm};
 use crate::limits::{LISTED_TOPIC_BYTES, LISTED_TOPICS, PAGE_LIST_BYTES};
 use crate::local_path::LocalPath;
-use crate::viewer::SignedFields;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::reader::Reader;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::ArticleOrder;
-use tidings_domain::articles::topic_choices::Stance;
+use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::articles::topic_moves::Move;
 use tidings_domain::articles::topics::{self, TopicLine, TopicsOverview};
 use tidings_domain::values::limits::MAX_TOPIC_SENTENCE;
@@ -316,45 +316,14 @@ pub async fn topics(
     Ok(TopicsPage { overview: &overview, moving: query.moving }.render(&frame))
 }
 
-/// POST /renametopic: topic, name, apisecret.
-pub async fn rename(
-    State(app): State<App>,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
-    let moved = match form.fields.read::<RenameForm>() {
-        Ok(RenameForm { topic, name }) => {
-            actions::move_topic(&app, form.user.clone(), Move::Rename, topic, name).await
-        }
-        Err(failure) => Err(failure),
-    };
-    answer_to_move(&app, &here, &form, (Move::Rename, moved))
-}
-
-/// POST /mergetopic: topic, into, apisecret.
-pub async fn merge(
-    State(app): State<App>,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
-    let moved = match form.fields.read::<MergeForm>() {
-        Ok(MergeForm { topic, into }) => {
-            actions::move_topic(&app, form.user.clone(), Move::Merge, topic, into).await
-        }
-        Err(failure) => Err(failure),
-    };
-    answer_to_move(&app, &here, &form, (Move::Merge, moved))
-}
-
-/// Redirects, or shows the form again.
+/// Redirects to the topic that has the articles now, or shows the form again.
 fn answer_to_move(
-    app: &App,
-    here: &LocalPath,
-    form: &SignedFields,
-    (kind, moved): (Move, Result<actions::Moved, RequestError>),
+    SentForm { app, form }: &SentForm,
+    kind: Move,
+    moved: Result<(Topic, Option<u64>), RequestError>,
 ) -> Result<Response, RequestError> {
     let failure = match moved {
-        Ok(moved) => return Ok(redirect_after_move(moved).into_response()),
+        Ok((to, articles)) => return Ok(redirect_after_move(to, articles).into_response()),
         Err(failure) => failure,
     };
     // Only administrators have this form, and only for a topic.
@@ -362,12 +331,13 @@ fn answer_to_move(
     let (true, Ok(topic)) = (form.user.is_administrator(), topic) else {
         return Err(failure);
     };
-    let (heading, name) = match kind {
-        Move::Rename => ("Rename a topic", "name"),
-        Move::Merge => ("Merge a topic", "into"),
+    let (address, heading, name) = match kind {
+        Move::Rename => ("/renametopic", "Rename a topic", "name"),
+        Move::Merge => ("/mergetopic", "Merge a topic", "into"),
     };
     let refused = RefusedForm::from_failure(failure)?.beside(&[name]);
-    let frame = Frame::for_user(app, here, &form.user);
+    let here = LocalPath::parse(address);
+    let frame = Frame::for_user(app, &here, &form.user);
     let content = html! {
         h1 { (heading) }
         (summary(Some(&refused)))
@@ -377,14 +347,13 @@ fn answer_to_move(
     Ok(refused.response(frame.page(heading, &content)))
 }
 
-/// POST /describetopic: topic, about, apisecret.
-pub async fn describe(
-    State(app): State<App>,
-    here: LocalPath,
-    form: SignedFields,
+/// Redirects to the topic, or shows the form again.
+async fn answer_to_description(
+    SentForm { app, form }: SentForm,
+    described: Result<(DescribeForm, ()), RequestError>,
 ) -> Result<Response, RequestError> {
-    let failure = match describe_topic(&app, &form).await {
-        Ok(topic) => return Ok(Redirect::to(&choice_address(&topic.into())).into_response()),
+    let failure = match described {
+        Ok((form, ())) => return Ok(Redirect::to(&choice_address(&form.topic.into())).into_response()),
         Err(failure) => failure,
     };
     // Only administrators have this form, and only for a topic.
@@ -393,6 +362,7 @@ pub async fn describe(
         return Err(failure);
     };
     let refused = RefusedForm::from_failure(failure)?.beside(&["about"]);
+    let here = LocalPath::parse("/describetopic");
     let frame = Frame::for_user(&app, &here, &form.user);
     let content = html! {
         h1 { "Describe a topic" }
@@ -403,47 +373,67 @@ pub async fn describe(
     Ok(refused.response(frame.page("Describe a topic", &content)))
 }
 
-async fn describe_topic(app: &App, form: &SignedFields) -> Result<Topic, RequestError> {
-    let described: DescribeForm = form.fields.read()?;
-    actions::describe_topic(app, &form.user, &described).await?;
-    Ok(described.topic)
-}
-
-/// POST /followtopic: topic, apisecret, next.
-pub async fn follow(app: State<App>, form: SignedFields) -> Result<Redirect, RequestError> {
-    set_stance(app, form, Stance::Followed, true).await
-}
-
-/// POST /unfollowtopic: topic, apisecret, next.
-pub async fn unfollow(app: State<App>, form: SignedFields) -> Result<Redirect, RequestError> {
-    set_stance(app, form, Stance::Followed, false).await
-}
-
-/// POST /mutetopic: topic, apisecret, next.
-pub async fn mute(app: State<App>, form: SignedFields) -> Result<Redirect, RequestError> {
-    set_stance(app, form, Stance::Muted, true).await
-}
-
-/// POST /unmutetopic: topic, apisecret, next.
-pub async fn unmute(app: State<App>, form: SignedFields) -> Result<Redirect, RequestError> {
-    set_stance(app, form, Stance::Muted, false).await
-}
-
-async fn set_stance(
-    State(app): State<App>,
-    signed: SignedFields,
-    stance: Stance,
-    takes: bool,
-) -> Result<Redirect, RequestError> {
-    let (form, back): (TopicForm, Next) = signed.fields.read()?;
-    actions::set_stance(&app, signed.actor(), &form.topic, (stance, takes)).await?;
-    Ok(Redirect::to(back.next.as_str()))
+/// What can be done with topics.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::setting("/followtopic", "Follow a topic.", |app, by, form: &TopicForm| {
+            Box::pin(topic_choices::choose(&app.site, app.moment(), by, Stance::Followed, &form.topic))
+        })
+        .back(),
+        Action::setting("/unfollowtopic", "Stop following a topic.", |app, by, form: &TopicForm| {
+            Box::pin(topic_choices::leave(&app.site, app.moment(), by, Stance::Followed, &form.topic))
+        })
+        .back(),
+        Action::setting(
+            "/mutetopic",
+            "Mute a topic: its stories leave the caller's lists.",
+            |app, by, form: &TopicForm| {
+                Box::pin(topic_choices::choose(&app.site, app.moment(), by, Stance::Muted, &form.topic))
+            },
+        )
+        .back(),
+        Action::setting("/unmutetopic", "Stop muting a topic.", |app, by, form: &TopicForm| {
+            Box::pin(topic_choices::leave(&app.site, app.moment(), by, Stance::Muted, &form.topic))
+        })
+        .back(),
+        Action::setting(
+            "/describetopic",
+            "Describe a topic in a sentence (administrators only).",
+            |app, by, form: &DescribeForm| {
+                Box::pin(topics::describe(&app.site, app.now(), by.user, &form.topic, form.about.as_ref()))
+            },
+        )
+        .page(answer_to_description),
+        Action::once(
+            "/renametopic",
+            "Rename a topic (administrators only).",
+            |app, by, form: &RenameForm| {
+                Box::pin(move_topic(app, by.user, Move::Rename, (&form.topic, &form.name)))
+            },
+        )
+        .answering(async |_, articles| Ok(TopicMovedResponse::from(articles)))
+        .page(async |sent, moved| {
+            answer_to_move(&sent, Move::Rename, moved.map(|(form, articles)| (form.name, articles)))
+        }),
+        Action::once(
+            "/mergetopic",
+            "Merge a topic into another one (administrators only).",
+            |app, by, form: &MergeForm| {
+                Box::pin(move_topic(app, by.user, Move::Merge, (&form.topic, &form.into)))
+            },
+        )
+        .answering(async |_, articles| Ok(TopicMovedResponse::from(articles)))
+        .page(async |sent, moved| {
+            answer_to_move(&sent, Move::Merge, moved.map(|(form, articles)| (form.into, articles)))
+        }),
+    ]
 }
 
 /// Redirects to the new topic, or to the list of topics if the move is still running.
-fn redirect_after_move(moved: actions::Moved) -> Redirect {
-    Redirect::to(&match moved.articles {
-        Some(_) => choice_address(&moved.to.into()),
+fn redirect_after_move(to: Topic, articles: Option<u64>) -> Redirect {
+    Redirect::to(&match articles {
+        Some(_) => choice_address(&to.into()),
         None => "/topics?moving=yes".to_owned(),
     })
 }

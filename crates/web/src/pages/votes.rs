@@ -1,40 +1,65 @@
-//! The targets of the vote forms. They do what the API does and redirect to the button.
+//! Votes on stories and comments. A browser comes back to the button.
 
 use super::parts::news_address;
 use super::thread::address_of;
-use crate::App;
-use crate::actions;
+use crate::action::{Action, ActionEntry, SentForm};
+use crate::api::comments::CommentVotedResponse;
 use crate::error::RequestError;
 use crate::forms::Next;
 use crate::forms::comments::CommentVoteForm;
 use crate::forms::news::NewsVoteForm;
-use crate::viewer::{ClientAddress, SignedFields, SignedForm};
-use axum::extract::State;
 use axum::response::Redirect;
-use tidings_domain::accounts::actor::Actor;
-use tidings_domain::values::ids::{CommentId, NewsId};
+use tidings_domain::Error;
+use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
+use tidings_domain::votes;
 
-/// POST /votenews: news_id, vote_type, apisecret, next.
-pub async fn news(
-    State(app): State<App>,
-    ClientAddress(address): ClientAddress,
-    SignedForm { user, form: (form, back) }: SignedForm<(NewsVoteForm, Next)>,
-) -> Result<Redirect, RequestError> {
-    actions::vote_news(&app, Actor { user: &user, address }, &form).await?;
-    Ok(Redirect::to(back.next.as_str()))
+/// Votes on stories.
+#[must_use]
+pub fn actions_on_news() -> Vec<ActionEntry> {
+    vec![
+        Action::setting("/votenews", "Vote on a story.", |app, by, form: &NewsVoteForm| {
+            Box::pin(async move {
+                match form.vote_type.direction() {
+                    Some(direction) => {
+                        votes::vote_news(&app.site, app.now(), by, form.news_id, direction).await
+                    }
+                    None => votes::take_back_news_vote(&app.site, app.now(), by, form.news_id).await,
+                }
+            })
+        })
+        .back(),
+    ]
 }
 
-/// POST /votecomment: comment_id as `<news>-<comment>`, vote_type, apisecret, next. The vote
-/// may have moved the comment to another page of its thread.
-pub async fn comment(
-    State(app): State<App>,
-    SignedFields { mut visit, user, fields, address }: SignedFields,
+/// Votes on comments.
+#[must_use]
+pub fn actions_on_comments() -> Vec<ActionEntry> {
+    vec![
+        Action::setting("/votecomment", "Vote on a comment.", |app, by, form: &CommentVoteForm| {
+            Box::pin(async move {
+                let (site, now, address) = (&app.site, app.now(), form.comment_id);
+                match form.vote_type.direction() {
+                    Some(direction) => votes::vote_comment(site, now, by, address, direction).await?,
+                    None => votes::take_back_comment_vote(site, now, by, address).await?,
+                }
+                Ok::<_, Error>(address)
+            })
+        })
+        .answering(async |_, comment| Ok(CommentVotedResponse::new(comment)))
+        .page(comment_in_thread),
+    ]
+}
+
+/// Redirects to the comment. The vote may have moved it to another page of its thread.
+async fn comment_in_thread(
+    SentForm { mut form, .. }: SentForm,
+    voted: Result<(CommentVoteForm, CommentAddress), RequestError>,
 ) -> Result<Redirect, RequestError> {
-    let (form, back): (CommentVoteForm, Next) = fields.read()?;
-    let comment = actions::vote_comment(&app, Actor { user: &user, address }, &form).await?;
-    Ok(Redirect::to(&match branch_of(back.next.path(), comment.news) {
-        Some(root) => address_of(&mut visit, comment, root).await,
-        None => back.next.to_string(),
+    let (_, comment) = voted?;
+    let Next { next } = form.fields.read()?;
+    Ok(Redirect::to(&match branch_of(next.path(), comment.news) {
+        Some(root) => address_of(&mut form.visit, comment, root).await,
+        None => next.to_string(),
     }))
 }
 
