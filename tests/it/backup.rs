@@ -280,7 +280,7 @@ async fn interrupt_restore(store: &Store, file: &str) {
     let summary = tidings::backup::restore::verify(Path::new(file), |_| {}).unwrap();
     tidings::backup::restore::begin(store, &summary).await.unwrap();
     let mut batch = Batch::new();
-    batch.set("key0", "half");
+    batch.set("key1", "half");
     batch.add_member("set", "left over");
     store.commit(batch).await.unwrap();
 }
