@@ -249,6 +249,7 @@ async fn without_the_cluster_pages_are_complete_and_deliveries_wait() {
 #[tokio::test]
 async fn a_place_that_cannot_be_used_is_refused_and_nothing_has_changed() {
     let (redis, absent) = (RedisServer::start(), "redis://127.0.0.1:1");
+    assert!(run(&redis, &["create"]).status.success());
     let store = open(&redis).await;
     for (to, status, reason) in [
         ("http://x", 2, "expected redis+cluster://HOST,HOST,HOST"),

@@ -9,6 +9,7 @@ use crate::concurrency::at_once;
 use crate::original::{self, ACCOUNTS, APISECRET, AUTH, AUTH_2011, LEGACY_SALT, URL};
 use crate::redis_commands::RedisCommands;
 use crate::server::{START, Server};
+use tidings_domain::keys::families::{self, Family, Holds};
 
 async fn imported_site() -> (Server, RedisCommands) {
     let database = original::database().await;
@@ -188,6 +189,7 @@ fn documented(key: &str) -> (&'static str, bool, &'static [&'static str]) {
         "karma",
         "about",
         "email",
+        "confirmed_email",
         "auth",
         "apisecret",
         "flags",
@@ -205,39 +207,22 @@ fn documented(key: &str) -> (&'static str, bool, &'static [&'static str]) {
     const SESSION: &[&str] = &["user_id", "apisecret", "since", "last_seen", "agent", "address"];
     const TWEET: &[&str] = &["text", "created_at", "user_id", "news_id"];
     const ARTICLE: &[&str] = &["title", "link", "poster", "time", "votes"];
-    let is_id = |text: &str| text.parse::<u64>().is_ok();
-    match key.split_once(':') {
-        None if ["users.count", "news.count", "usernames.folded"].contains(&key) => ("string", false, &[]),
-        None if ["news.top", "news.cron", "global_timeline", "topics"].contains(&key) => ("zset", false, &[]),
-        Some(("tweet", "ids")) => ("string", false, &[]),
-        Some(("tweet", id)) if is_id(id) => ("hash", false, TWEET),
-        Some(("user", rest)) if rest.ends_with("_timeline") => ("zset", false, &[]),
-        Some(("username.to.id" | "username.folded" | "auth", _)) => ("string", false, &[]),
-        Some(("url" | "limit", _)) => ("string", true, &[]),
-        Some(("networks", "secret")) => ("string", false, &[]),
-        Some(("network", _)) => ("zset", true, &[]),
-        Some(("user", rest)) if rest.contains(":addresses:") => ("zset", true, &[]),
-        Some(("session", _)) => ("hash", true, SESSION),
-        Some(("user", rest)) if rest.ends_with(":sessions") || rest.ends_with(":networks") => {
-            ("zset", true, &[])
-        }
-        Some(("user", rest)) if rest.ends_with(":inbox") || rest.ends_with(":unread") => ("zset", false, &[]),
-        Some(("user", rest)) if rest.ends_with(":recent_votes") => ("hash", true, &[]),
-        Some(("user", rest)) if rest.ends_with(":submitted_recently") => ("string", true, &[]),
-        Some(("user", id)) if is_id(id) => ("hash", false, USER),
-        Some(("news", id)) if is_id(id) => ("hash", false, NEWS),
-        Some(("news.up" | "news.down" | "user.saved" | "user.posted" | "user.comments", id)) if is_id(id) => {
-            ("zset", false, &[])
-        }
-        Some(("time" | "score", "")) => ("zset", false, &[]),
-        Some(("article", "")) => ("string", false, &[]),
-        Some(("article", id)) if is_id(id) => ("hash", false, ARTICLE),
-        Some(("voted", id)) if is_id(id) => ("set", true, &[]),
-        Some(("group", _)) => ("set", false, &[]),
-        Some(("host.news", host)) if host.contains('.') => ("zset", false, &[]),
-        Some(("thread", rest)) if rest.strip_prefix("comment:").is_some_and(is_id) => ("hash", false, &[]),
-        _ => panic!("the key {key} is not documented"),
-    }
+    let (family, _) = Family::of(key).unwrap_or_else(|| panic!("the key {key} is not documented"));
+    let held = match family.holds {
+        Holds::String => "string",
+        Holds::Hash => "hash",
+        Holds::Set => "set",
+        Holds::SortedSet => "zset",
+    };
+    let hashes = [
+        (&families::USER, USER),
+        (&families::NEWS, NEWS),
+        (&families::SESSION, SESSION),
+        (&families::TWEET, TWEET),
+        (&families::ARTICLE_OF, ARTICLE),
+    ];
+    let fields = hashes.iter().find(|(of, _)| *of == family).map_or(&[][..], |(_, fields)| fields);
+    (held, family.seconds > 0, fields)
 }
 
 /// Compares every key of the server with what is documented.
