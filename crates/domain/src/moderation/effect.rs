@@ -8,7 +8,6 @@ use super::{
 use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
 use crate::jobs::{Job, Jobs};
-use crate::keys;
 use crate::moderation::log::Line;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
@@ -16,7 +15,7 @@ use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::{Deed, Reason, Thing};
 use crate::values::restriction::RestrictionKind;
 use futures_util::future::{BoxFuture, ready};
-use tidings_keyspace::{Batch, CheckId, read};
+use tidings_keyspace::{Batch, CheckId};
 
 /// An action that is about to be decided.
 #[derive(Clone, Copy)]
@@ -60,7 +59,7 @@ impl Case<'_> {
         if self.may_end_all() || decision.moderator == self.moderator.id {
             return Ok(());
         }
-        let by = User::from_hash(&self.site.store.fetch(read::hash(keys::user(decision.moderator))).await?);
+        let by = self.site.store.fetch(User::by_id(decision.moderator)).await?;
         match by.map(|by| by.given_role()) {
             Some(Role::Administrator) => Err(Refusal::DecidedByAdministrator.into()),
             _ => Ok(()),

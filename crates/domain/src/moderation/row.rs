@@ -5,7 +5,7 @@ use super::act::{ModerationRequest, SeenRow};
 use super::effect::Case;
 use super::log;
 use crate::error::{Error, Refusal};
-use crate::flags::{Subject, ThingFlags, ThingFlagsRead};
+use crate::flags::{Subject, ThingFlags};
 use crate::keys;
 use crate::news::item::write_state;
 use crate::review::Place;
@@ -17,7 +17,7 @@ use crate::values::moderation::{Deed, Thing};
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::fmt;
 use std::str::FromStr;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::Batch;
 
 /// A row before an action settled it, `<weight>:<since>:<is hidden>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,11 +101,8 @@ impl Row {
     pub(super) async fn read(site: &Site, request: &ModerationRequest) -> Result<Self, Error> {
         let ModerationRequest { thing, seen, .. } = request;
         let other = seen.as_ref().and_then(|seen| seen.thing.as_ref()).filter(|other| *other != thing);
-        let mut query = Query::new();
-        let flags = ThingFlagsRead::ask(&mut query, thing);
-        let other = other.map(|other| ThingFlagsRead::ask(&mut query, other));
-        let mut answers = site.store.query(query).await?;
-        let (flags, other) = (flags.take(&mut answers), other.map(|read| read.take(&mut answers)));
+        let other = other.cloned().map(ThingFlags::on);
+        let (flags, other) = site.store.fetch((ThingFlags::on(thing.clone()), other)).await?;
         if let Some(SeenRow { since, .. }) = seen {
             let place = other.as_ref().unwrap_or(&flags).place();
             if place.is_none_or(|place| place.since != *since) {
@@ -189,7 +186,7 @@ impl Row {
         let mut flags = if line.thing.key() == case.thing.key() {
             self.flags.clone()
         } else {
-            ThingFlags::read(case.site, &line.thing).await?
+            case.site.store.fetch(ThingFlags::on(line.thing.clone())).await?
         };
         flags.reopen(batch, ended, line.row.map(|row| row.place), case.now.timestamp());
         if line.row.is_some_and(|row| row.is_hidden) {
