@@ -11,7 +11,7 @@
 mod of_thing;
 mod subject;
 
-pub(crate) use of_thing::{LEFT_HIDDEN, ThingFlags, ThingFlagsRead};
+pub(crate) use of_thing::{LEFT_HIDDEN, ThingFlags};
 pub(crate) use subject::{Subject, shortened};
 
 use crate::accounts::actor::Actor;
@@ -34,7 +34,7 @@ use crate::values::rates::RatedAction;
 use crate::values::rules::ModerationRules;
 use crate::values::urls::NewsUrl;
 use crate::values::withheld::Withheld;
-use tidings_keyspace::{Batch, Handle, Order, Query, read};
+use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// Seconds of a day.
 const DAY: u64 = 86_400;
@@ -95,12 +95,8 @@ pub async fn flag(
         if subject.author() == actor.id {
             return Err(Refusal::OwnFlag.into());
         }
-        let mut query = Query::new();
-        let flags = ThingFlagsRead::ask(&mut query, thing);
-        let history = HistoryRead::ask(&mut query, actor.id);
-        let mut answers = site.store.query(query).await?;
-        let mut flags = flags.take(&mut answers);
-        let weight = history.take(&mut answers);
+        let reads = (ThingFlags::on(thing.clone()), weight_of_next(actor.id));
+        let (mut flags, weight) = site.store.fetch(reads).await?;
         if flags.of(actor.id).is_some() {
             return Err(Refusal::FlaggedAlready.into());
         }
@@ -141,9 +137,7 @@ pub async fn unflag(site: &Site, now: Moment, actor: Actor<'_>, thing: &Thing) -
     let now = now.timestamp();
     let home = keys::flags(thing);
     let unflagged = site.act(&home, || async {
-        let mut query = Query::new();
-        let flags = ThingFlagsRead::ask(&mut query, thing);
-        let mut flags = flags.take(&mut site.store.query(query).await?);
+        let mut flags = site.store.fetch(ThingFlags::on(thing.clone())).await?;
         let flag = flags.of(actor.id).ok_or(Refusal::NoSuchFlag)?;
         if !flag.waits() {
             return Err(Refusal::FlagDecided.into());
@@ -184,9 +178,7 @@ pub async fn facts(visit: &mut Visit, thing: &Thing) -> Result<FlagFacts, Error>
     let now = visit.now();
     let subject = Subject::read(&site, thing).await?;
     subject.demand_shown()?;
-    let mut query = Query::new();
-    let flags = ThingFlagsRead::ask(&mut query, thing);
-    let flags = flags.take(&mut visit.run(query).await?);
+    let flags = visit.fetch(ThingFlags::on(thing.clone())).await?;
     let viewer = visit.viewer().await?;
     let own = viewer.and_then(|viewer| flags.of(viewer.id)).cloned();
     let refusal = viewer.and_then(|viewer| {
@@ -206,7 +198,7 @@ async fn demand_other_story(site: &Site, person: &User, thing: &Thing, note: &Fl
     if *thing == Thing::Story(other) {
         return Err(Refusal::DuplicateOfWhat.into());
     }
-    let news = News::from_hash(&site.store.fetch(read::hash(keys::news(other))).await?);
+    let news = site.store.fetch(News::by_id(other)).await?;
     match news {
         Some(news) if !news.deleted && news.is_seen_by(person) => Ok(()),
         _ => Err(Refusal::DuplicateOfWhat.into()),
@@ -222,21 +214,13 @@ fn other_story(note: &str) -> Option<NewsId> {
     after.split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// A pending read of how a person's flags were decided.
-struct HistoryRead(Handle<Vec<(String, f64)>>);
-
-impl HistoryRead {
-    fn ask(query: &mut Query, person: UserId) -> Self {
-        let outcomes = keys::user_flag_outcomes(person);
-        Self(query.sorted_range(outcomes, Order::Descending, 0, DECIDED_FLAGS))
-    }
-
-    /// How much the person's next flag weighs.
-    fn take(self, answers: &mut tidings_keyspace::Answers) -> Weight {
-        let outcomes = answers.take(self.0);
+/// How much the next flag of a person weighs, by how earlier ones were decided.
+fn weight_of_next(person: UserId) -> impl Fetch<Value = Weight> {
+    let outcomes = keys::user_flag_outcomes(person);
+    read::sorted_range(outcomes, Order::Descending, 0, DECIDED_FLAGS).map(|outcomes| {
         let count = |sign| outcomes.iter().filter(|(member, _)| member.starts_with(sign)).count() as u64;
         Weight::by_history(count(of_thing::UPHELD), count(of_thing::REJECTED))
-    }
+    })
 }
 
 #[cfg(test)]

@@ -2,21 +2,21 @@
 //!
 //! It has no keys of its own: [`crate::accounts::inbox`] stores the entries.
 
-use crate::accounts::inbox::{Cursor, EntriesRead, Entry, EntryId, Kind, MessageRead};
+use crate::accounts::inbox::{Cursor, EntriesRead, Entry, EntryId, Kind, message};
 use crate::accounts::reader::{Collapsed, Perspective, Reader, ReaderRead, Sight, Written};
 use crate::accounts::users::{User, UserNamesRead};
 use crate::accounts::visit::Visit;
-use crate::comments::comment::{Comment, CommentRead};
+use crate::comments::comment::Comment;
 use crate::comments::lists::{STORY_AUTHOR, TITLE, title_of};
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
-use crate::timelines::tweets::{Tweet, TweetRead};
+use crate::timelines::tweets::Tweet;
 use crate::values::clock::Timestamp;
-use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
+use crate::values::ids::{CommentAddress, TweetId, UserId};
 use crate::values::size;
 use std::sync::Arc;
-use tidings_keyspace::{Answers, Handle, Query};
+use tidings_keyspace::{Asked, Fetch, Query, read};
 
 /// Which part of an inbox is wanted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -190,11 +190,11 @@ async fn with_subjects(
     let mut query = Query::new();
     let reads: Vec<_> = entries
         .into_iter()
-        .map(|entry| (entry, SubjectRead::ask(&mut query, user, entry.place.id)))
+        .map(|entry| (entry, Subject::ask(&mut query, (user, perspective), entry.place.id)))
         .collect();
     let mut answers = visit.run(query).await?;
-    let mut take = |(entry, read): (Entry, SubjectRead)| {
-        let subject = read.take(&mut answers, perspective)?;
+    let mut take = |(entry, subject): (Entry, Asked<'_, Option<Subject>>)| {
+        let subject = answers.of(subject)?;
         match subject.sight(perspective) {
             Sight::Shown => Some((entry, subject)),
             Sight::Collapsed(why) if !entry.read => Some((entry, Subject::Collapsed(why))),
@@ -212,18 +212,10 @@ async fn with_subjects(
     let names = names.take(&visit.shared(), &mut answers);
     let entries = subjects.into_iter().zip(parents).map(|((Entry { place, read }, subject), parent)| {
         let username = subject.actor().and_then(|actor| names.get(actor));
-        let parent = parent.and_then(|parent| parent.take(&mut answers)).map(|parent| parent.user_id);
+        let parent = parent.and_then(|parent| answers.of(parent)).map(|parent| parent.user_id);
         InboxEntry { place, read, username, event: subject.into_event(user, parent) }
     });
     Ok(entries.collect())
-}
-
-/// A pending read of what an entry is about.
-enum SubjectRead {
-    Comment { news: NewsId, story: Handle<Vec<Option<String>>>, comment: CommentRead },
-    Tweet(TweetRead),
-    Follow(UserId),
-    Message(MessageRead),
 }
 
 /// What an entry is about.
@@ -235,39 +227,35 @@ enum Subject {
     Collapsed(Collapsed),
 }
 
-impl SubjectRead {
-    fn ask(query: &mut Query, user: UserId, entry: EntryId) -> Self {
+impl Subject {
+    /// Asks what an entry in the inbox of a user is about.
+    fn ask<'a>(
+        query: &mut Query,
+        (user, perspective): (UserId, Perspective<'a>),
+        entry: EntryId,
+    ) -> Asked<'a, Option<Self>> {
         match entry {
-            EntryId::Reply(address) | EntryId::Mention(address) => Self::Comment {
-                news: address.news,
-                story: query.hash_fields(keys::news(address.news), TITLE).or_absent(query),
-                comment: CommentRead::ask(query, address).or_absent(query),
-            },
-            EntryId::Tweet(id) => Self::Tweet(TweetRead::ask(query, id).or_absent(query)),
-            EntryId::Follow(id) => Self::Follow(id),
+            EntryId::Reply(address) | EntryId::Mention(address) => {
+                let key = keys::news(address.news);
+                let reads = (read::hash_fields(&key, TITLE), Comment::at(address)).or_absent();
+                query.ask(reads.map(move |(story, comment)| {
+                    let comment = comment.filter(|comment| !comment.is_gone())?;
+                    let author = story.get(STORY_AUTHOR).cloned().flatten();
+                    let story_author = fields::read(author.as_deref(), || key, "user_id");
+                    Some(Self::Comment { comment, title: title_of(perspective, story), story_author })
+                }))
+            }
+            EntryId::Tweet(id) => {
+                let tweet = Tweet::by_id(id).or_absent();
+                query.ask(tweet.map(|tweet| tweet.filter(|tweet| !tweet.is_gone()).map(Self::Tweet)))
+            }
+            EntryId::Follow(id) => Asked::known(Some(Self::Follow(id))),
             EntryId::Moderation(number) => {
-                Self::Message(MessageRead::ask(query, user, number).or_absent(query))
+                query.ask(message(user, number).or_absent().map(|text| text.map(Self::Message)))
             }
         }
     }
 
-    fn take(self, answers: &mut Answers, perspective: Perspective<'_>) -> Option<Subject> {
-        Some(match self {
-            Self::Comment { news, story, comment } => {
-                let story = answers.take(story);
-                let comment = comment.take(answers).filter(|comment| !comment.is_gone())?;
-                let author = story.get(STORY_AUTHOR).cloned().flatten();
-                let story_author = fields::read(author.as_deref(), || keys::news(news), "user_id");
-                Subject::Comment { comment, title: title_of(perspective, story), story_author }
-            }
-            Self::Tweet(read) => Subject::Tweet(read.take(answers).filter(|tweet| !tweet.is_gone())?),
-            Self::Follow(id) => Subject::Follow(id),
-            Self::Message(read) => Subject::Message(read.take(answers)?),
-        })
-    }
-}
-
-impl Subject {
     /// How the owner of the inbox sees it.
     fn sight(&self, perspective: Perspective<'_>) -> Sight {
         match self {
@@ -290,12 +278,12 @@ impl Subject {
     }
 
     /// Asks for the comment that a comment replies to.
-    fn ask_parent(&self, query: &mut Query, entry: &Entry) -> Option<CommentRead> {
+    fn ask_parent(&self, query: &mut Query, entry: &Entry) -> Option<Asked<'static, Option<Comment>>> {
         match self {
             Self::Comment { comment, .. } => {
                 let address = entry.place.id.comment()?;
                 let parent = CommentAddress { comment: comment.parent_id?, ..address };
-                Some(CommentRead::ask(query, parent).or_absent(query))
+                Some(query.ask(Comment::at(parent).or_absent()))
             }
             _ => None,
         }

@@ -38,7 +38,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, EngineClock, Handle, Hash, Order, Query, read};
+use tidings_keyspace::{Batch, EngineClock, Fetch, Hash, Order, Query, read};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// How long other servers leave the next step to the server that did the last one.
@@ -237,24 +237,6 @@ pub(crate) fn remove(batch: &mut Batch, job: &Job) {
     batch.sorted_remove(keys::TIMELINE_JOBS, &job.0);
 }
 
-/// A pending read of how far a job is that is to be stopped for a time.
-pub(crate) struct PausedRead(Job, Handle<Hash>);
-
-impl PausedRead {
-    /// Asks how far a job is.
-    pub(crate) fn ask(query: &mut Query, job: Job) -> Self {
-        let read = query.hash(keys::timeline_job(&job.0));
-        Self(job, read)
-    }
-
-    /// How far it is; `None` if there is no such job.
-    pub(crate) fn take(self, answers: &mut Answers) -> Option<Paused> {
-        let Self(job, read) = self;
-        let hash = answers.take(read);
-        (!hash.is_empty()).then_some(Paused { job, hash })
-    }
-}
-
 /// A job that is stopped for a time.
 pub(crate) struct Paused {
     job: Job,
@@ -262,6 +244,11 @@ pub(crate) struct Paused {
 }
 
 impl Paused {
+    /// A job that is to be stopped for a time, if there is one.
+    pub(crate) fn of(job: Job) -> impl Fetch<Value = Option<Self>> {
+        read::hash(keys::timeline_job(&job.0)).map(|hash| (!hash.is_empty()).then_some(Self { job, hash }))
+    }
+
     /// How far it is, as text for [`resume`]: a line for each field.
     pub(crate) fn progress(&self) -> String {
         let fields = self.hash.0.iter().filter(|(field, _)| field != STEP);

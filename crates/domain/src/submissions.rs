@@ -18,7 +18,7 @@ use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::articles::article::{self, Article};
 use crate::articles::ids::{self, DrawnIds};
-use crate::articles::topics::TopicsRead;
+use crate::articles::topics::KnownTopics;
 use crate::comments::comment::{self, Comment};
 use crate::comments::notify::Announcement;
 use crate::counts::CountedAction;
@@ -30,7 +30,7 @@ use crate::post_rules::CheckedPost;
 use crate::repeats::KeptAnswer;
 use crate::site::Site;
 use crate::submissions::url_guards::Holders;
-use crate::timelines::tweets::{Audience, AudienceRead, TweetDraft};
+use crate::timelines::tweets::{Audience, TweetDraft};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::hostname::Hostname;
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
@@ -40,7 +40,7 @@ use crate::values::text::{Body, Title};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Expiry, Query};
+use tidings_keyspace::{Batch, Expiry, read};
 
 /// A submission: a title, a link or text, and topics.
 #[derive(Debug, Clone)]
@@ -286,24 +286,21 @@ async fn find_earlier_or_audience(
     topics: &Topics,
     batch: &mut Batch,
 ) -> Result<RepostCheck, Error> {
-    let mut query = Query::new();
-    let earlier: Vec<_> = url_keys.iter().map(|key| query.string(key)).collect();
-    let recent = query.expiry(keys::submitted_recently(author.id));
-    let audience = AudienceRead::ask(&mut query, author.id);
-    let known = TopicsRead::ask(&mut query, topics);
-    let mut answers = site.store.query(query).await?;
+    let earlier: Vec<_> = url_keys.iter().map(read::string).collect();
+    let recent = read::expiry(keys::submitted_recently(author.id));
+    let reads = (earlier, recent, Audience::of(site, author.id), KnownTopics::among(topics));
+    let (earlier, recent, audience, known) = site.store.fetch(reads).await?;
     let held = earlier.into_iter().zip(url_keys);
-    let held = held.filter_map(|(handle, key)| Some((key.clone(), answers.take(handle)?))).collect();
+    let held = held.filter_map(|(id, key)| Some((key.clone(), id?))).collect();
     let holders = Holders::read(site, author, held).await?;
     if let Some(id) = holders.earlier {
         return Ok(RepostCheck::Earlier(id));
     }
-    let recent = answers.take(recent);
     if is_limited(site, author) && recent != Expiry::Absent {
         return Err(Refusal::SubmittedRecently { seconds: seconds_left(recent) }.into());
     }
-    known.demand(&mut answers, topics, site, (author, is_new), batch)?;
-    Ok(RepostCheck::New { audience: audience.take(site, &mut answers)?, holders })
+    known.demand(site, (author, is_new), batch)?;
+    Ok(RepostCheck::New { audience: audience?, holders })
 }
 
 /// The article of a new item, with its author's vote.

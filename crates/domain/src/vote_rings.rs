@@ -8,14 +8,13 @@
 
 mod reading;
 
-use crate::accounts::users::{PeopleRead, User};
+use crate::accounts::users::{People, User};
 use crate::error::{Error, Refusal};
 use crate::report::{BackgroundCheck, VoteRing, VoteRingReport};
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use std::sync::Arc;
-use tidings_keyspace::Query;
 use tidings_vote_rings::{Found, SMALLEST, search};
 
 /// Looks for vote rings. Rounds: one for 250 stories, and one for 250 of their comments.
@@ -58,9 +57,7 @@ pub fn start(site: &Arc<Site>, now: Timestamp, viewer: &User) -> Result<(), Refu
 async fn named(site: &Site, found: Found) -> Result<Option<VoteRing>, Error> {
     let Found { accounts, shared_votes, expected_votes, share, median_seconds } = found;
     let ids: Vec<UserId> = accounts.into_iter().map(UserId).collect();
-    let mut query = Query::new();
-    let people = PeopleRead::ask(&mut query, ids.iter().copied());
-    let people = people.take(&mut site.store.query(query).await?);
+    let people = site.store.fetch(People::of(ids.iter().copied())).await?;
     // Accounts that are deactivated have no names, and vote no more.
     let known = ids.into_iter().filter_map(|id| Some((people.get(id)?.username.clone(), id)));
     let (accounts, ids): (Vec<String>, Vec<_>) = known.unzip();

@@ -2,25 +2,24 @@
 //! back for a while; then everything that it did is undone.
 
 use crate::accounts::actor::Actor;
-use crate::accounts::recent_votes::{RecentVote, RecentVoteRead, VoteRecord, VotedOn};
+use crate::accounts::recent_votes::{RecentVote, VoteRecord, VotedOn};
 use crate::accounts::users::{self, User};
 use crate::action::Decision;
 use crate::activity::ActionCounters;
-use crate::articles::article::{ArticleVote, ArticleVoteRead};
-use crate::comments::comment::{self, Stored, StoredRead};
+use crate::articles::article::{ArticleVote, article_state};
+use crate::comments::comment::{self, Stored};
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::keys;
-use crate::news::discounted::{VoterStanding, VoterStandingRead};
-use crate::news::item::{Direction, News, VoteRead};
+use crate::news::discounted::VoterStanding;
+use crate::news::item::{Direction, News, vote_of};
 use crate::news::ranks::{self, write_rank};
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::ranking;
 use crate::values::rates::RatedAction;
-use tidings_keyspace::{Answers, Batch, Committed, Handle, Hash, Query};
+use tidings_keyspace::{Batch, Committed, Fetch, read};
 
 /// Votes on an item. A vote up also saves the item, costs the voter karma, gives some to the
 /// author and counts for the article within its first week. A vote down costs more. A vote
@@ -41,17 +40,13 @@ pub async fn vote_news(
     let is_up = direction == Direction::Up;
     let home = keys::news(id);
     let voted = site.act_counting(&home, || async {
-        let mut query = Query::new();
-        let user = query.hash(keys::user(voter));
-        let state = StateRead::ask(&mut query, id, voter);
         // A vote down touches neither the article nor what is saved.
-        let article = is_up.then(|| ArticleVoteRead::ask(&mut query, id, voter));
-        let saved = is_up.then(|| SavedRead::ask(&mut query, id, voter));
-        let mut answers = site.store.query(query).await?;
-        let user = User::from_hash(&answers.take(user)).ok_or(Refusal::NoSuchUser)?;
-        let State { news, my_vote, recent, standing } = state.take(&mut answers, site, now, account)?;
-        let article = article.map(|article| article.take(&mut answers, now, &news, voter));
-        let saved = saved.map(|saved| saved.take(&mut answers));
+        let (article, saved) = (is_up.then(|| article_state(id, voter)), is_up.then(|| Saved::of(id, voter)));
+        let reads = (User::by_id(voter), State::of(site, now, id, account), article, saved);
+        let (user, state, article, saved) = site.store.fetch(reads).await?;
+        let user = user.ok_or(Refusal::NoSuchUser)?;
+        let State { news, my_vote, recent, standing } = state?;
+        let article = article.map(|article| ArticleVote::new(article, now, &news, voter));
         match my_vote {
             Some((cast, _)) if cast == direction => {
                 return Decision::done_already(request, None, Refusal::VotedAlready);
@@ -107,14 +102,10 @@ pub async fn take_back_news_vote(
     let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     let home = keys::news(id);
     let taken_back = site.act_counting(&home, || async {
-        let mut query = Query::new();
-        let state = StateRead::ask(&mut query, id, voter);
-        let article = ArticleVoteRead::ask(&mut query, id, voter);
-        let saved = SavedRead::ask(&mut query, id, voter);
-        let mut answers = site.store.query(query).await?;
-        let State { news, my_vote, recent, standing } = state.take(&mut answers, site, now, account)?;
-        let article = article.take(&mut answers, now, &news, voter);
-        let saved = saved.take(&mut answers);
+        let reads = (State::of(site, now, id, account), article_state(id, voter), Saved::of(id, voter));
+        let (state, article, saved) = site.store.fetch(reads).await?;
+        let State { news, my_vote, recent, standing } = state?;
+        let article = ArticleVote::new(article, now, &news, voter);
         let is_first = |time: f64| voter == news.user_id && is_same_time(time, news.ctime);
         let Some((direction, time)) = my_vote else {
             return Decision::done_already(request, None, Refusal::NoVoteToTakeBack);
@@ -167,14 +158,6 @@ fn is_same_time(score: f64, time: Timestamp) -> bool {
     score.total_cmp(&time.as_score()).is_eq()
 }
 
-/// Pending reads of an item, and of the voter's own votes.
-struct StateRead {
-    news: Handle<Hash>,
-    my_vote: VoteRead,
-    recent: RecentVoteRead,
-    standing: VoterStandingRead,
-}
-
 /// An item that can be voted on, and the voter's own votes.
 struct State {
     news: News,
@@ -184,27 +167,21 @@ struct State {
     standing: VoterStanding,
 }
 
-impl StateRead {
-    fn ask(query: &mut Query, id: NewsId, voter: UserId) -> Self {
-        let news = query.hash(keys::news(id));
-        let my_vote = VoteRead::ask(query, id, voter);
-        let recent = RecentVoteRead::ask(query, voter, VotedOn::News(id));
-        Self { news, my_vote, recent, standing: VoterStandingRead::ask(query, id, voter) }
-    }
-
-    fn take(
-        self,
-        answers: &mut Answers,
+impl State {
+    fn of(
         site: &Site,
         now: Timestamp,
+        id: NewsId,
         voter: &User,
-    ) -> Result<State, Refusal> {
-        let news = News::from_hash(&answers.take(self.news)).ok_or(Refusal::NoSuchNews)?;
-        let my_vote = self.my_vote.take_with_time(answers);
-        let recent = self.recent.take(answers, now, site.rules.karma.take_back_seconds);
-        let standing = self.standing.take(answers, now);
-        news.refuse_if_gone(voter)?;
-        Ok(State { news, my_vote, recent, standing: standing? })
+    ) -> impl Fetch<Value = Result<Self, Refusal>> {
+        let window = site.rules.karma.take_back_seconds;
+        let recent = RecentVote::by(voter.id, VotedOn::News(id), now, window);
+        let reads = (News::by_id(id), vote_of(id, voter.id), recent, VoterStanding::of(id, voter.id, now));
+        reads.map(|(news, my_vote, recent, standing)| {
+            let news = news.ok_or(Refusal::NoSuchNews)?;
+            news.refuse_if_gone(voter)?;
+            Ok(Self { news, my_vote, recent, standing: standing? })
+        })
     }
 }
 
@@ -292,13 +269,6 @@ fn write_karma(batch: &mut Batch, news: &News, voter: UserId, [of_voter, of_auth
     }
 }
 
-/// A pending read of when the voter saved an item.
-struct SavedRead {
-    id: NewsId,
-    voter: UserId,
-    time: Handle<Vec<Option<f64>>>,
-}
-
 /// When the voter saved an item, if at all.
 struct Saved {
     id: NewsId,
@@ -306,17 +276,11 @@ struct Saved {
     time: Option<f64>,
 }
 
-impl SavedRead {
-    fn ask(query: &mut Query, id: NewsId, voter: UserId) -> Self {
-        Self { id, voter, time: query.scores(keys::user_saved(voter), [id.to_string()]) }
-    }
-
-    fn take(self, answers: &mut Answers) -> Saved {
-        Saved { id: self.id, voter: self.voter, time: fields::only(answers.take(self.time)) }
-    }
-}
-
 impl Saved {
+    fn of(id: NewsId, voter: UserId) -> impl Fetch<Value = Self> {
+        read::score(keys::user_saved(voter), id.to_string()).map(move |time| Self { id, voter, time })
+    }
+
     /// A vote up saves the item.
     fn write_saved(&self, batch: &mut Batch, now: Timestamp) {
         let (key, member) = (keys::user_saved(self.voter), self.id.to_string());
@@ -416,15 +380,13 @@ async fn read_comment(
     address: CommentAddress,
     voter: &User,
 ) -> Result<(Stored, RecentVote, VoterStanding), Error> {
-    let mut query = Query::new();
-    let stored = StoredRead::ask(&mut query, address);
-    let recent = RecentVoteRead::ask(&mut query, voter.id, VotedOn::Comment(address));
-    let standing = VoterStandingRead::ask(&mut query, address.news, voter.id);
-    let mut answers = site.store.query(query).await?;
-    let stored = stored.take(&mut answers)?;
-    let recent = recent.take(&mut answers, now, site.rules.karma.take_back_seconds);
+    let window = site.rules.karma.take_back_seconds;
+    let recent = RecentVote::by(voter.id, VotedOn::Comment(address), now, window);
+    let reads = (Stored::at(address), recent, VoterStanding::of(address.news, voter.id, now));
+    let (stored, recent, standing) = site.store.fetch(reads).await?;
+    let stored = stored?;
     stored.news.refuse_if_gone(voter)?;
-    let standing = standing.take(&mut answers, now)?;
+    let standing = standing?;
     stored.comment.refuse_if_gone(voter)?;
     Ok((stored, recent, standing))
 }

@@ -42,9 +42,39 @@ pub trait Fetch: Sized {
         OrAbsent(self)
     }
 
+    /// Says that the answers may be large: see [`Query::expect_large`].
+    fn large(self) -> Large<Self> {
+        Large(self)
+    }
+
     /// Carries along what was read, so that the value can be cached: see [`Query::track`].
     fn tracked(self) -> TrackedFetch<Self> {
         TrackedFetch(self)
+    }
+}
+
+/// A claim to the value of something that was added to a query: see [`Query::ask`].
+pub struct Asked<'a, T>(Box<dyn FnOnce(&mut Answers) -> T + Send + 'a>);
+
+impl<'a, T: Send + 'a> Asked<'a, T> {
+    /// A value that needs no reads.
+    pub fn known(value: T) -> Self {
+        Self(Box::new(|_| value))
+    }
+}
+
+impl Query {
+    /// Adds something to fetch, where the query as a whole is no [`Fetch`]. [`Answers::of`] makes the value.
+    pub fn ask<'a, F: Fetch<Asked: 'a> + 'a>(&mut self, what: F) -> Asked<'a, F::Value> {
+        let asked = what.ask(self);
+        Asked(Box::new(move |answers| F::take(asked, answers)))
+    }
+}
+
+impl Answers {
+    /// The value of what was [asked for](Query::ask).
+    pub fn of<T>(&mut self, asked: Asked<'_, T>) -> T {
+        (asked.0)(self)
     }
 }
 
@@ -81,6 +111,24 @@ impl<F: Fetch> Fetch for OrAbsent<F> {
         let asked = self.0.ask(query);
         query.tolerate_from(first);
         asked
+    }
+
+    fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
+        F::take(asked, answers)
+    }
+}
+
+/// See [`Fetch::large`].
+#[derive(Debug, Clone)]
+pub struct Large<F>(F);
+
+impl<F: Fetch> Fetch for Large<F> {
+    type Asked = F::Asked;
+    type Value = F::Value;
+
+    fn ask(self, query: &mut Query) -> Self::Asked {
+        query.expect_large();
+        self.0.ask(query)
     }
 
     fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {

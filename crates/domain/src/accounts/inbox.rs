@@ -26,7 +26,7 @@ mod withdrawn;
 pub(crate) use delivery::Delivery;
 pub use entry::{Cursor, EntryId, Kind, NotACursor, NotAnEntry};
 pub use messages::send_message;
-pub(crate) use messages::{Message, MessageRead, forget_messages};
+pub(crate) use messages::{Message, forget_messages, message};
 pub(crate) use reading::{EntriesRead, Entry};
 pub use reading::{Marking, mark_read};
 pub(crate) use removal::Removal;

@@ -10,7 +10,7 @@
 pub mod tree;
 
 use crate::accounts::notices;
-use crate::accounts::users::{DEACTIVATED, PeopleRead, Role, User};
+use crate::accounts::users::{DEACTIVATED, People, Role, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -318,13 +318,13 @@ pub async fn own_invitations(site: &Site, now: Timestamp, user: &User) -> Result
         .iter()
         .map(|(code, _)| query.hash_fields(keys::invitation(code), ["email"]).or_absent(&mut query))
         .collect();
-    let names = PeopleRead::ask(&mut query, invited.iter().map(|(id, _)| *id));
+    let names = query.ask(People::of(invited.iter().map(|(id, _)| *id).collect::<Vec<_>>()));
     let mut answers = site.store.query(query).await?;
     let emails: Vec<String> =
         emails.into_iter().map(|email| fields::only(answers.take(email)).unwrap_or_default()).collect();
     let open = open.codes.into_iter().zip(emails);
     let open = open.map(|((code, since), email)| OpenInvitation { code, since, email }).collect();
-    let invited = with_names(invited, names, &mut answers);
+    let invited = with_names(invited, answers.of(names));
     Ok(OwnInvitations { open, invited, invited_count: used, allowance })
 }
 
@@ -336,9 +336,8 @@ pub async fn invited_by(site: &Site, user: UserId) -> Result<Vec<Invited>, Error
     let mut query = Query::new();
     let invited = ask_invited(&mut query, user);
     let invited = ids_with_times(user, site.store.query(query).await?.take(invited));
-    let mut query = Query::new();
-    let names = PeopleRead::ask(&mut query, invited.iter().map(|(id, _)| *id));
-    Ok(with_names(invited, names, &mut site.store.query(query).await?))
+    let names = site.store.fetch(People::of(invited.iter().map(|(id, _)| *id))).await?;
+    Ok(with_names(invited, names))
 }
 
 fn ask_invited(query: &mut Query, user: UserId) -> Handle<Vec<(String, f64)>> {
@@ -352,12 +351,7 @@ fn ids_with_times(user: UserId, members: Vec<(String, f64)>) -> Vec<(UserId, Tim
     })
 }
 
-fn with_names(
-    invited: Vec<(UserId, Timestamp)>,
-    names: PeopleRead,
-    answers: &mut tidings_keyspace::Answers,
-) -> Vec<Invited> {
-    let mut names = names.take(answers);
+fn with_names(invited: Vec<(UserId, Timestamp)>, mut names: People) -> Vec<Invited> {
     let person = |(id, since)| {
         let username = names.remove(id).map(|names| names.username);
         Invited { id, username, since }

@@ -35,7 +35,7 @@ use crate::values::secrets::TypedName;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, Expiry, Handle, Hash, Order, Query, Store, read};
+use tidings_keyspace::{Answers, Batch, Expiry, Handle, Hash, Order, Query, Store};
 
 /// The field of a user that says that the hash of the password is of what is left without
 /// the blanks around it: `1`, or absent.
@@ -279,7 +279,7 @@ impl Site {
 /// # Errors
 /// When the store fails.
 pub async fn owner_to_tell(site: &Site, id: UserId) -> Result<Option<User>, Error> {
-    let user = User::from_hash(&site.store.fetch(read::hash(keys::user(id))).await?);
+    let user = site.store.fetch(User::by_id(id)).await?;
     Ok(user.filter(|user| user.notice_address().is_some()))
 }
 

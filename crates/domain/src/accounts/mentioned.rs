@@ -1,6 +1,6 @@
 //! Whom a text mentions, and other users by their names.
 
-use crate::accounts::users::PeopleRead;
+use crate::accounts::users::People;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -9,7 +9,7 @@ use crate::values::ids::UserId;
 use crate::values::limits::MAX_MENTIONS;
 use crate::values::mentions;
 use std::collections::HashMap;
-use tidings_keyspace::{Query, read};
+use tidings_keyspace::read;
 
 /// The names that a text mentions, in lower case: the first [`MAX_MENTIONS`].
 pub(crate) fn names_in(text: &str) -> Vec<String> {
@@ -22,9 +22,7 @@ pub(crate) fn names_in(text: &str) -> Vec<String> {
 pub(crate) async fn user_named(site: &Site, name: &str) -> Result<UserId, Error> {
     let id = site.store.fetch(read::string(keys::username_to_id(name))).await?;
     let id = fields::read_string(id.as_deref(), || keys::username_to_id(name)).ok_or(Refusal::NoSuchUser)?;
-    let mut query = Query::new();
-    let people = PeopleRead::ask(&mut query, [id]);
-    let is_there = people.take(&mut site.store.query(query).await?).get(id).is_some();
+    let is_there = site.store.fetch(People::of([id])).await?.get(id).is_some();
     if is_there { Ok(id) } else { Err(Refusal::NoSuchUser.into()) }
 }
 
@@ -35,9 +33,7 @@ pub(crate) async fn users_named(site: &Site, names: &[String]) -> Result<Vec<Use
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let mut query = Query::new();
-    let people = PeopleRead::ask(&mut query, ids.values().copied());
-    let people = people.take(&mut site.store.query(query).await?);
+    let people = site.store.fetch(People::of(ids.values().copied())).await?;
     let users = names.iter().filter_map(|name| ids.get(name)).copied();
     Ok(users.filter(|user| people.get(*user).is_some()).collect())
 }
@@ -45,13 +41,10 @@ pub(crate) async fn users_named(site: &Site, names: &[String]) -> Result<Vec<Use
 /// The ids of the names that are taken, also by deactivated accounts. Rounds: 1, none
 /// without names.
 pub(crate) async fn ids_by_name(site: &Site, names: &[String]) -> Result<HashMap<String, UserId>, Error> {
-    let mut query = Query::new();
-    let ids: Vec<_> = names.iter().map(|name| (name, query.string(keys::username_to_id(name)))).collect();
-    let mut answers = site.store.query(query).await?;
+    let ids: Vec<_> = names.iter().map(|name| read::string(keys::username_to_id(name))).collect();
+    let ids = names.iter().zip(site.store.fetch(ids).await?);
     Ok(ids
-        .into_iter()
         .filter_map(|(name, id)| {
-            let id = answers.take(id);
             let id = fields::read_string(id.as_deref(), || keys::username_to_id(name))?;
             Some((name.clone(), id))
         })

@@ -20,7 +20,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, Handle, Hash, Query, read};
+use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// The approximate bytes of one record in [`RecentVotes`].
 const RECORD_BYTES: usize = 100;
@@ -167,28 +167,6 @@ fn read_json<'a, T: Deserialize<'a>>(user: UserId, field: &str, json: &'a str) -
     read
 }
 
-/// A pending read of the recent vote of a user on one thing, for an action.
-pub(crate) struct RecentVoteRead {
-    user: UserId,
-    on: VotedOn,
-    json: Handle<Vec<Option<String>>>,
-    count: Handle<u64>,
-}
-
-impl RecentVoteRead {
-    pub(crate) fn ask(query: &mut Query, user: UserId, on: VotedOn) -> Self {
-        let key = keys::user_recent_votes(user);
-        let json = query.hash_fields(&key, [on.to_string()]);
-        Self { user, on, json, count: query.field_count(key) }
-    }
-
-    pub(crate) fn take(self, answers: &mut Answers, now: Timestamp, window_seconds: u64) -> RecentVote {
-        let json = fields::only(answers.take(self.json));
-        let count = answers.take(self.count);
-        RecentVote { user: self.user, on: self.on, json, count, now, window_seconds }
-    }
-}
-
 /// The recent vote of a user on one thing, if there is one.
 pub(crate) struct RecentVote {
     user: UserId,
@@ -202,6 +180,24 @@ pub(crate) struct RecentVote {
 }
 
 impl RecentVote {
+    /// That of a user on one thing, for an action.
+    pub(crate) fn by(
+        user: UserId,
+        on: VotedOn,
+        now: Timestamp,
+        window_seconds: u64,
+    ) -> impl Fetch<Value = Self> {
+        let key = keys::user_recent_votes(user);
+        (read::field(&key, on.to_string()), read::field_count(key)).map(move |(json, count)| Self {
+            user,
+            on,
+            json,
+            count,
+            now,
+            window_seconds,
+        })
+    }
+
     /// The record of the vote if it can be taken back.
     pub(crate) fn record(&self) -> Option<VoteRecord> {
         let record: VoteRecord = read_json(self.user, &self.on.to_string(), self.json.as_deref()?)?;
@@ -362,9 +358,8 @@ mod tests {
         let votes = MAX_RECENT_VOTES + 2 * PRUNE_EVERY;
         let (mut most, before) = (0, store.rounds());
         for id in 1..=votes {
-            let mut query = Query::new();
-            let read = RecentVoteRead::ask(&mut query, ALICE, VotedOn::News(NewsId(id)));
-            let recent = read.take(&mut store.query(query).await.unwrap(), Timestamp(1_000), WINDOW);
+            let recent = RecentVote::by(ALICE, VotedOn::News(NewsId(id)), Timestamp(1_000), WINDOW);
+            let recent = store.fetch(recent).await.unwrap();
             most = most.max(recent.count);
             let mut batch = Batch::new();
             recent.add(&site, &mut batch, &VoteRecord::free(Timestamp(1_000))).await.unwrap();

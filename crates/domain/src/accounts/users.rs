@@ -24,10 +24,10 @@ use crate::values::session_token::{SessionHash, SessionToken};
 use crate::values::size;
 use crate::values::voter_id::VoterId;
 use crate::values::withheld::{WITHHELD, Withheld};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Deref;
 use std::sync::Arc;
-use tidings_keyspace::{Answers, Handle, Hash, Query, Reads, Tracked, TrackedHandle};
+use tidings_keyspace::{Answers, Asked, Fetch, Handle, Hash, Query, Reads, Tracked, read};
 
 /// The fields of a user with the username and the full name, and whether they still count.
 const NAMES: [&str; 3] = ["username", "fullname", DEACTIVATED];
@@ -296,6 +296,11 @@ impl User {
             + self.recent_votes.size()
     }
 
+    /// The user with a number; `None` as for [`User::from_hash`].
+    pub(crate) fn by_id(id: UserId) -> impl Fetch<Value = Option<Self>> {
+        read::hash(keys::user(id)).map(|hash| Self::from_hash(&hash))
+    }
+
     /// Reads a user; `None` when the hash is absent or has no id or no name, or after a
     /// deactivation.
     #[must_use]
@@ -495,7 +500,7 @@ impl UserNames {
 /// Pending reads of users' names: one for each different user whose name is not cached.
 pub(crate) struct UserNamesRead {
     cached: HashMap<UserId, Shared<Option<Arc<str>>>>,
-    read: PeopleRead,
+    missing: Asked<'static, People>,
 }
 
 impl UserNamesRead {
@@ -513,14 +518,14 @@ impl UserNamesRead {
                 None => missing.push(id),
             }
         }
-        Self { cached, read: PeopleRead::ask(query, missing) }
+        Self { cached, missing: query.ask(People::of(missing)) }
     }
 
     /// The names.
     pub(crate) fn take(self, visit: &SharedVisit<'_>, answers: &mut Answers) -> UserNames {
-        let Self { cached: mut names, read } = self;
+        let Self { cached: mut names, missing } = self;
         let cache = visit.site().caches.of::<Usernames>();
-        for (id, person) in read.take(answers).0 {
+        for (id, person) in answers.of(missing).0 {
             let name = person.map(|person| person.ok().map(|person| person.username.into()));
             names.insert(id, cache.insert(visit.view(), id, name, None));
         }
@@ -544,6 +549,26 @@ type NamesOrLeft = Result<PersonNames, Option<Timestamp>>;
 pub(crate) struct People(HashMap<UserId, Tracked<NamesOrLeft>>);
 
 impl People {
+    /// The names and full names of users; one read for each different user.
+    pub(crate) fn of(ids: impl IntoIterator<Item = UserId>) -> impl Fetch<Value = Self> {
+        let names = |names: Vec<Option<String>>| -> NamesOrLeft {
+            let [username, fullname, deactivated] = fields::each(names);
+            if let Some(left) = deactivated {
+                return Err(left.parse().ok().map(Timestamp));
+            }
+            Ok(PersonNames {
+                username: username.ok_or(None)?,
+                fullname: size::shown_name(&fullname.unwrap_or_default()).to_owned(),
+            })
+        };
+        let read = |id| {
+            let read = read::hash_fields(keys::user(id), NAMES).or_absent().tracked();
+            read.map(move |read| (id, read.map(names)))
+        };
+        let wanted: BTreeSet<UserId> = ids.into_iter().collect();
+        wanted.into_iter().map(read).collect::<Vec<_>>().map(|people| Self(people.into_iter().collect()))
+    }
+
     /// The names of a user; `None` for a deactivated account.
     pub(crate) fn get(&self, id: UserId) -> Option<&PersonNames> {
         self.0.get(&id)?.peek().as_ref().ok()
@@ -563,37 +588,5 @@ impl People {
     /// Removes and returns the names of a user.
     pub(crate) fn remove(&mut self, id: UserId) -> Option<PersonNames> {
         self.0.remove(&id)?.into_value().ok()
-    }
-}
-
-/// Pending reads of users' names and full names: one for each different user.
-pub(crate) struct PeopleRead(Vec<(UserId, TrackedHandle<Vec<Option<String>>>)>);
-
-impl PeopleRead {
-    /// Asks for the names and full names of users.
-    pub(crate) fn ask(query: &mut Query, ids: impl IntoIterator<Item = UserId>) -> Self {
-        let mut wanted: Vec<UserId> = ids.into_iter().collect();
-        wanted.sort_unstable();
-        wanted.dedup();
-        let mut ask = |id| {
-            let names = query.hash_fields(keys::user(id), NAMES).or_absent(query);
-            (id, query.track(names))
-        };
-        Self(wanted.into_iter().map(&mut ask).collect())
-    }
-
-    /// The names and full names.
-    pub(crate) fn take(self, answers: &mut Answers) -> People {
-        let names = |names: Vec<Option<String>>| -> NamesOrLeft {
-            let [username, fullname, deactivated] = fields::each(names);
-            if let Some(left) = deactivated {
-                return Err(left.parse().ok().map(Timestamp));
-            }
-            Ok(PersonNames {
-                username: username.ok_or(None)?,
-                fullname: size::shown_name(&fullname.unwrap_or_default()).to_owned(),
-            })
-        };
-        People(self.0.into_iter().map(|(id, handle)| (id, answers.take_tracked(handle).map(names))).collect())
     }
 }

@@ -6,7 +6,7 @@
 //! written for it work beside the site.
 
 use crate::accounts::recent_votes::ArticleEffect;
-use crate::fields::{self, StoredFields};
+use crate::fields::StoredFields;
 use crate::keys;
 use crate::news::item::News;
 use crate::site::Site;
@@ -18,7 +18,7 @@ use crate::values::urls::NewsUrl;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, Expiry, Handle, Hash, Query};
+use tidings_keyspace::{Batch, Expiry, Fetch, Hash, read};
 
 /// Seconds that one vote is worth: 200 votes keep an article up for a day more.
 pub const VOTE_SCORE: u32 = 86_400 / 200;
@@ -184,13 +184,6 @@ pub(crate) fn lists_of(topic: &Topic) -> [String; 2] {
     [keys::articles_of_topic_by_score(topic), keys::articles_of_topic_by_time(topic)]
 }
 
-/// A pending read: whether a news item has an article.
-pub(crate) struct PlaceRead {
-    id: NewsId,
-    time: Handle<Vec<Option<f64>>>,
-    score: Handle<Vec<Option<f64>>>,
-}
-
 /// A change of the article of a news item, if there is one. A database of an older site
 /// has no articles before `tidings check articles --repair`.
 pub(crate) struct ArticleChange {
@@ -198,24 +191,16 @@ pub(crate) struct ArticleChange {
     placed: Option<Placed>,
 }
 
-impl PlaceRead {
-    pub(crate) fn ask(query: &mut Query, id: NewsId) -> Self {
-        let name = keys::article(id);
-        Self {
-            id,
-            time: query.scores(keys::ARTICLES_BY_TIME, [name.as_str()]),
-            score: query.scores(keys::ARTICLES_BY_SCORE, [name.as_str()]),
-        }
-    }
-
-    pub(crate) fn take(self, answers: &mut Answers) -> ArticleChange {
-        let mut only = |handle| fields::only::<f64>(answers.take(handle));
-        let placed = only(self.time).zip(only(self.score)).map(|(time, score)| Placed { time, score });
-        ArticleChange { id: self.id, placed }
-    }
-}
-
 impl ArticleChange {
+    /// That of a news item.
+    pub(crate) fn of(id: NewsId) -> impl Fetch<Value = Self> {
+        let lists = [keys::ARTICLES_BY_TIME, keys::ARTICLES_BY_SCORE];
+        Fetch::map(lists.map(|list| read::score(list, keys::article(id))), move |[time, score]| Self {
+            id,
+            placed: time.zip(score).map(|(time, score)| Placed { time, score }),
+        })
+    }
+
     /// Checks that what was read is still true: a batch that changes the news item must
     /// not miss an article that has just been made.
     fn guard(&self, batch: &mut Batch) {
@@ -295,34 +280,14 @@ pub(crate) fn reinstate(batch: &mut Batch, id: NewsId, placed: Placed, topics: &
     }
 }
 
-/// Pending reads of what a vote on an article depends on.
-pub(crate) struct ArticleVoteRead {
-    place: PlaceRead,
-    voted: Handle<bool>,
-    expiry: Handle<Expiry>,
-}
+/// What a vote on an article depends on: the article, whether its list of voters has the voter, and when that
+/// expires.
+pub(crate) type ArticleState = (ArticleChange, bool, Expiry);
 
-impl ArticleVoteRead {
-    pub(crate) fn ask(query: &mut Query, id: NewsId, voter: UserId) -> Self {
-        Self {
-            place: PlaceRead::ask(query, id),
-            voted: query.has_member(keys::voted(id), keys::user(voter)),
-            expiry: query.expiry(keys::voted(id)),
-        }
-    }
-
-    pub(crate) fn take(
-        self,
-        answers: &mut Answers,
-        now: Timestamp,
-        news: &News,
-        voter: UserId,
-    ) -> ArticleVote {
-        let article = self.place.take(answers);
-        let (voted, expiry) = (answers.take(self.voted), answers.take(self.expiry));
-        let open_for = open_for(news.ctime, now).filter(|_| article.placed.is_some() && !voted);
-        ArticleVote { article, voter, voted, open_for, expiry }
-    }
+/// What the vote of a user on the article of a news item depends on.
+pub(crate) fn article_state(id: NewsId, voter: UserId) -> impl Fetch<Value = ArticleState> {
+    let voted = keys::voted(id);
+    (ArticleChange::of(id), read::has_member(&voted, keys::user(voter)), read::expiry(voted))
 }
 
 /// A vote up on the article of a news item.
@@ -338,6 +303,16 @@ pub(crate) struct ArticleVote {
 }
 
 impl ArticleVote {
+    pub(crate) fn new(
+        (article, voted, expiry): ArticleState,
+        now: Timestamp,
+        news: &News,
+        voter: UserId,
+    ) -> Self {
+        let open_for = open_for(news.ctime, now).filter(|_| article.placed.is_some() && !voted);
+        Self { article, voter, voted, open_for, expiry }
+    }
+
     /// Adds the vote to a batch, if it counts.
     pub(crate) fn write(&self, batch: &mut Batch) {
         self.article.guard(batch);

@@ -18,7 +18,7 @@ use crate::values::limits::{
 use crate::values::text::{TopicSentence, printable};
 use crate::values::topic::{Topic, TopicChoice, Topics};
 use std::collections::{BTreeMap, HashMap};
-use tidings_keyspace::{Batch, Handle, Order, Query, read};
+use tidings_keyspace::{Batch, Fetch, Handle, Order, Query, read};
 
 /// A topic as it is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -176,18 +176,20 @@ fn whole(score: f64) -> u64 {
     score as u64
 }
 
-/// A pending read: which of an item's topics exist.
-pub(crate) struct TopicsRead(Handle<Vec<Option<f64>>>);
+/// Some topics, and whether each exists.
+pub(crate) struct KnownTopics(Vec<(Topic, bool)>);
 
-impl TopicsRead {
-    pub(crate) fn ask(query: &mut Query, topics: &Topics) -> Self {
-        Self(query.scores(keys::TOPICS, topics.iter().map(Topic::as_str)))
+impl KnownTopics {
+    /// Whether each of an item's topics exists.
+    pub(crate) fn among(topics: &Topics) -> impl Fetch<Value = Self> + use<> {
+        let topics: Vec<Topic> = topics.iter().cloned().collect();
+        read::scores(keys::TOPICS, topics.iter().map(Topic::as_str))
+            .map(|known| Self(topics.into_iter().zip(known.iter().map(Option::is_some)).collect()))
     }
 
     /// Those of the topics that exist.
-    pub(crate) fn existing(self, answers: &mut tidings_keyspace::Answers, topics: &Topics) -> Vec<Topic> {
-        let known = topics.iter().zip(answers.take(self.0)).filter(|(_, articles)| articles.is_some());
-        known.map(|(topic, _)| topic.clone()).collect()
+    pub(crate) fn existing(self) -> Vec<Topic> {
+        self.0.into_iter().filter(|(_, is_known)| *is_known).map(|(topic, _)| topic).collect()
     }
 
     /// Refuses new topics if the user may not create any, and adds checks that the others
@@ -197,15 +199,13 @@ impl TopicsRead {
     /// [`Refusal::NewTopicNeedsKarma`], [`Refusal::NewTopicByNew`].
     pub(crate) fn demand(
         self,
-        answers: &mut tidings_keyspace::Answers,
-        topics: &Topics,
         site: &Site,
         (user, is_new): (&User, bool),
         batch: &mut Batch,
     ) -> Result<(), Refusal> {
         let needed = site.rules.karma.new_topic_minimum;
-        for (topic, articles) in topics.iter().zip(answers.take(self.0)) {
-            if articles.is_some() {
+        for (topic, is_known) in self.0 {
+            if is_known {
                 batch.sorted_member_present(keys::TOPICS, topic.as_str());
             } else if user.karma < needed && !user.is_administrator() {
                 return Err(Refusal::NewTopicNeedsKarma { topic: topic.to_string(), needed });

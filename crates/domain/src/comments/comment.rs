@@ -12,7 +12,7 @@ use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::audit::AUDIT;
 use crate::comments::held;
-use crate::comments::notify::{self, Announcement, Audience, Reannouncement, Retraction, SubscribersRead};
+use crate::comments::notify::{self, Announcement, Audience, Reannouncement, Retraction, Subscribers};
 use crate::comments::withdrawal;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
@@ -36,7 +36,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
+use tidings_keyspace::{Batch, Fetch, read};
 
 /// The field of a thread with the last comment id drawn.
 pub(crate) const NEXT_ID: &str = "nextid";
@@ -139,6 +139,12 @@ impl Comment {
     #[must_use]
     pub fn from_field(field: &str, json: &str) -> Option<Self> {
         Self::from_json(field.parse().ok()?, json)
+    }
+
+    /// The comment at an address, if it exists.
+    pub(crate) fn at(CommentAddress { news, comment }: CommentAddress) -> impl Fetch<Value = Option<Self>> {
+        read::field(keys::thread(news), comment.to_string())
+            .map(move |json| Self::read(news, &comment.to_string(), &json?))
     }
 
     /// Reads a field of an item's thread; a comment that cannot be read is logged.
@@ -339,27 +345,6 @@ impl Comment {
     }
 }
 
-/// A pending read of a comment.
-pub(crate) struct CommentRead(CommentAddress, Handle<Vec<Option<String>>>);
-
-impl CommentRead {
-    /// Asks for a comment.
-    pub(crate) fn ask(query: &mut Query, address: CommentAddress) -> Self {
-        Self(address, query.hash_fields(keys::thread(address.news), [address.comment.to_string()]))
-    }
-
-    /// The same, for a list: a comment that cannot be read counts as absent.
-    pub(crate) fn or_absent(self, query: &mut Query) -> Self {
-        Self(self.0, self.1.or_absent(query))
-    }
-
-    /// The comment, if it exists.
-    pub(crate) fn take(self, answers: &mut Answers) -> Option<Comment> {
-        let json = fields::only(answers.take(self.1))?;
-        Comment::read(self.0.news, &self.0.comment.to_string(), &json)
-    }
-}
-
 /// One comment with its stored JSON.
 pub(crate) struct Stored {
     pub(crate) comment: Comment,
@@ -368,42 +353,25 @@ pub(crate) struct Stored {
     pub(crate) news: News,
 }
 
-/// Pending reads of one comment and the state of its item.
-pub(crate) struct StoredRead {
-    address: CommentAddress,
-    news: Handle<Hash>,
-    json: Handle<Vec<Option<String>>>,
-}
-
-impl StoredRead {
-    pub(crate) fn ask(query: &mut Query, address: CommentAddress) -> Self {
-        let news = query.hash(keys::news(address.news));
-        let json = query.hash_fields(keys::thread(address.news), [address.comment.to_string()]);
-        Self { address, news, json }
-    }
-
-    /// The same, for a list: a comment that cannot be read counts as absent.
-    pub(crate) fn or_absent(self, query: &mut Query) -> Self {
-        Self { news: self.news.or_absent(query), json: self.json.or_absent(query), ..self }
-    }
-
-    /// The comment, unless it or its item does not exist.
-    pub(crate) fn take(self, answers: &mut Answers) -> Result<Stored, Refusal> {
-        let CommentAddress { news, comment } = self.address;
-        let item = News::from_hash(&answers.take(self.news)).ok_or(Refusal::NoSuchNews)?;
-        // Whoever may not see the story does not learn that there is one.
-        let missing = if item.is_secret() { Refusal::NoSuchNews } else { Refusal::NoSuchComment };
-        let json = fields::only(answers.take(self.json)).ok_or(missing)?;
-        let comment = Comment::read(news, &comment.to_string(), &json).ok_or(Refusal::NoSuchComment)?;
-        Ok(Stored { comment, json, news: item })
+impl Stored {
+    /// The comment at an address, unless it or its item does not exist.
+    pub(crate) fn at(address: CommentAddress) -> impl Fetch<Value = Result<Self, Refusal>> {
+        let CommentAddress { news, comment } = address;
+        let json = read::field(keys::thread(news), comment.to_string());
+        (News::by_id(news), json).map(move |(item, json)| {
+            let item = item.ok_or(Refusal::NoSuchNews)?;
+            // Whoever may not see the story does not learn that there is one.
+            let missing = if item.is_secret() { Refusal::NoSuchNews } else { Refusal::NoSuchComment };
+            let json = json.ok_or(missing)?;
+            let comment = Comment::read(news, &comment.to_string(), &json).ok_or(Refusal::NoSuchComment)?;
+            Ok(Self { comment, json, news: item })
+        })
     }
 }
 
 /// Reads one comment and the state of its item. Rounds: 1.
 pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<Stored, Error> {
-    let mut query = Query::new();
-    let read = StoredRead::ask(&mut query, address);
-    Ok(read.take(&mut site.store.query(query).await?)?)
+    Ok(site.store.fetch(Stored::at(address)).await??)
 }
 
 /// A batch that replaces a comment, unless it has changed since it was `read`.
@@ -587,31 +555,27 @@ impl OpenThread {
         parent: Option<CommentId>,
     ) -> Result<Self, Error> {
         let thread = keys::thread(news);
-        let mut query = Query::new();
-        let item = query.hash(keys::news(news));
-        let drawn = query.hash_fields(&thread, [NEXT_ID]);
-        let above = parent.map(|parent| query.hash_fields(&thread, [parent.to_string()]));
-        let subscribers = SubscribersRead::ask(&mut query, news);
-        let mut answers = site.store.query(query).await?;
-        let news = News::from_hash(&answers.take(item)).ok_or(Refusal::NoSuchNews)?;
+        let above = parent.map(|parent| read::field(&thread, parent.to_string()));
+        let reads = (News::by_id(news), read::field(&thread, NEXT_ID), above, Subscribers::of(news));
+        let (news, drawn, above, subscribers) = site.store.fetch(reads).await?;
+        let news = news.ok_or(Refusal::NoSuchNews)?;
         news.refuse_if_gone(viewer)?;
         if let Some(lock) = &news.locked {
             return Err(Refusal::ThreadLocked { reason: lock.reason.clone() }.into());
         }
-        let drawn = fields::only(answers.take(drawn));
         let drawn: u64 = fields::read(drawn.as_deref(), || thread, NEXT_ID).unwrap_or(0);
         if drawn >= limits::MAX_COMMENTS_PER_THREAD {
             return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
         }
         let mut authors = vec![news.user_id];
-        let above = parent.zip(above.and_then(|above| fields::only(answers.take(above))));
+        let above = parent.zip(above.flatten());
         if parent.is_some() {
             let comment = above.as_ref().and_then(|(id, json)| Comment::read(news.id, &id.to_string(), json));
             let comment = comment.ok_or(Refusal::NoSuchParent)?;
             comment.refuse_if_gone(viewer)?;
             authors.push(comment.user_id);
         }
-        let audience = Audience { authors, subscribers: subscribers.take(&mut answers) };
+        let audience = Audience { authors, subscribers };
         Ok(Self { news, above, audience })
     }
 
@@ -781,7 +745,7 @@ mod tests {
     fn person(id: &str, flags: &str) -> User {
         let fields = [("id", id), ("username", "somebody"), ("flags", flags)];
         let owned = |(field, value): (&str, &str)| (field.to_owned(), value.to_owned());
-        User::from_hash(&Hash(fields.map(owned).to_vec())).unwrap()
+        User::from_hash(&tidings_keyspace::Hash(fields.map(owned).to_vec())).unwrap()
     }
 
     #[tokio::test]

@@ -5,7 +5,7 @@
 //! tells them all, so that posting costs the same in every thread. The same holds for taking
 //! the entries away when the comment is deleted.
 
-use super::comment::{Comment, CommentRead};
+use super::comment::Comment;
 use crate::accounts::inbox::{Delivery, EntryId, Removal};
 use crate::accounts::mentioned::{ids_by_name, names_in, users_named};
 use crate::accounts::notified::Notified;
@@ -18,7 +18,7 @@ use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::limits::SUBSCRIBERS_AT_ONCE;
-use tidings_keyspace::{Answers, Batch, Handle, Order, Query};
+use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// The jobs `notify:<news id>-<comment id>`, which tell the subscribers of a thread.
 pub(crate) const NOTIFY: JobKind = JobKind { name: "notify", step: |current| Box::pin(notify(current)) };
@@ -33,22 +33,16 @@ pub(super) enum Subscribers {
     Many,
 }
 
-/// A pending read of the subscribers of a thread.
-pub(super) struct SubscribersRead(NewsId, Handle<Vec<(String, f64)>>);
-
-impl SubscribersRead {
-    pub(super) fn ask(query: &mut Query, news: NewsId) -> Self {
-        let most = SUBSCRIBERS_AT_ONCE as u64 + 1;
-        Self(news, query.sorted_range(keys::news_subscribers(news), Order::Ascending, 0, most))
-    }
-
-    pub(super) fn take(self, answers: &mut Answers) -> Subscribers {
-        let found = answers.take(self.1);
-        if found.len() > SUBSCRIBERS_AT_ONCE {
-            return Subscribers::Many;
-        }
-        let key = keys::news_subscribers(self.0);
-        Subscribers::Few(fields::members(found, &key, |(member, _)| member.parse().ok()))
+impl Subscribers {
+    /// Those of a thread.
+    pub(super) fn of(news: NewsId) -> impl Fetch<Value = Self> {
+        let (key, most) = (keys::news_subscribers(news), SUBSCRIBERS_AT_ONCE as u64 + 1);
+        read::sorted_range(&key, Order::Ascending, 0, most).map(move |found| {
+            if found.len() > SUBSCRIBERS_AT_ONCE {
+                return Self::Many;
+            }
+            Self::Few(fields::members(found, &key, |(member, _)| member.parse().ok()))
+        })
     }
 }
 
@@ -210,15 +204,11 @@ impl Concerned {
         (address, comment): (CommentAddress, &Comment),
         story_author: UserId,
     ) -> Result<Self, Error> {
-        let mut query = Query::new();
-        let subscribers = SubscribersRead::ask(&mut query, address.news);
-        let parent = comment
-            .parent_id
-            .map(|parent| CommentRead::ask(&mut query, CommentAddress { comment: parent, ..address }));
-        let mut answers = site.store.query(query).await?;
-        let parent = parent.and_then(|parent| parent.take(&mut answers));
-        let authors = parent.map(|parent| parent.user_id).into_iter().chain([story_author]).collect();
-        let audience = Audience { authors, subscribers: subscribers.take(&mut answers) };
+        let parent =
+            comment.parent_id.map(|parent| Comment::at(CommentAddress { comment: parent, ..address }));
+        let (subscribers, parent) = site.store.fetch((Subscribers::of(address.news), parent)).await?;
+        let parent = parent.flatten().map(|parent| parent.user_id);
+        let audience = Audience { authors: parent.into_iter().chain([story_author]).collect(), subscribers };
         let mentioned = ids_by_name(site, &names_in(&comment.body)).await?;
         let mentioned = mentioned.into_values().map(|user| (user, EntryId::Mention(address)));
         let entries = audience.entries(address).chain(mentioned).collect();
@@ -275,12 +265,9 @@ async fn notify(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let Some(address) = current.subject::<CommentAddress>() else {
         return Ok(current.skip());
     };
-    let mut query = Query::new();
-    let comment = CommentRead::ask(&mut query, address);
-    let read = members::ask(current, &mut query, keys::news_subscribers(address.news));
-    let mut answers = current.site.store.query(query).await?;
-    let chunk = read.take(&mut answers);
-    let Some(comment) = comment.take(&mut answers).filter(|comment| !comment.is_gone()) else {
+    let subscribers = members::of(current, keys::news_subscribers(address.news));
+    let (comment, chunk) = current.site.store.fetch((Comment::at(address), subscribers)).await?;
+    let Some(comment) = comment.filter(|comment| !comment.is_gone()) else {
         // There is nothing left to tell.
         return Ok(current.finish(current.batch()));
     };
@@ -301,9 +288,8 @@ async fn retract(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let Some(address) = current.subject::<CommentAddress>() else {
         return Ok(current.skip());
     };
-    let mut query = Query::new();
-    let read = members::ask(current, &mut query, keys::news_subscribers(address.news));
-    let chunk = read.take(&mut current.site.store.query(query).await?);
+    let subscribers = members::of(current, keys::news_subscribers(address.news));
+    let chunk = current.site.store.fetch(subscribers).await?;
     let entries = chunk.ids.into_iter().map(|user| (user, EntryId::Reply(address)));
     let removal = Removal::read(current.site, entries).await?;
     let mut batch = current.batch();

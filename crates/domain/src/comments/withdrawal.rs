@@ -6,13 +6,13 @@
 //! subscribers, a job takes the entries away and notes each in a sorted set, and another puts back
 //! what is noted there. Each of the two may begin while the other is not done.
 
-use super::comment::{self, Comment, CommentRead, Stored, read_stored};
+use super::comment::{self, Comment, Stored, read_stored};
 use super::notify::{Concerned, NOTIFY};
 use crate::accounts::inbox::{EntryId, Removal, Replacement, Taken, TakenEntry, Withdrawn};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
-use crate::jobs::{self, Job, JobKind, Outcome, Paused, PausedRead, Step, members};
+use crate::jobs::{self, Job, JobKind, Outcome, Paused, Step, members};
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Moment;
@@ -20,7 +20,7 @@ use crate::values::ids::{CommentAddress, ModerationId, UserId};
 use crate::values::limits::DELIVERY_CHUNK;
 use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
-use tidings_keyspace::{Batch, Order, Query, read};
+use tidings_keyspace::{Batch, Order, read};
 
 /// The jobs `withdraw:<news id>-<comment id>`, which take the entries about a removed comment away
 /// from the subscribers of its thread.
@@ -79,9 +79,7 @@ impl Withdrawal {
             is_large = concerned.is_large;
         }
         if is_large {
-            let mut query = Query::new();
-            let read = PausedRead::ask(&mut query, Job::new(NOTIFY.name, address));
-            notifying = read.take(&mut site.store.query(query).await?);
+            notifying = site.store.fetch(Paused::of(Job::new(NOTIFY.name, address))).await?;
         }
         let is_counted = was_listed && news.comments > 0;
         Ok(Self { address, comment, json, earlier, removal, is_counted, is_large, notifying })
@@ -143,9 +141,7 @@ impl Return {
         if !matches!(comment.withheld, Some(Withheld::Removed(_))) {
             return Err(Refusal::NothingToModerate("the comment is not removed").into());
         }
-        let mut query = Query::new();
-        let record = Withdrawn::ask(&mut query, Thing::Comment(address));
-        let record = record.take(&mut site.store.query(query).await?);
+        let record = site.store.fetch(Withdrawn::of(Thing::Comment(address))).await?;
         comment.withheld = record.as_ref().and_then(|record| record.earlier.clone());
         let taken = record.as_ref().map(|record| record.entries.clone()).unwrap_or_default();
         let entries = Replacement::read(site, taken).await?;
@@ -203,12 +199,9 @@ async fn withdraw(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let Some(address) = current.subject::<CommentAddress>() else {
         return Ok(current.skip());
     };
-    let mut query = Query::new();
-    let removed = CommentRead::ask(&mut query, address);
-    let read = members::ask(current, &mut query, keys::news_subscribers(address.news));
-    let mut answers = current.site.store.query(query).await?;
-    let chunk = read.take(&mut answers);
-    let Some(_) = removed.take(&mut answers).filter(|comment| is_unlisted(comment.withheld.as_ref())) else {
+    let subscribers = members::of(current, keys::news_subscribers(address.news));
+    let (removed, chunk) = current.site.store.fetch((Comment::at(address), subscribers)).await?;
+    let Some(_) = removed.filter(|comment| is_unlisted(comment.withheld.as_ref())) else {
         // It was put back or deleted, which has removed this job.
         return Ok(current.finish(current.batch()));
     };

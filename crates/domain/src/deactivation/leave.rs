@@ -10,13 +10,13 @@ use crate::keys;
 use crate::news::subscriptions;
 use crate::timelines::follows;
 use crate::timelines::homes;
-use crate::timelines::place::{HomePlace, HomePlaceRead, SETTLE};
-use crate::timelines::tweets::{self, TweetRead};
+use crate::timelines::place::{HomePlace, SETTLE};
+use crate::timelines::tweets::{self, Tweet};
 use crate::timelines::versions;
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{DEACTIVATION_PEOPLE_CHUNK, DEACTIVATION_TWEETS_CHUNK};
 use std::collections::HashMap;
-use tidings_keyspace::{Batch, Order, Query};
+use tidings_keyspace::{Batch, Order, Query, read};
 
 /// The jobs `leave:<user id>`.
 pub(crate) const KIND: JobKind = JobKind { name: "leave", step: |current| Box::pin(step(current)) };
@@ -34,18 +34,14 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         return Ok(current.skip());
     };
     let site = current.site;
-    let mut query = Query::new();
-    let followings =
-        query.sorted_range(keys::followings(user), Order::Ascending, 0, DEACTIVATION_PEOPLE_CHUNK);
-    let followers = query.sorted_range(keys::followers(user), Order::Ascending, 0, DEACTIVATION_PEOPLE_CHUNK);
+    let people = [keys::followings(user), keys::followers(user)]
+        .map(|list| read::sorted_range(list, Order::Ascending, 0, DEACTIVATION_PEOPLE_CHUNK));
     let tweets =
-        query.sorted_range(keys::user_timeline(user), Order::Descending, 0, DEACTIVATION_TWEETS_CHUNK);
-    let place = HomePlaceRead::ask(&mut query);
-    let mut answers = site.store.query(query).await?;
-    let place = place.take(site, &mut answers)?;
-    let followings: Vec<UserId> = ids(answers.take(followings));
-    let followers: Vec<UserId> = ids(answers.take(followers));
-    let tweets: Vec<TweetId> = ids(answers.take(tweets));
+        read::sorted_range(keys::user_timeline(user), Order::Descending, 0, DEACTIVATION_TWEETS_CHUNK);
+    let (people, tweets, place) = site.store.fetch((people, tweets, HomePlace::of(site))).await?;
+    let place = place?;
+    let [followings, followers] = people.map(ids::<UserId>);
+    let tweets: Vec<TweetId> = ids(tweets);
 
     let mut batch = current.batch();
     place.guard(&mut batch);
@@ -72,10 +68,8 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         return Ok(current.advance(batch, &[]));
     }
     if !tweets.is_empty() {
-        let mut query = Query::new();
-        let reads: Vec<_> = tweets.iter().map(|tweet| TweetRead::ask(&mut query, *tweet)).collect();
-        let mut answers = site.store.query(query).await?;
-        let found: Vec<_> = reads.into_iter().filter_map(|read| read.take(&mut answers)).collect();
+        let found: Vec<_> = tweets.iter().copied().map(Tweet::by_id).collect();
+        let found: Vec<_> = site.store.fetch(found).await?.into_iter().flatten().collect();
         tweets::forget_mentions(site, &mut batch, &found).await?;
         for tweet in tweets {
             batch.delete(keys::tweet(tweet));

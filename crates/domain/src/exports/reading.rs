@@ -6,18 +6,18 @@ use super::records::{
     VoteChoice, VoteRecord, VotedKind, whole_seconds,
 };
 use super::{Export, Section};
-use crate::accounts::inbox::{EntriesRead, EntryId, MessageRead};
+use crate::accounts::inbox::{EntriesRead, EntryId, message};
 use crate::accounts::sessions;
-use crate::accounts::users::{PeopleRead, User};
-use crate::comments::comment::{Comment, CommentRead};
+use crate::accounts::users::{People, User};
+use crate::comments::comment::Comment;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::marks::ThreadMark;
-use crate::news::item::{News, VoteRead};
+use crate::news::item::{Direction, News, vote_of};
 use crate::site::Site;
 use crate::sites::{Verdict, read_vote};
-use crate::timelines::tweets::TweetRead;
+use crate::timelines::tweets::Tweet;
 use crate::values::clock::Timestamp;
 use crate::values::flag::Flag;
 use crate::values::hostname::Hostname;
@@ -27,10 +27,10 @@ use crate::values::moderation::Thing;
 use crate::values::text::printable;
 use crate::values::withheld::WITHHELD;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::str::FromStr;
 use strum::IntoEnumIterator;
-use tidings_keyspace::{Answers, Handle, Order, Query, read};
+use tidings_keyspace::{Fetch, Order, Query, read};
 
 /// An entry of a list that is still to be read.
 #[derive(Debug)]
@@ -292,86 +292,53 @@ async fn inbox(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
     Ok(entries.into_iter().map(entry).collect())
 }
 
-/// A pending read of the title of a story.
-struct TitleRead(Handle<Vec<Option<String>>>);
-
-impl TitleRead {
-    fn ask(query: &mut Query, id: NewsId) -> Self {
-        Self(query.hash_fields(keys::news(id), ["title", "del", WITHHELD]).or_absent(query))
-    }
-
-    /// The title, if everybody may see it.
-    fn take(self, answers: &mut Answers) -> Option<String> {
-        let [title, deleted, withheld] = fields::each(answers.take(self.0));
+/// The title of a story, if everybody may see it.
+fn title_of(id: NewsId) -> impl Fetch<Value = Option<String>> {
+    let fields = read::fields(keys::news(id), ["title", "del", WITHHELD]).or_absent();
+    fields.map(|[title, deleted, withheld]| {
         title.filter(|_| deleted.is_none() && withheld.is_none()).map(printable)
-    }
+    })
 }
 
 async fn read_stories(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
-    let mut query = Query::new();
     let ids = entries.iter().filter_map(Entry::id::<NewsId>);
-    let reads: Vec<_> =
-        ids.map(|id| query.hash_fields(keys::news(id), News::FIELDS).or_absent(&mut query)).collect();
-    query.expect_large();
-    let mut answers = site.store.query(query).await?;
-    let stories = reads.into_iter().filter_map(|read| News::from_fields(answers.take(read)));
-    Ok(stories.map(|news| Record::Story(news.into())).collect())
+    let reads: Vec<_> = ids.map(|id| read::hash_fields(keys::news(id), News::FIELDS)).collect();
+    let stories = site.store.fetch(reads.or_absent().large()).await?.into_iter();
+    Ok(stories.filter_map(News::from_fields).map(|news| Record::Story(news.into())).collect())
 }
 
 async fn read_comments(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
-    let mut query = Query::new();
     let addresses = entries.iter().filter_map(Entry::id::<CommentAddress>);
-    let reads: Vec<_> = addresses
-        .map(|address| {
-            let title = TitleRead::ask(&mut query, address.news);
-            (address, title, CommentRead::ask(&mut query, address))
+    let record = |address: CommentAddress| {
+        (title_of(address.news), Comment::at(address)).map(move |(title, comment)| {
+            comment.map(|comment| Record::Comment(CommentRecord::new(address, comment, title)))
         })
-        .collect();
-    query.expect_large();
-    let mut answers = site.store.query(query).await?;
-    let comments = reads.into_iter().filter_map(|(address, title, comment)| {
-        let (title, comment) = (title.take(&mut answers), comment.take(&mut answers)?);
-        Some(Record::Comment(CommentRecord::new(address, comment, title)))
-    });
-    Ok(comments.collect())
+    };
+    let records = site.store.fetch(addresses.map(record).collect::<Vec<_>>().large()).await?;
+    Ok(records.into_iter().flatten().collect())
 }
 
 async fn read_tweets(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
-    let mut query = Query::new();
-    let ids = entries.iter().filter_map(Entry::id::<TweetId>);
-    let reads: Vec<_> = ids.map(|id| TweetRead::ask(&mut query, id)).collect();
-    query.expect_large();
-    let mut answers = site.store.query(query).await?;
-    let tweets = reads.into_iter().filter_map(|read| read.take(&mut answers));
+    let tweets: Vec<_> = entries.iter().filter_map(Entry::id::<TweetId>).map(Tweet::by_id).collect();
+    let tweets = site.store.fetch(tweets.large()).await?.into_iter().flatten();
     Ok(tweets.map(|tweet| Record::Tweet(tweet.into())).collect())
 }
 
 async fn read_story_votes(site: &Site, user: UserId, entries: &[Entry]) -> Result<Vec<Record>, Error> {
-    let mut query = Query::new();
     let ids = entries.iter().filter_map(Entry::id::<NewsId>);
-    let reads: Vec<_> = ids.map(|id| (id, VoteRead::ask(&mut query, id, user))).collect();
-    query.expect_large();
-    let mut answers = site.store.query(query).await?;
-    let mut query = Query::new();
-    let votes: Vec<_> = reads
-        .into_iter()
-        .filter_map(|(id, read)| {
-            let (direction, time) = read.take_with_time(&mut answers)?;
-            Some((id, direction, time, TitleRead::ask(&mut query, id)))
+    let votes = ids.map(|id| vote_of(id, user).map(move |vote| Some((id, vote?)))).collect::<Vec<_>>();
+    let votes = site.store.fetch(votes.large()).await?.into_iter().flatten();
+    let record = |(id, (direction, time)): (NewsId, (Direction, f64))| {
+        title_of(id).map(move |title| VoteRecord {
+            kind: VotedKind::Story,
+            id: id.to_string(),
+            vote: VoteChoice::from(direction),
+            time: Some(whole_seconds(time)),
+            title,
         })
-        .collect();
-    if votes.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut answers = site.store.query(query).await?;
-    let vote = |(id, direction, time, title): (NewsId, _, f64, TitleRead)| VoteRecord {
-        kind: VotedKind::Story,
-        id: id.to_string(),
-        vote: VoteChoice::from(direction),
-        time: Some(whole_seconds(time)),
-        title: title.take(&mut answers),
     };
-    Ok(votes.into_iter().map(vote).map(Record::Vote).collect())
+    let records = site.store.fetch(votes.map(record).collect::<Vec<_>>()).await?;
+    Ok(records.into_iter().map(Record::Vote).collect())
 }
 
 async fn read_comment_votes(site: &Site, user: UserId, entries: &[Entry]) -> Result<Vec<Record>, Error> {
@@ -441,25 +408,19 @@ async fn read_flags(site: &Site, user: UserId, entries: &[Entry]) -> Result<Vec<
 }
 
 async fn read_listed(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
-    let mut query = Query::new();
     let stories = entries.iter().filter_map(|entry| Some((entry.id::<NewsId>()?, entry.time)));
-    let reads: Vec<_> = stories.map(|(id, time)| (id, time, TitleRead::ask(&mut query, id))).collect();
-    let mut answers = site.store.query(query).await?;
-    let listed = reads.into_iter().map(|(news_id, time, title)| ListedRecord {
-        news_id,
-        time: whole_seconds(time),
-        title: title.take(&mut answers),
-    });
-    Ok(listed.map(Record::Listed).collect())
+    let record = |(news_id, time)| {
+        title_of(news_id).map(move |title| ListedRecord { news_id, time: whole_seconds(time), title })
+    };
+    let listed = site.store.fetch(stories.map(record).collect::<Vec<_>>()).await?;
+    Ok(listed.into_iter().map(Record::Listed).collect())
 }
 
 /// The people on a list, without those whose account is deactivated.
 async fn read_people(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
     let people: Vec<(UserId, f64)> =
         entries.iter().filter_map(|entry| Some((entry.id()?, entry.time))).collect();
-    let mut query = Query::new();
-    let names = PeopleRead::ask(&mut query, people.iter().map(|(id, _)| *id));
-    let names = names.take(&mut site.store.query(query).await?);
+    let names = site.store.fetch(People::of(people.iter().map(|(id, _)| *id))).await?;
     let person = |(id, since): (UserId, f64)| {
         let username = names.get(id)?.username.clone();
         Some(Record::Person(PersonRecord { username, since: whole_seconds(since) }))
@@ -477,10 +438,9 @@ async fn read_mutes(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error
             Some((what, value, entry.time))
         })
         .collect();
-    let mut query = Query::new();
     let people = mutes.iter().filter(|(what, ..)| *what == PERSON);
-    let names = PeopleRead::ask(&mut query, people.filter_map(|(_, id, _)| id.parse().ok()));
-    let names = names.take(&mut site.store.query(query).await?);
+    let names = People::of(people.filter_map(|(_, id, _)| id.parse().ok()));
+    let names = site.store.fetch(names).await?;
     let mute = |(what, value, since): (&str, &str, f64)| {
         let value = if what == PERSON { &names.get(value.parse().ok()?)?.username } else { value };
         let (what, value) = (what.to_owned(), value.to_owned());
@@ -490,24 +450,20 @@ async fn read_mutes(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error
 }
 
 async fn read_inbox(site: &Site, user: UserId, entries: Vec<Entry>) -> Result<Vec<Record>, Error> {
-    let mut query = Query::new();
-    let mut messages: HashMap<EntryId, MessageRead> = HashMap::new();
-    let ids: Vec<Option<EntryId>> = entries.iter().map(Entry::id).collect();
-    for id in ids.iter().flatten() {
-        if let EntryId::Moderation(number) = id {
-            messages.insert(*id, MessageRead::ask(&mut query, user, *number));
-        }
-    }
-    let mut answers = site.store.query(query).await?;
-    let records = ids.into_iter().zip(entries).filter_map(|(id, entry)| {
-        let id = id?;
-        Some(Record::Inbox(InboxRecord {
+    let records = entries.into_iter().filter_map(|entry| {
+        let id: EntryId = entry.id()?;
+        let text = match id {
+            EntryId::Moderation(number) => Some(message(user, number)),
+            _ => None,
+        };
+        Some(Fetch::map(text, move |text| InboxRecord {
             kind: id.kind().name(),
             id: entry.member,
             time: whole_seconds(entry.time),
             read: entry.is_read,
-            text: messages.remove(&id).and_then(|message| message.take(&mut answers)),
+            text: text.flatten(),
         }))
     });
-    Ok(records.collect())
+    let records = site.store.fetch(records.collect::<Vec<_>>()).await?;
+    Ok(records.into_iter().map(Record::Inbox).collect())
 }

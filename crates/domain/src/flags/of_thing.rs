@@ -1,17 +1,15 @@
 //! The flags of one thing, and its row in the review queue.
 
-use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::review::{self, Place};
-use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::flag::{Flag, FlagReason, Verdict};
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::{QUEUE_NOTES, STORED_OUTCOMES};
 use crate::values::moderation::Thing;
 use std::collections::BTreeMap;
-use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
+use tidings_keyspace::{Batch, Fetch, read};
 
 /// The field of a hash of flags with the weight and the time of the last change of those that
 /// wait, `<hundredths>:<time>`. Every change of the flags checks that it is as it was read.
@@ -24,37 +22,6 @@ pub(super) const UPHELD: char = '+';
 /// Precedes what a person was wrong to flag.
 pub(super) const REJECTED: char = '-';
 
-/// A pending read of the flags of a thing.
-pub(crate) struct ThingFlagsRead {
-    thing: Thing,
-    flags: Handle<Hash>,
-    place: Handle<Vec<Option<f64>>>,
-}
-
-impl ThingFlagsRead {
-    /// Asks for the flags of a thing.
-    pub(crate) fn ask(query: &mut Query, thing: &Thing) -> Self {
-        let flags = query.hash(keys::flags(thing));
-        let place = query.scores(keys::REVIEW_QUEUE, [thing.key()]);
-        Self { thing: thing.clone(), flags, place }
-    }
-
-    /// The flags.
-    pub(crate) fn take(self, answers: &mut Answers) -> ThingFlags {
-        let hash = answers.take(self.flags);
-        let waiting = hash.get(WAITING).map(str::to_owned);
-        let place = fields::only(answers.take(self.place)).and_then(Place::from_score);
-        let mut flags = BTreeMap::new();
-        for (field, stored) in hash.0.iter().filter(|(field, _)| field != WAITING) {
-            match (field.parse(), stored.parse::<Flag>()) {
-                (Ok(user), Ok(flag)) => _ = flags.insert(user, flag),
-                _ => fields::report(&keys::flags(&self.thing), Some(field)),
-            }
-        }
-        ThingFlags { thing: self.thing, flags, waiting, place }
-    }
-}
-
 /// The flags of one thing, as they were read and then changed.
 #[derive(Debug, Clone)]
 pub(crate) struct ThingFlags {
@@ -65,11 +32,20 @@ pub(crate) struct ThingFlags {
 }
 
 impl ThingFlags {
-    /// The flags of a thing. Rounds: 1.
-    pub(crate) async fn read(site: &Site, thing: &Thing) -> Result<Self, Error> {
-        let mut query = Query::new();
-        let flags = ThingFlagsRead::ask(&mut query, thing);
-        Ok(flags.take(&mut site.store.query(query).await?))
+    /// The flags of a thing.
+    pub(crate) fn on(thing: Thing) -> impl Fetch<Value = Self> {
+        let reads = (read::hash(keys::flags(&thing)), read::score(keys::REVIEW_QUEUE, thing.key()));
+        reads.map(move |(hash, place)| {
+            let waiting = hash.get(WAITING).map(str::to_owned);
+            let mut flags = BTreeMap::new();
+            for (field, stored) in hash.0.iter().filter(|(field, _)| field != WAITING) {
+                match (field.parse(), stored.parse::<Flag>()) {
+                    (Ok(user), Ok(flag)) => _ = flags.insert(user, flag),
+                    _ => fields::report(&keys::flags(&thing), Some(field)),
+                }
+            }
+            Self { thing, flags, waiting, place: place.and_then(Place::from_score) }
+        })
     }
 
     /// The place of its row in the queue, if it has one.
@@ -257,9 +233,7 @@ mod tests {
     }
 
     async fn read(store: &Store) -> ThingFlags {
-        let mut query = Query::new();
-        let flags = ThingFlagsRead::ask(&mut query, &thing());
-        flags.take(&mut store.query(query).await.unwrap())
+        store.fetch(ThingFlags::on(thing())).await.unwrap()
     }
 
     async fn change(store: &Store, change: impl FnOnce(&mut ThingFlags, &mut Batch)) {
@@ -271,7 +245,7 @@ mod tests {
 
     /// Everything that is stored about the flags of users 1 and 2.
     async fn stored(store: &Store) -> Vec<tidings_keyspace::Answer> {
-        let mut query = Query::new();
+        let mut query = tidings_keyspace::Query::new();
         query.read(tidings_keyspace::Read::Hash(keys::flags(&thing())));
         for key in [
             keys::REVIEW_QUEUE.to_owned(),
@@ -286,7 +260,7 @@ mod tests {
             });
         }
         let mut answers = store.query(query).await.unwrap().into_vec();
-        if let Some(tidings_keyspace::Answer::Hash(Hash(fields))) = answers.first_mut() {
+        if let Some(tidings_keyspace::Answer::Hash(tidings_keyspace::Hash(fields))) = answers.first_mut() {
             // They have no order.
             fields.sort();
         }

@@ -7,12 +7,12 @@ use crate::fields;
 use crate::keys;
 use crate::news::item::News;
 use crate::site::Site;
-use crate::timelines::tweets::{Tweet, TweetRead};
+use crate::timelines::tweets::Tweet;
 use crate::values::ids::{CommentAddress, UserId};
 use crate::values::limits::QUEUE_TEXT;
 use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld};
-use tidings_keyspace::{Batch, Hash, Query, read};
+use tidings_keyspace::{Batch, Hash, read};
 
 /// Something that readers can flag.
 pub(crate) enum Subject {
@@ -33,12 +33,9 @@ impl Subject {
     /// The refusal for what is not there or was deleted; [`Refusal::CannotBeFlagged`] for other
     /// kinds; or the store's.
     pub(crate) async fn read(site: &Site, thing: &Thing) -> Result<Self, Error> {
-        let mut query = Query::new();
         match thing {
             Thing::Story(id) => {
-                let hash = query.hash(keys::news(*id));
-                let hash = site.store.query(query).await?.take(hash);
-                let news = News::from_hash(&hash).ok_or(Refusal::NoSuchNews)?;
+                let news = site.store.fetch(News::by_id(*id)).await?.ok_or(Refusal::NoSuchNews)?;
                 if news.deleted { Err(Refusal::NewsDeleted.into()) } else { Ok(Self::Story(Box::new(news))) }
             }
             Thing::Comment(address) => {
@@ -49,9 +46,7 @@ impl Subject {
                 Ok(Self::Comment(*address, Box::new(stored)))
             }
             Thing::Tweet(id) => {
-                let read = TweetRead::ask(&mut query, *id);
-                let tweet = read.take(&mut site.store.query(query).await?);
-                Ok(Self::Tweet(tweet.ok_or(Refusal::NoSuchTweet)?))
+                Ok(Self::Tweet(site.store.fetch(Tweet::by_id(*id)).await?.ok_or(Refusal::NoSuchTweet)?))
             }
             Thing::User(name) => Ok(Self::User(Box::new(read_person(site, name).await?))),
             Thing::Application(_) | Thing::Appeal(_) | Thing::Rule(_) => {

@@ -11,7 +11,7 @@ use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::audit::{CommandEntry, Moderated};
-use crate::comments::comment::CommentRead;
+use crate::comments::comment::Comment;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -22,7 +22,7 @@ use crate::values::clock::Moment;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::{Action, Deed, Reason, Thing};
 use crate::values::text::InputError;
-use tidings_keyspace::{Query, read};
+use tidings_keyspace::read;
 
 /// The reason of an action that was asked for by a call without one.
 const BY_ADMINISTRATOR: &str = "by an administrator";
@@ -69,19 +69,15 @@ pub async fn moderate_as_administrator(
 
 /// Who wrote a post; `None` if there is none. Rounds: 1.
 async fn author_of(site: &Site, thing: &Thing) -> Result<Option<UserId>, Error> {
-    let mut query = Query::new();
     let key = match thing {
         Thing::Story(id) => keys::news(*id),
         Thing::Tweet(id) => keys::tweet(*id),
         Thing::Comment(address) => {
-            let read = CommentRead::ask(&mut query, *address);
-            let comment = read.take(&mut site.store.query(query).await?);
-            return Ok(comment.map(|comment| comment.user_id));
+            return Ok(site.store.fetch(Comment::at(*address)).await?.map(|comment| comment.user_id));
         }
         _ => return Ok(None),
     };
-    let author = query.hash_fields(&key, ["user_id"]);
-    let author = fields::only(site.store.query(query).await?.take(author));
+    let author = site.store.fetch(read::field(&key, "user_id")).await?;
     Ok(fields::read(author.as_deref(), || key, "user_id"))
 }
 

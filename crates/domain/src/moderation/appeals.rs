@@ -185,7 +185,7 @@ async fn read_waiting(case: &Case<'_>, id: ModerationId) -> Result<Waiting, Erro
     if let Some(by) = appeal.decided_by {
         return Err(Refusal::AppealDecided(by).into());
     }
-    let appellant = User::from_hash(&case.site.store.fetch(read::hash(keys::user(appeal.user_id))).await?);
+    let appellant = case.site.store.fetch(User::by_id(appeal.user_id)).await?;
     let appellant = appellant.ok_or(Refusal::NoSuchUser)?;
     case.demand_power_over(&appellant)?;
     if decision.moderator == case.moderator.id {
@@ -263,7 +263,7 @@ pub(super) async fn reopen(case: &Case<'_>, id: ModerationId) -> Result<Effect, 
     if appeal.granted || case.undoes.is_none_or(|line| line.id != decided_by) {
         return Err(Refusal::CannotBeUndone.into());
     }
-    let appellant = User::from_hash(&case.site.store.fetch(read::hash(keys::user(appeal.user_id))).await?);
+    let appellant = case.site.store.fetch(User::by_id(appeal.user_id)).await?;
     case.demand_power_over(&appellant.ok_or(Refusal::NoSuchUser)?)?;
     let mut effect = Effect { concerns: Some(appeal.user_id), ..Effect::default() };
     effect.batch.field_equals(&key, DECIDED_BY, decided_by.to_string());

@@ -5,12 +5,11 @@ use super::row::Row;
 use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
 use crate::jobs::{Job, Jobs};
-use crate::keys;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::{Deed, Reason, Thing};
-use tidings_keyspace::{Batch, CheckId, read};
+use tidings_keyspace::{Batch, CheckId};
 
 /// What a moderator asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +77,7 @@ impl Case<'_> {
         if self.may_end_all() || decision.moderator == self.moderator.id {
             return Ok(());
         }
-        let by = User::from_hash(&self.site.store.fetch(read::hash(keys::user(decision.moderator))).await?);
+        let by = self.site.store.fetch(User::by_id(decision.moderator)).await?;
         match by.map(|by| by.given_role()) {
             Some(Role::Administrator) => Err(Refusal::DecidedByAdministrator.into()),
             _ => Ok(()),

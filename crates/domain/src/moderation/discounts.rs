@@ -11,14 +11,14 @@
 //! sites follow as with a ban, see [`super::bans`].
 
 use crate::action::Decision;
-use crate::articles::article::{ArticleVote, ArticleVoteRead, Placed};
+use crate::articles::article::{ArticleVote, Placed, article_state};
 use crate::comments::comment::{self, Comment};
 use crate::error::Error;
 use crate::fields;
 use crate::jobs::{self, Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::news::discounted::{CommentVote, DiscountedVotes, StoryVote};
-use crate::news::item::{Direction, News, VoteRead};
+use crate::news::item::{Direction, News, vote_of};
 use crate::news::ranks::write_rank;
 use crate::site::Site;
 use crate::submissions::withdrawal;
@@ -28,7 +28,7 @@ use crate::values::limits::{DISCOUNT_CHUNK, DISCOUNT_WRITES};
 use crate::values::moderation::Thing;
 use crate::values::ranking;
 use crate::values::restriction::{Restriction, RestrictionKind};
-use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
+use tidings_keyspace::{Batch, Fetch, Hash, Query, read};
 
 /// The jobs `discount:<user id>`.
 pub(crate) const KIND: JobKind = JobKind { name: "discount", step: |current| Box::pin(step(current)) };
@@ -85,16 +85,6 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     Ok(current.advance(batch, &[(NEXT, after.to_string())]))
 }
 
-/// Pending reads of a story.
-struct StoryRead {
-    news: Handle<Hash>,
-    vote: VoteRead,
-    article: ArticleVoteRead,
-    withdrawn: Handle<Vec<Option<String>>>,
-    thread: Handle<Hash>,
-    record: Option<String>,
-}
-
 /// A story with the votes of a user on it and its comments.
 struct Story<'a> {
     site: &'a Site,
@@ -110,35 +100,27 @@ struct Story<'a> {
     record: Option<String>,
 }
 
-impl StoryRead {
-    fn ask(query: &mut Query, (id, record): (NewsId, Option<String>), user: UserId) -> Self {
-        let news = query.hash(keys::news(id));
-        let vote = VoteRead::ask(query, id, user);
-        let article = ArticleVoteRead::ask(query, id, user);
-        let withdrawn = query.hash_fields(keys::withdrawn(&Thing::Story(id)), [withdrawal::ARTICLE]);
-        let thread = query.hash(keys::thread(id));
-        Self { news, vote, article, withdrawn, thread, record }
-    }
-
-    fn take<'a>(
-        self,
-        answers: &mut Answers,
+impl<'a> Story<'a> {
+    /// A story with what is out of it already.
+    fn of(
         site: &'a Site,
         now: Timestamp,
+        (id, record): (NewsId, Option<String>),
         user: UserId,
-    ) -> Option<Story<'a>> {
-        let news = News::from_hash(&answers.take(self.news))?;
-        let vote = self.vote.take_with_time(answers);
-        let article = self.article.take(answers, now, &news, user);
-        let withdrawn = fields::only::<String>(answers.take(self.withdrawn));
-        let key = || keys::withdrawn(&Thing::Story(news.id));
-        let withdrawn = fields::read(withdrawn.as_deref(), key, withdrawal::ARTICLE);
-        let thread = answers.take(self.thread);
-        Some(Story { site, now, user, news, vote, article, withdrawn, thread, record: self.record })
+    ) -> impl Fetch<Value = Option<Self>> {
+        let key = keys::withdrawn(&Thing::Story(id));
+        let withdrawn = read::field(&key, withdrawal::ARTICLE);
+        let votes = (vote_of(id, user), article_state(id, user));
+        (News::by_id(id), votes, withdrawn, read::hash(keys::thread(id))).map(
+            move |(news, (vote, article), withdrawn, thread)| {
+                let news = news?;
+                let article = ArticleVote::new(article, now, &news, user);
+                let withdrawn = fields::read(withdrawn.as_deref(), || key, withdrawal::ARTICLE);
+                Some(Self { site, now, user, news, vote, article, withdrawn, thread, record })
+            },
+        )
     }
-}
 
-impl<'a> Story<'a> {
     /// Reads stories with what is out of each already. Rounds: 1.
     async fn read_some(
         site: &'a Site,
@@ -146,14 +128,14 @@ impl<'a> Story<'a> {
         (user, records): (UserId, Vec<(NewsId, Option<String>)>),
     ) -> Result<Vec<Self>, Error> {
         let mut query = Query::new();
-        let reads: Vec<_> =
-            records.into_iter().map(|record| StoryRead::ask(&mut query, record, user)).collect();
+        let ask = |record| query.ask(Self::of(site, now, record, user));
+        let reads: Vec<_> = records.into_iter().map(ask).collect();
         if reads.is_empty() {
             return Ok(Vec::new());
         }
         query.expect_large();
         let mut answers = site.store.query(query).await?;
-        Ok(reads.into_iter().filter_map(|read| read.take(&mut answers, site, now, user)).collect())
+        Ok(reads.into_iter().filter_map(|story| answers.of(story)).collect())
     }
 
     /// Adds to a batch that the votes on the story and its comments are out, or back.

@@ -12,7 +12,7 @@ use crate::timelines::held as tweets;
 use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
 use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld};
-use tidings_keyspace::{Query, read};
+use tidings_keyspace::Query;
 
 /// Refuses a moderator who must not decide about somebody's post. An account that is gone
 /// protects nothing. Rounds: 1.
@@ -102,7 +102,7 @@ pub(super) async fn reopen(case: &Case<'_>) -> Result<Effect, Error> {
     }
     match case.thing {
         Thing::Story(id) => {
-            let news = News::from_hash(&case.site.store.fetch(read::hash(keys::news(*id))).await?);
+            let news = case.site.store.fetch(News::by_id(*id)).await?;
             let news = news.filter(|news| !news.deleted && news.withheld.as_ref() == Some(&rejected));
             news.ok_or(Refusal::CannotBeUndone)?.write_state(&mut effect.batch, Some(&state));
         }

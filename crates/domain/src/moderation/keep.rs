@@ -3,15 +3,13 @@
 use super::case::{Case, Effect};
 use super::log::Line;
 use crate::accounts::users::User;
-use crate::comments::comment::CommentRead;
+use crate::comments::comment::Comment;
 use crate::error::{Error, Refusal};
 use crate::flags::Subject;
-use crate::keys;
 use crate::news::item::News;
 use crate::values::ids::UserId;
 use crate::values::moderation::{Action, Thing};
 use crate::values::withheld::Withheld;
-use tidings_keyspace::Query;
 
 /// Keeps what readers flagged: it is shown again, and the flags count as wrong. Rounds: 1.
 pub(super) async fn keep(case: &Case<'_>) -> Result<Effect, Error> {
@@ -63,16 +61,10 @@ pub(super) fn was_deleted(case: &Case<'_>) -> bool {
 /// Decides whether readers were right to flag something that its author has deleted since, or takes
 /// that back: its row does the rest. Of a tweet nothing is left, not even whose it was. Rounds: 2.
 pub(super) async fn decide_deleted(case: &Case<'_>) -> Result<Effect, Error> {
-    let mut query = Query::new();
+    let store = &case.site.store;
     let author: Option<UserId> = match case.thing {
-        Thing::Story(id) => {
-            let hash = query.hash(keys::news(*id));
-            News::from_hash(&case.site.store.query(query).await?.take(hash)).map(|news| news.user_id)
-        }
-        Thing::Comment(address) => {
-            let comment = CommentRead::ask(&mut query, *address);
-            comment.take(&mut case.site.store.query(query).await?).map(|comment| comment.user_id)
-        }
+        Thing::Story(id) => store.fetch(News::by_id(*id)).await?.map(|news| news.user_id),
+        Thing::Comment(address) => store.fetch(Comment::at(*address)).await?.map(|comment| comment.user_id),
         _ => None,
     };
     if let Some(author) = author {
@@ -89,9 +81,7 @@ async fn about(case: &Case<'_>, subject: &Subject) -> Result<Effect, Error> {
 }
 
 async fn demand_power_over(case: &Case<'_>, author: UserId) -> Result<(), Error> {
-    let mut query = Query::new();
-    let author = query.hash(keys::user(author));
-    match User::from_hash(&case.site.store.query(query).await?.take(author)) {
+    match case.site.store.fetch(User::by_id(author)).await? {
         Some(author) => Ok(case.demand_power_over(&author)?),
         None => Ok(()),
     }

@@ -1,7 +1,7 @@
 //! The log of moderation: `moderation:log` and `moderation:<id>`. Lines are only added; the line
 //! of an action that was undone says by which other line.
 
-use crate::accounts::users::{PeopleRead, Role, User, id_of};
+use crate::accounts::users::{People, Role, User, id_of};
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
@@ -353,7 +353,7 @@ async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(
 /// Rounds: 1.
 async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<LogEntry>, Error> {
     let mut query = Query::new();
-    let people = PeopleRead::ask(&mut query, lines.iter().map(|line| line.moderator));
+    let people = query.ask(People::of(lines.iter().map(|line| line.moderator)));
     let mut stories: BTreeMap<NewsId, _> = BTreeMap::new();
     for line in &lines {
         if let Thing::Story(id) = line.thing {
@@ -363,7 +363,7 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<Log
         }
     }
     let mut answers = visit.run_if_asked(query).await?;
-    let people = people.take(&mut answers);
+    let people = answers.of(people);
     let titles: BTreeMap<NewsId, String> = stories
         .into_iter()
         .filter_map(|(id, fields)| {

@@ -12,7 +12,7 @@ use crate::news::item::{MERGED, MergedStories, News};
 use crate::values::ids::NewsId;
 use crate::values::limits::MAX_MERGED_STORIES;
 use crate::values::withheld::Withheld;
-use tidings_keyspace::{Batch, read};
+use tidings_keyspace::Batch;
 
 /// Merges a story into another.
 pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<Effect, Error> {
@@ -53,7 +53,7 @@ pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> 
         return Err(Refusal::NothingToModerate("the story is not merged into another").into());
     };
     let mut effect = put_back(case, &news).await?;
-    let target = News::from_hash(&case.site.store.fetch(read::hash(keys::news(into))).await?);
+    let target = case.site.store.fetch(News::by_id(into)).await?;
     if let Some(target) = target {
         let mut merged = target.merged.clone();
         merged.0.retain(|other| *other != id);

@@ -3,14 +3,13 @@
 use super::act::demand_moderator_of;
 use super::people::person_named;
 use crate::accounts::origins::{self, Origins};
-use crate::accounts::users::{PeopleRead, Role, User};
+use crate::accounts::users::{People, Role, User};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::network::NetworkTag;
 use std::net::IpAddr;
-use tidings_keyspace::Query;
 
 /// Where somebody has signed up and posted from lately, as a viewer may know it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,10 +36,8 @@ pub async fn neighbourhood_of(visit: &mut Visit, name: &str) -> Result<Neighbour
 }
 
 async fn shown(site: &Site, origins: Origins, role: Role) -> Result<Neighbourhood, Error> {
-    let mut query = Query::new();
-    let people = PeopleRead::ask(&mut query, origins.others.iter().copied());
-    let people = if query.is_empty() { None } else { Some(people.take(&mut site.store.query(query).await?)) };
-    let name = |id| Some(people.as_ref()?.get(id)?.username.clone());
+    let people = site.store.fetch(People::of(origins.others.iter().copied())).await?;
+    let name = |id| Some(people.get(id)?.username.clone());
     Ok(Neighbourhood {
         tag: origins.tag,
         others: origins.others.iter().filter_map(|id| name(*id)).collect(),

@@ -4,7 +4,7 @@
 
 use super::case::{Case, Effect};
 use super::people::read_person;
-use crate::accounts::users::PeopleRead;
+use crate::accounts::users::People;
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
 use crate::keys;
@@ -103,8 +103,8 @@ pub async fn notes_on(visit: &mut Visit, person: UserId) -> Result<Vec<Note>, Er
     }
     notes.sort_unstable_by_key(|(id, _)| std::cmp::Reverse(*id));
     let mut query = Query::new();
-    let people = PeopleRead::ask(&mut query, notes.iter().map(|(_, note)| note.moderator));
-    let people = people.take(&mut visit.run_if_asked(query).await?);
+    let people = query.ask(People::of(notes.iter().map(|(_, note)| note.moderator)));
+    let people = visit.run_if_asked(query).await?.of(people);
     let named = |(id, StoredNote { time, moderator, text })| {
         let moderator = people.get(moderator).map(|names| names.username.clone());
         Note { id, time, moderator, text }

@@ -135,7 +135,7 @@ fn removed(case: &Case<'_>) -> Withheld {
 /// The beginning of an effect: who is told, and what. Refuses a moderator who must not act on a
 /// post of that author; an account that is gone protects nothing. Rounds: 1.
 async fn told(case: &Case<'_>, author: UserId, kind: &str, text: &str) -> Result<Effect, Error> {
-    let user = User::from_hash(&case.site.store.fetch(read::hash(keys::user(author))).await?);
+    let user = case.site.store.fetch(User::by_id(author)).await?;
     if let Some(user) = user {
         case.demand_power_over(&user)?;
     }

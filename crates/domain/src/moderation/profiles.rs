@@ -10,7 +10,6 @@ use crate::keys;
 use crate::moderation::log::Line;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::{Action, Thing};
-use tidings_keyspace::Query;
 
 /// The fields of a user that are removed. The record of the removal has them under these names.
 const TEXTS: [&str; 2] = ["about", "fullname"];
@@ -36,9 +35,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error>
     if texts.is_empty() {
         return Err(Refusal::NothingToModerate("this profile has no text").into());
     }
-    let mut query = Query::new();
-    let known = Withdrawn::ask(&mut query, thing(person.user.id));
-    if known.take(&mut case.site.store.query(query).await?).is_some() {
+    if case.site.store.fetch(Withdrawn::of(thing(person.user.id))).await?.is_some() {
         let why = "an earlier text of this profile is removed. Restore that first";
         return Err(Refusal::NothingToModerate(why).into());
     }
@@ -57,9 +54,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error>
 /// Puts back what was removed of a person last: the text of the profile, or the posts of some days.
 pub(super) async fn restore(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
     let person = read_person(case, name).await?;
-    let mut query = Query::new();
-    let record = Withdrawn::ask(&mut query, thing(person.user.id));
-    let record = record.take(&mut case.site.store.query(query).await?);
+    let record = case.site.store.fetch(Withdrawn::of(thing(person.user.id))).await?;
     let removed_posts = remove_all::not_undone(&person.hash);
     let posts = match case.undoes {
         Some(Line { action: Action::RemoveAll, id, .. }) => Some(*id),

@@ -4,19 +4,19 @@
 use super::act::demand_moderator_of;
 use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::accounts::visit::Visit;
-use crate::comments::comment::{Comment, StoredRead};
+use crate::comments::comment::{Comment, Stored};
 use crate::error::Error;
 use crate::fields;
-use crate::flags::{ThingFlags, ThingFlagsRead, shortened};
+use crate::flags::{ThingFlags, shortened};
 use crate::keys;
 use crate::moderation::log::Line;
 use crate::news::item::News;
 use crate::review::Place;
-use crate::timelines::tweets::{Tweet, TweetRead};
+use crate::timelines::tweets::Tweet;
 use crate::values::clock::Timestamp;
 use crate::values::flag::FlagReason;
 use crate::values::hostname::Hostname;
-use crate::values::ids::{ModerationId, UserId};
+use crate::values::ids::UserId;
 use crate::values::limits::QUEUE_TIES;
 use crate::values::moderation::{Action, Thing};
 use crate::values::withheld::Withheld;
@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use strum::IntoStaticStr;
-use tidings_keyspace::{Answers, Handle, Hash, Order, Query};
+use tidings_keyspace::{Asked, Fetch, Hash, Order, Query, read};
 
 /// A place in the queue, written `<score>-<kind>:<id>`. A part of the queue begins after one.
 #[derive(Debug, Clone, PartialEq)]
@@ -184,18 +184,6 @@ pub async fn row_of(visit: &mut Visit, thing: &Thing) -> Result<Option<Row>, Err
     Ok(read_rows(visit, [thing.clone()]).await?.pop())
 }
 
-/// A pending read of what a row is about.
-enum ThingRead {
-    Story(Handle<Hash>),
-    Comment(StoredRead),
-    Tweet(TweetRead),
-    /// A person or an applicant, by name.
-    Person(Handle<Option<String>>),
-    /// The appeal, and the line that it is about.
-    Appeal(Handle<Hash>, ModerationId, Handle<Hash>),
-    Nothing,
-}
-
 /// What a row is about, with the person behind it.
 enum Found {
     Story(Box<News>),
@@ -211,44 +199,39 @@ enum Found {
     Nothing,
 }
 
-impl ThingRead {
-    fn ask(query: &mut Query, thing: &Thing) -> Self {
+impl Found {
+    /// Asks what a thing is; `None` for what has no row, and for nobody.
+    fn ask(query: &mut Query, thing: &Thing) -> Asked<'static, Option<Self>> {
         match thing {
-            Thing::Story(id) => Self::Story(query.hash(keys::news(*id)).or_absent(query)),
-            Thing::Comment(address) => Self::Comment(StoredRead::ask(query, *address).or_absent(query)),
-            Thing::Tweet(id) => Self::Tweet(TweetRead::ask(query, *id).or_absent(query)),
+            Thing::Story(id) => query.ask(
+                News::by_id(*id)
+                    .or_absent()
+                    .map(|news| Some(news.map_or(Self::Nothing, |news| Self::Story(Box::new(news))))),
+            ),
+            Thing::Comment(address) => query.ask(Stored::at(*address).or_absent().map(|stored| {
+                Some(stored.map_or(Self::Nothing, |stored| Self::Comment(Box::new(stored.comment))))
+            })),
+            Thing::Tweet(id) => {
+                let tweet = Tweet::by_id(*id).or_absent();
+                query.ask(tweet.map(|tweet| Some(tweet.map_or(Self::Nothing, Self::Tweet))))
+            }
             Thing::User(name) | Thing::Application(name) => {
-                Self::Person(query.string(keys::username_to_id(name)).or_absent(query))
+                let id = read::string(keys::username_to_id(name)).or_absent();
+                query.ask(id.map(|id| Some(Self::Person(id?.parse().ok()?))))
             }
             Thing::Appeal(id) => {
-                let appeal = query.hash(keys::appeal(*id)).or_absent(query);
-                Self::Appeal(appeal, *id, query.hash(keys::moderation(*id)).or_absent(query))
+                let id = *id;
+                let reads = (read::hash(keys::appeal(id)), read::hash(keys::moderation(id))).or_absent();
+                query.ask(reads.map(move |(appeal, line)| {
+                    let text = appeal.get("text").unwrap_or_default().to_owned();
+                    let line = Line::from_hash(id, &line).map(Box::new);
+                    Some(Self::Appeal { text, by: appeal.get("user_id")?.parse().ok()?, line })
+                }))
             }
-            Thing::Rule(_) => Self::Nothing,
+            Thing::Rule(_) => Asked::known(None),
         }
     }
 
-    fn take(self, answers: &mut Answers) -> Option<Found> {
-        Some(match self {
-            Self::Story(hash) => News::from_hash(&answers.take(hash))
-                .map_or(Found::Nothing, |news| Found::Story(Box::new(news))),
-            Self::Comment(read) => {
-                read.take(answers).map_or(Found::Nothing, |stored| Found::Comment(Box::new(stored.comment)))
-            }
-            Self::Tweet(read) => read.take(answers).map_or(Found::Nothing, Found::Tweet),
-            Self::Person(id) => Found::Person(answers.take(id)?.parse().ok()?),
-            Self::Appeal(appeal, id, line) => {
-                let appeal = answers.take(appeal);
-                let text = appeal.get("text").unwrap_or_default().to_owned();
-                let line = Line::from_hash(id, &answers.take(line)).map(Box::new);
-                Found::Appeal { text, by: appeal.get("user_id")?.parse().ok()?, line }
-            }
-            Self::Nothing => return None,
-        })
-    }
-}
-
-impl Found {
     fn person(&self) -> Option<UserId> {
         match self {
             Self::Story(news) => Some(news.user_id),
@@ -281,26 +264,6 @@ impl Found {
     }
 }
 
-/// What is read of the person behind a row.
-struct PersonRead {
-    hash: Handle<Hash>,
-    counts: [Handle<u64>; 3],
-}
-
-impl PersonRead {
-    fn ask(query: &mut Query, id: UserId) -> Self {
-        let counts = [keys::user_posted(id), keys::user_comments(id), keys::user_timeline(id)];
-        let counts = counts.map(|key| query.sorted_count(key).or_absent(query));
-        Self { hash: query.hash(keys::user(id)).or_absent(query), counts }
-    }
-
-    fn take(self, answers: &mut Answers) -> Person {
-        let hash = answers.take(self.hash);
-        let [posted, comments, tweets] = self.counts.map(|count| answers.take(count));
-        Person { user: User::from_hash(&hash), hash, counts: [posted, comments, tweets] }
-    }
-}
-
 /// The person behind a row.
 struct Person {
     /// `None` for an account that is gone, and for one that was not approved yet.
@@ -313,6 +276,15 @@ struct Person {
 const SIGNUP_BURST: &str = "many accounts were created at the same time";
 
 impl Person {
+    fn of(id: UserId) -> impl Fetch<Value = Self> {
+        let counts = [keys::user_posted(id), keys::user_comments(id), keys::user_timeline(id)];
+        (read::hash(keys::user(id)), counts.map(read::sorted_count)).or_absent().map(|(hash, counts)| Self {
+            user: User::from_hash(&hash),
+            hash,
+            counts,
+        })
+    }
+
     /// Whether the account waits without an application.
     fn was_held(&self) -> bool {
         self.hash.get("application").is_none_or(str::is_empty)
@@ -340,23 +312,23 @@ async fn read_rows(visit: &mut Visit, things: impl IntoIterator<Item = Thing>) -
     let reads: Vec<_> = things
         .into_iter()
         .map(|thing| {
-            let read = ThingRead::ask(&mut query, &thing);
-            (ThingFlagsRead::ask(&mut query, &thing), read, thing)
+            let found = Found::ask(&mut query, &thing);
+            (query.ask(ThingFlags::on(thing.clone())), found, thing)
         })
         .collect();
     let mut answers = visit.run_if_asked(query).await?;
     let found: Vec<(Thing, ThingFlags, Found)> = reads
         .into_iter()
-        .filter_map(|(flags, read, thing)| Some((thing, flags.take(&mut answers), read.take(&mut answers)?)))
+        .filter_map(|(flags, found, thing)| Some((thing, answers.of(flags), answers.of(found)?)))
         .collect();
     let mut query = Query::new();
     let mut people = BTreeMap::new();
     for id in found.iter().filter_map(|(_, _, found)| found.person()) {
-        people.entry(id).or_insert_with(|| PersonRead::ask(&mut query, id));
+        people.entry(id).or_insert_with(|| query.ask(Person::of(id)));
     }
     let mut answers = visit.run_if_asked(query).await?;
     let people: BTreeMap<UserId, Person> =
-        people.into_iter().map(|(id, read)| (id, read.take(&mut answers))).collect();
+        people.into_iter().map(|(id, person)| (id, answers.of(person))).collect();
     let rows = found.into_iter().filter_map(|found| {
         let person = found.2.person().and_then(|id| people.get(&id));
         row(found, person)

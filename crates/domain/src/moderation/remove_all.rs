@@ -23,7 +23,7 @@ use crate::values::limits::MAX_REMOVALS_OF_ALL;
 use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
-use tidings_keyspace::{Batch, Hash, Order, Query, read};
+use tidings_keyspace::{Batch, Hash, Order, read};
 
 /// The jobs `remove_all:<moderation id>`.
 pub(crate) const KIND: JobKind =
@@ -159,14 +159,12 @@ async fn remove_next(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         return Ok(current.skip());
     };
     let phase: Phase = phase;
-    let mut query = Query::new();
-    let hash = query.hash(keys::moderation(line));
-    let read = members::ask_some(current, &mut query, phase.list(author), (until, 1));
-    let mut answers = current.site.store.query(query).await?;
-    let Some(Line { reason, .. }) = Line::from_hash(line, &answers.take(hash)) else {
+    let posts = members::some_of(current, phase.list(author), (until, 1));
+    let reads = (read::hash(keys::moderation(line)), posts);
+    let (hash, (found, place)) = current.site.store.fetch(reads).await?;
+    let Some(Line { reason, .. }) = Line::from_hash(line, &hash) else {
         return Ok(current.skip());
     };
-    let (found, place) = read.take_text(&mut answers);
     let mut batch = current.batch();
     if let Some((member, time)) = found.first()
         && let Some(thing) = phase.thing(member)
@@ -174,7 +172,8 @@ async fn remove_next(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     {
         batch.increment_field(keys::moderation(line), COUNT, 1);
         batch.sorted_add(keys::moderation_posts(line), thing.to_string(), *time);
-        ThingFlags::read(current.site, &thing).await?.decide(&mut batch, Verdict::Upheld, line);
+        let flags = current.site.store.fetch(ThingFlags::on(thing)).await?;
+        flags.decide(&mut batch, Verdict::Upheld, line);
     }
     if let Some(place) = place {
         return Ok(current.advance(batch, &place));
@@ -255,7 +254,7 @@ async fn restore_next(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         && restore_post(current, &mut batch, &thing, origin).await?
     {
         batch.increment_field(keys::moderation(line), COUNT, 1);
-        let mut flags = ThingFlags::read(current.site, &thing).await?;
+        let mut flags = current.site.store.fetch(ThingFlags::on(thing)).await?;
         flags.reopen(&mut batch, origin, None, current.now.timestamp());
     }
     Ok(current.advance(batch, &[]))

@@ -4,7 +4,7 @@
 use super::case::{Case, ModerationRequest, SeenRow};
 use super::log::{self, SettledRow};
 use crate::error::{Error, Refusal};
-use crate::flags::{Subject, ThingFlags, ThingFlagsRead};
+use crate::flags::{Subject, ThingFlags};
 use crate::keys;
 use crate::news::item::write_state;
 use crate::site::Site;
@@ -12,7 +12,7 @@ use crate::values::flag::Verdict;
 use crate::values::ids::ModerationId;
 use crate::values::moderation::{Deed, Thing};
 use crate::values::withheld::{WITHHELD, Withheld};
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::Batch;
 
 /// What a deed says about the flags of its thing; `None` if it does not settle its row.
 const fn verdict(deed: &Deed) -> Option<Verdict> {
@@ -61,11 +61,8 @@ impl Row {
     pub(super) async fn read(site: &Site, request: &ModerationRequest) -> Result<Self, Error> {
         let ModerationRequest { thing, seen, .. } = request;
         let other = seen.as_ref().and_then(|seen| seen.thing.as_ref()).filter(|other| *other != thing);
-        let mut query = Query::new();
-        let flags = ThingFlagsRead::ask(&mut query, thing);
-        let other = other.map(|other| ThingFlagsRead::ask(&mut query, other));
-        let mut answers = site.store.query(query).await?;
-        let (flags, other) = (flags.take(&mut answers), other.map(|read| read.take(&mut answers)));
+        let other = other.cloned().map(ThingFlags::on);
+        let (flags, other) = site.store.fetch((ThingFlags::on(thing.clone()), other)).await?;
         if let Some(SeenRow { since, .. }) = seen {
             let place = other.as_ref().unwrap_or(&flags).place();
             if place.is_none_or(|place| place.since != *since) {
@@ -149,7 +146,7 @@ impl Row {
         let mut flags = if line.thing.key() == case.thing.key() {
             self.flags.clone()
         } else {
-            ThingFlags::read(case.site, &line.thing).await?
+            case.site.store.fetch(ThingFlags::on(line.thing.clone())).await?
         };
         flags.reopen(batch, ended, line.row.map(|row| row.place), case.now.timestamp());
         if line.row.is_some_and(|row| row.is_hidden) {

@@ -2,9 +2,8 @@
 
 use super::case::{Case, Effect};
 use super::threads::read_story;
-use crate::articles::article::PlaceRead;
+use crate::articles::article::ArticleChange;
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::keys;
 use crate::moderation::log::Line;
 use crate::news::item::{EDITED, EditNote, News, TEXT_SCHEME};
@@ -15,7 +14,7 @@ use crate::values::text::{Body, Title};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use serde::{Deserialize, Serialize};
-use tidings_keyspace::Query;
+use tidings_keyspace::read;
 
 /// What can be edited of a story, as it is stored in a line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,14 +129,10 @@ async fn change(
     former: Option<&UrlGuards>,
 ) -> Result<Effect, Error> {
     let key = keys::news(news.id);
-    let mut query = Query::new();
-    let stored = query.hash_fields(&key, ["title", EDITED]);
-    let place = PlaceRead::ask(&mut query, news.id);
-    let mut answers = case.site.store.query(query).await?;
-    let [title, note_before] = fields::each(answers.take(stored));
-    let place = place.take(&mut answers);
+    let reads = (read::fields(&key, ["title", EDITED]), ArticleChange::of(news.id));
+    let ([title, note_before], article) = case.site.store.fetch(reads).await?;
     let mut effect = Effect { concerns: Some(news.user_id), ..Effect::default() };
-    let change = StoryChange::read(case.site, case.now, news, place).await?;
+    let change = StoryChange::read(case.site, case.now, news, article).await?;
     let topics = Topics::from_stored(&to.topics);
     let text = StoryText { title: &to.title, url: &to.url, topics: &topics };
     change.write(&mut effect.batch, case.moderator, text, former).await?;

@@ -15,7 +15,7 @@ pub(super) async fn read_story(case: &Case<'_>, id: NewsId) -> Result<News, Erro
     if news.deleted {
         return Err(Refusal::NewsDeleted.into());
     }
-    let author = User::from_hash(&case.site.store.fetch(read::hash(keys::user(news.user_id))).await?);
+    let author = case.site.store.fetch(User::by_id(news.user_id)).await?;
     if let Some(author) = author {
         case.demand_power_over(&author)?;
     }

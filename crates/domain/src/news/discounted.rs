@@ -14,7 +14,7 @@ use crate::values::ids::{CommentId, NewsId, UserId};
 use crate::values::restriction::{Restriction, RestrictionKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use tidings_keyspace::{Answers, Batch, Handle, Query};
+use tidings_keyspace::{Batch, Fetch, read};
 
 /// The votes of one user on a story and its comments that do not count.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -71,14 +71,6 @@ impl DiscountedVotes {
     }
 }
 
-/// A pending read of whether the votes of a user on a story and its comments count.
-pub(crate) struct VoterStandingRead {
-    voter: UserId,
-    news: NewsId,
-    discount: Handle<Vec<Option<String>>>,
-    record: Handle<Vec<Option<String>>>,
-}
-
 /// Whether the votes of a user count, and those of them on one story and its comments that are out.
 pub(crate) struct VoterStanding {
     voter: UserId,
@@ -86,29 +78,25 @@ pub(crate) struct VoterStanding {
     votes: DiscountedVotes,
 }
 
-impl VoterStandingRead {
-    pub(crate) fn ask(query: &mut Query, news: NewsId, voter: UserId) -> Self {
-        let discount = query.hash_fields(keys::user(voter), [RestrictionKind::Discount.field()]);
-        let record = query.hash_fields(keys::news_discounted(news), [voter.to_string()]);
-        Self { voter, news, discount, record }
-    }
-
-    /// # Errors
-    /// [`Refusal::VotesDiscounted`].
-    pub(crate) fn take(self, answers: &mut Answers, now: Timestamp) -> Result<VoterStanding, Refusal> {
-        let Self { voter, news, .. } = self;
-        let discount = fields::only(answers.take(self.discount));
-        let record: Option<String> = fields::only(answers.take(self.record));
-        let field = RestrictionKind::Discount.field();
-        let restriction: Option<Restriction> = fields::read(discount.as_deref(), || keys::user(voter), field);
-        if let Some(restriction) = restriction.filter(|restriction| restriction.is_in_force(now)) {
-            return Err(Refusal::VotesDiscounted(restriction));
-        }
-        Ok(VoterStanding { voter, discount, votes: DiscountedVotes::read(news, voter, record.as_deref()) })
-    }
-}
-
 impl VoterStanding {
+    /// That of a user on a story and its comments, or [`Refusal::VotesDiscounted`].
+    pub(crate) fn of(
+        news: NewsId,
+        voter: UserId,
+        now: Timestamp,
+    ) -> impl Fetch<Value = Result<Self, Refusal>> {
+        let field = RestrictionKind::Discount.field();
+        let record = read::field(keys::news_discounted(news), voter.to_string());
+        (read::field(keys::user(voter), field), record).map(move |(discount, record)| {
+            let restriction: Option<Restriction> =
+                fields::read(discount.as_deref(), || keys::user(voter), field);
+            if let Some(restriction) = restriction.filter(|restriction| restriction.is_in_force(now)) {
+                return Err(Refusal::VotesDiscounted(restriction));
+            }
+            Ok(Self { voter, discount, votes: DiscountedVotes::read(news, voter, record.as_deref()) })
+        })
+    }
+
     /// Refuses a second vote on the story while the first one is out.
     pub(crate) fn refuse_second_vote(&self) -> Result<(), Refusal> {
         if self.votes.story.is_some() { Err(Refusal::VotedAlready) } else { Ok(()) }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
-use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
+use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// What the stored URL of a text item begins with.
 pub const TEXT_SCHEME: &str = "text://";
@@ -228,6 +228,11 @@ impl News {
         })
     }
 
+    /// The item with a number, if it exists.
+    pub(crate) fn by_id(id: NewsId) -> impl Fetch<Value = Option<Self>> {
+        read::hash(keys::news(id)).map(|hash| Self::from_hash(&hash))
+    }
+
     /// Reads an item; `None` when the hash is absent or not a news item.
     #[must_use]
     pub fn from_hash(hash: &Hash) -> Option<Self> {
@@ -400,21 +405,10 @@ pub enum Direction {
     Down,
 }
 
-/// A pending read of a user's vote on an item.
-pub(crate) struct VoteRead([Handle<Vec<Option<f64>>>; 2]);
-
-impl VoteRead {
-    pub(crate) fn ask(query: &mut Query, id: NewsId, voter: UserId) -> Self {
-        Self([keys::news_up(id), keys::news_down(id)].map(|key| query.scores(key, [voter.to_string()])))
-    }
-
-    pub(crate) fn take(self, answers: &mut Answers) -> Option<Direction> {
-        self.take_with_time(answers).map(|(direction, _)| direction)
-    }
-
-    /// The vote, and when it was cast.
-    pub(crate) fn take_with_time(self, answers: &mut Answers) -> Option<(Direction, f64)> {
-        let [up, down] = self.0.map(|voted| fields::only(answers.take(voted)));
+/// The vote of a user on an item, with when it was cast.
+pub(crate) fn vote_of(id: NewsId, voter: UserId) -> impl Fetch<Value = Option<(Direction, f64)>> {
+    let lists = [keys::news_up(id), keys::news_down(id)];
+    Fetch::map(lists.map(|list| read::score(list, voter.to_string())), |[up, down]| {
         up.map(|time| (Direction::Up, time)).or_else(|| Some((Direction::Down, down?)))
-    }
+    })
 }

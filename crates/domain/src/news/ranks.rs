@@ -155,7 +155,7 @@ async fn store_ranks<'a>(
 /// Stores score and rank of one item from its current counters. On a conflict nothing is
 /// stored: the other writer does it. Rounds: 2.
 pub(crate) async fn refresh_rank(site: &Site, now: Timestamp, id: NewsId) -> Result<(), Error> {
-    let news = News::from_hash(&site.store.fetch(read::hash(keys::news(id))).await?);
+    let news = site.store.fetch(News::by_id(id)).await?;
     store_ranks(site, now, news.iter()).await?;
     Ok(())
 }

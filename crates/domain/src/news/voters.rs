@@ -1,7 +1,7 @@
 //! The voters of items, cached once for all viewers: each viewer's own vote is found in
 //! them.
 
-use super::item::{Direction, VoteRead};
+use super::item::{Direction, vote_of};
 use crate::accounts::visit::Visit;
 use crate::cache::{Cache, Flight, Lookup, MEBIBYTE, Waiting};
 use crate::error::Error;
@@ -9,7 +9,7 @@ use crate::keys;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::MAX_CACHED_VOTERS;
 use std::sync::Arc;
-use tidings_keyspace::{Answers, Order, Query, Reads, Tracked, TrackedHandle};
+use tidings_keyspace::{Answers, Asked, Order, Query, Reads, Tracked, TrackedHandle};
 
 crate::cache_kind! {
     /// The voters of news.
@@ -80,7 +80,7 @@ impl VotersRead {
 /// How the viewer's own vote on an item is found.
 enum OwnVoteSource<'a> {
     Known(Option<Direction>),
-    Own(VoteRead),
+    Own(Asked<'a, Option<(Direction, f64)>>),
     All(Flight<'a, VotersOfNews>, VotersRead),
     Elsewhere(Waiting<Voters>),
 }
@@ -103,11 +103,11 @@ impl<'a> OwnVotesRead<'a> {
         let mut find = |id| match cache.look_up(visit.view(), &id) {
             Lookup::Hit(voters) => match voters.vote_of(viewer) {
                 Some(vote) => OwnVoteSource::Known(vote),
-                None => OwnVoteSource::Own(VoteRead::ask(query, id, viewer)),
+                None => OwnVoteSource::Own(query.ask(vote_of(id, viewer))),
             },
             Lookup::Make(flight) if tracks_writes => OwnVoteSource::All(flight, VotersRead::ask(query, id)),
             // Nothing can be cached: read the one vote only.
-            Lookup::Make(_) => OwnVoteSource::Own(VoteRead::ask(query, id, viewer)),
+            Lookup::Make(_) => OwnVoteSource::Own(query.ask(vote_of(id, viewer))),
             Lookup::Wait(waiting) => OwnVoteSource::Elsewhere(waiting),
         };
         Self(ids.map(|id| (id, find(id))).collect())
@@ -128,7 +128,7 @@ impl<'a> OwnVotesRead<'a> {
         for (id, source) in self.0 {
             let known = match source {
                 OwnVoteSource::Known(vote) => OwnVoteState::Read(Some(vote)),
-                OwnVoteSource::Own(read) => OwnVoteState::Read(Some(read.take(answers))),
+                OwnVoteSource::Own(vote) => OwnVoteState::Read(Some(answers.of(vote).map(|(vote, _)| vote))),
                 OwnVoteSource::All(flight, read) => {
                     let voters = flight.finish(visit.view(), read.take(answers), None);
                     OwnVoteState::Read(voters.vote_of(viewer))
@@ -147,14 +147,14 @@ impl<'a> OwnVotesRead<'a> {
                 }
             };
             if vote.is_none() {
-                late.push((votes.len(), VoteRead::ask(&mut query, id, viewer)));
+                late.push((votes.len(), query.ask(vote_of(id, viewer))));
             }
             votes.push(vote.flatten());
         }
         if !late.is_empty() {
             let mut answers = visit.run(query).await?;
             for (at, read) in late {
-                let own = read.take(&mut answers);
+                let own = answers.of(read).map(|(vote, _)| vote);
                 votes.get_mut(at).into_iter().for_each(|vote| *vote = own);
             }
         }

@@ -6,8 +6,8 @@ use crate::accounts::users::User;
 use crate::accounts::{admission, newness};
 use crate::action::Decision;
 use crate::activity::ActionCounters;
-use crate::articles::article::{self, ArticleChange, PlaceRead};
-use crate::articles::topics::TopicsRead;
+use crate::articles::article::{self, ArticleChange};
+use crate::articles::topics::KnownTopics;
 use crate::audit::AUDIT;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
@@ -16,7 +16,7 @@ use crate::news::item::{DEL, News, linked_site};
 use crate::news::past;
 use crate::review;
 use crate::site::Site;
-use crate::timelines::tweets::{self, Removal, Tweet, TweetRead};
+use crate::timelines::tweets::{self, Removal, Tweet};
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use crate::values::moderation::Thing;
@@ -24,7 +24,7 @@ use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use crate::values::withheld::Withheld;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::Batch;
 
 /// Changes title, content and topics of an item.
 ///
@@ -203,9 +203,7 @@ pub(crate) async fn read_announcement(site: &Site, news: &News) -> Result<Option
     let Some(id) = news.tweet_id else {
         return Ok(None);
     };
-    let mut query = Query::new();
-    let tweet = TweetRead::ask(&mut query, id);
-    let tweet = tweet.take(&mut site.store.query(query).await?);
+    let tweet = site.store.fetch(Tweet::by_id(id)).await?;
     // Another program may have written another tweet's id.
     Ok(tweet.filter(|tweet| tweet.news_id == Some(news.id)))
 }
@@ -222,10 +220,8 @@ async fn change_topics(
         return Ok(());
     }
     let added = topics.without(&news.topics);
-    let mut query = Query::new();
-    let known = TopicsRead::ask(&mut query, &added);
-    let mut answers = site.store.query(query).await?;
-    known.demand(&mut answers, &added, site, viewer, batch)?;
+    let known = site.store.fetch(KnownTopics::among(&added)).await?;
+    known.demand(site, viewer, batch)?;
     if topics.is_empty() {
         batch.delete_field(keys::news(news.id), "topics");
     } else {
@@ -241,13 +237,10 @@ async fn read_changeable(
     viewer: &User,
     id: NewsId,
 ) -> Result<(News, ArticleChange), Error> {
-    let mut query = Query::new();
-    let hash = query.hash(keys::news(id));
-    let place = PlaceRead::ask(&mut query, id);
-    let mut answers = site.store.query(query).await?;
-    let news = News::from_hash(&answers.take(hash)).ok_or(Refusal::NoSuchNews)?;
+    let (news, article) = site.store.fetch((News::by_id(id), ArticleChange::of(id))).await?;
+    let news = news.ok_or(Refusal::NoSuchNews)?;
     news.may_change(viewer, now.timestamp(), site.rules.limits.news_edit_seconds)?;
-    Ok((news, place.take(&mut answers)))
+    Ok((news, article))
 }
 
 /// Makes a batch fail if the item has been edited, withheld or deleted meanwhile.

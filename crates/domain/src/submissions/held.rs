@@ -4,7 +4,7 @@
 use super::{enter_lists, new_article_of, story_fields};
 use crate::accounts::users::User;
 use crate::articles::article;
-use crate::articles::topics::TopicsRead;
+use crate::articles::topics::KnownTopics;
 use crate::comments::comment::NEXT_ID;
 use crate::comments::held::{HeldComment, write_with_story};
 use crate::comments::notify::Announcement;
@@ -20,7 +20,7 @@ use crate::values::ids::{CommentAddress, CommentId, NewsId};
 use crate::values::moderation::Thing;
 use crate::values::topic::Topic;
 use crate::values::withheld::Withheld;
-use tidings_keyspace::{Batch, Query, read};
+use tidings_keyspace::Batch;
 
 /// The comment that waits with its story.
 const FIRST: CommentId = CommentId(1);
@@ -62,15 +62,14 @@ pub(crate) struct Publication {
 /// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NothingToModerate`] if it does
 /// not wait, or the store's.
 pub(crate) async fn read_held(site: &Site, id: NewsId) -> Result<(News, Option<User>), Error> {
-    let news =
-        News::from_hash(&site.store.fetch(read::hash(keys::news(id))).await?).ok_or(Refusal::NoSuchNews)?;
+    let news = site.store.fetch(News::by_id(id)).await?.ok_or(Refusal::NoSuchNews)?;
     if news.deleted {
         return Err(Refusal::NewsDeleted.into());
     }
     if !matches!(news.withheld, Some(Withheld::Held(_))) {
         return Err(Refusal::NothingToModerate("this story does not wait for approval").into());
     }
-    let author = User::from_hash(&site.store.fetch(read::hash(keys::user(news.user_id))).await?);
+    let author = site.store.fetch(User::by_id(news.user_id)).await?;
     Ok((news, author))
 }
 
@@ -83,10 +82,7 @@ impl Publication {
         (news, author): (News, Option<&User>),
     ) -> Result<Self, Error> {
         let address = CommentAddress { news: news.id, comment: FIRST };
-        let mut query = Query::new();
-        let topics = TopicsRead::ask(&mut query, &news.topics);
-        let mut answers = site.store.query(query).await?;
-        let known = topics.existing(&mut answers, &news.topics);
+        let known = site.store.fetch(KnownTopics::among(&news.topics)).await?.existing();
         // Who has left announces nothing.
         let tweet = match author.filter(|author| author.tweet_news) {
             Some(author) => Some(TweetDraft::draw(site, now, author.id).await?),

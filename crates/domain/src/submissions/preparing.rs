@@ -6,7 +6,6 @@ use crate::accounts::actor::Actor;
 use crate::accounts::newness;
 use crate::error::Error;
 use crate::fields;
-use crate::keys;
 use crate::news::item::News;
 use crate::rates::{self, RatedAccount};
 use crate::site::Site;
@@ -14,7 +13,7 @@ use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use crate::values::rates::RatedAction;
 use crate::values::urls::NewsUrl;
-use tidings_keyspace::{Query, read};
+use tidings_keyspace::Query;
 
 /// The story that a submission of this URL would lead to now; `None` if it would be new.
 /// Rounds: 2; 1 if there is none.
@@ -32,7 +31,7 @@ pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, 
     let Some(id) = id else {
         return Ok(None);
     };
-    let news = News::from_hash(&site.store.fetch(read::hash(keys::news(id))).await?);
+    let news = site.store.fetch(News::by_id(id)).await?;
     Ok(news.filter(|news| !news.deleted && news.withheld.is_none()))
 }
 

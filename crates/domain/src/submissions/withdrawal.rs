@@ -10,7 +10,7 @@
 use super::editing::{leave_lists, read_announcement};
 use super::url_guards::{self, UrlGuards};
 use crate::accounts::inbox::{Taken, Withdrawn};
-use crate::articles::article::{self, ArticleChange, PlaceRead, Placed};
+use crate::articles::article::{self, ArticleChange, Placed};
 use crate::error::{Error, Refusal};
 use crate::jobs::Job;
 use crate::keys;
@@ -22,7 +22,7 @@ use crate::values::clock::Moment;
 use crate::values::ids::{ModerationId, NewsId};
 use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::Batch;
 
 /// The field of the record with the place of the article in the lists of all articles.
 pub(crate) const ARTICLE: &str = "article";
@@ -46,9 +46,7 @@ impl Withdrawal {
     /// # Errors
     /// When the store fails.
     pub(crate) async fn read(site: &Site, now: Moment, news: News, state: Withheld) -> Result<Self, Error> {
-        let mut query = Query::new();
-        let place = PlaceRead::ask(&mut query, news.id);
-        let article = place.take(&mut site.store.query(query).await?);
+        let article = site.store.fetch(ArticleChange::of(news.id)).await?;
         let guards = match state {
             Withheld::Merged(_) => UrlGuards::default(),
             _ => url_guards::own(site, now, &news).await?,
@@ -111,15 +109,13 @@ impl Return {
     /// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NothingToModerate`] if it was
     /// not withdrawn, or the store's.
     pub(crate) async fn read(site: &Site, now: Moment, id: NewsId) -> Result<Self, Error> {
-        let mut query = Query::new();
-        let hash = query.hash(keys::news(id));
-        let record = Withdrawn::ask(&mut query, Thing::Story(id));
-        let mut answers = site.store.query(query).await?;
-        let news = News::from_hash(&answers.take(hash)).ok_or(Refusal::NoSuchNews)?;
+        let reads = (News::by_id(id), Withdrawn::of(Thing::Story(id)));
+        let (news, record) = site.store.fetch(reads).await?;
+        let news = news.ok_or(Refusal::NoSuchNews)?;
         if news.deleted {
             return Err(Refusal::NewsDeleted.into());
         }
-        let record = record.take(&mut answers).filter(|_| news.is_unlisted());
+        let record = record.filter(|_| news.is_unlisted());
         let record = record.ok_or(Refusal::NothingToModerate("the story is not removed"))?;
         let guards = record.rest::<UrlGuards>(GUARDS).unwrap_or_default().free(site, now, id).await?;
         let tweet = match news.tweet_id {

@@ -14,7 +14,7 @@ use crate::report::CheckReport;
 use crate::site::{Applied, Site};
 use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
 use crate::timelines::homes::{self, Whole};
-use crate::timelines::place::{HomePlace, HomePlaceRead};
+use crate::timelines::place::HomePlace;
 use crate::timelines::tweets::Tweet;
 use crate::timelines::versions::TIMELINE_VERSION;
 use crate::values::clock::{Moment, Timestamp};
@@ -57,7 +57,7 @@ impl<'a> TimelineCheck<'a> {
                 read::members(keys::PULLED_AUTHORS),
             ))
             .await?;
-        let place = HomePlaceRead::now(site).await?;
+        let place = site.store.fetch(HomePlace::of(site)).await??;
         let number = |text: Option<String>, key: &str| {
             fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0)
         };

@@ -3,20 +3,19 @@
 use crate::accounts::actor::Actor;
 use crate::accounts::inbox::{Delivery, EntryId, Removal};
 use crate::accounts::mentioned::user_named;
-use crate::accounts::users::{DEACTIVATED, PeopleRead, PersonNames};
+use crate::accounts::users::{DEACTIVATED, People, PersonNames};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::jobs::{self, Job, Jobs};
 use crate::keys;
 use crate::site::Site;
 use crate::timelines::home_jobs::{clear, rebuild};
 use crate::timelines::homes::add_to_home;
 use crate::timelines::merge::Merge;
-use crate::timelines::place::{HomePlace, HomePlaceRead};
+use crate::timelines::place::HomePlace;
 use crate::timelines::versions::{TIMELINE_VERSION, note_followings_change, note_lost_follower};
 use crate::values::clock::Moment;
 use crate::values::cursor::{Cursor, Window};
@@ -24,7 +23,7 @@ use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{FOLLOW_BACKFILL, FOLLOW_NOTICE_SECONDS, MAX_FOLLOWINGS};
 use crate::values::rates::RatedAction;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Order, Query};
+use tidings_keyspace::{Batch, Order, Query, read};
 
 /// Follows a user, and adds the user's newest tweets to the follower's home timeline.
 /// Following twice changes nothing. The user is told in the inbox, at most once a day. Rounds:
@@ -46,31 +45,28 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
     let notice = keys::follow_notice(author, follower.id);
     let request = follower.user.request.as_ref();
     let followed = site.act(&author_key, || async {
-        let mut query = Query::new();
         // The version is read before the tweets, so that later changes are noticed.
-        let fields = query.hash_fields(&author_key, ["username", DEACTIVATED, TIMELINE_VERSION]);
-        let tweets =
-            query.sorted_range(keys::user_timeline(author), Order::Descending, 0, FOLLOW_BACKFILL + 1);
-        let since = query.scores(&followings, [author.to_string()]);
-        let count = query.sorted_count(&followings);
-        let told = query.string(&notice);
-        let blocked = query.hash_fields(keys::user_blocks(author), [follower.id.to_string()]);
-        let place = HomePlaceRead::ask(&mut query);
-        let mut answers = site.store.query(query).await?;
-        let place = place.take(site, &mut answers)?;
-        let [Some(_), None, version] = fields::each(answers.take(fields)) else {
+        let fields = read::fields(&author_key, ["username", DEACTIVATED, TIMELINE_VERSION]);
+        let timeline = keys::user_timeline(author);
+        let tweets = read::sorted_range(timeline, Order::Descending, 0, FOLLOW_BACKFILL + 1);
+        let known = (read::score(&followings, author.to_string()), read::sorted_count(&followings));
+        let blocked = read::field(keys::user_blocks(author), follower.id.to_string());
+        let reads = (fields, tweets, known, read::string(&notice), blocked, HomePlace::of(site));
+        let (fields, tweets, (since, count), told, blocked, place) = site.store.fetch(reads).await?;
+        let place = place?;
+        let [Some(_), None, version] = fields else {
             return Err(Refusal::NoSuchUser.into());
         };
-        if fields::only(answers.take(blocked)).is_some() {
+        if blocked.is_some() {
             return Err(Refusal::BlockedBy.into());
         }
-        if fields::only(answers.take(since)).is_some() {
+        if since.is_some() {
             return Decision::Done(None).once(request, &());
         }
-        if answers.take(count) >= MAX_FOLLOWINGS {
+        if count >= MAX_FOLLOWINGS {
             return Err(Refusal::TooManyFollowings { limit: MAX_FOLLOWINGS }.into());
         }
-        let is_told = answers.take(told).is_some();
+        let is_told = told.is_some();
         let entry = (!is_told).then_some((author, EntryId::Follow(follower.id)));
         let delivery = Delivery::read(site, Some(follower.id), entry.as_slice()).await?;
 
@@ -84,7 +80,7 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
         batch.sorted_add(keys::followers(author), follower.id.to_string(), now.as_score());
         batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), 1.0);
         note_followings_change(&mut batch, follower.id);
-        let job = backfill(&mut batch, site, &place, (follower.id, now), &answers.take(tweets));
+        let job = backfill(&mut batch, site, &place, (follower.id, now), &tweets);
         if !is_told {
             delivery.write(&mut batch, now.as_score());
             batch.set_expiring(&notice, "1", Duration::from_secs(FOLLOW_NOTICE_SECONDS));
@@ -219,11 +215,11 @@ pub async fn people(visit: &mut Visit, name: &str, side: Side, window: &Window) 
     let wanted = Window { count: window.count + 1, ..*window };
     let mut merge = Merge::new(vec![list.clone()], wanted, None, f64::INFINITY);
     let mut query = Query::new();
-    let owner = PeopleRead::ask(&mut query, [user]);
+    let owner = query.ask(People::of([user]));
     let count = query.sorted_count(&list);
     let asked = merge.ask(&mut query);
     let mut answers = visit.run(query).await?;
-    if owner.take(&mut answers).get(user).is_none() {
+    if answers.of(owner).get(user).is_none() {
         return Err(Refusal::NoSuchUser.into());
     }
     let count = answers.take(count);
@@ -244,12 +240,12 @@ pub async fn people(visit: &mut Visit, name: &str, side: Side, window: &Window) 
 /// The people with these ids, in order, without deactivated accounts. Rounds: 1.
 pub(crate) async fn persons(visit: &mut Visit, ids: Vec<UserId>) -> Result<Vec<Person>, Error> {
     let mut query = Query::new();
-    let people = PeopleRead::ask(&mut query, ids.iter().copied());
+    let people = query.ask(People::of(ids.iter().copied()));
     let followed = visit.viewer_id().map(|viewer| {
         query.scores(keys::followings(viewer), ids.iter().map(ToString::to_string)).or_absent(&mut query)
     });
     let mut answers = visit.run(query).await?;
-    let mut people = people.take(&mut answers);
+    let mut people = answers.of(people);
     let followed = match followed {
         Some(followed) => answers.take(followed),
         None => vec![None; ids.len()],

@@ -1,7 +1,7 @@
 //! Tweets that wait for a moderator: stored, and in no timeline, mentions or inbox until they
 //! are published.
 
-use super::tweets::{NewTweet, Tweet, TweetDraft, TweetRead};
+use super::tweets::{NewTweet, Tweet, TweetDraft};
 use crate::accounts::users::DEACTIVATED;
 use crate::error::{Error, Refusal};
 use crate::keys;
@@ -11,7 +11,7 @@ use crate::values::clock::Moment;
 use crate::values::ids::TweetId;
 use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld};
-use tidings_keyspace::{Batch, CheckId, Query};
+use tidings_keyspace::{Batch, CheckId};
 
 /// Adds a tweet that waits to a batch. Returns the check that the author's account is not
 /// deactivated.
@@ -35,9 +35,7 @@ pub(super) fn write(batch: &mut Batch, draft: &TweetDraft, text: &str, reason: &
 /// # Errors
 /// [`Refusal::NoSuchTweet`], [`Refusal::NothingToModerate`] if it does not wait, or the store's.
 pub(crate) async fn read_held(site: &Site, id: TweetId) -> Result<Tweet, Error> {
-    let mut query = Query::new();
-    let read = TweetRead::ask(&mut query, id);
-    let tweet = read.take(&mut site.store.query(query).await?).ok_or(Refusal::NoSuchTweet)?;
+    let tweet = site.store.fetch(Tweet::by_id(id)).await?.ok_or(Refusal::NoSuchTweet)?;
     if matches!(tweet.withheld, Some(Withheld::Held(_))) {
         Ok(tweet)
     } else {

@@ -3,7 +3,7 @@
 
 use super::tweets::Tweet;
 use crate::accounts::reader::{Perspective, Sight};
-use crate::accounts::users::{People, PeopleRead, PersonNames};
+use crate::accounts::users::{People, PersonNames};
 use crate::accounts::visit::{SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::Error;
@@ -180,7 +180,7 @@ async fn read_summaries(
 
     let authors: BTreeSet<UserId> = tweets.iter().map(|tweet| tweet.peek().user_id).collect();
     let mut query = Query::new();
-    let people = PeopleRead::ask(&mut query, authors.iter().copied());
+    let people = query.ask(People::of(authors.iter().copied()));
     let follows = reader.map(|(reader, others)| {
         let authors: Vec<UserId> = authors.union(&others).copied().collect();
         let since = query
@@ -197,7 +197,7 @@ async fn read_summaries(
     let names: BTreeSet<String> = tweets.iter().flat_map(|tweet| tweet.peek().mentioned_names()).collect();
     let mentioned = MentionedRead::ask(&mut query, names);
     let mut answers = visit.run(query).await?;
-    let people = people.take(&mut answers);
+    let people = answers.of(people);
     if let Some((authors, since)) = follows {
         let since = answers.take(since);
         followed
@@ -253,8 +253,8 @@ impl MentionedRead {
             .map(|(name, id)| (name, answers.take_tracked(id).map(|id| id?.parse().ok())))
             .collect();
         let mut query = Query::new();
-        let people = PeopleRead::ask(&mut query, ids.values().filter_map(|id| *id.peek()));
-        let people = people.take(&mut visit.run_if_asked(query).await?);
+        let people = query.ask(People::of(ids.values().filter_map(|id| *id.peek())));
+        let people = visit.run_if_asked(query).await?.of(people);
         Ok(Mentioned { ids, people })
     }
 }

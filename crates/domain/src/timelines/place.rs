@@ -24,7 +24,7 @@ use crate::timelines::versions::note_followings_change;
 use crate::values::ids::{TweetId, UserId};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tidings_keyspace::{Addition, Answers, Batch, Handle, Query, Removal, Removed, SetPart, SetRead};
+use tidings_keyspace::{Addition, Batch, Fetch, Removal, Removed, SetPart, SetRead, read};
 
 /// How long after its reads a write may begin.
 const WRITE_WITHIN: Duration = Duration::from_secs(2);
@@ -38,53 +38,12 @@ pub(crate) const MOVE: &str = "move";
 pub(crate) const FILLED: &str = "filled";
 pub(crate) const OLD_URL: &str = "old_url";
 
-/// A pending read of where home timelines are, and when it was asked.
-pub(crate) struct HomePlaceRead(Handle<Vec<Option<String>>>, Instant);
-
-impl HomePlaceRead {
-    /// Asks where they are.
-    pub(crate) fn ask(query: &mut Query) -> Self {
-        Self(query.hash_fields(keys::TIMELINE_PLACE, [URL, SIZE, MOVE, FILLED]), Instant::now())
-    }
-
-    /// Where they are.
-    ///
-    /// # Errors
-    /// When the stored URL is none.
-    pub(crate) fn take(self, site: &Site, answers: &mut Answers) -> Result<HomePlace, Error> {
-        let [url, size, last_move, filled] = fields::each(answers.take(self.0));
-        let key = || keys::TIMELINE_PLACE.to_owned();
-        let apart = match url {
-            Some(url) => {
-                let size = fields::read(size.as_deref(), key, SIZE);
-                let keep = size.unwrap_or(site.rules.timelines.home_size);
-                Some(Apart { server: site.of::<HomeServers>().at(&url)?, keep, asked_at: self.1 })
-            }
-            None => None,
-        };
-        let filled = fields::read(filled.as_deref(), key, FILLED).map(UserId);
-        Ok(HomePlace { last_move, filled, apart })
-    }
-
-    /// Reads where they are. Rounds: 1.
-    ///
-    /// # Errors
-    /// When the store fails, or the stored URL is none.
-    pub(crate) async fn now(site: &Site) -> Result<HomePlace, Error> {
-        let mut query = Query::new();
-        let read = Self::ask(&mut query);
-        read.take(site, &mut site.store.query(query).await?)
-    }
-}
-
 /// Whether home timelines are in the store. Rounds: 1.
 ///
 /// # Errors
 /// When the store fails.
 pub(crate) async fn is_store(site: &Site) -> Result<bool, Error> {
-    let mut query = Query::new();
-    let url = query.hash_fields(keys::TIMELINE_PLACE, [URL]);
-    Ok(fields::only(site.store.query(query).await?.take(url)).is_none())
+    Ok(site.store.fetch(read::field(keys::TIMELINE_PLACE, URL)).await?.is_none())
 }
 
 /// Where home timelines are.
@@ -99,6 +58,22 @@ pub(crate) struct HomePlace {
 }
 
 impl HomePlace {
+    /// Where they are now, or why the stored URL is none.
+    pub(crate) fn of(site: &Site) -> impl Fetch<Value = Result<Self, Error>> {
+        let asked_at = Instant::now();
+        let fields = read::fields(keys::TIMELINE_PLACE, [URL, SIZE, MOVE, FILLED]);
+        fields.map(move |[url, size, last_move, filled]| {
+            let key = || keys::TIMELINE_PLACE.to_owned();
+            let apart = |url: String| {
+                let size = fields::read(size.as_deref(), key, SIZE);
+                let keep = size.unwrap_or(site.rules.timelines.home_size);
+                Ok::<_, Error>(Apart { server: site.of::<HomeServers>().at(&url)?, keep, asked_at })
+            };
+            let filled = fields::read(filled.as_deref(), key, FILLED).map(UserId);
+            Ok(Self { last_move, filled, apart: url.map(apart).transpose()? })
+        })
+    }
+
     /// The server on which they are, if they are apart from the store.
     pub(crate) const fn apart(&self) -> Option<&Apart> {
         self.apart.as_ref()

@@ -29,13 +29,13 @@ use crate::site::Site;
 use crate::timelines::homes::{ask_followings, authors};
 use crate::timelines::lines::{TweetLine, hydrate};
 use crate::timelines::merge::Merge;
-use crate::timelines::place::{Apart, HomePlace, HomePlaceRead};
+use crate::timelines::place::{Apart, HomePlace};
 use crate::values::clock::Timestamp;
 use crate::values::cursor::{Cursor, Window};
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{MAX_PAGE, TIMELINE_REFILLS};
 use std::sync::Arc;
-use tidings_keyspace::{Query, Tracked, read};
+use tidings_keyspace::{Fetch, Query, Tracked, read};
 
 /// A page of a timeline.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -132,12 +132,10 @@ pub(crate) async fn home_of(visit: &mut Visit, reader: UserId, window: &Window) 
 
 /// The authors whose tweets are not delivered, and where home timelines are.
 async fn read_pulled(visit: &mut Visit) -> Result<(Vec<UserId>, HomePlace), Error> {
-    let mut query = Query::new();
-    let pulled = query.members(keys::PULLED_AUTHORS).or_absent(&mut query);
-    let place = HomePlaceRead::ask(&mut query);
-    let mut answers = visit.run(query).await?;
-    let pulled = answers.take(pulled).iter().filter_map(|id| id.parse().ok()).collect();
-    Ok((pulled, place.take(&visit.site_too(), &mut answers)?))
+    let site = visit.site_too();
+    let pulled = read::members(keys::PULLED_AUTHORS).or_absent();
+    let (pulled, place) = visit.fetch((pulled, HomePlace::of(&site))).await?;
+    Ok((pulled.iter().filter_map(|id| id.parse().ok()).collect(), place?))
 }
 
 /// The tweets of all users. Rounds: 3, and one for mentions.

@@ -1,6 +1,6 @@
 //! Whom to follow: friends of friends first, then the most followed users.
 
-use crate::accounts::users::{PeopleRead, PersonNames};
+use crate::accounts::users::{People, PersonNames};
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::MEBIBYTE;
 use crate::error::Error;
@@ -70,7 +70,7 @@ async fn all(visit: &mut Visit, count: usize) -> Result<Vec<Suggestion>, Error> 
 async fn read(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Vec<Suggestion>, Error> {
     let Candidates { people: candidates, by_friends } = candidates(visit, viewer, count).await?;
     let mut query = Query::new();
-    let people = PeopleRead::ask(&mut query, candidates.iter().copied());
+    let people = query.ask(People::of(candidates.iter().copied()));
     let followed = query
         .scores(keys::followings(viewer), candidates.iter().map(ToString::to_string))
         .or_absent(&mut query);
@@ -79,7 +79,7 @@ async fn read(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Vec<Sug
         .map(|candidate| query.sorted_count(keys::followers(*candidate)).or_absent(&mut query))
         .collect();
     let mut answers = visit.run(query).await?;
-    let mut people = people.take(&mut answers);
+    let mut people = answers.of(people);
     let followed = answers.take(followed);
     let mut suggestions: Vec<Suggestion> = candidates
         .into_iter()

@@ -25,7 +25,7 @@ use crate::timelines::held;
 use crate::timelines::home_jobs::{deliver, sweep};
 use crate::timelines::homes::add_to_home;
 use crate::timelines::live;
-use crate::timelines::place::{HomePlace, HomePlaceRead};
+use crate::timelines::place::HomePlace;
 use crate::timelines::versions::TIMELINE_VERSION;
 use crate::values::clock::{Moment, NotSeconds};
 use crate::values::ids::{NewsId, TweetId, UserId};
@@ -35,7 +35,7 @@ use crate::values::rates::RatedAction;
 use crate::values::text::TweetText;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::str::FromStr;
-use tidings_keyspace::{Answers, Batch, CheckId, Handle, Hash, Query, read};
+use tidings_keyspace::{Batch, CheckId, Fetch, Hash, read};
 
 /// A tweet.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,6 +66,11 @@ impl FromStr for FiniteSeconds {
 }
 
 impl Tweet {
+    /// The tweet with a number, if it exists.
+    pub(crate) fn by_id(id: TweetId) -> impl Fetch<Value = Option<Self>> {
+        read::hash(keys::tweet(id)).map(move |hash| Self::from_hash(id, &hash))
+    }
+
     /// Reads a tweet; `None` when the hash is absent or not a tweet.
     #[must_use]
     pub fn from_hash(id: TweetId, hash: &Hash) -> Option<Self> {
@@ -238,30 +243,11 @@ pub(crate) struct Audience {
     place: HomePlace,
 }
 
-/// A pending read of whom a tweet reaches.
-pub(crate) struct AudienceRead(Handle<u64>, HomePlaceRead);
-
-impl AudienceRead {
-    /// Asks whom tweets of an author reach.
-    pub(crate) fn ask(query: &mut Query, author: UserId) -> Self {
-        Self(query.sorted_count(keys::followers(author)), HomePlaceRead::ask(query))
-    }
-
-    /// Whom they reach.
-    ///
-    /// # Errors
-    /// As [`HomePlaceRead::take`].
-    pub(crate) fn take(self, site: &Site, answers: &mut Answers) -> Result<Audience, Error> {
-        Ok(Audience { followers: answers.take(self.0), place: self.1.take(site, answers)? })
-    }
-}
-
 impl Audience {
-    /// Whom tweets of an author reach. Rounds: 1.
-    async fn read(site: &Site, author: UserId) -> Result<Self, Error> {
-        let mut query = Query::new();
-        let read = AudienceRead::ask(&mut query, author);
-        read.take(site, &mut site.store.query(query).await?)
+    /// Whom tweets of an author reach; fails as [`HomePlace::of`].
+    pub(crate) fn of(site: &Site, author: UserId) -> impl Fetch<Value = Result<Self, Error>> {
+        (read::sorted_count(keys::followers(author)), HomePlace::of(site))
+            .map(|(followers, place)| Ok(Self { followers, place: place? }))
     }
 
     /// Whether tweets are delivered to the followers, or merged when they read.
@@ -282,7 +268,7 @@ impl Audience {
 impl TweetDraft {
     /// Draws a number for a tweet. Rounds: 2.
     pub(crate) async fn draw(site: &Site, now: Moment, author: UserId) -> Result<Self, Error> {
-        let audience = Audience::read(site, author).await?;
+        let audience = site.store.fetch(Audience::of(site, author)).await??;
         let id = site.store.next_id(keys::TWEET_IDS).await?;
         let id =
             TweetId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::TWEET_IDS)))?;
@@ -291,13 +277,10 @@ impl TweetDraft {
 
     /// A tweet that waited, to be published now. Rounds: 1.
     pub(crate) async fn of_held(site: &Site, now: Moment, tweet: &Tweet) -> Result<Self, Error> {
-        let mut query = Query::new();
-        let audience = AudienceRead::ask(&mut query, tweet.user_id);
-        let left = query.hash_fields(keys::user(tweet.user_id), [DEACTIVATED]);
-        let mut answers = site.store.query(query).await?;
-        let has_author_left = fields::only(answers.take(left)).is_some();
-        let audience = audience.take(site, &mut answers)?;
-        Ok(Self { id: tweet.id, now, author: tweet.user_id, audience, is_stored: true, has_author_left })
+        let (id, author) = (tweet.id, tweet.user_id);
+        let left = read::field(keys::user(author), DEACTIVATED);
+        let (audience, left) = site.store.fetch((Audience::of(site, author), left)).await?;
+        Ok(Self { id, now, author, audience: audience?, is_stored: true, has_author_left: left.is_some() })
     }
 
     /// Adds the tweet to a batch: the hash, the timelines of its author and of everyone,
@@ -387,9 +370,7 @@ pub(crate) async fn forget_mentions(site: &Site, batch: &mut Batch, tweets: &[Tw
 pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) -> Result<(), Error> {
     let key = keys::tweet(id);
     let deleted = site.act(&key, || async {
-        let mut query = Query::new();
-        let read = TweetRead::ask(&mut query, id);
-        let tweet = read.take(&mut site.store.query(query).await?).ok_or(Refusal::NoSuchTweet)?;
+        let tweet = site.store.fetch(Tweet::by_id(id)).await?.ok_or(Refusal::NoSuchTweet)?;
         tweet.may_delete(viewer)?;
         if matches!(tweet.withheld, Some(Withheld::Removed(_))) {
             // It is gone for its author, and kept for moderators.
@@ -404,26 +385,6 @@ pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) 
     site.of::<ActionCounters>().count(CountedAction::Deletion);
     tracing::info!(target: AUDIT, by = viewer.username, tweet = %id, "deleted a tweet");
     Ok(())
-}
-
-/// A pending read of a tweet.
-pub(crate) struct TweetRead(TweetId, Handle<Hash>);
-
-impl TweetRead {
-    /// Asks for a tweet.
-    pub(crate) fn ask(query: &mut Query, id: TweetId) -> Self {
-        Self(id, query.hash(keys::tweet(id)))
-    }
-
-    /// The same, for a list: a tweet that cannot be read counts as absent.
-    pub(crate) fn or_absent(self, query: &mut Query) -> Self {
-        Self(self.0, self.1.or_absent(query))
-    }
-
-    /// The tweet, if it exists.
-    pub(crate) fn take(self, answers: &mut Answers) -> Option<Tweet> {
-        Tweet::from_hash(self.0, &answers.take(self.1))
-    }
 }
 
 /// A tweet that is about to be deleted, with what was read for it.

@@ -14,7 +14,7 @@ use crate::jobs::{self, Job};
 use crate::keys;
 use crate::site::Site;
 use crate::timelines::home_jobs::{deliver, sweep};
-use crate::timelines::tweets::{Audience, AudienceRead, Tweet, TweetRead};
+use crate::timelines::tweets::{Audience, Tweet};
 use crate::timelines::versions::TIMELINE_VERSION;
 use crate::values::clock::Moment;
 use crate::values::ids::{ModerationId, TweetId, UserId};
@@ -30,9 +30,7 @@ const MENTIONS: &str = "mentions";
 
 /// A tweet, if it exists. Rounds: 1.
 async fn read_tweet(site: &Site, id: TweetId) -> Result<Tweet, Error> {
-    let mut query = Query::new();
-    let read = TweetRead::ask(&mut query, id);
-    Ok(read.take(&mut site.store.query(query).await?).ok_or(Refusal::NoSuchTweet)?)
+    Ok(site.store.fetch(Tweet::by_id(id)).await?.ok_or(Refusal::NoSuchTweet)?)
 }
 
 /// Whether a state keeps a tweet out of all lists.
@@ -142,15 +140,13 @@ impl Return {
         if !matches!(tweet.withheld, Some(Withheld::Removed(_))) {
             return Err(Refusal::NothingToModerate("the tweet is not removed").into());
         }
-        let mut query = Query::new();
-        let record = Withdrawn::ask(&mut query, Thing::Tweet(id));
-        let audience = AudienceRead::ask(&mut query, tweet.user_id);
-        let deactivated = query.hash_fields(keys::user(tweet.user_id), [DEACTIVATED]);
-        let mut answers = site.store.query(query).await?;
-        if fields::only(answers.take(deactivated)).is_some() {
+        let deactivated = read::field(keys::user(tweet.user_id), DEACTIVATED);
+        let reads = (Withdrawn::of(Thing::Tweet(id)), Audience::of(site, tweet.user_id), deactivated);
+        let (record, audience, deactivated) = site.store.fetch(reads).await?;
+        if deactivated.is_some() {
             return Err(Refusal::NoSuchTweet.into());
         }
-        let (record, audience) = (record.take(&mut answers), audience.take(site, &mut answers)?);
+        let audience = audience?;
         let mentions = record.as_ref().and_then(|record| record.rest(MENTIONS)).unwrap_or_default();
         let taken = record.as_ref().map(|record| record.entries.clone()).unwrap_or_default();
         let entries = Replacement::read(site, taken).await?;

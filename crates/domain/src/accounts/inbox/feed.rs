@@ -8,7 +8,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::ids::UserId;
 use crate::values::secrets::random_token;
-use tidings_keyspace::{Batch, read};
+use tidings_keyspace::Batch;
 
 /// The field of a user with the secret of the feed; empty or absent without a feed.
 pub(crate) const FEED: &str = "inbox_feed";
@@ -49,7 +49,7 @@ pub async fn owner_of(visit: &mut Visit, secret: &str) -> Result<Option<User>, E
     let Ok(id) = id.parse::<UserId>() else {
         return Ok(None);
     };
-    let user = User::from_hash(&visit.fetch(read::hash(keys::user(id))).await?);
+    let user = visit.fetch(User::by_id(id)).await?;
     // An empty secret matches nothing.
     Ok(user.filter(|user| user.inbox_feed.is(given) && user.demand_may_log_in(visit.now()).is_ok()))
 }

@@ -8,7 +8,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::UserId;
-use tidings_keyspace::{Answers, Batch, Handle, Query, read};
+use tidings_keyspace::{Batch, Fetch, read};
 
 /// The field with the number of the last message.
 const LAST: &str = "last";
@@ -60,24 +60,9 @@ impl Message {
     }
 }
 
-/// A pending read of the text of a message.
-pub(crate) struct MessageRead(Handle<Vec<Option<String>>>);
-
-impl MessageRead {
-    /// Asks for a message to a user.
-    pub(crate) fn ask(query: &mut Query, user: UserId, number: u64) -> Self {
-        Self(query.hash_fields(keys::user_messages(user), [number.to_string()]))
-    }
-
-    /// The same, for a list: a message that cannot be read counts as absent.
-    pub(crate) fn or_absent(self, query: &mut Query) -> Self {
-        Self(self.0.or_absent(query))
-    }
-
-    /// The text.
-    pub(crate) fn take(self, answers: &mut Answers) -> Option<String> {
-        fields::only(answers.take(self.0))
-    }
+/// The text of a message to a user.
+pub(crate) fn message(user: UserId, number: u64) -> impl Fetch<Value = Option<String>> {
+    read::field(keys::user_messages(user), number.to_string())
 }
 
 /// Adds to a batch that the texts of entries that leave an inbox are deleted.

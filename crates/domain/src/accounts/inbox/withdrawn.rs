@@ -8,7 +8,7 @@ use crate::values::ids::ModerationId;
 use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
 use std::str::FromStr;
-use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
+use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// The field with the line of the log that says who removed the post.
 const MODERATION: &str = "moderation";
@@ -49,6 +49,16 @@ impl Withdrawn {
         batch.set_fields(key, fields);
     }
 
+    /// The record of a post, if there is one.
+    pub(crate) fn of(thing: Thing) -> impl Fetch<Value = Option<Self>> {
+        read::hash(keys::withdrawn(&thing)).map(move |rest| {
+            let fields = StoredFields::new(&rest, || keys::withdrawn(&thing));
+            let (line, earlier) = (fields.read(MODERATION)?, fields.read(EARLIER));
+            let entries = fields.read(ENTRIES).unwrap_or_default();
+            Some(Self { thing, line, earlier, entries, rest })
+        })
+    }
+
     /// What the kind of post remembers; `None` if it is absent or cannot be read.
     pub(crate) fn rest<T: FromStr>(&self, field: &str) -> Option<T> {
         StoredFields::new(&self.rest, || keys::withdrawn(&self.thing)).read(field)
@@ -60,28 +70,5 @@ impl Withdrawn {
         let key = keys::withdrawn(&self.thing);
         batch.field_equals(&key, MODERATION, self.line.to_string());
         batch.delete(key);
-    }
-}
-
-/// A pending read of a record.
-pub(crate) struct WithdrawnRead(Thing, Handle<Hash>);
-
-impl Withdrawn {
-    /// Asks for the record of a post.
-    pub(crate) fn ask(query: &mut Query, thing: Thing) -> WithdrawnRead {
-        let read = query.hash(keys::withdrawn(&thing));
-        WithdrawnRead(thing, read)
-    }
-}
-
-impl WithdrawnRead {
-    /// The record; `None` if there is none.
-    pub(crate) fn take(self, answers: &mut Answers) -> Option<Withdrawn> {
-        let Self(thing, read) = self;
-        let rest = answers.take(read);
-        let fields = StoredFields::new(&rest, || keys::withdrawn(&thing));
-        let (line, earlier) = (fields.read(MODERATION)?, fields.read(EARLIER));
-        let entries = fields.read(ENTRIES).unwrap_or_default();
-        Some(Withdrawn { thing, line, earlier, entries, rest })
     }
 }

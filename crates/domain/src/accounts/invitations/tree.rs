@@ -4,7 +4,7 @@
 //! however many people it shows. It shows four levels and at most 500 people; what is left out
 //! is on the pages of single people.
 
-use crate::accounts::users::{PeopleRead, User};
+use crate::accounts::users::{People, User};
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -65,7 +65,7 @@ pub struct BranchPage {
 /// [`Refusal::NoSuchUser`], or the store's.
 pub async fn branch(visit: &mut Visit, username: &str, start: u64) -> Result<BranchPage, Error> {
     let id = crate::accounts::users::id_of(visit, username).await?;
-    let user = User::from_hash(&visit.fetch(read::hash(keys::user(id))).await?).ok_or(Refusal::NoSuchUser)?;
+    let user = visit.fetch(User::by_id(id)).await?.ok_or(Refusal::NoSuchUser)?;
     let inviter = inviter_of(visit, &user, &mut Reads::default()).await?;
     let page = page_of(visit, &keys::invites_by(id), start).await?;
     Ok(BranchPage { username: user.username, inviter, page })
@@ -125,7 +125,7 @@ impl Growth {
             return Ok(false);
         }
         let mut query = Query::new();
-        let names = PeopleRead::ask(&mut query, ids.iter().copied());
+        let names = query.ask(People::of(ids.iter().copied()));
         let shown = if is_last { 0 } else { TREE_BRANCHES };
         let mut ask = |id: &UserId| {
             let list = keys::invites_by(*id);
@@ -136,7 +136,7 @@ impl Growth {
         };
         let reads: Vec<_> = ids.iter().map(&mut ask).collect();
         let mut answers = visit.run(query).await?;
-        let names = names.take(&mut answers);
+        let names = answers.of(names);
         for ((at, id), (list, count, below)) in level.clone().zip(ids).zip(reads) {
             let count = answers.take(count);
             if let Some(grown) = self.people.get_mut(at) {
@@ -174,8 +174,6 @@ pub(crate) async fn inviter_of(
     reads: &mut Reads,
 ) -> Result<Option<String>, Error> {
     let Some(by) = user.invited_by else { return Ok(None) };
-    let mut query = Query::new();
-    let names = PeopleRead::ask(&mut query, [by]);
-    let names = names.take(&mut visit.run(query).await?);
+    let names = visit.fetch(People::of([by])).await?;
     Ok(names.collect_into(by, reads).map(|names| names.username))
 }

@@ -8,13 +8,13 @@ use crate::jobs::{self, Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::timelines::home_jobs::rebuild;
 use crate::timelines::homes::{self, read_home};
-use crate::timelines::place::{HomePlaceRead, SETTLE};
+use crate::timelines::place::{HomePlace, SETTLE};
 use crate::timelines::versions::FOLLOWINGS_VERSION;
 use crate::values::ids::{NotAnId, UserId};
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::fmt;
 use std::str::FromStr;
-use tidings_keyspace::Query;
+use tidings_keyspace::{Query, read};
 
 /// The jobs `clear:<reader>:<author>`.
 pub(crate) const KIND: JobKind = JobKind { name: "clear", step: |current| Box::pin(step(current)) };
@@ -51,15 +51,11 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         return Ok(current.skip());
     };
     let store = &current.site.store;
-    let mut query = Query::new();
     // Read first, so that later changes of the followings are noticed.
-    let version = query.hash_fields(keys::user(reader), [FOLLOWINGS_VERSION]);
-    let followed = query.scores(keys::followings(reader), [author.to_string()]);
-    let place = HomePlaceRead::ask(&mut query);
-    let mut answers = store.query(query).await?;
-    let place = place.take(current.site, &mut answers)?;
-    let version = fields::only(answers.take(version));
-    let is_followed = fields::only(answers.take(followed)).is_some();
+    let version = read::field(keys::user(reader), FOLLOWINGS_VERSION);
+    let followed = read::score(keys::followings(reader), author.to_string());
+    let (version, followed, place) = store.fetch((version, followed, HomePlace::of(current.site))).await?;
+    let (place, is_followed) = (place?, followed.is_some());
 
     let mut batch = current.batch();
     batch.field_unchanged(keys::user(reader), FOLLOWINGS_VERSION, version);

@@ -8,11 +8,11 @@ use crate::jobs::{self, Job, JobKind, Outcome, Step, members};
 use crate::keys;
 use crate::timelines::homes::add_to_home;
 use crate::timelines::live::{self, NewTweet};
-use crate::timelines::place::{HomePlaceRead, SETTLE};
+use crate::timelines::place::{HomePlace, SETTLE};
 use crate::timelines::versions::FOLLOWERS_LOST;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{TweetId, UserId};
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, Query, read};
 
 /// The jobs `deliver:<tweet id>`.
 pub(crate) const KIND: JobKind = JobKind { name: "deliver", step: |current| Box::pin(step(current)) };
@@ -40,19 +40,15 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let Some(author) = current.author() else {
         return Ok(current.finish(current.batch()));
     };
-    let mut query = Query::new();
     // Read before the followers, so that a follower who leaves later is noticed.
-    let author_fields = query.hash_fields(keys::user(author), [FOLLOWERS_LOST, DEACTIVATED]);
-    let created_at = query.hash_fields(keys::tweet(tweet), ["created_at"]);
-    let place = HomePlaceRead::ask(&mut query);
-    let read = members::ask(current, &mut query, keys::followers(author));
-    let mut answers = site.store.query(query).await?;
-    let place = place.take(site, &mut answers)?;
-    let [lost, deactivated] = fields::each(answers.take(author_fields));
-    let created_at = fields::only(answers.take(created_at));
+    let author_fields = read::fields(keys::user(author), [FOLLOWERS_LOST, DEACTIVATED]);
+    let created_at = read::field(keys::tweet(tweet), "created_at");
+    let followers = members::of(current, keys::followers(author));
+    let reads = (author_fields, created_at, HomePlace::of(site), followers);
+    let ([lost, deactivated], created_at, place, chunk) = site.store.fetch(reads).await?;
+    let place = place?;
     let score = fields::read(created_at.as_deref(), || keys::tweet(tweet), "created_at");
     let score = score.filter(|score: &f64| score.is_finite());
-    let chunk = read.take(&mut answers);
     let Some(score) = score.filter(|_| deactivated.is_none()) else {
         // There is nothing left to deliver.
         return Ok(current.finish(current.batch()));

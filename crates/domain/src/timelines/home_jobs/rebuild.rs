@@ -7,17 +7,16 @@
 use crate::accounts::presence;
 use crate::action::Decision;
 use crate::error::Error;
-use crate::fields;
 use crate::jobs::{Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::site::Site;
 use crate::timelines::homes::{self, Whole, add_to_home};
-use crate::timelines::place::{Apart, HomePlace, HomePlaceRead};
+use crate::timelines::place::{Apart, HomePlace};
 use crate::timelines::versions::FOLLOWINGS_VERSION;
 use crate::values::ids::{TweetId, UserId};
 use crate::values::withheld::WITHHELD;
 use std::collections::HashSet;
-use tidings_keyspace::Query;
+use tidings_keyspace::read;
 
 /// The jobs `rebuild:<user id>`.
 pub(crate) const KIND: JobKind =
@@ -34,12 +33,9 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         return Ok(current.skip());
     };
     let site = current.site;
-    let mut query = Query::new();
-    let version = query.hash_fields(keys::user(reader), [FOLLOWINGS_VERSION]);
-    let place = HomePlaceRead::ask(&mut query);
-    let mut answers = site.store.query(query).await?;
-    let version = fields::only(answers.take(version));
-    let place = place.take(site, &mut answers)?;
+    let reads = (read::field(keys::user(reader), FOLLOWINGS_VERSION), HomePlace::of(site));
+    let (version, place) = site.store.fetch(reads).await?;
+    let place = place?;
     let whole = homes::recompute(site, &place, reader, &HashSet::new()).await?;
     let mut batch = current.batch();
     place.guard(&mut batch);

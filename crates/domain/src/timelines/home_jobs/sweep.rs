@@ -7,9 +7,8 @@ use crate::error::Error;
 use crate::jobs::{Job, JobKind, Outcome, Step, members};
 use crate::keys;
 use crate::timelines::homes;
-use crate::timelines::place::{HomePlaceRead, SETTLE};
+use crate::timelines::place::{HomePlace, SETTLE};
 use crate::values::ids::TweetId;
-use tidings_keyspace::Query;
 
 /// The jobs `sweep:<tweet id>`.
 pub(crate) const KIND: JobKind = JobKind { name: "sweep", step: |current| Box::pin(step(current)) };
@@ -27,12 +26,9 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     let Some(author) = current.author() else {
         return Ok(current.finish(current.batch()));
     };
-    let mut query = Query::new();
-    let place = HomePlaceRead::ask(&mut query);
-    let read = members::ask(current, &mut query, keys::followers(author));
-    let mut answers = current.site.store.query(query).await?;
-    let place = place.take(current.site, &mut answers)?;
-    let chunk = read.take(&mut answers);
+    let followers = members::of(current, keys::followers(author));
+    let (place, chunk) = current.site.store.fetch((HomePlace::of(current.site), followers)).await?;
+    let place = place?;
     let mut batch = current.batch();
     place.guard(&mut batch);
     if place.apart().is_some() && !current.was_put_off() {
