@@ -8,8 +8,8 @@
 
 // The test harness.
 use tidings_testing::{
-    client, dataset as bench_dataset, failover as failover_runs, html, link, load, page_server, redis_server,
-    rolling, routes, server, skips, smtp_server, topology, wrk,
+    api_document, client, dataset as bench_dataset, failover as failover_runs, html, link, load, page_server,
+    redis_server, rolling, routes, server, skips, smtp_server, topology, wrk,
 };
 
 mod community;

@@ -1,23 +1,20 @@
-//! Checks real responses against the OpenAPI document: every call is made with valid and with
-//! invalid input.
+//! Makes every call of the OpenAPI document with valid and with invalid input. The client compares
+//! all answers with the document.
 
 use std::collections::BTreeSet;
 
-use jsonschema::Validator;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::api_document::{Call, DOCUMENT, matches};
 use crate::authenticator::code;
 use crate::client::{Client, Fields, HttpResponse, PASSWORD, ok};
 use crate::page_server::{PageServer, Reply};
-use crate::server::{Engine, START, Server};
+use crate::server::{Engine, START, Server, http_client};
 use crate::smtp_server::SmtpServer;
 
 const VOTER: &str = "beda0000-0822-4342-0990-b92d94d9489a";
-
-/// A call: the method in lower case and the address with its variables.
-type Call = (&'static str, String);
 
 /// What is sent: an address to get, the fields of a form, or JSON.
 enum Sent<'a> {
@@ -27,92 +24,35 @@ enum Sent<'a> {
 }
 use Sent::{Address, Form, Json};
 
-/// The document. Its objects may have no members that it does not name.
-struct Document(Value);
+/// The schema of the form of a call.
+fn form_of((method, path): &Call) -> Option<&'static Value> {
+    let place = format!("/paths/{}/{method}/requestBody", path.replace('/', "~1"));
+    let (body, _) = DOCUMENT.resolved(place)?;
+    body["content"].get("application/x-www-form-urlencoded")?.get("schema")
+}
 
-impl Document {
-    async fn of(client: &Client) -> Self {
-        let mut document = client.get("/api/openapi.json").await.json();
-        close(&mut document["paths"]);
-        close(&mut document["components"]);
-        Self(document)
-    }
+/// Checks that the document describes all fields of a form and requires no
+/// other.
+#[track_caller]
+fn check_form(call: &Call, sent: &BTreeSet<&str>) {
+    let form = form_of(call).unwrap();
+    let described: BTreeSet<&str> =
+        form["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+    let demanded: BTreeSet<&str> =
+        form["required"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    assert!(sent.is_subset(&described), "{call:?}: of {sent:?} only {described:?} are described");
+    assert!(demanded.is_subset(sent), "{call:?}: of {demanded:?} only {sent:?} were sent");
+}
 
-    fn calls(&self) -> BTreeSet<Call> {
-        let mut calls = BTreeSet::new();
-        for (path, item) in self.0["paths"].as_object().unwrap() {
-            let methods = ["get", "post"].into_iter().filter(|method| item.get(method).is_some());
-            calls.extend(methods.map(|method| (method, path.clone())));
-        }
-        calls
-    }
+/// Whether the form of a call has a field.
+fn takes(call: &Call, field: &str) -> bool {
+    form_of(call).is_some_and(|form| !form["properties"][field].is_null())
+}
 
-    fn call(&self, (method, path): &Call) -> &Value {
-        &self.0["paths"][path][method]
-    }
-
-    /// The object itself, or what it refers to.
-    fn resolved<'a>(&'a self, object: &'a Value) -> &'a Value {
-        match object["$ref"].as_str() {
-            Some(reference) => self.0.pointer(reference.strip_prefix('#').unwrap()).unwrap(),
-            None => object,
-        }
-    }
-
-    fn validator(&self, schema: &Value) -> Validator {
-        let schema = json!({"allOf": [schema], "components": self.0["components"]});
-        jsonschema::draft202012::options().should_validate_formats(true).build(&schema).unwrap()
-    }
-
-    /// The differences between a response and the document.
-    fn faults(&self, call: &Call, status: StatusCode, body: &[u8]) -> Vec<String> {
-        let Some(response) = self.call(call)["responses"].get(status.as_str()) else {
-            return vec![format!("the status {status} is not described")];
-        };
-        let content = &self.resolved(response)["content"];
-        if is_archive(body) {
-            let is_described = content.get("application/zip").is_some();
-            return if is_described { Vec::new() } else { vec!["a zip file is not described".to_owned()] };
-        }
-        match content["application/json"].get("schema") {
-            None if call.1 == "/api/openapi.json" || body.is_empty() => Vec::new(),
-            None => vec!["a body is not described".to_owned()],
-            Some(schema) => match serde_json::from_slice(body) {
-                Ok(json) => {
-                    self.validator(schema).iter_errors(&json).map(|error| error.to_string()).collect()
-                }
-                Err(error) => vec![format!("the body is not JSON: {error}")],
-            },
-        }
-    }
-
-    /// Checks that the document describes all fields of a form and requires no
-    /// other.
-    #[track_caller]
-    fn check_form(&self, call: &Call, sent: &BTreeSet<&str>) {
-        let body = self.resolved(&self.call(call)["requestBody"]);
-        let form = &body["content"]["application/x-www-form-urlencoded"]["schema"];
-        let described: BTreeSet<&str> =
-            form["properties"].as_object().unwrap().keys().map(String::as_str).collect();
-        let demanded: BTreeSet<&str> =
-            form["required"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
-        assert!(sent.is_subset(&described), "{call:?}: of {sent:?} only {described:?} are described");
-        assert!(demanded.is_subset(sent), "{call:?}: of {demanded:?} only {sent:?} were sent");
-    }
-
-    /// Whether the form of a call has a field.
-    fn takes(&self, call: &Call, field: &str) -> bool {
-        let body = self.resolved(&self.call(call)["requestBody"]);
-        !body["content"]["application/x-www-form-urlencoded"]["schema"]["properties"][field].is_null()
-    }
-
-    /// Whether the document says that a call takes anything that could be wrong.
-    fn takes_input(&self, call: &Call) -> bool {
-        let described = self.call(call);
-        described.get("parameters").is_some()
-            || described.get("requestBody").is_some()
-            || described.get("security").is_some()
-    }
+/// Whether the document says that a call takes anything that could be wrong.
+fn takes_input(call: &Call) -> bool {
+    let described = DOCUMENT.call(call);
+    ["parameters", "requestBody", "security"].iter().any(|part| described.get(part).is_some())
 }
 
 /// Whether a body is a zip file.
@@ -120,23 +60,9 @@ fn is_archive(body: &[u8]) -> bool {
     body.starts_with(b"PK")
 }
 
-/// Forbids members that are not named, in all schemas of objects below.
-fn close(value: &mut Value) {
-    match value {
-        Value::Object(object) => {
-            if object.get("properties").is_some_and(Value::is_object) {
-                object.insert("additionalProperties".to_owned(), false.into());
-            }
-            object.values_mut().for_each(close);
-        }
-        Value::Array(values) => values.iter_mut().for_each(close),
-        _ => {}
-    }
-}
-
 /// Makes calls, and records which succeeded and which were refused.
+#[derive(Default)]
 struct Asker {
-    document: Document,
     answered: BTreeSet<Call>,
     refused: BTreeSet<Call>,
     repeated: BTreeSet<Call>,
@@ -145,19 +71,16 @@ struct Asker {
 }
 
 impl Asker {
-    async fn send(&self, client: &Client, call: &Call, sent: &Sent<'_>) -> HttpResponse {
-        let answer = match sent {
+    async fn send(client: &Client, call: &Call, sent: &Sent<'_>) -> HttpResponse {
+        match sent {
             Address(address) => {
                 assert_eq!(call.0, "get");
+                assert!(matches(&call.1, address), "{address} is no {}", call.1);
                 client.get(address).await
             }
             Form(fields) => client.post(&call.1, fields).await,
             Json(body) => client.post_bytes(&call.1, "text/plain", body.to_string().into_bytes()).await,
-        };
-        let body = String::from_utf8_lossy(&answer.body);
-        let faults = self.document.faults(call, answer.status, &answer.body);
-        assert!(faults.is_empty(), "{call:?} answers {} with {body}: {faults:#?}", answer.status);
-        answer
+        }
     }
 
     /// Asks what is answered. A form that may have a name for the request is sent twice with the same
@@ -165,28 +88,24 @@ impl Asker {
     async fn good(&mut self, client: &Client, method: &'static str, path: &str, sent: Sent<'_>) -> Value {
         let call = (method, path.to_owned());
         if let Form(fields) = &sent
-            && self.document.takes(&call, "request")
+            && takes(&call, "request")
             && fields.iter().all(|(name, _)| *name != "request")
         {
             let request = format!("request {}", self.requests);
             self.requests += 1;
             let fields = [*fields, &[("request", &*request)]].concat();
             let first = Box::pin(self.good(client, method, path, Form(&fields))).await;
-            let again = self.send(client, &call, &Form(&fields)).await;
+            let again = Self::send(client, &call, &Form(&fields)).await;
             assert_eq!(again.json(), first, "{call:?} {fields:?}");
             self.repeated.insert(call);
             return first;
         }
-        match &sent {
-            Address(address) => assert!(matches(path, address), "{address} is no {path}"),
-            Form(fields) => {
-                let secret = client.apisecret.as_ref().map(|_| "apisecret");
-                let names = fields.iter().map(|(name, _)| *name).chain(secret).collect();
-                self.document.check_form(&call, &names);
-            }
-            Json(_) => {}
+        if let Form(fields) = &sent {
+            let secret = client.apisecret.as_ref().map(|_| "apisecret");
+            let names = fields.iter().map(|(name, _)| *name).chain(secret).collect();
+            check_form(&call, &names);
         }
-        let answer = self.send(client, &call, &sent).await;
+        let answer = Self::send(client, &call, &sent).await;
         assert!(answer.status.is_success(), "{call:?}: {answer:?}");
         self.answered.insert(call);
         if answer.body.is_empty() || is_archive(&answer.body) {
@@ -200,7 +119,7 @@ impl Asker {
     /// Asks what is refused.
     async fn bad(&mut self, client: &Client, method: &'static str, path: &str, sent: Sent<'_>) {
         let call = (method, path.to_owned());
-        let answer = self.send(client, &call, &sent).await;
+        let answer = Self::send(client, &call, &sent).await;
         let json = answer.json();
         assert!(json["status"] == "err" || !answer.status.is_success(), "{call:?}: {json}");
         self.refused.insert(call);
@@ -223,15 +142,6 @@ impl Asker {
         self.bad(client, "post", path, Json(bad)).await;
         self.good(client, "post", path, Json(good)).await
     }
-}
-
-/// Whether an address is one of a call's.
-fn matches(path: &str, address: &str) -> bool {
-    let address = address.split('?').next().unwrap_or_default();
-    let parts: Vec<&str> = path.split('/').collect();
-    let asked: Vec<&str> = address.split('/').collect();
-    parts.len() == asked.len()
-        && parts.iter().zip(asked).all(|(part, asked)| part.starts_with('{') || *part == asked)
 }
 
 async fn ask_about_accounts(asker: &mut Asker, visitor: &Client) {
@@ -479,7 +389,7 @@ async fn ask_about_sites(asker: &mut Asker, alice: &Client, visitor: &Client) {
     let address = format!("/api/sites/prefix/{}", &hex::encode(Sha256::digest("example.com"))[..4]);
     asker.get(visitor, path, &address, "/api/sites/prefix/xyz").await;
     let unchanged = visitor.clone().with_header("if-none-match", "*");
-    let answer = asker.send(&unchanged, &("get", path.to_owned()), &Address(&address)).await;
+    let answer = Asker::send(&unchanged, &("get", path.to_owned()), &Address(&address)).await;
     assert_eq!(answer.status, StatusCode::NOT_MODIFIED);
 }
 
@@ -504,7 +414,7 @@ async fn ask_about_voters(asker: &mut Asker, alice: &Client, bob: &Client) {
 }
 
 #[tokio::test]
-async fn every_answer_is_as_the_document_says() {
+async fn every_call_of_the_document_is_answered_and_refused() {
     let relay = SmtpServer::start().await;
     let mail = [("mail.relay", &*relay.relay()), ("mail.from", "news@example.com")];
     let pages = PageServer::start(|_| Reply::html("<title>A page</title>")).await;
@@ -514,9 +424,7 @@ async fn every_answer_is_as_the_document_says() {
     let visitor = server.visitor();
     server.set_field(&format!("user:{}", alice.user_id), "flags", "a").await;
     server.set_karma(&alice, 100).await;
-    let document = Document::of(&visitor).await;
-    let [answered, refused, repeated] = Default::default();
-    let mut asker = Asker { document, answered, refused, repeated, requests: 0 };
+    let mut asker = Asker::default();
 
     ask_about_accounts(&mut asker, &visitor).await;
     ask_about_invitations(&mut asker, &alice, &visitor).await;
@@ -526,13 +434,14 @@ async fn every_answer_is_as_the_document_says() {
     ask_about_sites(&mut asker, &alice, &visitor).await;
     ask_about_voters(&mut asker, &alice, &bob).await;
     asker.form(&alice, "/api/delnews", &[("news_id", "1")], &[("news_id", "0")]).await;
-    asker.good(&visitor, "get", "/api/openapi.json", Address("/api/openapi.json")).await;
+    let served = asker.good(&visitor, "get", "/api/openapi.json", Address("/api/openapi.json")).await;
+    assert_eq!(served, tidings_web::openapi::description());
 
-    let calls = asker.document.calls();
+    let calls = DOCUMENT.calls();
     assert!(calls.len() > 40, "only {} calls are described", calls.len());
     let not_asked: Vec<&Call> = calls.difference(&asker.answered).collect();
     assert!(not_asked.is_empty(), "not asked: {not_asked:?}");
-    let refusable = calls.iter().filter(|call| asker.document.takes_input(call));
+    let refusable = calls.iter().filter(|call| takes_input(call));
     let not_refused: Vec<&Call> = refusable.filter(|call| !asker.refused.contains(call)).collect();
     assert!(not_refused.is_empty(), "not asked for what they refuse: {not_refused:?}");
     assert!(asker.repeated.len() > 35, "only {:?} were repeated", asker.repeated);
@@ -543,16 +452,22 @@ async fn an_answer_with_more_or_less_than_the_document_says_is_noticed() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
     alice.submit_text("A text", "The text").await;
-    let document = Document::of(&alice).await;
-    let call = ("get", "/api/getnews/{sort}/{start}/{count}".to_owned());
-    let answer = ok(alice.api_get("/api/getnews/latest/0/1").await);
-    let faults = |answer: &Value| document.faults(&call, StatusCode::OK, answer.to_string().as_bytes());
-    assert_eq!(faults(&answer), Vec::<String>::new());
+    let path = "/api/getnews/latest/0/1";
+    let answer = alice.get(path).await;
+    let json = ok(answer.json());
+    let faults = |status: StatusCode, body: &[u8]| {
+        let answer = HttpResponse { status, headers: answer.headers.clone(), body: body.to_vec() };
+        DOCUMENT.faults("GET", path, &answer)
+    };
+    assert_eq!(faults(StatusCode::OK, json.to_string().as_bytes()), Vec::<String>::new());
 
     let spoiled = |spoil: &dyn Fn(&mut Value)| {
-        let mut spoiled = answer.clone();
+        let mut spoiled = json.clone();
         spoil(&mut spoiled);
-        assert!(!faults(&spoiled).is_empty(), "{spoiled} is not noticed");
+        assert!(
+            !faults(StatusCode::OK, spoiled.to_string().as_bytes()).is_empty(),
+            "{spoiled} is not noticed"
+        );
     };
     spoiled(&|answer| answer["more"] = 1.into());
     spoiled(&|answer| answer["news"][0]["more"] = 1.into());
@@ -561,5 +476,34 @@ async fn an_answer_with_more_or_less_than_the_document_says_is_noticed() {
     spoiled(&|answer| answer["news"][0]["up"] = "1".into());
     spoiled(&|answer| answer["news"][0]["title"] = Value::Null);
     spoiled(&|answer| answer["news"] = vec![answer["news"][0].clone(); 33].into());
-    assert!(!document.faults(&call, StatusCode::IM_A_TEAPOT, b"").is_empty());
+    assert!(!faults(StatusCode::IM_A_TEAPOT, b"").is_empty());
+}
+
+#[tokio::test]
+async fn the_client_of_the_tests_takes_no_answer_that_differs_from_the_document() {
+    let json = |body: &str| Reply::with("200 OK", "content-type: application/json", body.as_bytes());
+    let pages = PageServer::start(move |path| match path {
+        "/api/topics" => json(r#"{"status": "ok", "topics": []}"#),
+        "/api/hide" => json(r#"{"status": "ok", "more": 1}"#),
+        _ => json(r#"{"status": "ok"}"#),
+    })
+    .await;
+    let client = Client::new(http_client(), pages.address);
+    ok(client.api_get("/api/topics").await);
+    let taken = async |method: &'static str, path: &'static str| {
+        let client = client.clone();
+        let asked = async move {
+            if method == "GET" {
+                client.get(path).await
+            } else {
+                client.post(path, &[]).await
+            };
+        };
+        tokio::spawn(asked).await.is_ok()
+    };
+    assert!(taken("POST", "/api/unhide").await);
+    assert!(!taken("POST", "/api/hide").await);
+    assert!(!taken("GET", "/api/getnews/latest/0/1").await);
+    assert!(!taken("GET", "/scores?for=example.com").await);
+    assert!(!taken("GET", "/api/no-such-call").await);
 }

@@ -1,12 +1,15 @@
-//! A client of the API that holds its own session.
+//! A client of the API that holds its own session. It compares every answer of the API with the
+//! OpenAPI document.
 
 use std::net::SocketAddr;
 
-use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+
+use crate::api_document;
 
 /// The password of every account that [`Client::register`] creates.
 pub const PASSWORD: &str = "correct horse";
@@ -328,7 +331,18 @@ impl Client {
         for (name, value) in head.lines().skip(1).filter_map(|line| line.split_once(": ")) {
             headers.append(HeaderName::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap());
         }
-        HttpResponse { status, headers, body: received[split + 4..].to_vec() }
+        let response = HttpResponse { status, headers, body: received[split + 4..].to_vec() };
+        // Several answers, and parts of one, are not compared.
+        let length =
+            response.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        let line = String::from_utf8_lossy(request);
+        if let Some((method, rest)) = line.split_once(' ')
+            && let Some((path, _)) = rest.split_once(" HTTP/1.")
+            && length == Some(response.body.len())
+        {
+            api_document::check(method, path, &response);
+        }
+        response
     }
 }
 
@@ -337,9 +351,14 @@ async fn receive(request: reqwest::RequestBuilder) -> HttpResponse {
 }
 
 async fn try_receive(request: reqwest::RequestBuilder) -> reqwest::Result<HttpResponse> {
-    let response = request.send().await?;
+    let (http, request) = request.build_split();
+    let request = request?;
+    let (method, path) = (request.method().clone(), request.url().path().to_owned());
+    let response = http.execute(request).await?;
     let (status, headers) = (response.status(), response.headers().clone());
-    Ok(HttpResponse { status, headers, body: response.bytes().await?.to_vec() })
+    let response = HttpResponse { status, headers, body: response.bytes().await?.to_vec() };
+    api_document::check(method.as_str(), &path, &response);
+    Ok(response)
 }
 
 /// The JSON of a response of the API, whose status must be 200.

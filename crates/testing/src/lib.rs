@@ -12,6 +12,7 @@ pub mod page_server;
 pub mod server;
 pub mod smtp_server;
 
+pub mod api_document;
 pub mod client;
 pub mod html;
 

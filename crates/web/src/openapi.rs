@@ -3,7 +3,8 @@
 //! Each handler and each action describes its call, and the types of forms and responses describe their
 //! fields; [`values`] describes single values. This module adds what calls have in common:
 //! failures, the secret of forms, tags, and the lengths of arrays. One test compares the
-//! calls with the table of routes, another one real responses with the document.
+//! calls with the table of routes, and the client of the tests compares all responses with
+//! the document.
 //!
 //! To add a call that is no [`Action`](super::action::Action), describe its handler and list the handler in
 //! `Document`.
@@ -241,9 +242,17 @@ impl FailureFormat {
     /// The possible HTTP statuses of failures, besides 200.
     const fn statuses(self) -> &'static [&'static str] {
         match self {
-            Self::Ours => &["400", "403", "404", "405", "413", "414", "429", "500", "503"],
-            Self::Documented => &["400", "403", "405", "413", "414", "429", "500", "503"],
+            Self::Ours => &["400", "403", "404", "405", "413", "414", "429", "431", "500", "503"],
+            Self::Documented => &["400", "403", "405", "413", "414", "429", "431", "500", "503"],
             Self::Deployed => &["500"],
+        }
+    }
+
+    /// The HTTP status when the body of a request arrives too slowly.
+    const fn too_slow(self) -> &'static str {
+        match self {
+            Self::Ours | Self::Documented => "408",
+            Self::Deployed => "500",
         }
     }
 }
@@ -257,9 +266,14 @@ fn add_common_parts(method: &str, path: &str, call: &mut Operation) {
     if let Some(RefOr::T(done)) = call.responses.responses.get_mut("200") {
         describe_success(done, failures);
     }
-    for status in failures.statuses() {
+    let too_slow = (method == "post").then(|| failures.too_slow());
+    for status in failures.statuses().iter().copied().chain(too_slow) {
         let failure = Ref::from_response_name(failures.schema());
-        call.responses.responses.insert((*status).to_owned(), failure.into());
+        call.responses.responses.insert(status.to_owned(), failure.into());
+    }
+    if method == "get" && call.security.is_none() {
+        let unchanged = Response::builder().description("Nothing has changed since the given `ETag`");
+        call.responses.responses.insert("304".to_owned(), unchanged.build().into());
     }
     if method == "post" && call.security.is_some() {
         let takes_request = !NEVER_ANSWERED_AGAIN.contains(&path);
@@ -412,6 +426,16 @@ mod tests {
                 assert!(call["summary"].as_str().is_some_and(|text| text.ends_with('.')), "{method} {path}");
                 assert!(call["tags"][0].as_str().is_some_and(|tag| !tag.is_empty()), "{method} {path}");
             }
+        }
+    }
+
+    #[test]
+    fn a_body_that_arrives_too_slowly_is_described() {
+        for (path, calls) in description()["paths"].as_object().unwrap() {
+            let has_408 = |method: &str| calls[method]["responses"].get("408").is_some();
+            assert!(!has_408("get"), "{path}");
+            let is_described = calls.get("post").is_some() && !path.starts_with("/v1/");
+            assert_eq!(has_408("post"), is_described, "{path}");
         }
     }
 

@@ -274,7 +274,7 @@ pub async fn leaderboard(
     get,
     path = "/api/sites/prefix/{hex}",
     params(("hex" = inline(values::HashPrefix), Path)),
-    responses((status = 200, body = PrefixScoresResponse), (status = 304, description = "Nothing has changed")),
+    responses((status = 200, body = PrefixScoresResponse)),
 )]
 pub async fn prefix(
     State(app): State<App>,
