@@ -39,6 +39,7 @@ const WINGS: [&[&str]; 10] = [
         "marks",
         "passwords",
         "post_rules",
+        "process_state",
         "rates",
         "repeats",
         "report",

@@ -637,3 +637,14 @@ async fn inactive_users_get_no_deliveries_until_they_return() {
     let floor = query.scores("timeline:floors", ["1"]);
     assert_eq!(world.site().store.query(query).await.unwrap().take(floor), [None]);
 }
+
+#[tokio::test]
+async fn a_tweet_of_the_second_in_which_its_author_leaves_goes_with_the_author() {
+    let server = RedisServer::start();
+    let world = World::new(open("redb::memory:").await, HOME_SIZE).await;
+    let mut world = world.with_homes_at(&server.url()).await;
+    for step in [Step::Wait(1), Step::Tweet(5), Step::Follow(3, 5), Step::Deactivate(5), Step::Look(3)] {
+        world.take(&step).await;
+    }
+    world.check().await;
+}

@@ -6,7 +6,9 @@
 
 mod responses;
 
-pub use responses::{ErrorResponse, ShownInForm, error_responses, failure_response, is_of_pages};
+pub use responses::{
+    ErrorResponse, ErrorStatus, ShownInForm, error_responses, failure_response, is_of_pages,
+};
 
 use super::form::Malformed;
 use super::titles::TitleError;

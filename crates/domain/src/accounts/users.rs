@@ -579,10 +579,11 @@ impl People {
         self.0.get(&id)?.clone().collect_into(reads).ok()
     }
 
-    /// Whether the account of a user was deactivated before a time, in Unix seconds.
+    /// Whether the account of a user was deactivated before a time, in Unix seconds. When it was deactivated is
+    /// stored in whole seconds, so what happened within that second does not count as later.
     pub(crate) fn has_left_before(&self, id: UserId, time: f64) -> bool {
         let left = self.0.get(&id).and_then(|names| names.peek().as_ref().err().copied().flatten());
-        left.is_some_and(|left| left.as_score() < time)
+        left.is_some_and(|left| left.as_score() + 1.0 <= time)
     }
 
     /// Removes and returns the names of a user.

@@ -2,7 +2,7 @@
 
 use super::flags::QueueItem;
 use super::{DONE, DoneResponse, Status};
-use crate::error::{ErrorResponse, RequestError};
+use crate::error::{ErrorStatus, RequestError};
 use crate::form::{Fields, Form};
 use crate::forms::moderation::{AppealForm, LogQuery, ModerationForm};
 use crate::openapi::{FORM, values};
@@ -143,8 +143,9 @@ pub async fn moderate(State(app): State<App>, mut form: SignedFields) -> Result<
             let seen = requests.swap_remove(0);
             let seen = seen.seen.and_then(|seen| seen.thing).unwrap_or(seen.thing);
             let row = queue::row_of(&mut form.visit, &seen).await?.map(QueueItem::from);
-            let error = ErrorResponse::of(&RequestError::Domain(error));
-            Ok((StatusCode::CONFLICT, Json(RowChangedResponse { error, row })).into_response())
+            let error = RequestError::Domain(error).message();
+            let changed = RowChangedResponse { status: ErrorStatus::Err, error, row };
+            Ok((StatusCode::CONFLICT, Json(changed)).into_response())
         }
         Err(error) => Err(error),
     }
@@ -154,8 +155,10 @@ pub async fn moderate(State(app): State<App>, mut form: SignedFields) -> Result<
 #[derive(Serialize, ToSchema)]
 #[schema(as = RowChanged)]
 pub struct RowChangedResponse {
-    #[serde(flatten)]
-    error: ErrorResponse,
+    status: ErrorStatus,
+    /// A sentence to show to a person.
+    #[schema(value_type = values::Message)]
+    error: String,
     /// The row as it is now; null if it waits no longer.
     #[schema(required = true)]
     row: Option<QueueItem>,

@@ -184,17 +184,10 @@ pub struct ErrorResponse {
     code_required: Option<bool>,
 }
 
-impl ErrorResponse {
-    /// The body that says why something failed, for a response that says more.
-    #[must_use]
-    pub fn of(failure: &RequestError) -> Self {
-        Self { status: ErrorStatus::Err, error: failure.message(), code_required: None }
-    }
-}
-
 /// The status of a failure.
 #[derive(Serialize, ToSchema)]
-enum ErrorStatus {
+pub enum ErrorStatus {
+    /// The call has failed.
     #[serde(rename = "err")]
     Err,
 }

@@ -3,7 +3,6 @@
 
 use strum::IntoEnumIterator;
 use tidings_domain::accounts::inbox::Kind;
-use tidings_domain::news::item::TEXT_SCHEME;
 use tidings_domain::sites::{Board, Score, Span};
 use tidings_domain::values::moderation::{Action, Thing};
 use tidings_domain::values::mutes;
@@ -125,8 +124,8 @@ values! {
     StoredTitle = text(0, STORED_TITLE);
     /// The author of an article, as `user:<user id>`.
     Poster = text(1, POSTER);
-    /// The URL of a story in a response, or `text://` and its text.
-    StoredUrl = text(0, STORED_URL);
+    /// The URL of a story in a response, or `text://` and its text. Those of an imported database can be of any length.
+    StoredUrl = string();
     /// Names of topics, separated by commas.
     TopicNames = text(0, TOPIC_NAMES);
     /// The name of a topic.
@@ -258,13 +257,6 @@ const INVITATION_LINK: usize = 2_048;
 /// The most characters in the title of a story, which an older site may have
 /// allowed to be longer than [`limits::MAX_TITLE`].
 const STORED_TITLE: usize = 300;
-/// The most characters in the URL of a story, which may be imported. A text has its scheme
-/// before it.
-const STORED_URL: usize = if limits::MAX_STORED_URL_BYTES > limits::MAX_TEXT + TEXT_SCHEME.len() {
-    limits::MAX_STORED_URL_BYTES
-} else {
-    limits::MAX_TEXT + TEXT_SCHEME.len()
-};
 /// The most characters in names of topics, with room for spaces between them.
 const TOPIC_NAMES: usize = limits::MAX_TOPICS * (limits::TOPIC_MAX + 10);
 /// The most characters in `user:<user id>`.
