@@ -9,6 +9,12 @@ use serde_json::{Value, json};
 
 use crate::client::HttpResponse;
 
+/// How the parser refuses a body that nests too deep for it.
+const TOO_DEEP: &str = "recursion limit exceeded";
+
+/// The most bytes of a body in a message.
+const LONGEST_SHOWN: usize = 2_000;
+
 /// A call: the method in lower case and the address with its variables.
 pub type Call = (&'static str, String);
 
@@ -23,7 +29,8 @@ pub fn check(method: &str, path: &str, answer: &HttpResponse) {
         return;
     }
     let faults = DOCUMENT.faults(method, path, answer);
-    let (status, body) = (answer.status, String::from_utf8_lossy(&answer.body));
+    let body = answer.body.get(..LONGEST_SHOWN).unwrap_or(&answer.body);
+    let (status, body) = (answer.status, String::from_utf8_lossy(body));
     assert!(faults.is_empty(), "{method} {path} answers {status} with {body}: {faults:#?}");
 }
 
@@ -119,6 +126,8 @@ impl Document {
                     .map(|error| format!("{}: {error}", error.instance_path()))
                     .collect()
             }
+            // A thread that nests deeper than the parser goes has a test of its own.
+            Err(error) if error.to_string().starts_with(TOO_DEEP) => Vec::new(),
             Err(error) => vec![format!("the body is not JSON: {error}")],
         }
     }
