@@ -38,7 +38,7 @@ async fn mailed_link(relay: &mut SmtpServer, to: &str) -> String {
 }
 
 /// Waits until no mail waits any more.
-async fn wait_until_sent(server: &Server) {
+pub async fn wait_until_sent(server: &Server) {
     while !server.sorted("mail:outbox").await.is_empty() {
         tokio::task::yield_now().await;
     }

@@ -339,6 +339,8 @@ impl Client {
         if let Some((method, rest)) = line.split_once(' ')
             && let Some((path, _)) = rest.split_once(" HTTP/1.")
             && length == Some(response.body.len())
+            // Nothing of the document is at what is no address.
+            && path.is_ascii()
         {
             api_document::check(method, path, &response);
         }
