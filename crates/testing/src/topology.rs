@@ -204,7 +204,7 @@ impl Launch {
             }
         }
         let log = File::options().create(true).append(true).open(log).unwrap();
-        command.args(["serve", "--listen", &address.to_string()]).envs(&self.variables);
+        command.args(["serve", "--create", "--listen", &address.to_string()]).envs(&self.variables);
         Process(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap())
     }
 }

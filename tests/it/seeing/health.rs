@@ -116,6 +116,7 @@ async fn a_lost_store_is_told_and_that_it_is_back() {
     let watched = Watched::start(&redis.url(), &[]);
     let client = watched.client();
     wait_for_status(&client, "ok").await;
+    redis.save();
     redis.stop();
     let said = wait_for_status(&client, "unavailable").await;
     assert_ne!(said["store"], "ok");

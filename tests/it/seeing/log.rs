@@ -123,6 +123,7 @@ async fn each_line_of_a_run_is_an_object_without_a_member_twice() {
     let mut watched = Watched::start(&redis.url(), &[JSON]);
     let client = watched.client();
     client.register("alice").await;
+    redis.save();
     redis.stop();
     assert_eq!(client.get("/news/1").await.status, StatusCode::SERVICE_UNAVAILABLE);
     watched.line("the store cannot be reached; ").await;

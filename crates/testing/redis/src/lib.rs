@@ -79,13 +79,18 @@ impl RedisServer {
         self.options.get(at + 1).map(String::as_str)
     }
 
-    /// Stops the server at once; its data is lost.
+    /// Writes the data to the disk, so that the server has them when it is started again.
+    pub fn save(&self) {
+        assert!(self.send(b"SAVE").starts_with("+OK"));
+    }
+
+    /// Stops the server at once; what was not saved is lost.
     pub fn stop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 
-    /// Starts the stopped server again, on the same port, empty.
+    /// Starts the stopped server again, on the same port, with what was saved.
     pub fn start_again(&mut self) {
         let deadline = Instant::now() + TIMEOUT;
         while Instant::now() < deadline {

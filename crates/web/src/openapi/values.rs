@@ -137,13 +137,13 @@ values! {
     /// A comment; empty to delete it.
     CommentText = text(0, limits::MAX_COMMENT);
     /// The text of a comment; empty if the comment is deleted.
-    StoredComment = text(0, limits::MAX_COMMENT);
+    StoredComment = string();
     /// Why a comment is not shown; may be empty.
-    WithheldReason = text(0, limits::MAX_COMMENT);
+    WithheldReason = string();
     /// A comment or the text of a story that is not sent yet.
     DraftText = text(0, limits::MAX_TEXT);
     /// A comment or the text of a story as HTML.
-    FormattedText = text(0, limits::MAX_MARKED_BYTES);
+    FormattedText = string();
     /// The text of a tweet.
     TweetText = text(1, limits::MAX_TWEET_BYTES);
     /// The text of a tweet in a response, or the title of the story that it announces.
