@@ -31,7 +31,7 @@ pub struct Action {
 pub enum Repeat {
     /// It is answered as the first and not done again.
     Kept,
-    /// The same. The sweep cannot try it, because it has no example; where it is tried.
+    /// The same. The sweep cannot try it, because it has no example, or acts after its answer; where it is tried, or why.
     KeptButUntried(&'static str),
     /// It is answered as the first, and done again; why this is right.
     DoneAgain(&'static str),
@@ -326,7 +326,7 @@ const ACTIONS: &[Action] = &[
         ],
     )
     .refused_in_silence(),
-    page("/settings/confirm-email", &[]),
+    page("/settings/confirm-email", &[]).kept_but_untried("mails the link after the answer"),
     page("/settings/deactivate", &[("password", PASSWORD, REQUIRED)]).not_kept("ends the account"),
     both("/settings/invitations", "/api/invite", &[("email", "carol@example.org", OPTIONAL)])
         .refused_in_silence(),
