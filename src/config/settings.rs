@@ -195,7 +195,7 @@ settings! {
         /// Votes on web sites.
         sites: Sites {
             vote_origins: Vec<VoteOrigin> = "", ValueKind::Origins,
-                "Comma-separated origins of other web sites whose pages may vote on sites, such as https://search.example.com.";
+                "Comma-separated origins (scheme and host) of other web sites whose pages may vote on sites.";
         }
         /// The backups that the server makes.
         backup: Backup {

@@ -36,7 +36,7 @@ pub async fn check(site: &Site, now: Timestamp) -> Result<VoteRingReport, Error>
 }
 
 /// Starts a search in the background, for a moderator. If one runs already, there is
-/// nothing to do. The result is in [`Site::vote_rings`] once it is there.
+/// nothing to do. The site keeps the result (`BackgroundCheck`) once it is there.
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`].

@@ -39,7 +39,7 @@ pub struct NewRule {
 /// Adds a rule. Returns its number, and that of the line in the log.
 ///
 /// # Errors
-/// [`Refusal::ModeratorsOnly`], [`Refusal::TooManyRules`], those of [`moderate`], or the store's.
+/// [`crate::Refusal::ModeratorsOnly`], [`crate::Refusal::TooManyRules`], those of [`moderate`], or the store's.
 pub async fn add_rule(
     site: &Site,
     now: Moment,
@@ -64,7 +64,7 @@ pub async fn add_rule(
 /// Lifts a rule. Returns the number of the line in the log.
 ///
 /// # Errors
-/// [`Refusal::NoSuchRule`], those of [`moderate`], or the store's.
+/// [`crate::Refusal::NoSuchRule`], those of [`moderate`], or the store's.
 pub async fn lift_rule(
     site: &Site,
     now: Moment,
@@ -79,7 +79,7 @@ pub async fn lift_rule(
 /// All rules, by number, for moderators.
 ///
 /// # Errors
-/// [`Refusal::ModeratorsOnly`], or the store's. Rounds: 1; none once they are cached.
+/// [`crate::Refusal::ModeratorsOnly`], or the store's. Rounds: 1; none once they are cached.
 pub async fn rules(site: &Site, now: Moment, viewer: &User) -> Result<Vec<PostRule>, Error> {
     super::act::demand_moderator(viewer, now)?;
     Ok(post_rules::of_site(site, now.timestamp()).await?.all().to_vec())
@@ -111,7 +111,7 @@ impl DryRun {
 /// stories, 1,000 for comments and 100 for tweets, and none after `patience`.
 ///
 /// # Errors
-/// [`Refusal::ModeratorsOnly`], or the store's.
+/// [`crate::Refusal::ModeratorsOnly`], or the store's.
 pub async fn dry_run(
     site: &Site,
     now: Moment,
