@@ -48,11 +48,11 @@ pub enum MailError {
     Tls {
         /// The host of the relay.
         host: String,
-        /// What is wrong, after "the mail relay".
+        /// The fault, to follow "the mail relay".
         trouble: &'static str,
-        /// What the library says.
+        /// The words of the library.
         reason: String,
-        /// What to do about it.
+        /// The remedy.
         remedy: &'static str,
     },
     /// The relay does not accept the login.
@@ -60,7 +60,7 @@ pub enum MailError {
     Login {
         /// The host of the relay.
         host: String,
-        /// What the relay says.
+        /// The relay's answer.
         reason: String,
     },
     /// The relay says that there is no such mailbox.
@@ -70,7 +70,7 @@ pub enum MailError {
         host: String,
         /// The address.
         to: String,
-        /// What the relay says.
+        /// The relay's answer.
         reason: String,
     },
     /// The relay refuses the message for good, for a reason that is not the address.
@@ -81,7 +81,7 @@ pub enum MailError {
     Refused {
         /// The host of the relay.
         host: String,
-        /// What the relay says.
+        /// The relay's answer.
         reason: String,
     },
     /// The relay offers no TLS, and this must not be sent without it.
@@ -98,7 +98,7 @@ pub enum MailError {
     TimedOut,
 }
 
-/// What is wrong with a TLS connection, by a part of what the library says, with what to do about it.
+/// Faults of a TLS connection by a part of the library's message, with the remedy.
 const TLS_TROUBLES: [(&str, &str, &str); 12] = [
     (
         "UnknownIssuer",
@@ -150,7 +150,7 @@ const OTHER_TLS_TROUBLE: (&str, &str) =
     ("does not come to a TLS connection", "check that mail.relay names its host and port");
 /// Status codes that are final, and say that there is no such mailbox (RFC 5321).
 const NO_MAILBOX: [u16; 3] = [550, 551, 553];
-/// What the text after such a code begins with if it is about the site and not about the address:
+/// The beginnings of answers with such a code that are about the site and not about the address:
 /// policy, and the sender (RFC 3463).
 const ABOUT_THE_SITE: [&str; 3] = ["5.7.", "5.1.7", "5.1.8"];
 
@@ -292,7 +292,7 @@ impl Mailer {
         sent
     }
 
-    /// What an error of the library means for the operator.
+    /// An error of the library as the operator should read it.
     fn explain(&self, to: &str, error: lettre::transport::smtp::Error) -> MailError {
         let host = self.host.clone();
         // The only error of the client's own that names it.

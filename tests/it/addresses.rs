@@ -12,7 +12,7 @@ pub type ExampleField = (&'static str, &'static str, bool);
 pub const REQUIRED: bool = false;
 pub const OPTIONAL: bool = true;
 
-/// What is sent to a form of a page, to a call of the API, or to both.
+/// An action behind a form of a page, a call of the API, or both.
 #[derive(Clone, Copy)]
 pub struct Action {
     page: Option<&'static str>,
@@ -26,7 +26,7 @@ pub struct Action {
     repeat: Repeat,
 }
 
-/// What becomes of a request that is sent again with the same name.
+/// The fate of a request that is sent again with the same name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
     /// It is answered as the first and not done again.

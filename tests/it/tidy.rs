@@ -413,7 +413,7 @@ fn nothing_is_left_to_do(source: &Source) -> Vec<Finding> {
         .collect()
 }
 
-/// What stands around a table that is made from the code.
+/// The lines around a table that is made from the code.
 const BEFORE_TABLE: &str = "<!-- generated -->\n";
 const AFTER_TABLE: &str = "<!-- end -->";
 /// Longer defaults are not in the table of settings.

@@ -548,13 +548,13 @@ async fn the_owner_hears_of_every_change() {
         assert!(text.contains("/settings/two-factor") && !text.contains(&secret), "{text}");
         text
     };
-    assert!(told().await.contains("was given an authenticator app"));
+    assert!(told().await.contains("An authenticator app was added"));
     let form = page(&client, "/settings/two-factor/codes").await.form("/settings/two-factor/codes");
     shown(&form.with("current_password", PASSWORD).send(&client).await);
-    assert!(told().await.contains("new recovery codes"));
+    assert!(told().await.contains("New recovery codes were made"));
     let fields = [("current_password", PASSWORD), ("code", &*code(&secret, server.now()))];
     ok(client.api_post("/api/totp/end", &fields).await);
-    assert!(told().await.contains("no longer has an authenticator app"));
+    assert!(told().await.contains("The authenticator app was removed"));
 }
 
 #[tokio::test]

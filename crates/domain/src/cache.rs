@@ -9,6 +9,7 @@
 //! sees it. A cached value is shared by all viewers: what differs between them (own votes,
 //! form secrets) is not part of it.
 
+use crate::process_state::{MAX_KINDS, Slot};
 use crate::values::clock::Timestamp;
 use quick_cache::{Equivalent, OptionsBuilder, Weighter};
 use std::any::Any;
@@ -16,7 +17,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tidings_keyspace::{ReadSet, Reads, Store, Tracked};
 use tokio::sync::watch;
@@ -32,8 +33,6 @@ const SHARDS: u64 = 4;
 const OVERHEAD: usize = 128;
 /// Entries that a new cache has room for; it grows.
 const EXPECTED_ENTRIES: usize = 1_000;
-/// The most kinds of cached values in one program.
-const MAX_KINDS: usize = 32;
 
 /// A kind of cached value.
 pub trait CacheKind: Sized + Send + Sync + 'static {
@@ -50,26 +49,7 @@ pub trait CacheKind: Sized + Send + Sync + 'static {
     fn size(key: &Self::Key, value: &Self::Value) -> usize;
 
     /// The position of this kind in [`Caches`].
-    fn slot() -> &'static CacheSlot;
-}
-
-/// The position of a kind among the caches of a site, the same for every site of the
-/// program.
-#[derive(Debug)]
-pub struct CacheSlot(OnceLock<usize>);
-
-impl CacheSlot {
-    /// A position that is assigned on first use.
-    #[must_use]
-    #[allow(clippy::new_without_default)]
-    pub const fn new() -> Self {
-        Self(OnceLock::new())
-    }
-
-    fn index(&self) -> usize {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        *self.0.get_or_init(|| NEXT.fetch_add(1, Ordering::Relaxed))
-    }
+    fn slot() -> &'static Slot;
 }
 
 /// Declares a [`CacheKind`] of cached value:
@@ -103,8 +83,8 @@ macro_rules! cache_kind {
                 size(key, value)
             }
 
-            fn slot() -> &'static $crate::cache::CacheSlot {
-                static SLOT: $crate::cache::CacheSlot = $crate::cache::CacheSlot::new();
+            fn slot() -> &'static $crate::process_state::Slot {
+                static SLOT: $crate::process_state::Slot = $crate::process_state::Slot::unassigned();
                 &SLOT
             }
         }

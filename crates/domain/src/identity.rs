@@ -29,7 +29,7 @@ pub(crate) const RULES: &str = "rules";
 pub(crate) const LINKS: &str = "links";
 pub(crate) const LOGO: &str = "logo";
 
-/// What administrators have changed of how the site presents itself.
+/// The site's name, colours and texts, as far as administrators have changed them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
     /// The name.

@@ -120,9 +120,9 @@ schema! {
         MAIL_OUTBOX: SortedSet, NEVER, Ours = "mail:outbox";
         /// The same mails, by when they were written.
         MAIL_WRITTEN: SortedSet, NEVER, Ours = "mail:written";
-        /// Who gets a digest every day.
+        /// Users who get a digest every day.
         DIGEST_DAILY: SortedSet, NEVER, Ours = "mail:digest:daily";
-        /// Who gets a digest every week.
+        /// Users who get a digest every week.
         DIGEST_WEEKLY: SortedSet, NEVER, Ours = "mail:digest:weekly";
         /// Counts how often digests were put into the outbox.
         DIGEST_TURN: String, NEVER, Ours = "mail:digest:turn";
@@ -164,7 +164,7 @@ schema! {
         MODERATION_LOG: SortedSet, NEVER, Ours = "moderation:log";
         /// The number of the last line.
         MODERATION_COUNT: String, NEVER, Ours = "moderation:count";
-        /// What waits for a moderator.
+        /// Things that wait for a moderator, the worst with the highest score.
         REVIEW_QUEUE: SortedSet, NEVER, Ours = "review:queue";
         /// The rules that new posts are checked with.
         RULES: Hash, NEVER, Ours = "rules:all";
@@ -180,17 +180,17 @@ schema! {
         LINKS_SUM: SortedSet, NEVER, Ours = "links:sum";
         /// Sites by sum and by number of votes, of all time.
         LINKS_COUNT: SortedSet, NEVER, Ours = "links:count";
-        /// What administrators set while the site runs.
+        /// Settings that administrators change while the site runs.
         SETTINGS: Hash, NEVER, Ours = "settings";
-        /// What administrators have changed of how the site presents itself.
+        /// The site's name, colours and texts, as far as administrators have changed them.
         SITE: Hash, NEVER, Ours = "site";
         /// The logo of the site, in base64.
         SITE_LOGO: String, NEVER, Ours = "site.logo";
-        /// What administrators did about votes on sites.
+        /// The actions of administrators on votes on sites.
         SITES_AUDIT: SortedSet, NEVER, Ours = "sites:audit";
         /// Voters whose votes are being removed or restored.
         SITES_UNFINISHED: Set, NEVER, Ours = "sites:unfinished";
-        /// Who became the first administrator; without it, the link in the log works.
+        /// The first administrator. Without it, the link in the log works.
         FIRST_ADMINISTRATOR: String, NEVER, Ours = "administrator.first";
         /// The version of the layout.
         LAYOUT_VERSION: String, NEVER, Ours = "layout:version";
@@ -217,7 +217,7 @@ schema! {
             user_networks(id: UserId) "user:" {id, "user id"} ":networks";
         /// The id of the user with this session of Lamer News. Read, never written.
         AUTH: String, NEVER, LamerNews = auth(token: &str) "auth:" {token, "session token"};
-        /// Whose password this link may set.
+        /// The user whose password this link may set.
         PASSWORD_RESET: String, HOUR, Ours = password_reset(token: &str) "password_reset:" {token, "reset token"};
         /// An account was created from this address.
         LIMIT_CREATE_USER: String, 15 * HOUR, LamerNews =
@@ -236,7 +236,7 @@ schema! {
         /// Invitations that were mailed for this user.
         LIMIT_INVITATION_MAILS: String, DAY, Ours =
             invitation_mails(id: UserId) "limit:invitation_mails:" {id, "user id"};
-        /// Whose e-mail address this link confirms.
+        /// The user whose e-mail address this link confirms.
         CONFIRM_EMAIL: String, 3 * DAY, Ours =
             email_confirmation(token: &str) "confirm_email:" {token, "confirmation token"};
         /// Such links that were mailed to this user.
@@ -272,7 +272,7 @@ schema! {
         /// The first user has been told that the second follows them.
         LIMIT_FOLLOW_NOTICE: String, DAY, Ours =
             follow_notice(followed: UserId, follower: UserId) "limit:follow_notice:" {followed, "user id"} ":" {follower, "user id"};
-        /// What a request of this user was answered.
+        /// The answer to a request of this user.
         REQUEST: String, HOUR, Ours =
             request(id: UserId, hash: &RequestHash) "request:" {id, "user id"} ":" {hash, "hash"};
         /// When the account may do this as much as ever again.
@@ -287,22 +287,22 @@ schema! {
         /// This network has brought a new voter or a new site.
         LIMIT_BROUGHT_SOMETHING: String, DAY, Ours =
             brought_something(network: Network) "limit:brought_something:" {network, "network"};
-        /// Who has voted on this site from this network.
+        /// Voters on this site from this network.
         LIMIT_SITE_VOTES: String, DAY, Ours =
             site_votes(network: Network, host: &Hostname) "limit:site_votes:" {network, "network"} ":" {host, "host"};
         /// This user submitted a story.
         USER_SUBMITTED_RECENTLY: String, 15 * MINUTE, LamerNews =
             submitted_recently(id: UserId) "user:" {id, "user id"} ":submitted_recently";
-        /// What the votes did that the user can take back.
+        /// The effects of the votes that the user can take back.
         USER_RECENT_VOTES: Hash, 10 * MINUTE, Ours =
             user_recent_votes(id: UserId) "user:" {id, "user id"} ":recent_votes";
         /// A story.
         NEWS: Hash, NEVER, LamerNews = news(id: NewsId) "news:" {id, "news id"};
         /// The story submitted with this URL.
         URL: String, 2 * DAY, LamerNews = url(url: &str) "url:" {url, "url"};
-        /// Who voted the story up.
+        /// Users who voted the story up.
         NEWS_UP: SortedSet, NEVER, LamerNews = news_up(id: NewsId) "news.up:" {id, "news id"};
-        /// Who voted the story down.
+        /// Users who voted the story down.
         NEWS_DOWN: SortedSet, NEVER, LamerNews = news_down(id: NewsId) "news.down:" {id, "news id"};
         /// Votes on the story and its comments that do not count.
         NEWS_DISCOUNTED: Hash, NEVER, Ours = news_discounted(id: NewsId) "news.discounted:" {id, "news id"};
@@ -329,7 +329,7 @@ schema! {
         USER_POSTED: SortedSet, NEVER, LamerNews = user_posted(id: UserId) "user.posted:" {id, "user id"};
         /// The article of a story.
         ARTICLE_OF: Hash, NEVER, Ours = article(id: NewsId) "article:" {id, "news id"};
-        /// Whose votes on the article count.
+        /// Users whose votes on the article count.
         VOTED: Set, 7 * DAY, Ours = voted(id: NewsId) "voted:" {id, "news id"};
         /// The articles in a topic.
         GROUP: Set, NEVER, Ours = group(topic: &Topic) "group:" {topic, "topic"};
@@ -349,9 +349,9 @@ schema! {
         THREAD_COMMENT: Hash, NEVER, LamerNews = thread(id: NewsId) "thread:comment:" {id, "news id"};
         /// The comments of a user.
         USER_COMMENTS: SortedSet, NEVER, LamerNews = user_comments(id: UserId) "user.comments:" {id, "user id"};
-        /// Who follows the user.
+        /// The user's followers.
         USER_FOLLOWERS: SortedSet, NEVER, LamerNews = followers(id: UserId) "user:" {id, "user id"} ":followers";
-        /// Whom the user follows.
+        /// The people the user follows.
         USER_FOLLOWINGS: SortedSet, NEVER, LamerNews =
             followings(id: UserId) "user:" {id, "user id"} ":followings";
         /// A tweet.
@@ -378,7 +378,7 @@ schema! {
         /// Stories whose replies the user does not want; the newest 1,000.
         USER_UNSUBSCRIBED: SortedSet, NEVER, Ours =
             user_unsubscribed(id: UserId) "user:" {id, "user id"} ":unsubscribed";
-        /// Who has ever subscribed to the story.
+        /// Users who have ever subscribed to the story.
         NEWS_SUBSCRIBERS: SortedSet, NEVER, Ours =
             news_subscribers(id: NewsId) "news.subscribers:" {id, "news id"};
         /// The people whom the user's mentions notified on that day.
@@ -390,9 +390,9 @@ schema! {
         TIMELINE_LEASE: String, 10, Ours = timeline_lease(name: &str) "timeline:lease:" {name, "job"};
         /// An appeal against a decision of moderators.
         APPEAL: Hash, NEVER, Ours = appeal(id: ModerationId) "appeal:" {id, "moderation id"};
-        /// What moderators have noted about the user.
+        /// Notes of moderators about the user.
         USER_NOTES: Hash, NEVER, Ours = user_notes(id: UserId) "user:" {id, "user id"} ":notes";
-        /// Who has posted from a network on that day.
+        /// Users who have posted from a network on that day.
         NETWORK: SortedSet, 30 * DAY, Ours =
             network_people(tag: &NetworkTag, day: Day) "network:" {tag, "tag"} ":" {day, "date"};
         /// The addresses from which the user has posted on that day.
@@ -400,7 +400,7 @@ schema! {
             user_addresses(id: UserId, day: Day) "user:" {id, "user id"} ":addresses:" {day, "date"};
         /// The flags of a story, a comment, a tweet or a user.
         FLAGS: Hash, NEVER, Ours = flags(thing: &Thing) "flags:" {thing.key(), "thing"};
-        /// What the user has flagged; the newest 1,000.
+        /// Things that the user has flagged; the newest 1,000.
         USER_FLAGS: SortedSet, NEVER, Ours = user_flags(id: UserId) "user:" {id, "user id"} ":flags";
         /// How the user's flags were decided; the newest 200.
         USER_FLAG_OUTCOMES: SortedSet, NEVER, Ours =
@@ -410,7 +410,7 @@ schema! {
         /// The posts that the action removed together.
         MODERATION_POSTS: SortedSet, NEVER, Ours =
             moderation_posts(id: ModerationId) "moderation:" {id, "moderation id"} ":posts";
-        /// What was taken away with something that a moderator has removed.
+        /// Everything taken away with a thing that a moderator has removed.
         WITHDRAWN: Hash, NEVER, Ours = withdrawn(thing: &Thing) "withdrawn:" {thing, "thing"};
         /// The entries that a removed comment took from the inboxes of subscribers.
         WITHDRAWN_COMMENT_SUBSCRIBERS: SortedSet, NEVER, Ours =
@@ -442,9 +442,9 @@ schema! {
         PREFIX: Set, NEVER, Ours = prefix(hash: &HashPrefix) "prefix:" {hash.shelf(), "4 hex digits"};
         /// Stories that link to a site.
         HOST_NEWS: SortedSet, NEVER, Ours = host_news(host: &Hostname) "host.news:" {host, "host"};
-        /// What happened in this hour.
+        /// The figures of this hour.
         STATISTICS_HOUR: Hash, 25 * HOUR, Ours = statistics_of_hour(hour: Hour) "statistics:hour:" {hour, "hour"};
-        /// What happened on this day.
+        /// The figures of this day.
         STATISTICS_DAY: Hash, 31 * DAY, Ours = statistics_of_day(day: Day) "statistics:day:" {day, "date"};
     }
 }

@@ -1,12 +1,12 @@
-//! What features keep in the memory of this process. Each declares its own with `process_state!`, and
+//! State of features in the memory of this process. Each declares its own with `process_state!`, and
 //! [`Site::of`](crate::site::Site::of) gives it, so that the site need not know its features.
 
 use std::any::Any;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The most kinds of state in one program.
-const MAX_KINDS: usize = 32;
+/// The most kinds of state and of cached values in one program.
+pub(crate) const MAX_KINDS: usize = 64;
 
 /// State of one feature. Each site of the process has its own, which begins as the default.
 pub trait ProcessState: Default + Send + Sync + 'static {
@@ -14,17 +14,18 @@ pub trait ProcessState: Default + Send + Sync + 'static {
     fn slot() -> &'static Slot;
 }
 
-/// The position of a kind of state, the same for every site of the process.
+/// The position of a kind of state or of cached values, the same for every site of the process.
 #[derive(Debug)]
 pub struct Slot(OnceLock<usize>);
 
 impl Slot {
     /// A position that is assigned on first use.
-    pub(crate) const fn unassigned() -> Self {
+    #[must_use]
+    pub const fn unassigned() -> Self {
         Self(OnceLock::new())
     }
 
-    fn index(&self) -> usize {
+    pub(crate) fn index(&self) -> usize {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         *self.0.get_or_init(|| NEXT.fetch_add(1, Ordering::Relaxed))
     }

@@ -58,7 +58,7 @@ impl Site {
         }
     }
 
-    /// What a feature keeps in the memory of this process.
+    /// The state of a feature in the memory of this process.
     #[must_use]
     pub fn of<T: ProcessState>(&self) -> &T {
         self.states.of()

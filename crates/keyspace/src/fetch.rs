@@ -23,7 +23,7 @@ use std::ops::Range;
 pub trait Fetch: Sized {
     /// The claims to the answers.
     type Asked: Send;
-    /// What is made of the answers.
+    /// The value that is made of the answers.
     type Value;
 
     /// Adds the reads to a query.

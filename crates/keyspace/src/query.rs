@@ -486,7 +486,7 @@ impl Answers {
         Tracked::new(self.take(handle), reads)
     }
 
-    /// What was read for tracked reads, by their places.
+    /// The read sets of tracked reads, by their places.
     pub(crate) fn noted(&mut self, places: Range<usize>) -> Reads {
         let mut reads = Reads::default();
         for noted in self.noted.get_mut(places).into_iter().flatten() {

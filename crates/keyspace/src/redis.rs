@@ -79,7 +79,7 @@ struct RedisShared {
     commit_digest: String,
     /// Whether the server may be used.
     is_admitted: AtomicBool,
-    /// What shows that the database still has the data.
+    /// The keys that show that the database still has the data.
     guard: Arc<Guard>,
     /// Why not.
     absence: Mutex<String>,

@@ -8,14 +8,14 @@ use tidings_domain::accounts::notices::Notice;
 #[must_use]
 pub fn notice(site: &SiteSettings, notice: Notice, username: &str) -> (String, String) {
     let hello = if username.is_empty() { "Hello,".to_owned() } else { format!("Hello {username},") };
-    let (what, advice) = (what(notice), advice(site, notice));
-    (subject(notice, &site.name), format!("{hello}\n\nYour account at {} {what}.\n\n{advice}", site.name))
+    let (change, advice) = (change(notice, &site.name), advice(site, notice));
+    (subject(notice, &site.name), format!("{hello}\n\n{change}\n\n{advice}"))
 }
 
 fn subject(notice: Notice, site: &str) -> String {
     match notice {
         Notice::PasswordChanged => format!("Your password for {site} was changed"),
-        Notice::EmailChanging => format!("Your e-mail address for {site} is to be changed"),
+        Notice::EmailChanging => format!("A new e-mail address for {site} waits to be confirmed"),
         Notice::EmailLeft => format!("Your e-mail address for {site} was changed"),
         Notice::TotpAdded
         | Notice::TotpRemoved
@@ -25,18 +25,29 @@ fn subject(notice: Notice, site: &str) -> String {
     }
 }
 
-const fn what(notice: Notice) -> &'static str {
+/// The change, in a sentence or two.
+fn change(notice: Notice, site: &str) -> String {
+    let account = format!("your account at {site}");
     match notice {
-        Notice::PasswordChanged => "was given a new password, and all its other sessions were ended",
-        Notice::EmailChanging => {
-            "is to get another e-mail address. Mail about it comes here until the other address is confirmed"
+        Notice::PasswordChanged => {
+            format!("The password of {account} was changed, and all other sessions were ended.")
         }
-        Notice::EmailLeft => "was given another e-mail address. Mail about it no longer comes here",
-        Notice::TotpAdded => "was given an authenticator app, whose codes it now takes to log in",
-        Notice::TotpRemoved => "no longer has an authenticator app",
-        Notice::PasskeyAdded => "was given a passkey, which logs in to it",
-        Notice::PasskeyRemoved => "has a passkey less",
-        Notice::RecoveryCodesReplaced => "was given new recovery codes. The earlier ones have ended",
+        Notice::EmailChanging => format!(
+            "Somebody has entered another e-mail address for {account}. We write to this one until the other \
+             is confirmed."
+        ),
+        Notice::EmailLeft => {
+            format!("The e-mail address of {account} was changed. We no longer write to this one.")
+        }
+        Notice::TotpAdded => {
+            format!("An authenticator app was added to {account}. You need its codes to log in.")
+        }
+        Notice::TotpRemoved => format!("The authenticator app was removed from {account}."),
+        Notice::PasskeyAdded => format!("A passkey was added to {account}."),
+        Notice::PasskeyRemoved => format!("A passkey was removed from {account}."),
+        Notice::RecoveryCodesReplaced => {
+            format!("New recovery codes were made for {account}. The earlier ones no longer work.")
+        }
     }
 }
 

@@ -24,11 +24,11 @@ use tidings_domain::repeats::KeptAnswer;
 use utoipa::ToSchema;
 use utoipa::openapi::OpenApi;
 
-/// What an action does: for a user, with the fields of its form.
+/// The work of an action: for a user, with the fields of its form.
 type Act<T, A, E> =
     Arc<dyn for<'a> Fn(&'a App, Actor<'a>, &'a T) -> BoxFuture<'a, Result<A, E>> + Send + Sync>;
 
-/// What was sent to an action.
+/// A form that was sent to an action.
 pub struct SentForm {
     /// The site.
     pub app: App,
@@ -51,13 +51,13 @@ pub struct Action<T, A, E = Error> {
 pub struct ActionEntry {
     /// The target of forms on pages, such as `/hide`.
     pub path: &'static str,
-    /// What answers to them.
+    /// The handler of these forms.
     pub page: MethodRouter<App>,
     /// The address of the call, such as `/api/hide`.
     pub call_path: String,
-    /// What answers to it.
+    /// The handler of the call.
     pub call: MethodRouter<App>,
-    /// What the action does, in a sentence.
+    /// A sentence that says what the action does.
     pub summary: &'static str,
     /// Adds the call to the document, with its address and tag, and the summary.
     pub describe: fn(&mut OpenApi, (&str, &str), &str),

@@ -16,7 +16,7 @@ pub struct SendError {
     pub failure: Failure,
 }
 
-/// What it means for a message and its address that it was not sent.
+/// The consequence of a failure for a message and its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
     /// It may be accepted later.

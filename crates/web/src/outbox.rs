@@ -78,7 +78,7 @@ struct Recipient {
     has_refused: bool,
 }
 
-/// What a mail is made of.
+/// The content of a mail.
 enum Content {
     Entry(Box<letters::EntryLetter>),
     Digest(Box<digests::DigestOf>),
@@ -154,7 +154,7 @@ impl Turn<'_> {
         Ok(self.mailer.send_letter(&letter).await)
     }
 
-    /// What a mail is made of. `None` if it is no longer wanted.
+    /// The content of a mail. `None` if it is no longer wanted.
     async fn draft(&mut self, mail: &Waiting) -> Result<Option<Draft>, Error> {
         let app = self.app;
         let mut visit = Visit::new(app.site.clone(), app.now(), None);

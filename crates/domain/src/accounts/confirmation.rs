@@ -308,7 +308,7 @@ async fn confirm_known_addresses_of(site: &Site, users: RangeInclusive<u64>) -> 
     Ok(())
 }
 
-/// What is known about the address of an account. An application may wait meanwhile.
+/// The address of an account as it is stored. An application may wait meanwhile.
 struct Account {
     username: String,
     email: String,

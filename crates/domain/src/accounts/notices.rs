@@ -11,7 +11,7 @@ use tidings_keyspace::{Batch, read};
 /// How long mails are counted, from the first one.
 const WINDOW: Duration = Duration::from_secs(86_400);
 
-/// What the owner of an account is told.
+/// A message to the owner of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
     /// The password was changed.

@@ -44,7 +44,7 @@ pub(crate) const MAIL_REFUSED: &str = "mail_refused";
 /// The names of the kinds of mails that nobody switches on or off.
 const NOTICE: &str = "notice";
 const CONFIRMATION: &str = "confirm";
-/// What keeps the order of mails that are written in one batch, in seconds: about a microsecond,
+/// The distance between mails of one batch, which keeps their order, in seconds: about a microsecond,
 /// which a score can still hold.
 const ORDER_STEP: f64 = 1.0 / 1_048_576.0;
 
@@ -400,7 +400,7 @@ async fn forget_sent(store: &Store) -> Result<(), Error> {
 /// A mail that this server is to send.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// What the address for unsubscribing ends with; a secret. Empty for a mail that nobody
+    /// The end of the address for unsubscribing; a secret. Empty for a mail that nobody
     /// subscribes to.
     pub token: String,
     /// Whether it is the last one for some hours: it says so instead of what it is about.

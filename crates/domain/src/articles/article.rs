@@ -280,11 +280,11 @@ pub(crate) fn reinstate(batch: &mut Batch, id: NewsId, placed: Placed, topics: &
     }
 }
 
-/// What a vote on an article depends on: the article, whether its list of voters has the voter, and when that
+/// The facts behind a vote on an article: the article, whether its list of voters has the voter, and when that
 /// expires.
 pub(crate) type ArticleState = (ArticleChange, bool, Expiry);
 
-/// What the vote of a user on the article of a news item depends on.
+/// The facts behind the vote of a user on the article of a news item.
 pub(crate) fn article_state(id: NewsId, voter: UserId) -> impl Fetch<Value = ArticleState> {
     let voted = keys::voted(id);
     (ArticleChange::of(id), read::has_member(&voted, keys::user(voter)), read::expiry(voted))

@@ -1,4 +1,4 @@
-//! What is known of a family of keys, and which family a key belongs to.
+//! Families of keys: their facts, and the family that a key belongs to.
 
 use super::DAY;
 use super::families::{ALL, PASSKEY_USED, REQUEST, USER_RECENT_VOTES};
@@ -6,7 +6,7 @@ use crate::values::ids::UserId;
 use crate::values::words::exactly;
 use strum::IntoStaticStr;
 
-/// What a key holds.
+/// The type of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Holds {
@@ -43,15 +43,15 @@ pub enum Origin {
 pub struct Family {
     /// The form, with `<...>` where it varies.
     pub name: &'static str,
-    /// What its keys hold.
+    /// The type of its keys' values.
     pub holds: Holds,
     /// The seconds after which its keys expire by default; 0 if they never do.
     pub seconds: u64,
-    /// What else there is to say about when they expire.
+    /// More about when they expire; may be empty.
     pub note: &'static str,
     /// Which program has them.
     pub origin: Origin,
-    /// What the value is, in a sentence.
+    /// The meaning of the value, in a sentence.
     pub what: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What moderators ask for, and what becomes of it: the request, the case that is decided, and its effect.
+//! Requests of moderators: the request, the case that is decided, and its effect.
 
 use super::log::Line;
 use super::row::Row;
@@ -11,7 +11,7 @@ use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::{Deed, Reason, Thing};
 use tidings_keyspace::{Batch, CheckId};
 
-/// What a moderator asks for.
+/// A moderator's request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModerationRequest {
     /// What to do.
@@ -95,10 +95,10 @@ impl Case<'_> {
     }
 }
 
-/// What is done after the batch of an action is applied, such as starting a job.
+/// Work that follows the batch of an action, such as starting a job.
 type Then = Box<dyn FnOnce(&Site) + Send>;
 
-/// What an action adds to its batch, and what its line says of it.
+/// The part of an action in its batch and in its line.
 #[derive(Default)]
 pub(super) struct Effect {
     /// The checks and writes.
@@ -107,7 +107,7 @@ pub(super) struct Effect {
     pub(super) rejections: Vec<(CheckId, Refusal)>,
     /// The person whom it concerns.
     pub(super) concerns: Option<UserId>,
-    /// What that person is told in the inbox.
+    /// The message to that person's inbox.
     pub(super) message: Option<String>,
     /// The line whose action it ends: that line says so.
     pub(super) ends: Option<ModerationId>,
@@ -117,9 +117,9 @@ pub(super) struct Effect {
     pub(super) count: Option<u64>,
     /// Whether a job does the rest of it: the line says so until the job deletes [`super::log::IN_PROGRESS`].
     pub(super) in_progress: bool,
-    /// What undoing it needs.
+    /// The facts that undoing it needs.
     pub(super) before: Option<String>,
-    /// What is done afterwards.
+    /// The work that follows.
     pub(super) then: Vec<Then>,
 }
 

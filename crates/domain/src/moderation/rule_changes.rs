@@ -1,4 +1,4 @@
-//! What adding and lifting a rule does.
+//! The effects of adding and lifting a rule.
 
 use super::case::{Case, Effect};
 use crate::error::{Error, Refusal};

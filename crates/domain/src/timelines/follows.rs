@@ -172,9 +172,9 @@ pub(crate) fn write_unfollow(batch: &mut Batch, follower: UserId, author: UserId
 /// One of the two lists of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Who follows the user.
+    /// The user's followers.
     Followers,
-    /// Whom the user follows.
+    /// The people the user follows.
     Followings,
 }
 

@@ -103,7 +103,7 @@ pub(super) struct WriterThread {
     in_doubt: bool,
     /// Whether the last group has come so far that the disk may have it.
     is_logged: bool,
-    /// What is left of giving check values to the rows of an earlier version.
+    /// The rest of the work of giving check values to rows of an earlier version.
     sealing: Option<Sealing>,
     clock: Arc<SteadyClock>,
     messages: broadcast::Sender<Message>,

@@ -21,7 +21,7 @@ pub(crate) struct GuardedKeys {
     pub(crate) absent: String,
 }
 
-/// What shows that the database still has the data.
+/// The keys that show that the database still has the data.
 #[derive(Default)]
 pub(super) struct Guard {
     keys: Mutex<Option<GuardedKeys>>,

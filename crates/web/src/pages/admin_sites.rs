@@ -324,7 +324,7 @@ async fn show(
     Ok(refused.map_or_else(|| page.clone().into_response(), |refused| refused.response(page.clone())))
 }
 
-/// What administrators do about votes on sites.
+/// The actions of administrators on votes on sites.
 #[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![

@@ -58,7 +58,7 @@ fn send_again_form(frame: &Frame<'_>, is_sent: bool) -> Markup {
     }
 }
 
-/// What becomes of a person's mail that they do not expect: it waits until an address is confirmed, or
+/// Notices about a person's mail that does not arrive: it waits until an address is confirmed, or
 /// is stopped because the address refuses it. For the settings page of a site that sends mail.
 #[must_use]
 pub fn state_of_mail(frame: &Frame<'_>, is_sent: bool) -> Markup {

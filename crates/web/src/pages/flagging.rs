@@ -197,7 +197,7 @@ pub async fn show(
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
-/// What the forms do.
+/// The actions behind the forms of this file.
 #[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![

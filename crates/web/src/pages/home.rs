@@ -168,7 +168,7 @@ pub async fn home(
     show_home(&app, &mut visit, &here, &query.into(), ("", None)).await
 }
 
-/// What the form does.
+/// The actions behind the forms of this file.
 #[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![

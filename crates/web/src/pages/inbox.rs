@@ -352,7 +352,7 @@ pub async fn change_feed(
     Ok(Redirect::to("/inbox#feed"))
 }
 
-/// What can be done with the inbox and with subscriptions.
+/// The actions on the inbox and on subscriptions.
 #[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![

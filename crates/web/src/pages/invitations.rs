@@ -189,7 +189,7 @@ pub async fn page(
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
-/// What the form does.
+/// The actions behind the forms of this file.
 #[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![

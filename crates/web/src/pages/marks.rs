@@ -121,7 +121,7 @@ pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize) -> Markup {
     withheld::unlisted_note(frame, unlisted, ("story", "stories"))
 }
 
-/// What the buttons do.
+/// The actions behind the forms of this file.
 #[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![

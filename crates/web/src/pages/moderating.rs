@@ -167,7 +167,7 @@ pub async fn moderate(
     Ok(done(back, id))
 }
 
-/// What the button to undo does.
+/// The actions behind the forms of this file.
 #[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![

@@ -260,7 +260,7 @@ pub async fn page(
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
-/// What the forms and buttons do.
+/// The actions behind the forms of this file.
 #[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![

@@ -201,7 +201,7 @@ pub async fn followings(
     people_of(&app, visit, &here, &name, Side::Followings, query).await
 }
 
-/// What the follow buttons do.
+/// The actions behind the forms of this file.
 #[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![

@@ -238,7 +238,7 @@ async fn act(app: &App, form: &SignedFields) -> Result<Option<DryRun>, RequestEr
     Ok(None)
 }
 
-/// What the buttons to lift do.
+/// The actions behind the forms of this file.
 #[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![

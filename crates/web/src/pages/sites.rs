@@ -362,7 +362,7 @@ pub async fn stories(
     list_page(&app, &mut visit, &here, list).await
 }
 
-/// What can be done on the page of a site.
+/// The actions on the page of a site.
 #[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![

@@ -373,7 +373,7 @@ async fn answer_to_description(
     Ok(refused.response(frame.page("Describe a topic", &content)))
 }
 
-/// What can be done with topics.
+/// The actions on topics.
 #[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
