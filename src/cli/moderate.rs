@@ -7,7 +7,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use std::sync::Arc;
-use tidings_domain::accounts::users::{self, User};
+use tidings_domain::accounts::people;
+use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::{self, ModerationRequest};
 use tidings_domain::passwords::PasswordWorker;
@@ -195,7 +196,7 @@ fn option_of(field: &str) -> String {
 /// The account that acts.
 async fn find(app: &App, name: &str) -> anyhow::Result<User> {
     let mut visit = Visit::new(Arc::clone(&app.site), app.now(), None);
-    let id = users::id_of(&mut visit, name).await.with_context(|| format!("cannot find {name:?}"))?;
+    let id = people::id_of(&mut visit, name).await.with_context(|| format!("cannot find {name:?}"))?;
     let mut query = Query::new();
     let hash = query.hash(keys::user(id));
     let hash = app.site.store.query(query).await.map_err(Error::from)?.take(hash);

@@ -8,10 +8,10 @@ use std::io::{self, BufRead, IsTerminal};
 use std::sync::Arc;
 use tidings_domain::accounts::account;
 use tidings_domain::accounts::harden;
+use tidings_domain::accounts::people;
 use tidings_domain::accounts::roles::{self, GivenRole};
 use tidings_domain::accounts::signup;
 use tidings_domain::accounts::two_factor::setup;
-use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
@@ -184,7 +184,7 @@ fn now() -> Timestamp {
 
 async fn find(site: &Arc<Site>, name: &str) -> anyhow::Result<UserId> {
     let mut visit = Visit::new(Arc::clone(site), now(), None);
-    users::id_of(&mut visit, name).await.with_context(|| format!("cannot find {name:?}"))
+    people::id_of(&mut visit, name).await.with_context(|| format!("cannot find {name:?}"))
 }
 
 /// A password, and its text if it was generated.

@@ -20,7 +20,7 @@
 //! [`session_store`] (sessions as they are stored), [`password_reset`], [`notices`] (who hears of a
 //! change), [`outbox`] (mails that wait to be sent), [`inbox`] (what concerns a user, read or
 //! unread), [`names`] (names that look alike), `newness` (what accounts may not do yet), [`harden`]
-//! (hashes of older sites wrapped in a strong one), [`users`] (a user as stored, profiles, names),
+//! (hashes of older sites wrapped in a strong one), [`users`] (a user as stored), [`people`] (names), [`profiles`],
 //! [`roles`] (what the operator gives and takes), `standing` (who is banned or silenced), `origins`
 //! (where posts come from), [`recent_votes`] (votes that can be taken back), [`mutes`] (people,
 //! sites and words that a user does not want to see), [`reader`] (what one reader sees of what
@@ -48,7 +48,9 @@ pub(crate) mod notified;
 pub(crate) mod origins;
 pub mod outbox;
 pub mod password_reset;
+pub mod people;
 pub(crate) mod presence;
+pub mod profiles;
 pub mod reader;
 pub mod recent_votes;
 pub mod roles;

@@ -3,14 +3,14 @@
 pub(crate) mod leave;
 
 use crate::accounts::applications;
-use crate::accounts::confirmation::{CONFIRMED_EMAIL, NEW_EMAIL};
-use crate::accounts::inbox::feed::FEED;
-use crate::accounts::outbox::{self, MAIL_REFUSED, MAIL_SECRET};
+use crate::accounts::outbox::{self, MAIL_SECRET};
 use crate::accounts::roles;
 use crate::accounts::session_store::AllSessions;
 use crate::accounts::sessions;
 use crate::accounts::two_factor::stored;
-use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, Role, User};
+use crate::accounts::users::{
+    CONFIRMED_EMAIL, DEACTIVATED, DELETED_USERNAME, INBOX_FEED, MAIL_REFUSED, NEW_EMAIL, Role, User,
+};
 use crate::action::Decision;
 use crate::audit::AUDIT;
 use crate::error::Error;
@@ -57,7 +57,7 @@ pub async fn deactivate(
         sessions.end(&mut batch, None);
         batch.delete(keys::user_networks(user.id));
         let emptied =
-            ["password", "auth", "apisecret", "about", "email", "fullname", "flags", FEED, MAIL_SECRET];
+            ["password", "auth", "apisecret", "about", "email", "fullname", "flags", INBOX_FEED, MAIL_SECRET];
         batch.set_fields(&key, emptied.map(|field| (field, "")));
         for field in [CONFIRMED_EMAIL, NEW_EMAIL, MAIL_REFUSED] {
             batch.delete_field(&key, field);

@@ -4,8 +4,9 @@
 //! Every digest chooses from the newest stories, which are read once for many readers.
 
 use crate::accounts::outbox::DigestsDue;
+use crate::accounts::people::UserNamesRead;
 use crate::accounts::reader::{Perspective, Reader, ReaderRead};
-use crate::accounts::users::{User, UserNamesRead};
+use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::fields;

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::str::FromStr;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tidings_keyspace::Hash;
+use tidings_keyspace::{Expiry, Hash};
 
 /// A whole hash that is read field by field. `key` builds its key for the log.
 pub(crate) struct StoredFields<'a, K> {
@@ -54,6 +54,14 @@ pub(crate) fn read<T: FromStr>(value: Option<&str>, key: impl FnOnce() -> String
 /// (Other programs have decremented counters too often.)
 pub(crate) fn count(value: Option<&str>, key: impl FnOnce() -> String, field: &str) -> u64 {
     read::<i64>(value, key, field).map_or(0, |count| u64::try_from(count).unwrap_or(0))
+}
+
+/// The seconds until a key expires, rounded up; at least 1.
+pub(crate) fn seconds_left(expiry: Expiry) -> u64 {
+    match expiry {
+        Expiry::In(left) => u64::try_from(left.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX).max(1),
+        Expiry::Absent | Expiry::Never => 1,
+    }
 }
 
 /// Why something is withheld, by the field `withheld` of `key`. A state that cannot be read is

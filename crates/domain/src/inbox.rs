@@ -3,8 +3,9 @@
 //! It has no keys of its own: [`crate::accounts::inbox`] stores the entries.
 
 use crate::accounts::inbox::{Cursor, EntriesRead, Entry, EntryId, Kind, message};
+use crate::accounts::people::UserNamesRead;
 use crate::accounts::reader::{Collapsed, Perspective, Reader, ReaderRead, Sight, Written};
-use crate::accounts::users::{User, UserNamesRead};
+use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::comments::comment::Comment;
 use crate::comments::lists::{STORY_AUTHOR, TITLE, title_of};

@@ -9,7 +9,6 @@ pub(crate) mod withdrawal;
 pub(crate) use editing::{StoryChange, StoryText};
 pub use editing::{delete_news, edit_news};
 
-use crate::accounts::account::seconds_left;
 use crate::accounts::actor::Actor;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::users::User;
@@ -23,6 +22,7 @@ use crate::comments::comment::{self, Comment};
 use crate::comments::notify::Announcement;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
+use crate::fields;
 use crate::keys;
 use crate::news::item::{News, TEXT_SCHEME, linked_site};
 use crate::news::ranks::write_rank;
@@ -297,7 +297,7 @@ async fn find_earlier_or_audience(
         return Ok(RepostCheck::Earlier(id));
     }
     if is_limited(site, author) && recent != Expiry::Absent {
-        return Err(Refusal::SubmittedRecently { seconds: seconds_left(recent) }.into());
+        return Err(Refusal::SubmittedRecently { seconds: fields::seconds_left(recent) }.into());
     }
     known.demand(site, (author, is_new), batch)?;
     Ok(RepostCheck::New { audience: audience?, holders })

@@ -8,7 +8,8 @@
 
 mod reading;
 
-use crate::accounts::users::{People, User};
+use crate::accounts::people::People;
+use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
 use crate::report::{BackgroundCheck, VoteRing, VoteRingReport};
 use crate::site::Site;

@@ -2,8 +2,9 @@
 //! back for a while; then everything that it did is undone.
 
 use crate::accounts::actor::Actor;
+use crate::accounts::people;
 use crate::accounts::recent_votes::{RecentVote, VoteRecord, VotedOn};
-use crate::accounts::users::{self, User};
+use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::articles::article::{ArticleVote, article_state};
@@ -56,7 +57,7 @@ pub async fn vote_news(
         }
         standing.refuse_second_vote()?;
         let Price { needed, cost, transfer } = price(site, &news, &user, direction)?;
-        let pays_author = transfer != 0 && users::exists(site, news.user_id).await?;
+        let pays_author = transfer != 0 && people::exists(site, news.user_id).await?;
         let record = VoteRecord {
             cost,
             transfer: if pays_author { transfer } else { 0 },

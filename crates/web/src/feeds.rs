@@ -26,7 +26,8 @@ use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::IntoResponse;
 use std::fmt::Write;
 use tidings_domain::accounts::inbox::{Kind, feed};
-use tidings_domain::accounts::users::{self, User};
+use tidings_domain::accounts::profiles;
+use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self, ArticleOrder, PageNumber};
 use tidings_domain::cache::Shared;
@@ -131,7 +132,7 @@ pub async fn of_user(
     State(app): State<App>,
 ) -> Result<impl IntoResponse, RequestError> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
-    let user = users::profile(&mut visit, &name).await?.user.clone();
+    let user = profiles::profile(&mut visit, &name).await?.user.clone();
     let lines = reading::of_user(&mut visit, user.id, &Window::newest(FEED_TWEETS)).await?.lines;
     let brand = app.brand_for(&mut visit).await;
     let document = tweets_document(&brand.site, &user.username, user.ctime, &lines);

@@ -5,8 +5,8 @@ use crate::accounts::confirmation;
 use crate::accounts::names;
 use crate::accounts::notices::Notice;
 use crate::accounts::outbox;
-use crate::accounts::session_store::{Device, VisitSession};
-use crate::accounts::sessions::{self, Replacement, Session};
+use crate::accounts::session_store::{Device, Session, VisitSession};
+use crate::accounts::sessions::{self, Replacement};
 use crate::accounts::users::User;
 use crate::audit::{self, AccountDeed};
 use crate::error::{Error, Refusal};
@@ -18,15 +18,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::preferences::{Digest, PreferencesChange};
 use crate::values::text::{About, Email, FullName, NewPassword};
-use tidings_keyspace::{Batch, Expiry};
-
-/// The seconds until a key expires, rounded up; at least 1.
-pub(crate) fn seconds_left(expiry: Expiry) -> u64 {
-    match expiry {
-        Expiry::In(left) => u64::try_from(left.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX).max(1),
-        Expiry::Absent | Expiry::Never => 1,
-    }
-}
+use tidings_keyspace::Batch;
 
 /// A change of a user's profile.
 #[derive(Debug)]

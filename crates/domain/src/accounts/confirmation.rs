@@ -10,8 +10,10 @@
 //! settings, and write nothing. A link is only good for the address that it was sent to.
 
 use crate::accounts::notices::{self, Notice};
-use crate::accounts::outbox::{self, MAIL_REFUSED};
-use crate::accounts::users::{CREDENTIALS_VERSION, User};
+use crate::accounts::outbox;
+use crate::accounts::users::{
+    CONFIRMED_EMAIL, CREDENTIALS_VERSION, MAIL_REFUSED, NEW_EMAIL, UNCONFIRMED, User,
+};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -25,14 +27,6 @@ use sha2::{Digest, Sha256};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Query, read};
-
-/// The field of a user who can only read until the e-mail address is confirmed: `1`, or absent.
-pub(crate) const UNCONFIRMED: &str = "unconfirmed";
-/// The field of a user with the address that its owner has confirmed. It counts while the account
-/// has it: another program may have changed `email`.
-pub(crate) const CONFIRMED_EMAIL: &str = "confirmed_email";
-/// The field of a user with the address that takes the place of `email` once it is confirmed.
-pub(crate) const NEW_EMAIL: &str = "new_email";
 
 impl User {
     /// Refuses who has not confirmed their e-mail address, where that is asked for.

@@ -10,7 +10,8 @@
 pub mod tree;
 
 use crate::accounts::notices;
-use crate::accounts::users::{DEACTIVATED, People, Role, User};
+use crate::accounts::people::People;
+use crate::accounts::users::{DEACTIVATED, INVITED_BY, Role, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -29,8 +30,6 @@ use crate::values::text::Email;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Handle, Order, Query, read};
 
-/// The field of a user with the id of the user who invited them.
-pub(crate) const INVITED_BY: &str = "invited_by";
 /// The field of a user that counts changes of their unused invitations.
 const VERSION: &str = "invitations_version";
 /// The field of a user that says that they are banned.

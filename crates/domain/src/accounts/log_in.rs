@@ -5,8 +5,8 @@
 //! password is not sent back to the browser, and nothing is stored.
 
 use crate::accounts::login::{self, Attempt};
-use crate::accounts::session_store::{self, Device};
-use crate::accounts::sessions::{self, Session};
+use crate::accounts::session_store::{self, Device, Session};
+use crate::accounts::sessions;
 use crate::accounts::two_factor::second_step::{self, Proof};
 use crate::accounts::two_factor::signing_key::signing_key;
 use crate::accounts::two_factor::stored::StoredFactors;

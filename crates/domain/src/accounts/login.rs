@@ -10,7 +10,6 @@
 //! until the bucket is full again. So the servers of one store share it, and it needs no clock
 //! but the store's.
 
-use crate::accounts::account::seconds_left;
 use crate::accounts::origins;
 use crate::accounts::users::User;
 use crate::action::{Decision, act_on};
@@ -219,7 +218,9 @@ pub(crate) async fn count_code(site: &Site, user_id: UserId) -> Result<(), Error
         let counted = read.take(&mut site.store.query(query).await?);
         let wait = counted.wait(rate);
         if !wait.is_zero() {
-            return Err(Refusal::TooManyFailedLogins { seconds: seconds_left(Expiry::In(wait)) }.into());
+            return Err(
+                Refusal::TooManyFailedLogins { seconds: fields::seconds_left(Expiry::In(wait)) }.into()
+            );
         }
         let mut batch = Batch::new();
         count_one_more(&mut batch, &counter, &counted);
@@ -256,7 +257,7 @@ fn refuse_to_wait(
     if let Some(now) = attempt.now {
         rates::report_failed_logins(site, Moment::from_timestamp(now), attempt.address);
     }
-    Err(Refusal::TooManyFailedLogins { seconds: seconds_left(Expiry::In(wait)) }.into())
+    Err(Refusal::TooManyFailedLogins { seconds: fields::seconds_left(Expiry::In(wait)) }.into())
 }
 
 /// Accounts whose owners are to be told that many addresses try to log in to them.

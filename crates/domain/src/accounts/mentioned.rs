@@ -1,6 +1,6 @@
 //! Whom a text mentions, and other users by their names.
 
-use crate::accounts::users::People;
+use crate::accounts::people::People;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;

@@ -6,7 +6,8 @@
 use crate::accounts::actor::Actor;
 use crate::accounts::avoidance::mute_field;
 use crate::accounts::mentioned::user_named;
-use crate::accounts::users::{DEACTIVATED, UserNamesRead};
+use crate::accounts::people::UserNamesRead;
+use crate::accounts::users::DEACTIVATED;
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};

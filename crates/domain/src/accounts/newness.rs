@@ -5,7 +5,7 @@
 //! found to be no longer new gets the field `established`, so that its posts are not counted
 //! again and again: it stays established when posts of it are removed later.
 
-use crate::accounts::users::{Role, User};
+use crate::accounts::users::{ESTABLISHED, Role, User};
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::site::Site;
@@ -14,8 +14,6 @@ use crate::values::limits::MAX_LINKS_OF_NEW;
 use linkify::{LinkFinder, LinkKind};
 use tidings_keyspace::{Batch, Query};
 
-/// The field of a user that says that the account is no longer new: `1`, or absent.
-pub(crate) const ESTABLISHED: &str = "established";
 const DAY: u64 = 86_400;
 
 /// Whether an account is new. Rounds: none in its first days and once it is established; else

@@ -15,7 +15,7 @@
 
 use crate::accounts::inbox::EntryId;
 use crate::accounts::notices::{self, Notice};
-use crate::accounts::users::User;
+use crate::accounts::users::{MAIL_REFUSED, User};
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
@@ -37,9 +37,6 @@ use tidings_keyspace::{Answers, Batch, Handle, Order, Query, Store, read};
 
 /// The field of a user with the secret that addresses for unsubscribing are made from.
 pub(crate) const MAIL_SECRET: &str = "mail_secret";
-/// The field of a user that counts the mails that the e-mail address has refused, one after the
-/// other.
-pub(crate) const MAIL_REFUSED: &str = "mail_refused";
 
 /// The names of the kinds of mails that nobody switches on or off.
 const NOTICE: &str = "notice";

@@ -6,7 +6,8 @@
 
 use crate::accounts::notices::Notice;
 use crate::accounts::outbox;
-use crate::accounts::sessions::{self, Replacement, Session};
+use crate::accounts::session_store::Session;
+use crate::accounts::sessions::{self, Replacement};
 use crate::accounts::users::{CREDENTIALS_VERSION, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};

@@ -5,7 +5,6 @@
 //! under `auth:<token>` was written by Lamer News, or by an earlier version. It is
 //! accepted, but none is written.
 
-use crate::accounts::sessions::Session;
 use crate::accounts::users::{ApiSecret, DEACTIVATED, EarlierSession, User};
 use crate::error::Error;
 use crate::fields;
@@ -14,6 +13,7 @@ use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::limits::{MAX_AGENT, MAX_SESSIONS, SESSION_NOTED_SECONDS, SESSION_SECONDS};
+use crate::values::secrets::random_token;
 use crate::values::session_token::{SessionHash, SessionToken};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -33,6 +33,30 @@ const SECRET: &str = "apisecret";
 const FORMER_SECRET: &str = "former_apisecret";
 /// The field of a session that says how its owner logged in.
 const METHOD: &str = "method";
+
+/// A user's session: what a browser or a client needs to act as the user.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Session {
+    /// The user.
+    pub user_id: UserId,
+    /// The session token, for the cookie.
+    pub auth: SessionToken,
+    /// The secret that every form carries.
+    pub apisecret: String,
+}
+
+impl Session {
+    /// A session with fresh secrets; not stored yet.
+    pub(crate) fn new(user_id: UserId) -> Result<Self, Error> {
+        Ok(Self { user_id, auth: SessionToken::random()?, apisecret: random_token()? })
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Session").field("user_id", &self.user_id).finish_non_exhaustive()
+    }
+}
 
 /// What a session is opened from.
 #[derive(Debug, Clone)]

@@ -9,7 +9,8 @@ use crate::accounts::log_in::{self, Credentials, Entry, LogIn};
 use crate::accounts::login::{self, Attempt, TRIMMED};
 use crate::accounts::origins;
 use crate::accounts::session_store::{
-    self, AllSessions, Device, EARLIER_ID, LoginMethod, OpenSession, Opening, SessionKey, VisitSession,
+    self, AllSessions, Device, EARLIER_ID, LoginMethod, OpenSession, Opening, Session, SessionKey,
+    VisitSession,
 };
 use crate::accounts::users::{CREDENTIALS_VERSION, User};
 use crate::action::Decision;
@@ -21,33 +22,8 @@ use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::secrets::random_token;
-use crate::values::session_token::SessionToken;
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, CheckId, Order, read};
-
-/// A user's session: what a browser or a client needs to act as the user.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Session {
-    /// The user.
-    pub user_id: UserId,
-    /// The session token, for the cookie.
-    pub auth: SessionToken,
-    /// The secret that every form carries.
-    pub apisecret: String,
-}
-
-impl Session {
-    /// A session with fresh secrets; not stored yet.
-    pub(crate) fn new(user_id: UserId) -> Result<Self, Error> {
-        Ok(Self { user_id, auth: SessionToken::random()?, apisecret: random_token()? })
-    }
-}
-
-impl std::fmt::Debug for Session {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Session").field("user_id", &self.user_id).finish_non_exhaustive()
-    }
-}
 
 /// Logs a user in who has no second factor, or needs none here; see [`log_in::log_in`].
 ///

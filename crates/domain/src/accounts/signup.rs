@@ -5,16 +5,15 @@
 //! administrator ([`first_administrator`]) is let in always.
 
 use crate::accounts::applications::{self, NameHolders};
-use crate::accounts::confirmation::{CONFIRMED_EMAIL, UNCONFIRMED};
 use crate::accounts::first_administrator::{self, TokenRead};
 use crate::accounts::invitations::Invitation;
 use crate::accounts::login;
 use crate::accounts::names;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::outbox;
-use crate::accounts::session_store::{self, Device, LoginMethod, Opening};
-use crate::accounts::sessions::Session;
+use crate::accounts::session_store::{self, Device, LoginMethod, Opening, Session};
 use crate::accounts::signup_limits::{SignupLimits, SignupLimitsRead};
+use crate::accounts::users::{CONFIRMED_EMAIL, UNCONFIRMED};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::activity::ActionCounters;

@@ -4,7 +4,6 @@
 //!
 //! Each limit is one key that expires. A refused sign-up writes none of them.
 
-use crate::accounts::account::seconds_left;
 use crate::error::Refusal;
 use crate::fields;
 use crate::keys;
@@ -109,10 +108,12 @@ impl SignupLimits {
     /// [`Refusal::AccountCreatedRecently`] or [`Refusal::TooManySignupsFromNetwork`].
     pub(crate) fn admit(&self, rules: &LimitRules) -> Result<(), Refusal> {
         if rules.account_creation_seconds > 0 && self.of_address != Expiry::Absent {
-            return Err(Refusal::AccountCreatedRecently { seconds: seconds_left(self.of_address) });
+            return Err(Refusal::AccountCreatedRecently { seconds: fields::seconds_left(self.of_address) });
         }
         if rules.signups_per_network > 0 && self.of_network.number() >= rules.signups_per_network {
-            return Err(Refusal::TooManySignupsFromNetwork { seconds: seconds_left(self.of_network.expiry) });
+            return Err(Refusal::TooManySignupsFromNetwork {
+                seconds: fields::seconds_left(self.of_network.expiry),
+            });
         }
         Ok(())
     }

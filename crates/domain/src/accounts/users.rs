@@ -1,19 +1,10 @@
 //! Users as they are stored: the hash `user:<id>`.
 
-use crate::accounts::confirmation::{CONFIRMED_EMAIL, NEW_EMAIL, UNCONFIRMED};
-use crate::accounts::inbox::feed::FEED;
-use crate::accounts::invitations::{INVITED_BY, tree};
-use crate::accounts::newness::ESTABLISHED;
-use crate::accounts::outbox::MAIL_REFUSED;
 use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
-use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
-use crate::cache::{MEBIBYTE, Shared};
-use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
 use crate::keys;
 use crate::repeats::NamedRequest;
-use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::preferences::Preferences;
@@ -24,13 +15,7 @@ use crate::values::session_token::{SessionHash, SessionToken};
 use crate::values::size;
 use crate::values::voter_id::VoterId;
 use crate::values::withheld::{WITHHELD, Withheld};
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ops::Deref;
-use std::sync::Arc;
-use tidings_keyspace::{Answers, Asked, Fetch, Handle, Hash, Query, Reads, Tracked, read};
-
-/// The fields of a user with the username and the full name, and whether they still count.
-const NAMES: [&str; 3] = ["username", "fullname", DEACTIVATED];
+use tidings_keyspace::{Fetch, Hash, read};
 
 /// The field of a user that says when the account was deactivated, in Unix seconds.
 /// Accounts that were deactivated by an earlier version also lack a username.
@@ -43,17 +28,28 @@ pub(crate) const DELETED_USERNAME: &str = "[deleted user]";
 /// The field of a user that counts changes of the password and of the e-mail address.
 pub(crate) const CREDENTIALS_VERSION: &str = "credentials_version";
 
-crate::cache_kind! {
-    /// Names of users; `None` for a deactivated account.
-    struct Usernames: UserId => Option<Arc<str>>, "usernames", MEBIBYTE,
-        |_, name| name.as_deref().map_or(0, str::len);
-}
+/// The field of a user who can only read until the e-mail address is confirmed: `1`, or absent.
+pub(crate) const UNCONFIRMED: &str = "unconfirmed";
 
-crate::cache_kind! {
-    /// Profiles as everyone sees them, by the key of the name.
-    struct Profiles: String => ProfileFacts, "profiles", MEBIBYTE,
-        |key, facts| key.len() + size_of::<ProfileFacts>() + facts.user.size();
-}
+/// The field of a user with the address that its owner has confirmed. It counts while the account
+/// has it: another program may have changed `email`.
+pub(crate) const CONFIRMED_EMAIL: &str = "confirmed_email";
+
+/// The field of a user with the address that takes the place of `email` once it is confirmed.
+pub(crate) const NEW_EMAIL: &str = "new_email";
+
+/// The field of a user that counts the mails that the e-mail address has refused, one after the
+/// other.
+pub(crate) const MAIL_REFUSED: &str = "mail_refused";
+
+/// The field of a user that says that the account is no longer new: `1`, or absent.
+pub(crate) const ESTABLISHED: &str = "established";
+
+/// The field of a user with the secret of the inbox's feed; empty or absent without a feed.
+pub(crate) const INBOX_FEED: &str = "inbox_feed";
+
+/// The field of a user with the id of the user who invited them.
+pub(crate) const INVITED_BY: &str = "invited_by";
 
 /// A user, without password and session token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -326,7 +322,7 @@ impl User {
             apisecret: ApiSecret(text("apisecret")),
             karma_incr_time: fields.read("karma_incr_time").map(Timestamp),
             replies: fields.count("replies"),
-            inbox_feed: ApiSecret(text(FEED)),
+            inbox_feed: ApiSecret(text(INBOX_FEED)),
             fullname: size::shown_name(&text("fullname")).to_owned(),
             tweet_news: fields.text("tweet_news") != Some("0"),
             gravatar: fields.text("gravatar") != Some("0"),
@@ -343,251 +339,5 @@ impl User {
             request: None,
             earlier_session: EarlierSession::of(fields.text("auth")),
         })
-    }
-}
-
-/// A user's page.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Profile {
-    /// What everyone sees.
-    facts: Shared<ProfileFacts>,
-    /// Whether the viewer follows the user.
-    pub followed: bool,
-}
-
-impl Deref for Profile {
-    type Target = ProfileFacts;
-
-    fn deref(&self) -> &ProfileFacts {
-        &self.facts
-    }
-}
-
-/// What everyone sees of a user.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProfileFacts {
-    /// The user. The e-mail address is for avatars and the owner only.
-    pub user: Arc<User>,
-    /// The name of who invited the user; `None` if nobody did, or for a deactivated account.
-    pub inviter: Option<String>,
-    /// How many people the user has invited.
-    pub invited: u64,
-    /// News posted.
-    pub posted: u64,
-    /// Comments written.
-    pub comments: u64,
-    /// Tweets that are not deleted.
-    pub tweets: u64,
-    /// Number of followers.
-    pub followers: u64,
-    /// Number of people whom the user follows.
-    pub followings: u64,
-}
-
-impl ProfileFacts {
-    /// The profile for a viewer who follows the user, or does not.
-    #[must_use]
-    pub fn followed(self, followed: bool) -> Profile {
-        Profile { facts: self.into(), followed }
-    }
-}
-
-/// The profile of the user with a name.
-///
-/// # Errors
-/// [`Refusal::NoSuchUser`], or the store's. Rounds: 2, and 1 for the name of who invited them.
-pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error> {
-    let site = visit.site_too();
-    let name = keys::username_to_id(username);
-    let flight = match visit.look_up(site.caches.of::<Profiles>(), &name).await? {
-        CacheResult::Hit(facts) => {
-            visit.identify().await?;
-            let mut query = Query::new();
-            let followed = FollowedRead::ask(visit, &mut query, facts.user.id);
-            let followed = followed.take(&mut visit.run(query).await?);
-            return Ok(Profile { facts, followed });
-        }
-        CacheResult::Miss(flight) => flight,
-    };
-    let mut reads = Reads::default();
-    let mut query = Query::new();
-    let id = query.string(&name);
-    let id = query.track(id);
-    let id = visit.run(query).await?.take_tracked(id).collect_into(&mut reads);
-    let id: UserId = id.and_then(|id| id.parse().ok()).ok_or(Refusal::NoSuchUser)?;
-    let mut query = Query::new();
-    let user = query.hash(keys::user(id));
-    let user = query.track(user);
-    let counts = [
-        keys::user_posted(id),
-        keys::user_comments(id),
-        keys::user_timeline(id),
-        keys::followers(id),
-        keys::followings(id),
-        keys::invites_by(id),
-    ];
-    let counts = counts.map(|list| {
-        let count = query.sorted_count(list);
-        query.track(count)
-    });
-    let followed = FollowedRead::ask(visit, &mut query, id);
-    let mut answers = visit.run(query).await?;
-    let [posted, comments, tweets, followers, followings, invited] =
-        counts.map(|count| answers.take_tracked(count).collect_into(&mut reads));
-    let user = answers.take_tracked(user).collect_into(&mut reads);
-    let user = User::from_hash(&user).ok_or(Refusal::NoSuchUser)?;
-    let followed = followed.take(&mut answers);
-    let inviter = tree::inviter_of(visit, &user, &mut reads).await?;
-    let user = user.into();
-    let facts = ProfileFacts { user, inviter, invited, posted, comments, tweets, followers, followings };
-    let facts = flight.finish(visit.view(), Tracked::new(facts, reads), None);
-    Ok(Profile { facts, followed })
-}
-
-/// A pending read: whether the viewer follows a user.
-struct FollowedRead(Option<Handle<Vec<Option<f64>>>>);
-
-impl FollowedRead {
-    fn ask(visit: &Visit, query: &mut Query, id: UserId) -> Self {
-        Self(
-            visit
-                .viewer_id()
-                .map(|viewer| query.scores(keys::followers(id), [viewer.to_string()]).or_absent(query)),
-        )
-    }
-
-    fn take(self, answers: &mut Answers) -> bool {
-        self.0.is_some_and(|read| answers.take(read).into_iter().flatten().next().is_some())
-    }
-}
-
-/// The id of the user with a name, ignoring case.
-///
-/// # Errors
-/// [`Refusal::NoSuchUser`], or the store's. Rounds: 1.
-pub async fn id_of(visit: &mut Visit, username: &str) -> Result<UserId, Error> {
-    let mut query = Query::new();
-    let id = query.string(keys::username_to_id(username));
-    let mut answers = visit.run(query).await?;
-    let id = answers.take(id);
-    let id = fields::read_string(id.as_deref(), || keys::username_to_id(username));
-    Ok(id.ok_or(Refusal::NoSuchUser)?)
-}
-
-/// Whether there is a user with an id. A user, once created, always exists. Rounds: 1.
-pub(crate) async fn exists(site: &Site, id: UserId) -> Result<bool, Error> {
-    let mut query = Query::new();
-    let found = query.hash_fields(keys::user(id), ["id"]);
-    Ok(fields::only(site.store.query(query).await?.take(found)).is_some())
-}
-
-/// Names of users.
-pub(crate) struct UserNames(HashMap<UserId, Shared<Option<Arc<str>>>>);
-
-impl UserNames {
-    /// The name of a user; adds what was read for it to `reads`. `None` for a deactivated
-    /// account.
-    pub(crate) fn collect_into(&self, id: UserId, reads: &mut Reads) -> Option<Arc<str>> {
-        self.0.get(&id)?.collect_into(reads).clone()
-    }
-
-    /// The name of a user, for a value that is not cached.
-    pub(crate) fn get(&self, id: UserId) -> Option<Arc<str>> {
-        self.0.get(&id).and_then(|name| (**name).clone())
-    }
-}
-
-/// Pending reads of users' names: one for each different user whose name is not cached.
-pub(crate) struct UserNamesRead {
-    cached: HashMap<UserId, Shared<Option<Arc<str>>>>,
-    missing: Asked<'static, People>,
-}
-
-impl UserNamesRead {
-    /// Asks for the names of users.
-    pub(crate) fn ask(
-        visit: &SharedVisit<'_>,
-        query: &mut Query,
-        ids: impl IntoIterator<Item = UserId>,
-    ) -> Self {
-        let names = visit.site().caches.of::<Usernames>();
-        let (mut cached, mut missing) = (HashMap::new(), Vec::new());
-        for id in ids.into_iter().collect::<HashSet<UserId>>() {
-            match names.get(visit.view(), &id) {
-                Some(name) => _ = cached.insert(id, name),
-                None => missing.push(id),
-            }
-        }
-        Self { cached, missing: query.ask(People::of(missing)) }
-    }
-
-    /// The names.
-    pub(crate) fn take(self, visit: &SharedVisit<'_>, answers: &mut Answers) -> UserNames {
-        let Self { cached: mut names, missing } = self;
-        let cache = visit.site().caches.of::<Usernames>();
-        for (id, person) in answers.of(missing).0 {
-            let name = person.map(|person| person.ok().map(|person| person.username.into()));
-            names.insert(id, cache.insert(visit.view(), id, name, None));
-        }
-        UserNames(names)
-    }
-}
-
-/// The names of a user.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PersonNames {
-    /// The username.
-    pub(crate) username: String,
-    /// The full name; may be empty.
-    pub(crate) fullname: String,
-}
-
-/// The names of a user, or when the account was deactivated.
-type NamesOrLeft = Result<PersonNames, Option<Timestamp>>;
-
-/// Names and full names of users.
-pub(crate) struct People(HashMap<UserId, Tracked<NamesOrLeft>>);
-
-impl People {
-    /// The names and full names of users; one read for each different user.
-    pub(crate) fn of(ids: impl IntoIterator<Item = UserId>) -> impl Fetch<Value = Self> {
-        let names = |names: Vec<Option<String>>| -> NamesOrLeft {
-            let [username, fullname, deactivated] = fields::each(names);
-            if let Some(left) = deactivated {
-                return Err(left.parse().ok().map(Timestamp));
-            }
-            Ok(PersonNames {
-                username: username.ok_or(None)?,
-                fullname: size::shown_name(&fullname.unwrap_or_default()).to_owned(),
-            })
-        };
-        let read = |id| {
-            let read = read::hash_fields(keys::user(id), NAMES).or_absent().tracked();
-            read.map(move |read| (id, read.map(names)))
-        };
-        let wanted: BTreeSet<UserId> = ids.into_iter().collect();
-        wanted.into_iter().map(read).collect::<Vec<_>>().map(|people| Self(people.into_iter().collect()))
-    }
-
-    /// The names of a user; `None` for a deactivated account.
-    pub(crate) fn get(&self, id: UserId) -> Option<&PersonNames> {
-        self.0.get(&id)?.peek().as_ref().ok()
-    }
-
-    /// The same; adds what was read for it to `reads`.
-    pub(crate) fn collect_into(&self, id: UserId, reads: &mut Reads) -> Option<PersonNames> {
-        self.0.get(&id)?.clone().collect_into(reads).ok()
-    }
-
-    /// Whether the account of a user was deactivated before a time, in Unix seconds. When it was deactivated is
-    /// stored in whole seconds, so what happened within that second does not count as later.
-    pub(crate) fn has_left_before(&self, id: UserId, time: f64) -> bool {
-        let left = self.0.get(&id).and_then(|names| names.peek().as_ref().err().copied().flatten());
-        left.is_some_and(|left| left.as_score() + 1.0 <= time)
-    }
-
-    /// Removes and returns the names of a user.
-    pub(crate) fn remove(&mut self, id: UserId) -> Option<PersonNames> {
-        self.0.remove(&id)?.into_value().ok()
     }
 }

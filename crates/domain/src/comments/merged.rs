@@ -3,7 +3,7 @@
 use super::comment::Comment;
 use super::outline::{Arranged, PartBounds, ThreadLine, ThreadLines};
 use super::threads::{CommentsRead, Threads, arrange_elsewhere, expect_large};
-use crate::accounts::users::UserNamesRead;
+use crate::accounts::people::UserNamesRead;
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{Flight, Shared};
 use crate::error::Error;

@@ -8,8 +8,8 @@
 use super::comment::Comment;
 use super::orders::Reordered;
 use super::outline::{Arranged, ThreadLine, ThreadLines, ThreadPlace};
+use crate::accounts::people::UserNamesRead;
 use crate::accounts::reader::{Collapsed, Perspective, Reader, Sight};
-use crate::accounts::users::UserNamesRead;
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{Flight, MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};

@@ -7,8 +7,9 @@ use super::records::{
 };
 use super::{Export, Section};
 use crate::accounts::inbox::{EntriesRead, EntryId, message};
+use crate::accounts::people::People;
 use crate::accounts::sessions;
-use crate::accounts::users::{People, User};
+use crate::accounts::users::User;
 use crate::comments::comment::Comment;
 use crate::error::Error;
 use crate::fields;

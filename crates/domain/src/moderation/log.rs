@@ -1,7 +1,8 @@
 //! The log of moderation: `moderation:log` and `moderation:<id>`. Lines are only added; the line
 //! of an action that was undone says by which other line.
 
-use crate::accounts::users::{People, Role, User, id_of};
+use crate::accounts::people::{People, id_of};
+use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};

@@ -3,7 +3,8 @@
 use super::act::demand_moderator_of;
 use super::people::person_named;
 use crate::accounts::origins::{self, Origins};
-use crate::accounts::users::{People, Role, User};
+use crate::accounts::people::People;
+use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::site::Site;

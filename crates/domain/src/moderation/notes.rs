@@ -4,7 +4,7 @@
 
 use super::case::{Case, Effect};
 use super::people::read_person;
-use crate::accounts::users::People;
+use crate::accounts::people::People;
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
 use crate::keys;

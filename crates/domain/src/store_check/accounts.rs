@@ -3,8 +3,7 @@
 use super::claims::{Claims, Fault, Mend, field_in, fields, hash_in, text_in};
 use super::subject::{Item, Subject};
 use super::{Check, Rule};
-use crate::accounts::invitations::INVITED_BY;
-use crate::accounts::users::DEACTIVATED;
+use crate::accounts::users::{DEACTIVATED, INVITED_BY};
 use crate::keys::{self, families};
 use crate::values::ids::UserId;
 use crate::values::lookalikes;

@@ -3,7 +3,8 @@
 use crate::accounts::actor::Actor;
 use crate::accounts::inbox::{Delivery, EntryId, Removal};
 use crate::accounts::mentioned::user_named;
-use crate::accounts::users::{DEACTIVATED, People, PersonNames};
+use crate::accounts::people::{People, PersonNames};
+use crate::accounts::users::DEACTIVATED;
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::activity::ActionCounters;
@@ -207,7 +208,7 @@ pub struct PeoplePage {
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's.
 pub async fn people(visit: &mut Visit, name: &str, side: Side, window: &Window) -> Result<PeoplePage, Error> {
-    let user = crate::accounts::users::id_of(visit, name).await?;
+    let user = crate::accounts::people::id_of(visit, name).await?;
     let list = match side {
         Side::Followers => keys::followers(user),
         Side::Followings => keys::followings(user),

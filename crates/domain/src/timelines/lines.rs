@@ -2,8 +2,8 @@
 //! mention.
 
 use super::tweets::Tweet;
+use crate::accounts::people::{People, PersonNames};
 use crate::accounts::reader::{Perspective, Sight};
-use crate::accounts::users::{People, PersonNames};
 use crate::accounts::visit::{SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::Error;

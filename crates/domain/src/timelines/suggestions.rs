@@ -1,6 +1,6 @@
 //! Whom to follow: friends of friends first, then the most followed users.
 
-use crate::accounts::users::{People, PersonNames};
+use crate::accounts::people::{People, PersonNames};
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::MEBIBYTE;
 use crate::error::Error;

@@ -14,7 +14,7 @@ use crate::{App, actions};
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use tidings_domain::accounts::users;
+use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
 use tidings_domain::timelines::lines::TweetLine;
@@ -169,7 +169,7 @@ pub async fn of_user(
     Form(query): Form<WindowQuery>,
 ) -> Result<Json<TimelineResponse>, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
-    let user = users::profile(&mut visit, &name).await.map_err(actions::unknown_name)?.user.clone();
+    let user = profiles::profile(&mut visit, &name).await.map_err(actions::unknown_name)?.user.clone();
     Ok(Json(reading::of_user(&mut visit, user.id, &query.into()).await?.into()))
 }
 

@@ -24,10 +24,8 @@ use crate::viewer::{SignedFields, SignedIn};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use tidings_domain::Error;
-use tidings_domain::Refusal;
+use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::reader::Sight;
-use tidings_domain::accounts::users;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::comment::Posted;
 use tidings_domain::comments::lists::{self, UserComment};
@@ -36,6 +34,7 @@ use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::values::ids::{CommentId, NewsId};
 use tidings_domain::values::preferences::CommentOrder;
 use tidings_domain::values::text::Body;
+use tidings_domain::{Error, Refusal};
 
 /// The form that writes or edits a comment. The script sends it without loading a page, and opens
 /// it below a comment.
@@ -357,7 +356,7 @@ pub async fn of_user(
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
-    let user = users::profile(&mut visit, &name).await?.user.clone();
+    let user = profiles::profile(&mut visit, &name).await?.user.clone();
     let page = lists::of_user(&mut visit, user.id, &user.username, start, USER_COMMENTS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("Comments by {}", user.username);

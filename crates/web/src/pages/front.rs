@@ -13,7 +13,7 @@ use crate::viewer::SignedIn;
 use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
-use tidings_domain::accounts::users;
+use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lists::{self, NewsPage};
 
@@ -216,7 +216,7 @@ pub async fn of_user(
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
-    let user = users::profile(&mut visit, &name).await?.user.clone();
+    let user = profiles::profile(&mut visit, &name).await?.user.clone();
     let page = lists::posted(&mut visit, user.id, start, USER_STORIES).await?;
     let heading = format!("Stories by {}", user.username);
     let base = user_address("usernews", &user.username, "/");

@@ -27,8 +27,9 @@ use crate::viewer::{ClientDevice, SignedFields};
 use axum::extract::State;
 use axum::response::Response;
 use maud::{Markup, PreEscaped, html};
+use tidings_domain::accounts::profiles::{self, Profile, ProfileFacts};
 use tidings_domain::accounts::reader::{Collapsed, Reader};
-use tidings_domain::accounts::users::{self, Profile, ProfileFacts, Role, User};
+use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::Person;
 use tidings_domain::timelines::reading::{self, TweetPage};
@@ -259,7 +260,7 @@ async fn show(
     with_form: bool,
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
-    let profile = users::profile(&mut visit, name).await?;
+    let profile = profiles::profile(&mut visit, name).await?;
     let tweets = reading::of_user(&mut visit, profile.user.id, &query.into()).await?;
     let file = PersonFile::read(&mut visit, &profile).await?;
     let reader = visit.reader().await?;
@@ -291,7 +292,7 @@ pub async fn change(
         Ok(response) => Ok(response),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&PROFILE_FIELDS);
-            let profile = users::profile(&mut form.visit, &form.user.username).await?;
+            let profile = profiles::profile(&mut form.visit, &form.user.username).await?;
             let tweets =
                 reading::of_user(&mut form.visit, form.user.id, &Window::newest(TIMELINE_ENTRIES)).await?;
             let (about, email) = (form.fields.text("about"), form.fields.text("email"));

@@ -15,13 +15,11 @@ use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use std::net::IpAddr;
-use tidings_domain::Error;
-use tidings_domain::Refusal;
 use tidings_domain::accounts::log_in::{self, SecondStep};
-use tidings_domain::accounts::session_store::Device;
-use tidings_domain::accounts::sessions::Session;
+use tidings_domain::accounts::session_store::{Device, Session};
 use tidings_domain::accounts::two_factor::{Answer, passkeys};
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::{Error, Refusal};
 
 const HEADING: &str = "Log in: second step";
 

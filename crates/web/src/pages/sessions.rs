@@ -21,7 +21,8 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::accounts::log_in::LogIn;
-use tidings_domain::accounts::sessions::{self, Session};
+use tidings_domain::accounts::session_store::Session;
+use tidings_domain::accounts::sessions;
 use tidings_domain::accounts::visit::Visit;
 
 /// The form that asks for name and password.

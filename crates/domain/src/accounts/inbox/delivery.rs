@@ -2,9 +2,8 @@
 
 use super::{BADGE, EntryId, forget_messages};
 use crate::accounts::avoidance::AvoidanceRead;
-use crate::accounts::confirmation::CONFIRMED_EMAIL;
 use crate::accounts::outbox;
-use crate::accounts::users::DEACTIVATED;
+use crate::accounts::users::{CONFIRMED_EMAIL, DEACTIVATED};
 use crate::error::Error;
 use crate::fields;
 use crate::keys;

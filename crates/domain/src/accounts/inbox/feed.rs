@@ -1,6 +1,6 @@
 //! The feed of an inbox: whoever knows its private address may read it.
 
-use crate::accounts::users::{DEACTIVATED, User};
+use crate::accounts::users::{DEACTIVATED, INBOX_FEED, User};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
@@ -9,9 +9,6 @@ use crate::site::Site;
 use crate::values::ids::UserId;
 use crate::values::secrets::random_token;
 use tidings_keyspace::Batch;
-
-/// The field of a user with the secret of the feed; empty or absent without a feed.
-pub(crate) const FEED: &str = "inbox_feed";
 
 /// What the address of a user's feed ends with; `None` without a feed.
 #[must_use]
@@ -31,7 +28,7 @@ pub async fn change_address(site: &Site, user: UserId, has_feed: bool) -> Result
     site.act(&key, || async {
         let mut batch = Batch::new();
         let account_there = batch.field_absent(&key, DEACTIVATED);
-        batch.set_field(&key, FEED, &secret);
+        batch.set_field(&key, INBOX_FEED, &secret);
         Ok(Decision::commit(batch, ()).if_rejected_by(account_there, Err(Refusal::SessionEnded.into())))
     })
     .await

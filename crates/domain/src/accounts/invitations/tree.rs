@@ -4,7 +4,8 @@
 //! however many people it shows. It shows four levels and at most 500 people; what is left out
 //! is on the pages of single people.
 
-use crate::accounts::users::{People, User};
+use crate::accounts::people::People;
+use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -64,7 +65,7 @@ pub struct BranchPage {
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's.
 pub async fn branch(visit: &mut Visit, username: &str, start: u64) -> Result<BranchPage, Error> {
-    let id = crate::accounts::users::id_of(visit, username).await?;
+    let id = crate::accounts::people::id_of(visit, username).await?;
     let user = visit.fetch(User::by_id(id)).await?.ok_or(Refusal::NoSuchUser)?;
     let inviter = inviter_of(visit, &user, &mut Reads::default()).await?;
     let page = page_of(visit, &keys::invites_by(id), start).await?;

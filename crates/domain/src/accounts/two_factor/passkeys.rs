@@ -4,8 +4,7 @@ use crate::accounts::account::{CurrentPassword, Owner, confirm_current_password}
 use crate::accounts::log_in::{self, Entered, Entry, LogIn};
 use crate::accounts::login;
 use crate::accounts::notices::Notice;
-use crate::accounts::session_store::Device;
-use crate::accounts::sessions::Session;
+use crate::accounts::session_store::{Device, Session};
 use crate::accounts::two_factor::codes;
 use crate::accounts::two_factor::relying_party::{self, RelyingParty, Verification};
 use crate::accounts::two_factor::second_step::{PasskeyUse, Proof};

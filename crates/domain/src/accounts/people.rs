@@ -1,0 +1,155 @@
+//! The names of users, as pages and actions need them.
+
+use crate::accounts::users::DEACTIVATED;
+use crate::accounts::visit::{SharedVisit, Visit};
+use crate::cache::{MEBIBYTE, Shared};
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::ids::UserId;
+use crate::values::size;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+use tidings_keyspace::{Answers, Asked, Fetch, Query, Reads, Tracked, read};
+
+/// The fields of a user with the username and the full name, and whether they still count.
+const NAMES: [&str; 3] = ["username", "fullname", DEACTIVATED];
+
+crate::cache_kind! {
+    /// Names of users; `None` for a deactivated account.
+    struct Usernames: UserId => Option<Arc<str>>, "usernames", MEBIBYTE,
+        |_, name| name.as_deref().map_or(0, str::len);
+}
+
+/// The id of the user with a name, ignoring case.
+///
+/// # Errors
+/// [`Refusal::NoSuchUser`], or the store's. Rounds: 1.
+pub async fn id_of(visit: &mut Visit, username: &str) -> Result<UserId, Error> {
+    let mut query = Query::new();
+    let id = query.string(keys::username_to_id(username));
+    let mut answers = visit.run(query).await?;
+    let id = answers.take(id);
+    let id = fields::read_string(id.as_deref(), || keys::username_to_id(username));
+    Ok(id.ok_or(Refusal::NoSuchUser)?)
+}
+
+/// Whether there is a user with an id. A user, once created, always exists. Rounds: 1.
+pub(crate) async fn exists(site: &Site, id: UserId) -> Result<bool, Error> {
+    let mut query = Query::new();
+    let found = query.hash_fields(keys::user(id), ["id"]);
+    Ok(fields::only(site.store.query(query).await?.take(found)).is_some())
+}
+
+/// Names of users.
+pub(crate) struct UserNames(HashMap<UserId, Shared<Option<Arc<str>>>>);
+
+impl UserNames {
+    /// The name of a user; adds what was read for it to `reads`. `None` for a deactivated
+    /// account.
+    pub(crate) fn collect_into(&self, id: UserId, reads: &mut Reads) -> Option<Arc<str>> {
+        self.0.get(&id)?.collect_into(reads).clone()
+    }
+
+    /// The name of a user, for a value that is not cached.
+    pub(crate) fn get(&self, id: UserId) -> Option<Arc<str>> {
+        self.0.get(&id).and_then(|name| (**name).clone())
+    }
+}
+
+/// Pending reads of users' names: one for each different user whose name is not cached.
+pub(crate) struct UserNamesRead {
+    cached: HashMap<UserId, Shared<Option<Arc<str>>>>,
+    missing: Asked<'static, People>,
+}
+
+impl UserNamesRead {
+    /// Asks for the names of users.
+    pub(crate) fn ask(
+        visit: &SharedVisit<'_>,
+        query: &mut Query,
+        ids: impl IntoIterator<Item = UserId>,
+    ) -> Self {
+        let names = visit.site().caches.of::<Usernames>();
+        let (mut cached, mut missing) = (HashMap::new(), Vec::new());
+        for id in ids.into_iter().collect::<HashSet<UserId>>() {
+            match names.get(visit.view(), &id) {
+                Some(name) => _ = cached.insert(id, name),
+                None => missing.push(id),
+            }
+        }
+        Self { cached, missing: query.ask(People::of(missing)) }
+    }
+
+    /// The names.
+    pub(crate) fn take(self, visit: &SharedVisit<'_>, answers: &mut Answers) -> UserNames {
+        let Self { cached: mut names, missing } = self;
+        let cache = visit.site().caches.of::<Usernames>();
+        for (id, person) in answers.of(missing).0 {
+            let name = person.map(|person| person.ok().map(|person| person.username.into()));
+            names.insert(id, cache.insert(visit.view(), id, name, None));
+        }
+        UserNames(names)
+    }
+}
+
+/// The names of a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PersonNames {
+    /// The username.
+    pub(crate) username: String,
+    /// The full name; may be empty.
+    pub(crate) fullname: String,
+}
+
+/// The names of a user, or when the account was deactivated.
+type NamesOrLeft = Result<PersonNames, Option<Timestamp>>;
+
+/// Names and full names of users.
+pub(crate) struct People(HashMap<UserId, Tracked<NamesOrLeft>>);
+
+impl People {
+    /// The names and full names of users; one read for each different user.
+    pub(crate) fn of(ids: impl IntoIterator<Item = UserId>) -> impl Fetch<Value = Self> {
+        let names = |names: Vec<Option<String>>| -> NamesOrLeft {
+            let [username, fullname, deactivated] = fields::each(names);
+            if let Some(left) = deactivated {
+                return Err(left.parse().ok().map(Timestamp));
+            }
+            Ok(PersonNames {
+                username: username.ok_or(None)?,
+                fullname: size::shown_name(&fullname.unwrap_or_default()).to_owned(),
+            })
+        };
+        let read = |id| {
+            let read = read::hash_fields(keys::user(id), NAMES).or_absent().tracked();
+            read.map(move |read| (id, read.map(names)))
+        };
+        let wanted: BTreeSet<UserId> = ids.into_iter().collect();
+        wanted.into_iter().map(read).collect::<Vec<_>>().map(|people| Self(people.into_iter().collect()))
+    }
+
+    /// The names of a user; `None` for a deactivated account.
+    pub(crate) fn get(&self, id: UserId) -> Option<&PersonNames> {
+        self.0.get(&id)?.peek().as_ref().ok()
+    }
+
+    /// The same; adds what was read for it to `reads`.
+    pub(crate) fn collect_into(&self, id: UserId, reads: &mut Reads) -> Option<PersonNames> {
+        self.0.get(&id)?.clone().collect_into(reads).ok()
+    }
+
+    /// Whether the account of a user was deactivated before a time, in Unix seconds. When it was deactivated is
+    /// stored in whole seconds, so what happened within that second does not count as later.
+    pub(crate) fn has_left_before(&self, id: UserId, time: f64) -> bool {
+        let left = self.0.get(&id).and_then(|names| names.peek().as_ref().err().copied().flatten());
+        left.is_some_and(|left| left.as_score() + 1.0 <= time)
+    }
+
+    /// Removes and returns the names of a user.
+    pub(crate) fn remove(&mut self, id: UserId) -> Option<PersonNames> {
+        self.0.remove(&id)?.into_value().ok()
+    }
+}

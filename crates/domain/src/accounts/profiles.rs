@@ -1,0 +1,133 @@
+//! The profile of a user: what everyone sees, and whether the viewer follows them.
+
+use crate::accounts::invitations::tree;
+use crate::accounts::users::User;
+use crate::accounts::visit::{CacheResult, Visit};
+use crate::cache::{MEBIBYTE, Shared};
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::values::ids::UserId;
+use std::ops::Deref;
+use std::sync::Arc;
+use tidings_keyspace::{Answers, Handle, Query, Reads, Tracked};
+
+crate::cache_kind! {
+    /// Profiles as everyone sees them, by the key of the name.
+    struct Profiles: String => ProfileFacts, "profiles", MEBIBYTE,
+        |key, facts| key.len() + size_of::<ProfileFacts>() + facts.user.size();
+}
+
+/// A user's page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profile {
+    /// What everyone sees.
+    facts: Shared<ProfileFacts>,
+    /// Whether the viewer follows the user.
+    pub followed: bool,
+}
+
+impl Deref for Profile {
+    type Target = ProfileFacts;
+
+    fn deref(&self) -> &ProfileFacts {
+        &self.facts
+    }
+}
+
+/// What everyone sees of a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileFacts {
+    /// The user. The e-mail address is for avatars and the owner only.
+    pub user: Arc<User>,
+    /// The name of who invited the user; `None` if nobody did, or for a deactivated account.
+    pub inviter: Option<String>,
+    /// How many people the user has invited.
+    pub invited: u64,
+    /// News posted.
+    pub posted: u64,
+    /// Comments written.
+    pub comments: u64,
+    /// Tweets that are not deleted.
+    pub tweets: u64,
+    /// Number of followers.
+    pub followers: u64,
+    /// Number of people whom the user follows.
+    pub followings: u64,
+}
+
+impl ProfileFacts {
+    /// The profile for a viewer who follows the user, or does not.
+    #[must_use]
+    pub fn followed(self, followed: bool) -> Profile {
+        Profile { facts: self.into(), followed }
+    }
+}
+
+/// The profile of the user with a name.
+///
+/// # Errors
+/// [`Refusal::NoSuchUser`], or the store's. Rounds: 2, and 1 for the name of who invited them.
+pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error> {
+    let site = visit.site_too();
+    let name = keys::username_to_id(username);
+    let flight = match visit.look_up(site.caches.of::<Profiles>(), &name).await? {
+        CacheResult::Hit(facts) => {
+            visit.identify().await?;
+            let mut query = Query::new();
+            let followed = FollowedRead::ask(visit, &mut query, facts.user.id);
+            let followed = followed.take(&mut visit.run(query).await?);
+            return Ok(Profile { facts, followed });
+        }
+        CacheResult::Miss(flight) => flight,
+    };
+    let mut reads = Reads::default();
+    let mut query = Query::new();
+    let id = query.string(&name);
+    let id = query.track(id);
+    let id = visit.run(query).await?.take_tracked(id).collect_into(&mut reads);
+    let id: UserId = id.and_then(|id| id.parse().ok()).ok_or(Refusal::NoSuchUser)?;
+    let mut query = Query::new();
+    let user = query.hash(keys::user(id));
+    let user = query.track(user);
+    let counts = [
+        keys::user_posted(id),
+        keys::user_comments(id),
+        keys::user_timeline(id),
+        keys::followers(id),
+        keys::followings(id),
+        keys::invites_by(id),
+    ];
+    let counts = counts.map(|list| {
+        let count = query.sorted_count(list);
+        query.track(count)
+    });
+    let followed = FollowedRead::ask(visit, &mut query, id);
+    let mut answers = visit.run(query).await?;
+    let [posted, comments, tweets, followers, followings, invited] =
+        counts.map(|count| answers.take_tracked(count).collect_into(&mut reads));
+    let user = answers.take_tracked(user).collect_into(&mut reads);
+    let user = User::from_hash(&user).ok_or(Refusal::NoSuchUser)?;
+    let followed = followed.take(&mut answers);
+    let inviter = tree::inviter_of(visit, &user, &mut reads).await?;
+    let user = user.into();
+    let facts = ProfileFacts { user, inviter, invited, posted, comments, tweets, followers, followings };
+    let facts = flight.finish(visit.view(), Tracked::new(facts, reads), None);
+    Ok(Profile { facts, followed })
+}
+
+/// A pending read: whether the viewer follows a user.
+struct FollowedRead(Option<Handle<Vec<Option<f64>>>>);
+
+impl FollowedRead {
+    fn ask(visit: &Visit, query: &mut Query, id: UserId) -> Self {
+        Self(
+            visit
+                .viewer_id()
+                .map(|viewer| query.scores(keys::followers(id), [viewer.to_string()]).or_absent(query)),
+        )
+    }
+
+    fn take(self, answers: &mut Answers) -> bool {
+        self.0.is_some_and(|read| answers.take(read).into_iter().flatten().next().is_some())
+    }
+}
