@@ -11,8 +11,7 @@ use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The proxies, as the site trusts them, and the number of the first as an attacker.
-pub const PROXIES: &str = "127.0.200.0/24";
+/// The number of the first proxy as an attacker.
 const PROXY: u32 = 199 * 256;
 
 /// What a /48 is allowed, by the defaults: four times what an address is.

@@ -1,6 +1,5 @@
 //! The site under attack, as an operator starts it: with default limits.
 
-use super::ipv6::PROXIES;
 use super::store::Filled;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,6 +10,8 @@ use tokio::time::sleep;
 pub const EXECUTABLE: &str = env!("CARGO_BIN_EXE_tidings");
 /// How often memory is looked at.
 const BETWEEN: Duration = Duration::from_millis(20);
+/// The proxies that the site trusts.
+const PROXIES: &str = "127.0.200.0/24";
 /// Only what is unusual is logged; every limit keeps its default.
 const SETTINGS: &[(&str, &str)] = &[("TIDINGS_LOG", "error"), ("TIDINGS_WEB__TRUSTED_PROXIES", PROXIES)];
 

@@ -1,7 +1,7 @@
 //! What a server says about its replicas and its own role.
 
 use super::place::NoConnection;
-use super::server_info::info_field;
+use super::server_info::{info_field, lines_of_online};
 use super::wire;
 use crate::history::History;
 use redis::aio::MultiplexedConnection;
@@ -60,7 +60,7 @@ impl PrimaryState {
                 |name: &str| facts.split(',').find_map(|fact| fact.strip_prefix(name)?.strip_prefix('='));
             Some((fact("ip")?.to_owned(), fact("port")?.trim().parse().ok()?))
         };
-        let replicas = info.lines().filter(is_online).filter_map(replica).collect();
+        let replicas = lines_of_online(info).filter_map(replica).collect();
         Some(Self { stream, offset, replicas })
     }
 }
@@ -85,28 +85,11 @@ impl ReplicaState {
     }
 }
 
-/// The replicas that are connected and have everything but the latest writes, by the server's
-/// answer to INFO.
-pub(super) fn online_replicas(info: &str) -> usize {
-    lines_of_online(info).count()
-}
-
-/// Whether one of them has been heard of within the last seconds.
+/// Whether a replica that is online has been heard of within the last seconds.
 pub(super) fn has_live_replica(info: &str) -> bool {
     lines_of_online(info).any(|line| {
         let lag = line.split(',').find_map(|part| part.trim().strip_prefix("lag="));
         lag.and_then(|lag| lag.parse::<u64>().ok()).is_some_and(|lag| lag <= MAX_LAG_SECONDS)
-    })
-}
-
-fn lines_of_online(info: &str) -> impl Iterator<Item = &str> {
-    info.lines().filter(is_online)
-}
-
-/// Whether a line is about such a replica.
-fn is_online(line: &&str) -> bool {
-    line.strip_prefix("slave").is_some_and(|rest| {
-        rest.starts_with(|first: char| first.is_ascii_digit()) && rest.contains("state=online")
     })
 }
 
@@ -126,6 +109,7 @@ pub(super) fn warning_about_settings(answer: Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redis::server_info::online_replicas;
 
     #[test]
     fn replicas_that_are_online_are_counted() {

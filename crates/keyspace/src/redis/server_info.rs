@@ -1,6 +1,6 @@
 //! What a server says of itself: its answer to INFO.
 
-use super::{replicas, wire};
+use super::wire;
 
 pub(super) const IS_LOADING: &str = "the server is still loading its data; try again when it is done";
 
@@ -14,6 +14,24 @@ pub(super) fn info_field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
     info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
 }
 
+/// The replicas that are connected and have everything but the latest writes, by the server's
+/// answer to INFO.
+pub(super) fn online_replicas(info: &str) -> usize {
+    lines_of_online(info).count()
+}
+
+/// The lines about these replicas.
+pub(super) fn lines_of_online(info: &str) -> impl Iterator<Item = &str> {
+    info.lines().filter(is_online)
+}
+
+/// Whether a line is about such a replica.
+fn is_online(line: &&str) -> bool {
+    line.strip_prefix("slave").is_some_and(|rest| {
+        rest.starts_with(|first: char| first.is_ascii_digit()) && rest.contains("state=online")
+    })
+}
+
 /// Why a server takes no writes that must be on this many replicas, by its answer to INFO.
 /// `is_refused`: it has said last that it cannot save. INFO does not tell whether a snapshot that
 /// fails keeps it from writing.
@@ -23,7 +41,7 @@ pub(super) fn why_read_only(info: &str, replicas: u32, is_refused: bool) -> Opti
     if info_field(info, "role") == Some("slave") && info_field(info, "slave_read_only") != Some("0") {
         return Some(wire::IS_REPLICA);
     }
-    let is_lonely = replicas::online_replicas(info) < usize::try_from(replicas).unwrap_or(usize::MAX);
+    let is_lonely = online_replicas(info) < usize::try_from(replicas).unwrap_or(usize::MAX);
     // Only a server with min-replicas-to-write counts those that are good. How many it needs, INFO does not say.
     let good = info_field(info, "min_slaves_good_slaves").and_then(|text| text.parse::<u32>().ok());
     if is_lonely || good.is_some_and(|good| good < replicas.max(1)) {
