@@ -8,7 +8,7 @@
 //! | bytes of a sealed row | content |
 //! | --- | --- |
 //! | 0..2 | 255, 255: no row of an earlier layout has that, and no UTF-8 text |
-//! | 2..6 | CRC-32 of the length of the key, the key and what follows, little-endian |
+//! | 2..6 | CRC-32 of the length of the key (64 bits), the key and the rest, little-endian |
 //! | from 6 | the row as an earlier layout has it |
 //!
 //! Rows of an earlier layout are read as they are. They are sealed when they are written, and
@@ -48,7 +48,8 @@ pub(super) fn opened<'a>(key: &[u8], stored: &'a [u8]) -> Result<&'a [u8], Stora
 
 fn check_value(key: &[u8], row: &[u8]) -> [u8; 4] {
     let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&key.len().to_le_bytes());
+    // The same on every machine that the file is brought to.
+    hasher.update(&u64::try_from(key.len()).unwrap_or(u64::MAX).to_le_bytes());
     hasher.update(key);
     hasher.update(row);
     hasher.finalize().to_le_bytes()
