@@ -660,6 +660,12 @@ async fn one_form_removes_posts_and_profile_and_bans_and_each_is_undone() {
             refused(moderator.api_post("/api/moderate", &all(&[("posts", "0")])).await).contains("posts")
         );
         assert!(refused(moderator.api_post("/api/moderate", &all(&[("ban", "1")])).await).contains("days"));
+        // A ban for good takes the full name out of the lists of others.
+        let followers = async || page(&reader, "/@reader/followers").await.content().contains("Pill");
+        ok(moderator.api_post("/api/moderate", &all(&[("posts", "0"), ("ban", "1"), ("hours", "0")])).await);
+        assert!(!followers().await);
+        ok(undo(&moderator, 8).await);
+        assert!(followers().await);
         ok(moderator.api_post("/api/moderate", &all(&[("posts", "0"), ("ban", "1"), ("hours", "1")])).await);
         assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("spam"));
     })

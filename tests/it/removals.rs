@@ -376,6 +376,7 @@ async fn what_cannot_be_removed_or_restored_leaves_no_trace() {
     let story = bob.submit_text("A story", "text").await;
     let of = async |author: &Client| format!("{story}-{}", author.comment(story, "a comment").await);
     let (own, higher, deleted) = (of(&carol).await, of(&alice).await, of(&dave).await);
+    let of_bob = of(&bob).await;
     let deleted_id = deleted.split('-').next_back().unwrap().parse().unwrap();
     ok(dave.edit_comment(story, deleted_id, "").await);
     let [own_tweet, higher_tweet] =
@@ -387,12 +388,13 @@ async fn what_cannot_be_removed_or_restored_leaves_no_trace() {
         ("remove", "comment", &deleted, "has been deleted"),
         ("remove", "comment", "1-99", "no such comment"),
         ("remove", "comment", "99-1", "no such story"),
-        ("restore", "comment", &higher, "not removed"),
+        ("restore", "comment", &higher, "role is higher"),
+        ("restore", "comment", &of_bob, "not removed"),
         ("restore", "comment", &deleted, "has been deleted"),
         ("remove", "tweet", &own_tweet, "you cannot moderate yourself"),
         ("remove", "tweet", &higher_tweet, "role is higher"),
         ("remove", "tweet", "99", "no such tweet"),
-        ("restore", "tweet", &own_tweet, "not removed"),
+        ("restore", "tweet", &own_tweet, "you cannot moderate yourself"),
         ("remove", "user", "alice", "role is higher"),
         ("remove", "user", "dave", "no text"),
         ("restore", "user", "dave", "nothing to do"),

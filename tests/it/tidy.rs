@@ -23,7 +23,7 @@ const FORBIDDEN_DEPENDENCIES: [(&str, &[&str]); 4] = [
 const FORBIDDEN_IN_KEYSPACE: [&str; 5] = ["domain", "web", "cli", "news", "News"];
 /// The wings of the domain, the lowest first: a wing imports none that comes later. Those of
 /// one line may not import each other either.
-const WINGS: [&[&str]; 10] = [
+const WINGS: [&[&str]; 12] = [
     &["values", "keys"],
     &[
         "action",
@@ -50,6 +50,8 @@ const WINGS: [&[&str]; 10] = [
     &["sites"],
     &["news"],
     &["articles", "comments", "timelines"],
+    &["submissions"],
+    &["contributions"],
     &[
         "administration",
         "deactivation",
@@ -60,7 +62,6 @@ const WINGS: [&[&str]; 10] = [
         "inbox",
         "migrations",
         "statistics",
-        "submissions",
         "vote_rings",
         "votes",
     ],

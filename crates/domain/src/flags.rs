@@ -9,16 +9,15 @@
 //! decide flags (`ThingFlags::decide`), and their undo takes that back (`ThingFlags::reopen`).
 
 mod of_thing;
-mod subject;
 
 pub(crate) use of_thing::{LEFT_HIDDEN, ThingFlags};
-pub(crate) use subject::{Subject, shortened};
 
 use crate::accounts::actor::Actor;
 use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::activity::ActionCounters;
+use crate::contributions::Contribution;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::keys;
@@ -90,7 +89,7 @@ pub async fn flag(
     }
     let home = keys::flags(thing);
     let flagged = site.act(&home, || async {
-        let subject = Subject::read(site, thing).await?;
+        let subject = Contribution::read(site, thing).await?;
         subject.demand_shown()?;
         if subject.author() == actor.id {
             return Err(Refusal::OwnFlag.into());
@@ -142,7 +141,7 @@ pub async fn unflag(site: &Site, now: Moment, actor: Actor<'_>, thing: &Thing) -
         if !flag.waits() {
             return Err(Refusal::FlagDecided.into());
         }
-        let subject = match Subject::read(site, thing).await {
+        let subject = match Contribution::read(site, thing).await {
             Ok(subject) => Some(subject),
             Err(Error::Refused(_)) => None,
             Err(error) => return Err(error),
@@ -176,7 +175,7 @@ pub struct FlagFacts {
 pub async fn facts(visit: &mut Visit, thing: &Thing) -> Result<FlagFacts, Error> {
     let site = visit.site_too();
     let now = visit.now();
-    let subject = Subject::read(&site, thing).await?;
+    let subject = Contribution::read(&site, thing).await?;
     subject.demand_shown()?;
     let flags = visit.fetch(ThingFlags::on(thing.clone())).await?;
     let viewer = visit.viewer().await?;

@@ -34,9 +34,12 @@ pub mod imports;
 pub mod inbox;
 pub mod migrations;
 pub mod statistics;
-pub mod submissions;
 pub mod vote_rings;
 pub mod votes;
+
+mod contributions;
+
+pub mod submissions;
 
 pub mod articles;
 pub mod comments;

@@ -31,7 +31,7 @@ pub(crate) use reading::{EntriesRead, Entry};
 pub use reading::{Marking, mark_read};
 pub(crate) use removal::Removal;
 pub(crate) use taken::{Replacement, Taken, TakenEntry};
-pub(crate) use withdrawn::Withdrawn;
+pub(crate) use withdrawn::{Returning, Withdrawing, Withdrawn};
 
 /// The field of a user with the badge.
 const BADGE: &str = "replies";

@@ -9,13 +9,14 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
+use crate::values::restriction::{Restriction, RestrictionKind};
 use crate::values::size;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use tidings_keyspace::{Answers, Asked, Fetch, Query, Reads, Tracked, read};
 
 /// The fields of a user with the username and the full name, and whether they still count.
-const NAMES: [&str; 3] = ["username", "fullname", DEACTIVATED];
+const NAMES: [&str; 4] = ["username", "fullname", DEACTIVATED, RestrictionKind::Ban.field()];
 
 crate::cache_kind! {
     /// Names of users; `None` for a deactivated account.
@@ -100,7 +101,7 @@ impl UserNamesRead {
 pub(crate) struct PersonNames {
     /// The username.
     pub(crate) username: String,
-    /// The full name; may be empty.
+    /// The full name; may be empty, and is empty while the person is banned for good.
     pub(crate) fullname: String,
 }
 
@@ -114,10 +115,13 @@ impl People {
     /// The names and full names of users; one read for each different user.
     pub(crate) fn of(ids: impl IntoIterator<Item = UserId>) -> impl Fetch<Value = Self> {
         let names = |names: Vec<Option<String>>| -> NamesOrLeft {
-            let [username, fullname, deactivated] = fields::each(names);
+            let [username, fullname, deactivated, ban] = fields::each(names);
             if let Some(left) = deactivated {
                 return Err(left.parse().ok().map(Timestamp));
             }
+            let ban: Option<Restriction> = ban.and_then(|ban| ban.parse().ok());
+            // An end of a ban changes no key, so a cached value would not notice it.
+            let fullname = fullname.filter(|_| ban.is_none_or(|ban| ban.until.is_some()));
             Ok(PersonNames {
                 username: username.ok_or(None)?,
                 fullname: size::shown_name(&fullname.unwrap_or_default()).to_owned(),

@@ -1,10 +1,10 @@
 //! Comments that wait for a moderator: stored in their thread, and in no count, list or inbox
 //! until they are published.
 
-use super::comment::{Comment, OpenThread, write_change, write_new};
+use super::comment::{Comment, OpenThread, Stored, write_new};
 use super::notify::Announcement;
 use crate::accounts::users::User;
-use crate::error::{Error, Refusal};
+use crate::error::Error;
 use crate::keys;
 use crate::review;
 use crate::site::Site;
@@ -33,29 +33,20 @@ pub(crate) struct HeldComment {
 }
 
 impl HeldComment {
+    /// A comment that was read with its story.
+    pub(crate) fn of(address: CommentAddress, Stored { comment, json, .. }: Stored) -> Self {
+        Self { address, comment, json }
+    }
+
     /// Reads a comment; `None` if there is none, or if it does not wait. Rounds: 1.
     pub(crate) async fn find(site: &Site, address: CommentAddress) -> Result<Option<Self>, Error> {
-        let found = Self::read(site, address).await?;
-        Ok(found.filter(|held| matches!(held.comment.withheld, Some(Withheld::Held(_)))))
-    }
-
-    /// The same for a comment in another state. Rounds: 1.
-    pub(crate) async fn find_in(
-        site: &Site,
-        address: CommentAddress,
-        state: &Withheld,
-    ) -> Result<Option<Self>, Error> {
-        let found = Self::read(site, address).await?;
-        Ok(found.filter(|held| held.comment.withheld.as_ref() == Some(state)))
-    }
-
-    async fn read(site: &Site, address: CommentAddress) -> Result<Option<Self>, Error> {
         let field = address.comment.to_string();
         let Some(json) = site.store.fetch(read::field(keys::thread(address.news), &field)).await? else {
             return Ok(None);
         };
         let comment = Comment::read(address.news, &field, &json);
-        let comment = comment.filter(|comment| !comment.deleted);
+        let comment =
+            comment.filter(|comment| !comment.deleted && matches!(comment.withheld, Some(Withheld::Held(_))));
         Ok(comment.map(|comment| Self { address, comment, json }))
     }
 
@@ -66,13 +57,6 @@ impl HeldComment {
         (comment.withheld, comment.ctime) = (None, now);
         batch.field_equals(keys::thread(self.address.news), self.address.comment.to_string(), &self.json);
         write_new(batch, self.address.news, &comment);
-    }
-
-    /// Adds the comment with another state to a batch.
-    pub(crate) fn write_state(&self, batch: &mut Batch, state: Withheld) {
-        let mut comment = self.comment.clone();
-        comment.withheld = Some(state);
-        write_change(batch, self.address, &self.json, &comment);
     }
 }
 
@@ -112,9 +96,4 @@ impl CommentPublication {
     pub(crate) fn begin(self, site: &Site) {
         self.announcement.begin(site);
     }
-}
-
-/// Refuses what does not wait for approval.
-pub(crate) fn demand_held(held: Option<HeldComment>) -> Result<HeldComment, Refusal> {
-    held.ok_or(Refusal::NothingToModerate("this comment does not wait for approval"))
 }

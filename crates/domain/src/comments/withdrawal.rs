@@ -6,11 +6,13 @@
 //! subscribers, a job takes the entries away and notes each in a sorted set, and another puts back
 //! what is noted there. Each of the two may begin while the other is not done.
 
-use super::comment::{self, Comment, Stored, read_stored};
+use super::comment::{self, Comment, Stored};
 use super::notify::{Concerned, NOTIFY};
-use crate::accounts::inbox::{EntryId, Removal, Replacement, Taken, TakenEntry, Withdrawn};
+use crate::accounts::inbox::{
+    EntryId, Removal, Replacement, Returning, Taken, TakenEntry, Withdrawing, Withdrawn,
+};
 use crate::action::Decision;
-use crate::error::{Error, Refusal};
+use crate::error::Error;
 use crate::fields;
 use crate::jobs::{self, Job, JobKind, Outcome, Paused, Step, members};
 use crate::keys;
@@ -42,10 +44,10 @@ fn is_unlisted(state: Option<&Withheld>) -> bool {
 }
 
 /// A comment that is about to be removed, with what was read for it.
-pub(crate) struct Withdrawal {
+pub(crate) struct CommentWithdrawal {
     address: CommentAddress,
     /// The comment as it will be.
-    pub(crate) comment: Comment,
+    comment: Comment,
     json: String,
     earlier: Option<Withheld>,
     removal: Removal,
@@ -54,21 +56,18 @@ pub(crate) struct Withdrawal {
     notifying: Option<Paused>,
 }
 
-impl Withdrawal {
-    /// Reads what the removal of a comment needs. Rounds: 3, one more if it mentions anybody, and
+impl CommentWithdrawal {
+    /// Reads what the removal of a comment needs. Rounds: 2, one more if it mentions anybody, and
     /// one if the thread has many subscribers.
     ///
     /// # Errors
-    /// [`Refusal::NoSuchComment`], [`Refusal::CommentDeleted`], [`Refusal::NothingToModerate`] if
-    /// it is removed already, or the store's.
-    pub(crate) async fn read(site: &Site, address: CommentAddress, state: Withheld) -> Result<Self, Error> {
-        let Stored { mut comment, json, news } = read_stored(site, address).await?;
-        if comment.deleted {
-            return Err(Refusal::CommentDeleted.into());
-        }
-        if matches!(comment.withheld, Some(Withheld::Removed(_))) {
-            return Err(Refusal::NothingToModerate("the comment is removed already").into());
-        }
+    /// When the store fails.
+    pub(crate) async fn read(
+        site: &Site,
+        address: CommentAddress,
+        Stored { mut comment, json, news }: Stored,
+        state: Withheld,
+    ) -> Result<Self, Error> {
         let earlier = comment.withheld.replace(state);
         // What waits for approval is not counted, and nobody was told of it.
         let was_listed = !is_unlisted(earlier.as_ref());
@@ -84,9 +83,10 @@ impl Withdrawal {
         let is_counted = was_listed && news.comments > 0;
         Ok(Self { address, comment, json, earlier, removal, is_counted, is_large, notifying })
     }
+}
 
-    /// Adds the removal to a batch, as the action of a line of the log.
-    pub(crate) fn write(&self, batch: &mut Batch, now: Moment, line: ModerationId) {
+impl Withdrawing for CommentWithdrawal {
+    fn write(&self, batch: &mut Batch, now: Moment, line: ModerationId) {
         let (address, news) = (self.address, keys::news(self.address.news));
         comment::write_change(batch, address, &self.json, &self.comment);
         let rest = [
@@ -111,58 +111,47 @@ impl Withdrawal {
         }
     }
 
-    /// The job to start once the batch is applied.
-    pub(crate) fn job(&self) -> Option<Job> {
+    fn job(&self) -> Option<Job> {
         self.is_large.then(|| Job::new(WITHDRAW.name, self.address))
     }
 }
 
 /// A removed comment that is about to be put back, with what was read for it.
-pub(crate) struct Return {
+pub(crate) struct CommentReturn {
     address: CommentAddress,
     /// The comment as it will be.
-    pub(crate) comment: Comment,
+    comment: Comment,
     json: String,
-    record: Option<Withdrawn>,
+    record: Withdrawn,
     entries: Replacement,
 }
 
-impl Return {
-    /// Reads what is needed to put a comment back. Rounds: 3.
+impl CommentReturn {
+    /// Reads what is needed to put a comment back. Rounds: 1.
     ///
     /// # Errors
-    /// [`Refusal::NoSuchComment`], [`Refusal::CommentDeleted`], [`Refusal::NothingToModerate`] if
-    /// it is not removed, or the store's.
-    pub(crate) async fn read(site: &Site, address: CommentAddress) -> Result<Self, Error> {
-        let Stored { mut comment, json, .. } = read_stored(site, address).await?;
-        if comment.deleted {
-            return Err(Refusal::CommentDeleted.into());
-        }
-        if !matches!(comment.withheld, Some(Withheld::Removed(_))) {
-            return Err(Refusal::NothingToModerate("the comment is not removed").into());
-        }
-        let record = site.store.fetch(Withdrawn::of(Thing::Comment(address))).await?;
-        comment.withheld = record.as_ref().and_then(|record| record.earlier.clone());
-        let taken = record.as_ref().map(|record| record.entries.clone()).unwrap_or_default();
-        let entries = Replacement::read(site, taken).await?;
+    /// When the store fails.
+    pub(crate) async fn read(
+        site: &Site,
+        address: CommentAddress,
+        Stored { mut comment, json, .. }: Stored,
+        record: Withdrawn,
+    ) -> Result<Self, Error> {
+        comment.withheld = record.earlier.clone();
+        let entries = Replacement::read(site, record.entries.clone()).await?;
         Ok(Self { address, comment, json, record, entries })
     }
 
-    /// The line of the log that says who removed it.
-    pub(crate) fn line(&self) -> Option<ModerationId> {
-        self.record.as_ref().map(|record| record.line)
-    }
-
     fn has(&self, field: &str) -> bool {
-        self.record.as_ref().is_some_and(|record| record.rest::<u8>(field) == Some(1))
+        self.record.rest::<u8>(field) == Some(1)
     }
+}
 
-    /// Adds to a batch that the comment is as it was before.
-    pub(crate) fn write(&self, batch: &mut Batch, now: Moment) {
+impl Returning for CommentReturn {
+    fn write(&self, batch: &mut Batch, _: &Site, now: Moment) {
         let address = self.address;
         comment::write_change(batch, address, &self.json, &self.comment);
-        let Some(record) = &self.record else { return };
-        record.forget(batch);
+        self.record.forget(batch);
         if self.has(COUNTED) {
             batch.increment_field(keys::news(address.news), "comments", 1);
         }
@@ -171,17 +160,16 @@ impl Return {
             jobs::remove(batch, &Job::new(WITHDRAW.name, address));
             jobs::add(batch, &Job::new(RETURN.name, address), now, self.comment.user_id);
         }
-        if let Some(progress) = record.rest::<String>(NOTIFYING) {
+        if let Some(progress) = self.record.rest::<String>(NOTIFYING) {
             jobs::resume(batch, &Job::new(NOTIFY.name, address), &progress, now);
         }
     }
 
-    /// The jobs to start once the batch is applied.
-    pub(crate) fn jobs(&self) -> impl Iterator<Item = Job> {
-        let notifies = self.record.as_ref().and_then(|record| record.rest::<String>(NOTIFYING)).is_some();
+    fn jobs(&self, _: &Site) -> Vec<Job> {
+        let notifies = self.record.rest::<String>(NOTIFYING).is_some();
         let kinds = [(self.has(LARGE), RETURN.name), (notifies, NOTIFY.name)];
-        let address = self.address;
-        kinds.into_iter().filter(|(is_there, _)| *is_there).map(move |(_, name)| Job::new(name, address))
+        let starting = kinds.into_iter().filter(|(is_there, _)| *is_there);
+        starting.map(|(_, name)| Job::new(name, self.address)).collect()
     }
 }
 

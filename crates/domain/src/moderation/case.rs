@@ -3,6 +3,7 @@
 use super::log::Line;
 use super::row::Row;
 use crate::accounts::users::{Role, User};
+use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
 use crate::jobs::{Job, Jobs};
 use crate::site::Site;
@@ -63,6 +64,22 @@ impl Case<'_> {
             return Err(Refusal::HigherRole);
         }
         Ok(())
+    }
+
+    /// Refuses a moderator who must not act on what somebody has written. An account that is gone protects
+    /// nothing. Rounds: 1.
+    pub(super) async fn demand_power_over_author(&self, author: UserId) -> Result<(), Error> {
+        match self.site.store.fetch(User::by_id(author)).await? {
+            Some(author) => Ok(self.demand_power_over(&author)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads what the action is about, which the moderator may moderate. Rounds: 2.
+    pub(super) async fn contribution(&self) -> Result<Contribution, Error> {
+        let found = Contribution::read(self.site, self.thing).await?;
+        self.demand_power_over_author(found.author()).await?;
+        Ok(found)
     }
 
     /// Whether it may end whatever anybody has decided: an administrator may, and the answer to an appeal,

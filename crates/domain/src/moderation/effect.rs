@@ -2,8 +2,8 @@
 
 use super::case::{Case, Effect};
 use super::{
-    appeals, applications, held, keep, merging, notes, people, posts, profiles, remove_all, rule_changes,
-    stories, story_edits, threads,
+    appeals, applications, comment_edits, held, keep, merging, notes, people, profiles, removals, remove_all,
+    rule_changes, story_edits, threads,
 };
 use crate::error::Error;
 use crate::values::moderation::{Deed, Thing};
@@ -17,21 +17,21 @@ pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, 
             Box::pin(keep::decide_deleted(case))
         }
         (Deed::Restore | Deed::Reopen, _) if keep::was_deleted(case) => Box::pin(keep::decide_deleted(case)),
-        (Deed::Remove, Thing::Comment(address)) => Box::pin(posts::remove_comment(case, *address)),
-        (Deed::Restore, Thing::Comment(address)) => Box::pin(posts::restore_comment(case, *address)),
-        (Deed::Remove, Thing::Tweet(id)) => Box::pin(posts::remove_tweet(case, *id)),
-        (Deed::Restore, Thing::Tweet(id)) => Box::pin(posts::restore_tweet(case, *id)),
         (Deed::Remove, Thing::User(name)) => Box::pin(profiles::remove(case, name)),
         (Deed::Restore, Thing::User(name)) => Box::pin(profiles::restore(case, name)),
         (Deed::RemoveAll(days), Thing::User(name)) => Box::pin(remove_all::remove(case, name, *days)),
-        (Deed::Remove, Thing::Story(id)) => Box::pin(stories::remove(case, *id)),
-        (Deed::Restore, Thing::Story(id)) => Box::pin(stories::restore(case, *id)),
+        (Deed::Remove, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => {
+            Box::pin(removals::remove(case))
+        }
+        (Deed::Restore, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => {
+            Box::pin(removals::restore(case))
+        }
         (Deed::Edit { title, topics, url, text }, Thing::Story(id)) => {
             let content = (url.as_ref(), text.as_ref());
             Box::pin(story_edits::edit(case, *id, (title.as_ref(), topics.as_ref()), content))
         }
-        (Deed::Edit { title: None, topics: None, url: None, text }, Thing::Comment(address)) => {
-            Box::pin(posts::edit_comment(case, *address, text.as_ref()))
+        (Deed::Edit { title: None, topics: None, url: None, text }, Thing::Comment(_)) => {
+            Box::pin(comment_edits::edit(case, text.as_ref()))
         }
         (Deed::Merge(into), Thing::Story(id)) => Box::pin(merging::merge(case, *id, *into)),
         (Deed::Split, Thing::Story(id)) => Box::pin(merging::split(case, *id)),
@@ -63,12 +63,10 @@ pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, 
         (Deed::Unhold, Thing::User(name)) => Box::pin(people::lift(case, name, RestrictionKind::Hold)),
         (Deed::Keep, _) => Box::pin(keep::keep(case)),
         (Deed::Reopen, _) if keep::is_undone(case) => Box::pin(keep::reopen(case)),
-        (Deed::Approve, Thing::Story(id)) => Box::pin(held::approve_story(case, *id)),
-        (Deed::Approve, Thing::Comment(address)) => Box::pin(held::approve_comment(case, *address)),
-        (Deed::Approve, Thing::Tweet(id)) => Box::pin(held::approve_tweet(case, *id)),
-        (Deed::Reject, Thing::Story(id)) => Box::pin(held::reject_story(case, *id)),
-        (Deed::Reject, Thing::Comment(address)) => Box::pin(held::reject_comment(case, *address)),
-        (Deed::Reject, Thing::Tweet(id)) => Box::pin(held::reject_tweet(case, *id)),
+        (Deed::Approve, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => {
+            Box::pin(held::approve(case))
+        }
+        (Deed::Reject, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => Box::pin(held::reject(case)),
         (Deed::Reopen, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => Box::pin(held::reopen(case)),
         (Deed::Rule(pattern, effect), Thing::Rule(id)) => {
             Box::pin(rule_changes::add(case, *id, (pattern, *effect)))

@@ -2,10 +2,9 @@
 
 use super::case::{Case, Effect};
 use super::log::Line;
-use crate::accounts::users::User;
 use crate::comments::comment::Comment;
+use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
-use crate::flags::Subject;
 use crate::news::item::News;
 use crate::values::ids::UserId;
 use crate::values::moderation::{Action, Thing};
@@ -68,21 +67,14 @@ pub(super) async fn decide_deleted(case: &Case<'_>) -> Result<Effect, Error> {
         _ => None,
     };
     if let Some(author) = author {
-        demand_power_over(case, author).await?;
+        case.demand_power_over_author(author).await?;
     }
     Ok(Effect { before: Some(DELETED.to_owned()), concerns: author, ..Effect::default() })
 }
 
 /// The effect of a decision about what somebody has posted, whom the moderator may moderate. An
 /// account that is gone protects nothing. Rounds: 1.
-async fn about(case: &Case<'_>, subject: &Subject) -> Result<Effect, Error> {
-    demand_power_over(case, subject.author()).await?;
+async fn about(case: &Case<'_>, subject: &Contribution) -> Result<Effect, Error> {
+    case.demand_power_over_author(subject.author()).await?;
     Ok(Effect { concerns: Some(subject.author()), ..Effect::default() })
-}
-
-async fn demand_power_over(case: &Case<'_>, author: UserId) -> Result<(), Error> {
-    match case.site.store.fetch(User::by_id(author)).await? {
-        Some(author) => Ok(case.demand_power_over(&author)?),
-        None => Ok(()),
-    }
 }

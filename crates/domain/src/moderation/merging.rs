@@ -4,8 +4,10 @@
 //! which the page of the other story shows below its own.
 
 use super::case::{Case, Effect};
-use super::stories::{put_back, withdraw};
+use super::removals::{put_back, withdraw};
 use super::threads::read_story;
+use crate::accounts::inbox::Withdrawn;
+use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::item::{MERGED, MergedStories, News};
@@ -31,7 +33,7 @@ pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<E
         return Err(Refusal::TooManyMerged { limit }.into());
     }
     let title = news.title.clone();
-    let mut effect = withdraw(case, news, Withheld::Merged(into)).await?;
+    let mut effect = withdraw(case, Contribution::Story(news.into()), Withheld::Merged(into)).await?;
     target.check_state(&mut effect.batch);
     // Nobody has merged anything into this story meanwhile.
     effect.batch.field_absent(keys::news(id), MERGED);
@@ -52,14 +54,16 @@ pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> 
     let Some(Withheld::Merged(into)) = news.withheld else {
         return Err(Refusal::NothingToModerate("the story is not merged into another").into());
     };
-    let mut effect = put_back(case, &news).await?;
+    let record = case.site.store.fetch(Withdrawn::of(case.thing.clone())).await?;
+    let record = record.ok_or(Refusal::NothingToModerate("the story is not merged into another"))?;
+    let title = news.title.clone();
+    let mut effect = put_back(case, Contribution::Story(news.into()), record).await?;
     let target = case.site.store.fetch(News::by_id(into)).await?;
     if let Some(target) = target {
         let mut merged = target.merged.clone();
         merged.0.retain(|other| *other != id);
         write_merged(&mut effect.batch, &target, &merged);
     }
-    let title = &news.title;
     effect.message = Some(format!(
         "Your story “{title}” (/news/{id}), which was merged into /news/{into}, is on its own again: {}",
         case.reason

@@ -2,7 +2,7 @@
 
 use super::case::{Case, Effect};
 use super::people::{Person, read_person};
-use super::posts::ended_by;
+use super::removals::ended_by;
 use super::remove_all;
 use crate::accounts::inbox::{Taken, Withdrawn};
 use crate::error::{Error, Refusal};
@@ -77,7 +77,7 @@ pub(super) async fn restore(case: &Case<'_>, name: &str) -> Result<Effect, Error
 async fn restore_texts(case: &Case<'_>, person: &Person, record: &Withdrawn) -> Result<Effect, Error> {
     let key = keys::user(person.user.id);
     let mut effect = Effect { concerns: Some(person.user.id), ..Effect::default() };
-    effect.ends = ended_by(case, Some(record.line)).await?.or(Some(record.line));
+    effect.ends = ended_by(case, record.line).await?.or(Some(record.line));
     for field in TEXTS {
         let is_blank = person.hash.get(field).is_none_or(str::is_empty);
         if let Some(text) = record.rest::<String>(field).filter(|_| is_blank) {

@@ -9,14 +9,11 @@ use super::log::{COUNT, IN_PROGRESS, Line};
 use super::people::{Person, read_person};
 use super::profiles::lines_of;
 use crate::action::Decision;
-use crate::comments::withdrawal as comments;
+use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
 use crate::flags::ThingFlags;
 use crate::jobs::{self, Job, JobKind, Outcome, Step, members};
 use crate::keys;
-use crate::news::item::News;
-use crate::submissions::withdrawal as stories;
-use crate::timelines::withdrawal as tweets;
 use crate::values::flag::Verdict;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::MAX_REMOVALS_OF_ALL;
@@ -198,40 +195,16 @@ async fn remove_post(
     thing: &Thing,
     (author, line, reason): (UserId, ModerationId, &str),
 ) -> Result<bool, Error> {
-    let (site, now, state) = (current.site, current.now, Withheld::removed(reason));
-    match thing {
-        Thing::Story(id) => {
-            let news =
-                News::from_fields(site.store.fetch(read::hash_fields(keys::news(*id), News::FIELDS)).await?);
-            let is_there = |news: &News| news.user_id == author && !news.deleted && !is_away(news);
-            let Some(news) = news.filter(is_there) else { return Ok(false) };
-            // Another server may be at this step too, and have taken the tweet that announces it:
-            // then the batch fails, and the step is decided again.
-            let post = unless_refused(stories::Withdrawal::read(site, now, news, state).await)?;
-            let Some(post) = post else { return Ok(false) };
-            post.write(batch, now, line);
-            current.starts(post.job());
-        }
-        Thing::Comment(address) => {
-            let Some(post) = unless_refused(comments::Withdrawal::read(site, *address, state).await)?
-                .filter(|post| post.comment.user_id == author)
-            else {
-                return Ok(false);
-            };
-            post.write(batch, now, line);
-            current.starts(post.job());
-        }
-        Thing::Tweet(id) => {
-            let Some(post) = unless_refused(tweets::Withdrawal::read(site, *id, state).await)?
-                .filter(|post| post.tweet.user_id == author)
-            else {
-                return Ok(false);
-            };
-            post.write(batch, now, line);
-            current.starts(post.job());
-        }
-        _ => return Ok(false),
-    }
+    let (site, now) = (current.site, current.now);
+    let post = unless_refused(Contribution::read(site, thing).await)?;
+    let post = post.filter(|post| post.author() == author && post.demand_not_removed().is_ok());
+    let Some(post) = post else { return Ok(false) };
+    // Another server may be at this step too, and have taken the tweet that announces a story: then the
+    // batch fails, and the step is decided again.
+    let withdrawal = unless_refused(post.withdrawal(site, now, Withheld::removed(reason)).await)?;
+    let Some(withdrawal) = withdrawal else { return Ok(false) };
+    withdrawal.write(batch, now, line);
+    current.starts(withdrawal.job());
     Ok(true)
 }
 
@@ -269,42 +242,13 @@ async fn restore_post(
     origin: ModerationId,
 ) -> Result<bool, Error> {
     let (site, now) = (current.site, current.now);
-    match thing {
-        Thing::Story(id) => {
-            let Some(post) = unless_refused(stories::Return::read(site, now, *id).await)?
-                .filter(|post| post.line() == origin)
-            else {
-                return Ok(false);
-            };
-            post.write(batch, site, now);
-            current.starts(post.job(site));
-        }
-        Thing::Comment(address) => {
-            let Some(post) = unless_refused(comments::Return::read(site, *address).await)?
-                .filter(|post| post.line() == Some(origin))
-            else {
-                return Ok(false);
-            };
-            post.write(batch, now);
-            current.starts(post.jobs());
-        }
-        Thing::Tweet(id) => {
-            let Some(post) = unless_refused(tweets::Return::read(site, *id).await)?
-                .filter(|post| post.line() == Some(origin))
-            else {
-                return Ok(false);
-            };
-            post.write(batch, site, now);
-            current.starts(post.job(site));
-        }
-        _ => return Ok(false),
-    }
+    let Some(post) = unless_refused(Contribution::read(site, thing).await)? else { return Ok(false) };
+    let record = unless_refused(post.removal(site).await)?.filter(|record| record.line == origin);
+    let Some(record) = record else { return Ok(false) };
+    let Some(back) = unless_refused(post.returning(site, now, record).await)? else { return Ok(false) };
+    back.write(batch, site, now);
+    current.starts(back.jobs(site));
     Ok(true)
-}
-
-/// Whether a story is removed already, or merged into another.
-const fn is_away(news: &News) -> bool {
-    matches!(news.withheld, Some(Withheld::Removed(_) | Withheld::Merged(_)))
 }
 
 /// What was read, unless the domain refuses it.

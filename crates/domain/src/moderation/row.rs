@@ -3,8 +3,9 @@
 
 use super::case::{Case, ModerationRequest, SeenRow};
 use super::log::{self, SettledRow};
+use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
-use crate::flags::{Subject, ThingFlags};
+use crate::flags::ThingFlags;
 use crate::keys;
 use crate::news::item::write_state;
 use crate::site::Site;
@@ -50,7 +51,7 @@ pub(super) struct Row {
     /// The row of the thing itself, with its flags.
     flags: ThingFlags,
     /// The thing, if it can be flagged and is still there.
-    subject: Option<Subject>,
+    subject: Option<Contribution>,
     /// The row of another thing, such as the story whose author is warned.
     other: Option<ThingFlags>,
 }
@@ -69,7 +70,7 @@ impl Row {
                 return Err(Refusal::RowChanged.into());
             }
         }
-        let subject = match Subject::read(site, thing).await {
+        let subject = match Contribution::read(site, thing).await {
             Ok(subject) => Some(subject),
             Err(Error::Refused(_)) => None,
             Err(error) => return Err(error),
@@ -78,7 +79,7 @@ impl Row {
     }
 
     /// The thing, if it can be flagged and is still there.
-    pub(super) const fn subject(&self) -> Option<&Subject> {
+    pub(super) const fn subject(&self) -> Option<&Contribution> {
         self.subject.as_ref()
     }
 
@@ -161,7 +162,7 @@ impl Row {
         let key = match (thing, &self.subject) {
             (Thing::Story(id), _) => return write_state(batch, *id, Some(&Withheld::Flagged)),
             (Thing::Tweet(id), _) => keys::tweet(*id),
-            (Thing::User(_), Some(Subject::User(user))) => keys::user(user.id),
+            (Thing::User(_), Some(Contribution::Profile(user))) => keys::user(user.id),
             _ => return,
         };
         batch.set_field(key, WITHHELD, Withheld::Flagged.to_string());

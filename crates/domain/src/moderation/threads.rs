@@ -1,7 +1,6 @@
 //! Locked threads: everybody reads, nobody writes.
 
 use super::case::{Case, Effect};
-use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::item::{LOCKED, Lock, News};
@@ -15,10 +14,7 @@ pub(super) async fn read_story(case: &Case<'_>, id: NewsId) -> Result<News, Erro
     if news.deleted {
         return Err(Refusal::NewsDeleted.into());
     }
-    let author = case.site.store.fetch(User::by_id(news.user_id)).await?;
-    if let Some(author) = author {
-        case.demand_power_over(&author)?;
-    }
+    case.demand_power_over_author(news.user_id).await?;
     Ok(news)
 }
 

@@ -16,7 +16,9 @@ use crate::values::ids::NewsId;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
-use tidings_keyspace::{Answer, Batch, Expiry, KeyspaceError, Order, Query, Read, Write};
+use tidings_keyspace::{
+    Answer, Batch, Check as BatchCheck, Expiry, KeyspaceError, Order, Query, Read, Write,
+};
 
 /// Keys whose values are read together.
 const KEYS_AT_ONCE: usize = 250;
@@ -32,8 +34,10 @@ const CHECKS_AT_ONCE: usize = 32;
 const MANY_AT_ONCE: usize = 200;
 /// What seems to differ is looked at again together, so many at once; a large value counts as many.
 const SUSPECTS_AT_ONCE: usize = 2_000;
-/// Repairs that are committed at the same time.
-const MENDS_AT_ONCE: usize = 100;
+/// Batches of repairs that are committed at the same time.
+const MENDS_AT_ONCE: usize = 8;
+/// Repairs in one batch.
+const MENDS_IN_ONE: usize = 50;
 /// How often something that differs must be seen unchanged before it is reported.
 const AGREEING_LOOKS: usize = 2;
 /// As many times as often where a look is not one round, but several.
@@ -426,13 +430,15 @@ impl<'a> Walk<'a> {
     async fn mend_all(&mut self, decided: &mut [(Ready, String, Outcome)]) -> Result<(), Error> {
         self.mend_articles(decided).await?;
         let walk: &Self = self;
-        let applied: Vec<bool> = stream::iter(decided.iter())
-            .map(|(one, _, outcome)| async move {
-                if *outcome == Outcome::Mendable { walk.mend(&one.found.fault).await } else { Ok(false) }
-            })
+        let mendable = decided.iter().filter(|(.., outcome)| *outcome == Outcome::Mendable);
+        let applied: Vec<Vec<bool>> = stream::iter(groups_of(mendable.map(|(one, ..)| &one.found.fault)))
+            .map(|group| walk.mend_together(group))
             .buffered(MENDS_AT_ONCE)
             .try_collect()
             .await?;
+        let mut applied = applied.into_iter().flatten();
+        let mut is_applied = |outcome| outcome == Outcome::Mendable && applied.next().unwrap_or(false);
+        let applied: Vec<bool> = decided.iter().map(|(.., outcome)| is_applied(*outcome)).collect();
         let again = decided.iter().zip(&applied).filter(|(_, is_applied)| **is_applied);
         let again: Vec<Suspect> = again.filter_map(|((one, ..), _)| one.again.clone()).collect();
         let mut left = HashSet::new();
@@ -567,6 +573,25 @@ impl<'a> Walk<'a> {
         Ok(seen)
     }
 
+    /// Mends some faults in one batch, or one by one if that is rejected; whether each could be.
+    async fn mend_together(&self, group: Vec<&Fault>) -> Result<Vec<bool>, Error> {
+        if group.len() > 1 {
+            let mut all = Batch::new();
+            for batch in group.iter().filter_map(|fault| batch_of(fault)) {
+                batch.checks().iter().for_each(|check| _ = all.check(check.clone()));
+                batch.writes().iter().for_each(|write| all.write(write.clone()));
+            }
+            if let Ok(Applied::Yes(_)) = self.site.apply(all).await {
+                return Ok(vec![true; group.len()]);
+            }
+        }
+        let mut applied = Vec::with_capacity(group.len());
+        for fault in group {
+            applied.push(self.mend(fault).await?);
+        }
+        Ok(applied)
+    }
+
     /// Mends one fault; whether it could be.
     async fn mend(&self, fault: &Fault) -> Result<bool, Error> {
         let mended = match &fault.mend {
@@ -607,6 +632,40 @@ fn correction(mend: &Mend) -> Option<Vec<(String, String)>> {
         _ => None,
     };
     batch.writes().iter().map(counter).collect()
+}
+
+/// The batch that mends a fault, if it is one.
+fn batch_of(fault: &Fault) -> Option<&Batch> {
+    if let Mend::Write(batch, _) = &fault.mend { Some(batch) } else { None }
+}
+
+/// The faults in groups that are mended together. The batches of a group have no key in common.
+fn groups_of<'a>(faults: impl Iterator<Item = &'a Fault>) -> Vec<Vec<&'a Fault>> {
+    let mut groups: Vec<Vec<&Fault>> = Vec::new();
+    let mut taken: HashSet<&str> = HashSet::new();
+    for fault in faults {
+        let Some(batch) = batch_of(fault) else {
+            groups.push(vec![fault]);
+            continue;
+        };
+        let keys = batch.checks().iter().map(BatchCheck::key).chain(batch.writes().iter().map(Write::key));
+        let keys: HashSet<&str> = keys.collect();
+        match groups.last_mut() {
+            Some(group)
+                if group.len() < MENDS_IN_ONE
+                    && group.iter().all(|other| batch_of(other).is_some())
+                    && taken.is_disjoint(&keys) =>
+            {
+                group.push(fault);
+            }
+            _ => {
+                groups.push(vec![fault]);
+                taken.clear();
+            }
+        }
+        taken.extend(keys);
+    }
+    groups
 }
 
 /// `None` if a value could not be read: that is reported for its own key.

@@ -43,7 +43,6 @@ pub async fn edit_news(
     viewer.demand_may_post(now.timestamp())?;
     viewer.demand_confirmed(site)?;
     submission.check_edit()?;
-    viewer.demand_confirmed(site)?;
     let url = submission.content.stored_url();
     site.act(&keys::news(id), || async {
         let (news, article) = read_changeable(site, now, viewer, id).await?;

@@ -8,7 +8,7 @@ use crate::articles::topics::KnownTopics;
 use crate::comments::comment::NEXT_ID;
 use crate::comments::held::{HeldComment, write_with_story};
 use crate::comments::notify::Announcement;
-use crate::error::{Error, Refusal};
+use crate::error::Error;
 use crate::keys;
 use crate::news::item::{News, write_state};
 use crate::review;
@@ -54,23 +54,6 @@ pub(crate) struct Publication {
     first: Option<(HeldComment, Announcement)>,
     /// Those of its topics that exist.
     known: Vec<Topic>,
-}
-
-/// A held story as it is stored, with its author unless the account is gone. Rounds: 2.
-///
-/// # Errors
-/// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NothingToModerate`] if it does
-/// not wait, or the store's.
-pub(crate) async fn read_held(site: &Site, id: NewsId) -> Result<(News, Option<User>), Error> {
-    let news = site.store.fetch(News::by_id(id)).await?.ok_or(Refusal::NoSuchNews)?;
-    if news.deleted {
-        return Err(Refusal::NewsDeleted.into());
-    }
-    if !matches!(news.withheld, Some(Withheld::Held(_))) {
-        return Err(Refusal::NothingToModerate("this story does not wait for approval").into());
-    }
-    let author = site.store.fetch(User::by_id(news.user_id)).await?;
-    Ok((news, author))
 }
 
 impl Publication {

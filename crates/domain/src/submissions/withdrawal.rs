@@ -9,17 +9,17 @@
 
 use super::editing::{leave_lists, read_announcement};
 use super::url_guards::{self, UrlGuards};
-use crate::accounts::inbox::{Taken, Withdrawn};
+use crate::accounts::inbox::{Returning, Taken, Withdrawing, Withdrawn};
 use crate::articles::article::{self, ArticleChange, Placed};
-use crate::error::{Error, Refusal};
+use crate::error::Error;
 use crate::jobs::Job;
 use crate::keys;
 use crate::news::item::News;
 use crate::news::ranks::write_rank;
 use crate::site::Site;
-use crate::timelines::withdrawal as tweets;
+use crate::timelines::withdrawal::{TweetReturn, TweetWithdrawal};
 use crate::values::clock::Moment;
-use crate::values::ids::{ModerationId, NewsId};
+use crate::values::ids::ModerationId;
 use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
 use tidings_keyspace::Batch;
@@ -30,16 +30,15 @@ pub(crate) const ARTICLE: &str = "article";
 const GUARDS: &str = "guards";
 
 /// A story that is about to be withdrawn, with what was read for it.
-pub(crate) struct Withdrawal {
-    /// The story as it was.
-    pub(crate) news: News,
+pub(crate) struct StoryWithdrawal {
+    news: News,
     state: Withheld,
     article: ArticleChange,
     guards: UrlGuards,
-    tweet: Option<tweets::Withdrawal>,
+    tweet: Option<TweetWithdrawal>,
 }
 
-impl Withdrawal {
+impl StoryWithdrawal {
     /// Reads what withdrawing a story needs. `state` says why it is withdrawn; a story that is
     /// merged into another keeps its guards against reposts. Rounds: at most 5.
     ///
@@ -60,13 +59,14 @@ impl Withdrawal {
                 Some(reason) => reason.into(),
                 None => "its story was merged into another".into(),
             };
-            tweet = Some(tweets::Withdrawal::read(site, found.id, Withheld::Removed(reason)).await?);
+            tweet = Some(TweetWithdrawal::read(site, found, Withheld::Removed(reason)).await?);
         }
         Ok(Self { news, state, article, guards, tweet })
     }
+}
 
-    /// Adds the withdrawal to a batch, as the action of a line of the log.
-    pub(crate) fn write(&self, batch: &mut Batch, now: Moment, line: ModerationId) {
+impl Withdrawing for StoryWithdrawal {
+    fn write(&self, batch: &mut Batch, now: Moment, line: ModerationId) {
         let (key, news) = (keys::news(self.news.id), &self.news);
         let earlier = news.withheld.as_ref();
         batch.field_equals(&key, "url", &news.url);
@@ -86,60 +86,33 @@ impl Withdrawal {
         Withdrawn::write(batch, &Thing::Story(news.id), (line, earlier, &Taken::default()), rest);
     }
 
-    /// The job to start once the batch is applied.
-    pub(crate) fn job(&self) -> Option<Job> {
+    fn job(&self) -> Option<Job> {
         self.tweet.as_ref()?.job()
     }
 }
 
 /// A story that is about to come back, with what was read for it.
-pub(crate) struct Return {
-    /// The story as it is.
-    pub(crate) news: News,
+pub(crate) struct StoryReturn {
+    news: News,
     record: Withdrawn,
     article: Option<Placed>,
     guards: UrlGuards,
-    tweet: Option<tweets::Return>,
+    tweet: Option<TweetReturn>,
 }
 
-impl Return {
-    /// Reads what putting a story back needs. Rounds: at most 6.
+impl StoryReturn {
+    /// Reads what putting a story back needs. Rounds: at most 5.
     ///
     /// # Errors
-    /// [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`], [`Refusal::NothingToModerate`] if it was
-    /// not withdrawn, or the store's.
-    pub(crate) async fn read(site: &Site, now: Moment, id: NewsId) -> Result<Self, Error> {
-        let reads = (News::by_id(id), Withdrawn::of(Thing::Story(id)));
-        let (news, record) = site.store.fetch(reads).await?;
-        let news = news.ok_or(Refusal::NoSuchNews)?;
-        if news.deleted {
-            return Err(Refusal::NewsDeleted.into());
-        }
-        let record = record.filter(|_| news.is_unlisted());
-        let record = record.ok_or(Refusal::NothingToModerate("the story is not removed"))?;
-        let guards = record.rest::<UrlGuards>(GUARDS).unwrap_or_default().free(site, now, id).await?;
+    /// When the store fails.
+    pub(crate) async fn read(site: &Site, now: Moment, news: News, record: Withdrawn) -> Result<Self, Error> {
+        let guards = record.rest::<UrlGuards>(GUARDS).unwrap_or_default().free(site, now, news.id).await?;
         let tweet = match news.tweet_id {
-            Some(tweet) => tweets::Return::of_line(site, tweet, record.line).await?,
+            Some(tweet) => TweetReturn::of_line(site, tweet, record.line).await?,
             None => None,
         };
         let article = record.rest(ARTICLE);
         Ok(Self { news, record, article, guards, tweet })
-    }
-
-    /// The line of the log that says who withdrew it.
-    pub(crate) const fn line(&self) -> ModerationId {
-        self.record.line
-    }
-
-    /// Adds to a batch that the story is as it was before.
-    pub(crate) fn write(&self, batch: &mut Batch, site: &Site, now: Moment) {
-        let (key, news) = (keys::news(self.news.id), &self.news);
-        batch.field_unchanged(&key, "topics", news.stored_topics.as_ref());
-        self.record.forget(batch);
-        news.write_state(batch, self.record.earlier.as_ref());
-        if !self.record.earlier.as_ref().is_some_and(Withheld::is_unlisted) {
-            self.enter_lists(batch, site, now);
-        }
     }
 
     fn enter_lists(&self, batch: &mut Batch, site: &Site, now: Moment) {
@@ -162,9 +135,20 @@ impl Return {
             tweet.write(batch, site, now);
         }
     }
+}
 
-    /// The job to start once the batch is applied.
-    pub(crate) fn job(&self, site: &Site) -> Option<Job> {
-        self.tweet.as_ref()?.job(site)
+impl Returning for StoryReturn {
+    fn write(&self, batch: &mut Batch, site: &Site, now: Moment) {
+        let (key, news) = (keys::news(self.news.id), &self.news);
+        batch.field_unchanged(&key, "topics", news.stored_topics.as_ref());
+        self.record.forget(batch);
+        news.write_state(batch, self.record.earlier.as_ref());
+        if !self.record.earlier.as_ref().is_some_and(Withheld::is_unlisted) {
+            self.enter_lists(batch, site, now);
+        }
+    }
+
+    fn jobs(&self, site: &Site) -> Vec<Job> {
+        self.tweet.as_ref().map(|tweet| tweet.jobs(site)).unwrap_or_default()
     }
 }

@@ -3,12 +3,11 @@
 
 use super::tweets::{NewTweet, Tweet, TweetDraft};
 use crate::accounts::users::DEACTIVATED;
-use crate::error::{Error, Refusal};
+use crate::error::Error;
 use crate::keys;
 use crate::review;
 use crate::site::Site;
 use crate::values::clock::Moment;
-use crate::values::ids::TweetId;
 use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld};
 use tidings_keyspace::{Batch, CheckId};
@@ -28,19 +27,6 @@ pub(super) fn write(batch: &mut Batch, draft: &TweetDraft, text: &str, reason: &
     batch.set_fields(key, fields);
     review::enqueue(batch, &Thing::Tweet(draft.id), draft.now.timestamp());
     account_there
-}
-
-/// A tweet that waits. Rounds: 1.
-///
-/// # Errors
-/// [`Refusal::NoSuchTweet`], [`Refusal::NothingToModerate`] if it does not wait, or the store's.
-pub(crate) async fn read_held(site: &Site, id: TweetId) -> Result<Tweet, Error> {
-    let tweet = site.store.fetch(Tweet::by_id(id)).await?.ok_or(Refusal::NoSuchTweet)?;
-    if matches!(tweet.withheld, Some(Withheld::Held(_))) {
-        Ok(tweet)
-    } else {
-        Err(Refusal::NothingToModerate("this tweet does not wait for approval").into())
-    }
 }
 
 /// Checks in a batch that a tweet still waits.

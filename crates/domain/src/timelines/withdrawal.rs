@@ -5,7 +5,7 @@
 //! says by which line of the log a tweet was removed, so a story brings back only the tweet that
 //! went with it.
 
-use crate::accounts::inbox::{self, EntryId, Replacement, Withdrawn};
+use crate::accounts::inbox::{self, EntryId, Replacement, Returning, Withdrawing, Withdrawn};
 use crate::accounts::mentioned::ids_by_name;
 use crate::accounts::users::DEACTIVATED;
 use crate::error::{Error, Refusal};
@@ -28,37 +28,27 @@ use tidings_keyspace::{Batch, Query, read};
 /// The field of the record with the people in whose mentions the tweet was.
 const MENTIONS: &str = "mentions";
 
-/// A tweet, if it exists. Rounds: 1.
-async fn read_tweet(site: &Site, id: TweetId) -> Result<Tweet, Error> {
-    Ok(site.store.fetch(Tweet::by_id(id)).await?.ok_or(Refusal::NoSuchTweet)?)
-}
-
 /// Whether a state keeps a tweet out of all lists.
 fn is_unlisted(state: Option<&Withheld>) -> bool {
     state.is_some_and(Withheld::is_unlisted)
 }
 
 /// A tweet that is about to be removed, with what was read for it.
-pub(crate) struct Withdrawal {
-    /// The tweet as it was.
-    pub(crate) tweet: Tweet,
+pub(crate) struct TweetWithdrawal {
+    tweet: Tweet,
     state: Withheld,
     mentions: Mentions,
     entries: inbox::Removal,
     has_followers: bool,
 }
 
-impl Withdrawal {
+impl TweetWithdrawal {
     /// Reads what the removal of a tweet needs. Rounds: 1, and 3 for mentions.
     ///
     /// # Errors
-    /// [`Refusal::NoSuchTweet`], [`Refusal::NothingToModerate`] if it is removed already, or the
-    /// store's.
-    pub(crate) async fn read(site: &Site, id: TweetId, state: Withheld) -> Result<Self, Error> {
-        let tweet = read_tweet(site, id).await?;
-        if matches!(tweet.withheld, Some(Withheld::Removed(_))) {
-            return Err(Refusal::NothingToModerate("the tweet is removed already").into());
-        }
+    /// When the store fails.
+    pub(crate) async fn read(site: &Site, tweet: Tweet, state: Withheld) -> Result<Self, Error> {
+        let id = tweet.id;
         let has_followers = site.store.fetch(read::sorted_count(keys::followers(tweet.user_id))).await? > 0;
         let mut withdrawal = Self {
             tweet,
@@ -81,9 +71,10 @@ impl Withdrawal {
     fn was_listed(&self) -> bool {
         !is_unlisted(self.tweet.withheld.as_ref())
     }
+}
 
-    /// Adds the removal to a batch, as the action of a line of the log.
-    pub(crate) fn write(&self, batch: &mut Batch, now: Moment, line: ModerationId) {
+impl Withdrawing for TweetWithdrawal {
+    fn write(&self, batch: &mut Batch, now: Moment, line: ModerationId) {
         let (id, author) = (self.tweet.id, self.tweet.user_id);
         let (key, member) = (keys::tweet(id), id.to_string());
         let earlier = self.tweet.withheld.as_ref();
@@ -113,69 +104,65 @@ impl Withdrawal {
         }
     }
 
-    /// The job to start once the batch is applied.
-    pub(crate) fn job(&self) -> Option<Job> {
+    fn job(&self) -> Option<Job> {
         (self.has_followers && self.was_listed()).then(|| sweep::job(self.tweet.id))
     }
 }
 
 /// A removed tweet that is about to be put back, with what was read for it.
-pub(crate) struct Return {
-    /// The tweet as it is.
-    pub(crate) tweet: Tweet,
-    record: Option<Withdrawn>,
+pub(crate) struct TweetReturn {
+    tweet: Tweet,
+    record: Withdrawn,
     mentions: Mentions,
     entries: Replacement,
     audience: Audience,
 }
 
-impl Return {
-    /// Reads what is needed to put a tweet back. Rounds: 3.
+impl TweetReturn {
+    /// Reads what is needed to put a tweet back. Rounds: 2.
     ///
     /// # Errors
-    /// [`Refusal::NoSuchTweet`], also when the author's account is deactivated,
-    /// [`Refusal::NothingToModerate`] if it is not removed, or the store's.
-    pub(crate) async fn read(site: &Site, id: TweetId) -> Result<Self, Error> {
-        let tweet = read_tweet(site, id).await?;
-        if !matches!(tweet.withheld, Some(Withheld::Removed(_))) {
-            return Err(Refusal::NothingToModerate("the tweet is not removed").into());
-        }
+    /// [`Refusal::NoSuchTweet`] when the author's account is deactivated, or the store's.
+    pub(crate) async fn read(site: &Site, tweet: Tweet, record: Withdrawn) -> Result<Self, Error> {
         let deactivated = read::field(keys::user(tweet.user_id), DEACTIVATED);
-        let reads = (Withdrawn::of(Thing::Tweet(id)), Audience::of(site, tweet.user_id), deactivated);
-        let (record, audience, deactivated) = site.store.fetch(reads).await?;
+        let (audience, deactivated) =
+            site.store.fetch((Audience::of(site, tweet.user_id), deactivated)).await?;
         if deactivated.is_some() {
             return Err(Refusal::NoSuchTweet.into());
         }
         let audience = audience?;
-        let mentions = record.as_ref().and_then(|record| record.rest(MENTIONS)).unwrap_or_default();
-        let taken = record.as_ref().map(|record| record.entries.clone()).unwrap_or_default();
-        let entries = Replacement::read(site, taken).await?;
+        let mentions = record.rest(MENTIONS).unwrap_or_default();
+        let entries = Replacement::read(site, record.entries.clone()).await?;
         Ok(Self { tweet, record, mentions, entries, audience })
     }
 
     /// The same for a tweet that may have been removed by a line of the log: `None` if it was not.
+    /// Rounds: at most 3.
     ///
     /// # Errors
     /// When the store fails.
     pub(crate) async fn of_line(site: &Site, id: TweetId, line: ModerationId) -> Result<Option<Self>, Error> {
-        match Self::read(site, id).await {
-            Ok(found) => Ok((found.line() == Some(line)).then_some(found)),
+        let (tweet, record) = site.store.fetch((Tweet::by_id(id), Withdrawn::of(Thing::Tweet(id)))).await?;
+        let (Some(tweet), Some(record)) = (tweet, record.filter(|record| record.line == line)) else {
+            return Ok(None);
+        };
+        if !matches!(tweet.withheld, Some(Withheld::Removed(_))) {
+            return Ok(None);
+        }
+        match Self::read(site, tweet, record).await {
+            Ok(found) => Ok(Some(found)),
             Err(Error::Refused(_)) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// The line of the log that says who removed it.
-    pub(crate) fn line(&self) -> Option<ModerationId> {
-        self.record.as_ref().map(|record| record.line)
-    }
-
     fn earlier(&self) -> Option<&Withheld> {
-        self.record.as_ref()?.earlier.as_ref()
+        self.record.earlier.as_ref()
     }
+}
 
-    /// Adds to a batch that the tweet is as it was before.
-    pub(crate) fn write(&self, batch: &mut Batch, site: &Site, now: Moment) {
+impl Returning for TweetReturn {
+    fn write(&self, batch: &mut Batch, site: &Site, now: Moment) {
         let (id, author, score) = (self.tweet.id, self.tweet.user_id, self.tweet.created_at);
         let (key, member) = (keys::tweet(id), id.to_string());
         batch.field_unchanged(&key, WITHHELD, self.tweet.withheld.as_ref().map(ToString::to_string));
@@ -183,9 +170,7 @@ impl Return {
             Some(earlier) => batch.set_field(&key, WITHHELD, earlier.to_string()),
             None => batch.delete_field(&key, WITHHELD),
         }
-        if let Some(record) = &self.record {
-            record.forget(batch);
-        }
+        self.record.forget(batch);
         if is_unlisted(self.earlier()) {
             return;
         }
@@ -213,11 +198,10 @@ impl Return {
         }
     }
 
-    /// The job to start once the batch is applied.
-    pub(crate) fn job(&self, site: &Site) -> Option<Job> {
+    fn jobs(&self, site: &Site) -> Vec<Job> {
         let is_delivered = self.audience.followers > 0 && self.audience.is_delivered(site);
         let delivers = is_delivered && !is_unlisted(self.earlier());
-        delivers.then(|| deliver::job(self.tweet.id))
+        delivers.then(|| deliver::job(self.tweet.id)).into_iter().collect()
     }
 }
 

@@ -1,9 +1,13 @@
-//! What was taken away with a post that a moderator has removed, so that it can be put back exactly:
-//! the hash `withdrawn:<kind>:<id>`, which exists as long as the post is removed.
+//! What was taken away with a contribution that a moderator has removed, so that it can be put back
+//! exactly: the hash `withdrawn:<kind>:<id>`, which exists as long as the contribution is removed. Each
+//! kind of contribution removes itself and returns in its own way, in one batch each.
 
 use super::Taken;
 use crate::fields::StoredFields;
+use crate::jobs::Job;
 use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Moment;
 use crate::values::ids::ModerationId;
 use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
@@ -17,7 +21,25 @@ const EARLIER: &str = "earlier";
 /// The field with the entries of inboxes.
 const ENTRIES: &str = "entries";
 
-/// The record of a post that is removed.
+/// A contribution that is about to be removed, with what was read for it.
+pub(crate) trait Withdrawing: Send + Sync {
+    /// Adds the removal to a batch, as the action of a line of the log.
+    fn write(&self, batch: &mut Batch, now: Moment, line: ModerationId);
+
+    /// The job to start once the batch is applied.
+    fn job(&self) -> Option<Job>;
+}
+
+/// A removed contribution that is about to be put back, with what was read for it.
+pub(crate) trait Returning: Send + Sync {
+    /// Adds to a batch that it is as it was before.
+    fn write(&self, batch: &mut Batch, site: &Site, now: Moment);
+
+    /// The jobs to start once the batch is applied.
+    fn jobs(&self, site: &Site) -> Vec<Job>;
+}
+
+/// The record of a contribution that is removed.
 #[derive(Debug, Clone)]
 pub(crate) struct Withdrawn {
     thing: Thing,

@@ -1,0 +1,280 @@
+//! Contributions: stories, comments and tweets, and profiles as far as they are like them. Flags, the
+//! review queue, moderation and undo treat them alike, with what is here.
+
+use crate::accounts::inbox::{Returning, Withdrawing, Withdrawn};
+use crate::accounts::users::{DEACTIVATED, User};
+use crate::comments::comment::{self, Stored};
+use crate::comments::withdrawal::{CommentReturn, CommentWithdrawal};
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::news::item::News;
+use crate::site::Site;
+use crate::submissions::withdrawal::{StoryReturn, StoryWithdrawal};
+use crate::timelines::tweets::Tweet;
+use crate::timelines::withdrawal::{TweetReturn, TweetWithdrawal};
+use crate::values::clock::Moment;
+use crate::values::ids::{CommentAddress, UserId};
+use crate::values::limits::QUEUE_TEXT;
+use crate::values::moderation::Thing;
+use crate::values::withheld::{WITHHELD, Withheld};
+use tidings_keyspace::{Batch, Hash, read};
+
+/// The characters of a text that a message to its author repeats.
+const EXCERPT: usize = 60;
+
+/// Something that a person has written, as stored.
+pub(crate) enum Contribution {
+    /// A story.
+    Story(Box<News>),
+    /// A comment, with its stored text.
+    Comment(CommentAddress, Box<Stored>),
+    /// A tweet.
+    Tweet(Tweet),
+    /// What a person says about themselves.
+    Profile(Box<User>),
+}
+
+impl Contribution {
+    /// Reads it. Rounds: 1; 2 for a person.
+    ///
+    /// # Errors
+    /// The refusal for what is not there or was deleted; [`Refusal::CannotBeFlagged`] for other
+    /// kinds; or the store's.
+    pub(crate) async fn read(site: &Site, thing: &Thing) -> Result<Self, Error> {
+        match thing {
+            Thing::Story(id) => {
+                let news = site.store.fetch(News::by_id(*id)).await?.ok_or(Refusal::NoSuchNews)?;
+                if news.deleted { Err(Refusal::NewsDeleted.into()) } else { Ok(Self::Story(Box::new(news))) }
+            }
+            Thing::Comment(address) => {
+                let stored = comment::read_stored(site, *address).await?;
+                if stored.comment.deleted {
+                    return Err(Refusal::CommentDeleted.into());
+                }
+                Ok(Self::Comment(*address, Box::new(stored)))
+            }
+            Thing::Tweet(id) => {
+                Ok(Self::Tweet(site.store.fetch(Tweet::by_id(*id)).await?.ok_or(Refusal::NoSuchTweet)?))
+            }
+            Thing::User(name) => Ok(Self::Profile(Box::new(read_person(site, name).await?))),
+            Thing::Application(_) | Thing::Appeal(_) | Thing::Rule(_) => {
+                Err(Refusal::CannotBeFlagged(thing.kind()).into())
+            }
+        }
+    }
+
+    /// Refuses what readers do not see.
+    ///
+    /// # Errors
+    /// [`Refusal::RemovedAlready`], or the refusal for what is not there.
+    pub(crate) fn demand_shown(&self) -> Result<(), Refusal> {
+        if let Self::Comment(_, stored) = self
+            && stored.news.is_secret()
+        {
+            return Err(Refusal::NoSuchNews);
+        }
+        match (self.withheld(), self) {
+            (None | Some(Withheld::Flagged), _) => Ok(()),
+            (Some(Withheld::Removed(_)), _) => Err(Refusal::RemovedAlready),
+            (Some(Withheld::Merged(into)), _) => Err(Refusal::NewsMerged(*into)),
+            (Some(Withheld::Held(_) | Withheld::Unreadable(_)), Self::Story(_)) => Err(Refusal::NoSuchNews),
+            (Some(Withheld::Held(_) | Withheld::Unreadable(_)), Self::Comment(..)) => {
+                Err(Refusal::NoSuchComment)
+            }
+            (Some(Withheld::Held(_) | Withheld::Unreadable(_)), Self::Tweet(_)) => Err(Refusal::NoSuchTweet),
+            (Some(Withheld::Held(_) | Withheld::Unreadable(_)), Self::Profile(_)) => Err(Refusal::NoSuchUser),
+        }
+    }
+
+    /// Refuses what is removed already, or merged into another story.
+    ///
+    /// # Errors
+    /// [`Refusal::NothingToModerate`] and [`Refusal::NewsMerged`].
+    pub(crate) fn demand_not_removed(&self) -> Result<(), Refusal> {
+        match self.withheld() {
+            Some(Withheld::Removed(_)) => Err(Refusal::NothingToModerate("this is removed already")),
+            Some(Withheld::Merged(into)) => Err(Refusal::NewsMerged(*into)),
+            Some(Withheld::Held(_) | Withheld::Flagged | Withheld::Unreadable(_)) | None => Ok(()),
+        }
+    }
+
+    /// Refuses what does not wait for approval.
+    ///
+    /// # Errors
+    /// [`Refusal::NothingToModerate`].
+    pub(crate) fn demand_held(&self) -> Result<(), Refusal> {
+        match self.withheld() {
+            Some(Withheld::Held(_)) => Ok(()),
+            _ => Err(Refusal::NothingToModerate("this does not wait for approval")),
+        }
+    }
+
+    /// What it is called in a message to its author, as in `story “A title” (/news/7)`.
+    pub(crate) fn called(&self) -> String {
+        match self {
+            Self::Story(news) => format!("story “{}” (/news/{})", news.title, news.id),
+            Self::Comment(_, stored) => format!("comment “{}”", excerpt(&stored.comment.body)),
+            Self::Tweet(tweet) => format!("tweet “{}”", excerpt(&tweet.text)),
+            Self::Profile(_) => "profile".to_owned(),
+        }
+    }
+
+    /// Reads what removing it needs, for a reason that is its new state. Rounds: at most 5.
+    ///
+    /// # Errors
+    /// [`Refusal::CannotBeFlagged`] for a profile, or the store's.
+    pub(crate) async fn withdrawal(
+        self,
+        site: &Site,
+        now: Moment,
+        state: Withheld,
+    ) -> Result<Box<dyn Withdrawing>, Error> {
+        Ok(match self {
+            Self::Story(news) => Box::new(StoryWithdrawal::read(site, now, *news, state).await?),
+            Self::Comment(address, stored) => {
+                Box::new(CommentWithdrawal::read(site, address, *stored, state).await?)
+            }
+            Self::Tweet(tweet) => Box::new(TweetWithdrawal::read(site, tweet, state).await?),
+            Self::Profile(_) => return Err(Refusal::CannotBeFlagged("user").into()),
+        })
+    }
+
+    /// The record of its removal. Rounds: 1.
+    ///
+    /// # Errors
+    /// [`Refusal::NothingToModerate`] if it is not removed, or was rejected before anybody saw it.
+    pub(crate) async fn removal(&self, site: &Site) -> Result<Withdrawn, Error> {
+        let rejected = "this was rejected before anybody saw it. Undo the rejection instead";
+        if !matches!(self.withheld(), Some(Withheld::Removed(_))) {
+            return Err(Refusal::NothingToModerate("this is not removed").into());
+        }
+        let record = site.store.fetch(Withdrawn::of(self.thing())).await?;
+        Ok(record.ok_or(Refusal::NothingToModerate(rejected))?)
+    }
+
+    /// Reads what putting it back needs. Rounds: at most 5.
+    ///
+    /// # Errors
+    /// [`Refusal::NoSuchTweet`] for the tweet of an account that is gone, [`Refusal::CannotBeFlagged`] for a
+    /// profile, or the store's.
+    pub(crate) async fn returning(
+        self,
+        site: &Site,
+        now: Moment,
+        record: Withdrawn,
+    ) -> Result<Box<dyn Returning>, Error> {
+        Ok(match self {
+            Self::Story(news) => Box::new(StoryReturn::read(site, now, *news, record).await?),
+            Self::Comment(address, stored) => {
+                Box::new(CommentReturn::read(site, address, *stored, record).await?)
+            }
+            Self::Tweet(tweet) => Box::new(TweetReturn::read(site, tweet, record).await?),
+            Self::Profile(_) => return Err(Refusal::CannotBeFlagged("user").into()),
+        })
+    }
+
+    /// The name of it.
+    fn thing(&self) -> Thing {
+        match self {
+            Self::Story(news) => Thing::Story(news.id),
+            Self::Comment(address, _) => Thing::Comment(*address),
+            Self::Tweet(tweet) => Thing::Tweet(tweet.id),
+            Self::Profile(user) => Thing::User(user.username.as_str().into()),
+        }
+    }
+
+    /// Who wrote it.
+    pub(crate) fn author(&self) -> UserId {
+        match self {
+            Self::Story(news) => news.user_id,
+            Self::Comment(_, stored) => stored.comment.user_id,
+            Self::Tweet(tweet) => tweet.user_id,
+            Self::Profile(user) => user.id,
+        }
+    }
+
+    /// Why readers do not see it, if they do not.
+    pub(crate) fn withheld(&self) -> Option<&Withheld> {
+        match self {
+            Self::Story(news) => news.withheld.as_ref(),
+            Self::Comment(_, stored) => stored.comment.withheld.as_ref(),
+            Self::Tweet(tweet) => tweet.withheld.as_ref(),
+            Self::Profile(user) => user.withheld.as_ref(),
+        }
+    }
+
+    /// What it says, as plain text that is not too long.
+    pub(crate) fn text(&self) -> String {
+        let text = match self {
+            Self::Story(news) => format!("{}\n\n{}", news.title, news.text().unwrap_or(&news.url)),
+            Self::Comment(_, stored) => stored.comment.body.clone(),
+            Self::Tweet(tweet) => tweet.text.clone(),
+            Self::Profile(user) if user.fullname.is_empty() => user.about.clone(),
+            Self::Profile(user) => format!("{}\n\n{}", user.fullname, user.about),
+        };
+        shortened(text)
+    }
+
+    /// Adds to a batch that it is withheld, or not any more. The batch fails if it has changed
+    /// meanwhile.
+    pub(crate) fn write_withheld(&self, batch: &mut Batch, state: Option<&Withheld>) {
+        let key = match self {
+            Self::Comment(address, stored) => {
+                let mut comment = stored.comment.clone();
+                comment.withheld = state.cloned();
+                return comment::write_change(batch, *address, &stored.json, &comment);
+            }
+            Self::Story(news) => return news.write_state(batch, state),
+            Self::Tweet(tweet) => keys::tweet(tweet.id),
+            Self::Profile(user) => {
+                batch.field_absent(keys::user(user.id), DEACTIVATED);
+                keys::user(user.id)
+            }
+        };
+        let before = self.withheld().map(Withheld::to_string);
+        batch.key_present(&key);
+        batch.field_unchanged(&key, WITHHELD, before.as_deref());
+        match state {
+            Some(state) => batch.set_field(key, WITHHELD, state.to_string()),
+            None => batch.delete_field(key, WITHHELD),
+        }
+    }
+}
+
+/// The person with a name. Rounds: 2.
+async fn read_person(site: &Site, name: &str) -> Result<User, Error> {
+    let id = site.store.fetch(read::string(keys::username_to_id(name))).await?;
+    let id: Option<UserId> = fields::read_string(id.as_deref(), || keys::username_to_id(name));
+    let hash: Hash = site.store.fetch(read::hash(keys::user(id.ok_or(Refusal::NoSuchUser)?))).await?;
+    Ok(User::from_hash(&hash).ok_or(Refusal::NoSuchUser)?)
+}
+
+/// The beginning of a text, in one line.
+fn excerpt(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
+}
+
+/// The beginning of a text that is too long for the queue.
+pub(crate) fn shortened(text: String) -> String {
+    match text.char_indices().nth(QUEUE_TEXT) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_repeats_the_beginning_of_a_text() {
+        assert_eq!(excerpt(" Buy\n\nthis  now "), "Buy this now");
+        assert_eq!(excerpt(&"ä".repeat(EXCERPT)), "ä".repeat(EXCERPT));
+        assert_eq!(excerpt(&"ä".repeat(EXCERPT + 1)), format!("{}…", "ä".repeat(EXCERPT)));
+    }
+}

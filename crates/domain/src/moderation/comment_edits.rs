@@ -1,0 +1,51 @@
+//! Editing comments.
+
+use super::case::{Case, Effect};
+use crate::comments::comment;
+use crate::contributions::Contribution;
+use crate::error::{Error, Refusal};
+use crate::values::text::Body;
+use serde::{Deserialize, Serialize};
+
+/// Replaces the text of a comment. The line of the log has the former text, for the undo.
+pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect, Error> {
+    let contribution = case.contribution().await?;
+    let called = contribution.called();
+    let Contribution::Comment(address, stored) = contribution else {
+        return Err(case.does_not_apply().into());
+    };
+    let mut comment = stored.comment;
+    comment.refuse_if_gone(case.moderator)?;
+    let after = match (case.undoes, text) {
+        (Some(line), _) => {
+            let stored =
+                line.before.as_deref().and_then(|stored| serde_json::from_str::<TextEdit>(stored).ok());
+            let TextEdit { before, after } = stored.ok_or(Refusal::CannotBeUndone)?;
+            if comment.body != after {
+                return Err(Refusal::EditedSince.into());
+            }
+            before
+        }
+        (None, Some(text)) => text.as_str().to_owned(),
+        (None, None) => return Err(case.does_not_apply().into()),
+    };
+    if comment.body == after {
+        return Err(Refusal::NothingToModerate("the comment is like that already").into());
+    }
+    let mut effect = Effect { concerns: Some(comment.user_id), ..Effect::default() };
+    effect.message = Some(format!("A moderator has edited your {called}: {}", case.reason));
+    let before = std::mem::replace(&mut comment.body, after.clone());
+    // A moderator has looked at it.
+    comment.withheld = None;
+    comment::write_change(&mut effect.batch, address, &stored.json, &comment);
+    // Texts can be written as JSON.
+    effect.before = serde_json::to_string(&TextEdit { before, after }).ok();
+    Ok(effect)
+}
+
+/// What undoing the edit of a text needs.
+#[derive(Serialize, Deserialize)]
+struct TextEdit {
+    before: String,
+    after: String,
+}

@@ -1,0 +1,87 @@
+//! Removing stories, comments and tweets, and putting them back.
+
+use super::case::{Case, Effect};
+use super::log;
+use crate::accounts::inbox::Withdrawn;
+use crate::contributions::Contribution;
+use crate::error::{Error, Refusal};
+use crate::news::item::News;
+use crate::timelines::tweets::Tweet;
+use crate::values::ids::ModerationId;
+use crate::values::withheld::Withheld;
+
+/// Removes a contribution. Readers see that a story or a comment is removed, and why.
+pub(super) async fn remove(case: &Case<'_>) -> Result<Effect, Error> {
+    let contribution = case.contribution().await?;
+    contribution.demand_not_removed()?;
+    let message = format!("A moderator has removed your {}: {}", contribution.called(), case.reason);
+    let effect = withdraw(case, contribution, Withheld::removed(case.reason.as_str())).await?;
+    Ok(Effect { message: Some(message), ..effect })
+}
+
+/// Takes a contribution out of all lists, for a reason that is its new state.
+pub(super) async fn withdraw(
+    case: &Case<'_>,
+    contribution: Contribution,
+    state: Withheld,
+) -> Result<Effect, Error> {
+    let mut effect = Effect { concerns: Some(contribution.author()), ..Effect::default() };
+    let withdrawal = contribution.withdrawal(case.site, case.now, state).await?;
+    withdrawal.write(&mut effect.batch, case.now, case.id);
+    effect.starts(withdrawal.job(), case.now);
+    Ok(effect)
+}
+
+/// Puts a removed contribution back.
+pub(super) async fn restore(case: &Case<'_>) -> Result<Effect, Error> {
+    let contribution = case.contribution().await?;
+    let record = contribution.removal(case.site).await?;
+    if let Contribution::Tweet(Tweet { news_id: Some(news), .. }) = &contribution {
+        // A tweet that announces a removed story comes back with the story.
+        let news = case.site.store.fetch(News::by_id(*news)).await?;
+        news.map_or(Ok(()), |news| news.refuse_if_gone(case.moderator))?;
+    }
+    let message = format!("Your {}, which was removed, is back: {}", contribution.called(), case.reason);
+    let effect = put_back(case, contribution, record).await?;
+    Ok(Effect { message: Some(message), ..effect })
+}
+
+/// Puts a contribution back into all lists, as it was before it was taken out.
+pub(super) async fn put_back(
+    case: &Case<'_>,
+    contribution: Contribution,
+    record: Withdrawn,
+) -> Result<Effect, Error> {
+    let ends = ended_by(case, record.line).await?;
+    let mut effect = Effect { concerns: Some(contribution.author()), ends, ..Effect::default() };
+    let back = contribution.returning(case.site, case.now, record).await?;
+    back.write(&mut effect.batch, case.site, case.now);
+    for job in back.jobs(case.site) {
+        effect.starts(Some(job), case.now);
+    }
+    Ok(effect)
+}
+
+/// The line that ends if something comes back that another line removed: that one, if it is about this
+/// alone. Rounds: 1.
+///
+/// # Errors
+/// [`Refusal::NothingToModerate`] if it is asked for as the undo of another line.
+pub(super) async fn ended_by(
+    case: &Case<'_>,
+    removed_by: ModerationId,
+) -> Result<Option<ModerationId>, Error> {
+    if case.undoes.is_some_and(|line| line.id != removed_by) {
+        return Err(Refusal::NothingToModerate("this was restored and removed again since").into());
+    }
+    match log::read_line(case.site, removed_by).await {
+        Ok(line) => {
+            if case.undoes.is_none() {
+                case.demand_may_end(&line).await?;
+            }
+            Ok((line.thing == *case.thing && line.undone_by.is_none()).then_some(removed_by))
+        }
+        Err(Error::Refused(Refusal::NoSuchModeration)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
