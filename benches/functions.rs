@@ -28,13 +28,13 @@ use tidings_domain::values::text::{Body, Title};
 use tidings_domain::values::urls::NewsUrl;
 use tidings_keyspace::Hash;
 use tidings_testing::dataset::{self, Plan, Random, Size, words};
-use tidings_web::autolink::autolink;
-use tidings_web::brand::Brand;
-use tidings_web::local_path::LocalPath;
-use tidings_web::pages::comment_item::{CommentContext, comment_item};
-use tidings_web::pages::fragments::LinkTarget;
-use tidings_web::pages::layout::Frame;
-use tidings_web::pages::parts::news_list;
+use tidings_web::features::comments::comment_item::{CommentContext, comment_item};
+use tidings_web::markup::autolink::autolink;
+use tidings_web::markup::brand::Brand;
+use tidings_web::markup::fragments::LinkTarget;
+use tidings_web::markup::layout::Frame;
+use tidings_web::markup::parts::news_list;
+use tidings_web::request::local_path::LocalPath;
 
 /// Items on a page.
 const ITEMS: u64 = 30;

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::values::rules::Rules;
+use tidings_web::settings::TitleSettings;
 use tidings_web::settings::TransportSettings;
-use tidings_web::titles::TitleSettings;
 
 pub use self::settings::{Backup, Log, Mail, Metrics, Server, Site, Sites, Timelines, Web};
 pub use self::values::{
@@ -236,7 +236,7 @@ impl Config {
             request_timeout: Duration::from_secs(self.server.request_timeout_seconds),
             titles: TitleSettings { is_on: self.web.fetch_titles, ..TitleSettings::default() },
             transport: self.transport(),
-            keep_figures_every: tidings_web::figures::KEEP_FIGURES_EVERY,
+            keep_figures_every: tidings_web::server::figures::KEEP_FIGURES_EVERY,
             store_folder: self.server.store.folder(),
         }
     }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::str::FromStr;
 use std::sync::OnceLock;
-use tidings_web::request_id;
+use tidings_web::server::request_id;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::format::{Format, Json, JsonFields, Writer};
@@ -187,7 +187,7 @@ where
 mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};
-    use tidings_web::request_id::RequestId;
+    use tidings_web::server::request_id::RequestId;
 
     #[derive(Clone, Default)]
     struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -290,7 +290,7 @@ mod tests {
         for (text, target, shown, hidden) in [
             ("", "tidings", Some(Level::INFO), Some(Level::DEBUG)),
             (" , ", "tidings", Some(Level::INFO), Some(Level::DEBUG)),
-            ("debug", "tidings_web::live", Some(Level::DEBUG), Some(Level::TRACE)),
+            ("debug", "tidings_web::features::timelines::live", Some(Level::DEBUG), Some(Level::TRACE)),
             ("WARN", "audit", Some(Level::WARN), Some(Level::INFO)),
             ("info,tidings_keyspace=debug", "tidings_keyspace::redb", Some(Level::DEBUG), Some(Level::TRACE)),
             ("warn, tidings_keyspace::redb = trace", "tidings_keyspace::redb", Some(Level::TRACE), None),

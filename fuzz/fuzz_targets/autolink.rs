@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tidings_web::autolink::autolink;
-use tidings_web::pages::fragments::LinkTarget;
+use tidings_web::markup::autolink::autolink;
+use tidings_web::markup::fragments::LinkTarget;
 use url::Url;
 
 const OPENING: &str = "a href=\"";

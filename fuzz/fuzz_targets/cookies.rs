@@ -4,7 +4,7 @@
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use libfuzzer_sys::fuzz_target;
-use tidings_web::local_path::LocalPath;
+use tidings_web::request::local_path::LocalPath;
 use url::Url;
 
 fuzz_target!(|input: (Vec<&[u8]>, &str)| {
@@ -14,7 +14,7 @@ fuzz_target!(|input: (Vec<&[u8]>, &str)| {
         headers.append(header::COOKIE, value);
     }
     for is_https in [false, true] {
-        if let Some(token) = tidings_web::cookies::token_of(&headers, is_https) {
+        if let Some(token) = tidings_web::request::cookies::token_of(&headers, is_https) {
             let sent = cookies.concat();
             let sent = String::from_utf8_lossy(&sent);
             assert!(sent.contains(&*token), "a token that nobody sent: {token:?}");

@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tidings_web::form::Fields;
+use tidings_web::request::form::Fields;
 
 fuzz_target!(|encoded: &[u8]| {
     let Ok(fields) = Fields::parse(encoded) else {

@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use std::net::IpAddr;
 use tidings_domain::values::hostname::{HashPrefix, Hostname};
 use tidings_domain::values::voter_id::VoterId;
-use tidings_web::address::client_address;
+use tidings_web::request::address::client_address;
 
 fuzz_target!(|input: (&str, [u8; 4], Vec<&[u8]>)| {
     let (text, peer, headers) = input;

@@ -5,10 +5,10 @@
 
 use checker::check_markup;
 use libfuzzer_sys::fuzz_target;
-use tidings_web::markdown::markdown;
-use tidings_web::pages::fragments::LinkTarget;
+use tidings_web::markup::markdown::markdown;
+use tidings_web::markup::fragments::LinkTarget;
 
-#[path = "../../crates/web/src/markdown/checker.rs"]
+#[path = "../../crates/web/src/markup/markdown/checker.rs"]
 mod checker;
 
 fuzz_target!(|text: &str| {

@@ -5,9 +5,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use tidings_domain::values::cursor::{Cursor, Window};
-use tidings_web::form::Fields;
-use tidings_web::paging::{PageQuery, SinceQuery, WindowQuery};
-use tidings_web::path::Start;
+use tidings_web::request::form::Fields;
+use tidings_web::request::paging::{PageQuery, SinceQuery, WindowQuery};
+use tidings_web::request::path::Start;
 
 /// Entries that one call may ask for.
 const MAX_COUNT: usize = 100;

@@ -18,9 +18,9 @@ use tidings_domain::values::moderation::Action;
 use tidings_domain::{Error, Refusal, keys};
 use tidings_keyspace::{EngineClock, Query};
 use tidings_web::error::{RequestError, wrong_fields};
-use tidings_web::form::Fields;
-use tidings_web::forms::moderation::{ModerationForm, UndoForm};
+use tidings_web::features::moderation::form::{ModerationForm, UndoForm};
 use tidings_web::mail::SendMail;
+use tidings_web::request::form::Fields;
 use tidings_web::{App, AppParts, mail_decision};
 use url::form_urlencoded::Serializer;
 

@@ -12,7 +12,7 @@ use tidings_domain::values::day::{parse_moment, to_the_minute, written};
 use tidings_domain::values::words::{age, grouped};
 use tidings_keyspace::EngineClock;
 use tidings_web::App;
-use tidings_web::health::{Readiness, ReadyStatus, readiness};
+use tidings_web::server::health::{Readiness, ReadyStatus, readiness};
 
 /// How a site is. What is not known is `None`: without a running server that is reached, all that
 /// only a server knows. The keys up to `last_backup` are promised to programs.

@@ -16,7 +16,7 @@ use std::time::Duration;
 use tidings_domain::supervision::places::{Place, PlaceLimits, Places};
 use tidings_domain::supervision::{Policy, supervise};
 use tidings_web::App;
-use tidings_web::host::HostRule;
+use tidings_web::server::host::HostRule;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Mutex;
 use tokio::time::{MissedTickBehavior, interval, sleep};

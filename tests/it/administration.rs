@@ -1,6 +1,6 @@
 //! The page of administrators: what needs them, and what happened in the last hours and days.
 
-use tidings_web::figures;
+use tidings_web::server::figures;
 
 use crate::client::ok;
 use crate::pages::page;

@@ -48,7 +48,7 @@ async fn prefer(server: &Server, user: &Client, preferences: &[(&str, &str)]) {
 /// Sends everything that is due; returns when no server is sending any more.
 pub async fn send_all(server: &Server) {
     loop {
-        tidings_web::outbox::send_due(&server.app).await.unwrap();
+        tidings_web::features::inbox::outbox::send_due(&server.app).await.unwrap();
         let dump = server.dump().await;
         let is_sending = dump.keys().any(|key| key.starts_with("mail:lease:"));
         let now = Timestamp(server.now()).as_score() + 1.0;
@@ -348,7 +348,7 @@ async fn a_mail_of_a_server_that_was_killed_is_sent_by_another() {
     if let Some(mail) = look(&site.store, now, last_due(now, 6)).await.unwrap().first()
         && claim(site, now, mail).await.unwrap().is_some()
     {
-        tidings_web::outbox::send_due(&server.app).await.unwrap();
+        tidings_web::features::inbox::outbox::send_due(&server.app).await.unwrap();
         assert_eq!(relay.waiting(), 0);
         assert_eq!(claim(site, now, mail).await.unwrap(), None);
     }

@@ -1,7 +1,7 @@
 //! What an answer costs: a small constant number of rounds to the store.
 
 use serde_json::json;
-use tidings_web::figures;
+use tidings_web::server::figures;
 
 use crate::client::{Client, ok};
 use crate::server::{Engine, Server, each_engine};

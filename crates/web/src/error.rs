@@ -1,17 +1,10 @@
 //! Every way a request can fail: its status, and what the user is told.
 //!
-//! A handler returns a [`RequestError`]; the [`error_responses`] middleware, which knows the
+//! A handler returns a [`RequestError`]; the middleware in `router/failures.rs`, which knows the
 //! request, turns it into JSON for programs (below `/api/`; for browser extensions
-//! in the form of `reputation.rs`) and into a page elsewhere; see `responses`.
+//! in the form of `reputation.rs`) and into a page elsewhere.
 
-mod responses;
-
-pub use responses::{
-    ErrorResponse, ErrorStatus, ShownInForm, error_responses, failure_response, is_of_pages,
-};
-
-use super::form::Malformed;
-use super::titles::TitleError;
+use crate::limits::MAX_FIELDS;
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
@@ -75,6 +68,74 @@ pub enum RequestError {
     UnsureTimeout,
     /// A handler panicked.
     Panic,
+}
+
+/// Why a body is not a valid form.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// A name or a value is not UTF-8 after decoding.
+    #[error("the fields are not UTF-8")]
+    NotUtf8,
+    /// The field appears more than once.
+    #[error("the field {0:?} appears more than once")]
+    Repeated(String),
+    /// The field's name has brackets.
+    #[error("the field {0:?} has brackets in its name, which are not allowed")]
+    Array(String),
+    /// The form has more fields than any form of the site.
+    #[error("there are more than {MAX_FIELDS} fields")]
+    TooManyFields,
+    /// The content type is not that of a form.
+    #[error("the body must be application/x-www-form-urlencoded")]
+    NotAForm,
+    /// The body is not a form with files, as it must be.
+    #[error("the body must be multipart/form-data")]
+    NotMultipart,
+    /// The body does not come whole, or not as HTTP says.
+    #[error("the body of the request cannot be read")]
+    Unreadable,
+    /// The body is not JSON, as it must be.
+    #[error("the body is not JSON: {0}")]
+    NotJson(String),
+}
+
+/// Why there is no title. None of the messages has a text of the other site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TitleError {
+    /// The setting `web.fetch_titles` is off.
+    #[error("this site does not fetch titles. Enter one yourself")]
+    SwitchedOff,
+    /// The name has no address, or one that is not public. Which one is not told, because
+    /// that would reveal the names of the server's own network.
+    #[error("this address is not on the public internet")]
+    NotPublic,
+    /// Another port than those of web sites.
+    #[error("titles are fetched from the ports 80 and 443 only")]
+    Port,
+    /// A redirect leads to something that is not an http or https URL.
+    #[error("this page leads to an address that is not a web page")]
+    BadRedirect,
+    /// Too many redirects.
+    #[error("this page leads from one address to the next too often")]
+    TooManyRedirects,
+    /// No connection, or one that broke.
+    #[error("the site could not be reached")]
+    Unreachable,
+    /// A TLS connection that is not secure.
+    #[error("the site has no valid certificate")]
+    Insecure,
+    /// It took too long.
+    #[error("the site did not answer in time")]
+    TimedOut,
+    /// A status that is not a success.
+    #[error("the site has no page at this address (its answer is {0})")]
+    Status(u16),
+    /// Not HTML.
+    #[error("there is no web page at this address")]
+    NotAPage,
+    /// A page without a title.
+    #[error("this page has no title")]
+    NoTitle,
 }
 
 impl From<Error> for RequestError {
@@ -250,13 +311,13 @@ impl RequestError {
     }
 
     /// Whether a login needs a code besides the password.
-    fn needs_code(&self) -> bool {
+    pub(crate) fn needs_code(&self) -> bool {
         matches!(self, Self::Domain(error) if matches!(**error, Error::Refused(Refusal::CodeRequired)))
     }
 
     /// The status of the response for a program. A refusal by a rule is a normal
     /// response there, HTTP 200, as the clients expect.
-    fn api_status(&self) -> StatusCode {
+    pub(crate) fn api_status(&self) -> StatusCode {
         match self {
             // An unknown name in an address is a missing page for a program too.
             Self::Domain(error) if matches!(**error, Error::Refused(Refusal::NoSuchTopic(_))) => {
@@ -330,7 +391,7 @@ impl RequestError {
     }
 
     /// The state of the store, if that is why it could not do what was asked for.
-    fn store_state(&self) -> Option<StoreHealth> {
+    pub(crate) fn store_state(&self) -> Option<StoreHealth> {
         match self {
             Self::Domain(error) => match &**error {
                 Error::Store(KeyspaceError::Unavailable(cause)) => {
@@ -344,7 +405,7 @@ impl RequestError {
     }
 
     /// Logs what an operator should know. Visitors' mistakes are not logged.
-    fn log(&self, now: Timestamp, method: &Method, path: &str) {
+    pub(crate) fn log(&self, now: Timestamp, method: &Method, path: &str) {
         match self {
             Self::Domain(error) => match &**error {
                 // That the store is lost, and when it is back, is logged by `health`.
@@ -399,7 +460,7 @@ const UNSURE: &str = "the database did not confirm this in time. It may or may n
 const UNSURE_TIMEOUT: &str = "the request took too long. It may or may not have been done; repeat it";
 const UNREADABLE: &str =
     "this cannot be read at the moment, because what is stored of it is damaged. The rest of the site works";
-const INTERNAL: &str = "something went wrong on our side";
+pub(crate) const INTERNAL: &str = "something went wrong on our side";
 
 /// A message as a sentence, with a capital letter and a full stop: in the code,
 /// messages have neither.
@@ -559,7 +620,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
 }
 
 impl IntoResponse for RequestError {
-    /// A bare status that carries the failure to the [`error_responses`] middleware.
+    /// A bare status that carries the failure to the middleware of failures.
     fn into_response(self) -> Response {
         let mut response = self.status().into_response();
         response.extensions_mut().insert(self);

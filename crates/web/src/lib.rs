@@ -1,68 +1,21 @@
 //! The site over HTTP: pages for people and JSON for programs, both on top of the same
 //! functions of the domain.
 
-pub mod account_mail;
-pub mod action;
-mod actions;
-pub mod address;
-pub mod agent_name;
-mod answer;
-mod answer_memory;
-pub mod api;
-pub mod assets;
-pub mod autolink;
-pub mod brand;
-mod client_stream;
-mod compression;
-mod connections;
-pub mod cookies;
-pub mod cors;
 pub mod error;
-mod export;
-pub mod feeds;
-pub mod figures;
-pub mod form;
-pub mod forms;
-pub mod headers;
-pub mod health;
-pub mod host;
-pub mod identicon;
-pub mod json;
-pub mod letters;
+pub mod features;
 pub mod limits;
-mod listening;
-pub mod live;
-pub mod local_path;
-pub mod login_reason;
 pub mod mail;
-pub mod markdown;
+pub mod markup;
 pub mod openapi;
-pub mod origin;
-pub mod outbox;
-pub mod pages;
-pub mod paging;
-pub mod path;
-mod refusals;
-pub mod reputation;
-mod request_bytes;
-pub mod request_id;
-mod request_log;
-pub mod request_rates;
-pub mod response_cache;
+pub mod request;
 pub mod router;
+mod serve;
 pub mod server;
 pub mod settings;
-pub mod signup_mail;
-mod sitemap;
-pub mod titles;
-pub mod traffic;
-mod two_factor;
-pub mod viewer;
-mod writes;
 
-pub use actions::mail_decision;
-pub use listening::Listening;
-pub use server::serve;
+pub use features::actions::mail_decision;
+pub use serve::serve;
+pub use server::listening::Listening;
 pub use tidings_supervision::panics;
 
 use crate::mail::SendMail;
@@ -89,11 +42,11 @@ pub struct AppParts {
     /// The clock.
     pub clock: EngineClock,
     /// The open streams of home pages.
-    pub live: Arc<live::Hub>,
+    pub live: Arc<features::timelines::live::Hub>,
     /// What this server has answered.
-    pub traffic: Arc<traffic::Traffic>,
+    pub traffic: Arc<server::traffic::Traffic>,
     /// Whether it works.
-    pub health: Arc<health::Health>,
+    pub health: Arc<server::health::Health>,
 }
 
 impl From<AppParts> for App {

@@ -6,30 +6,29 @@
 //! calls with the table of routes, and the client of the tests compares all responses with
 //! the document.
 //!
-//! To add a call that is no [`Action`](super::action::Action), describe its handler and list the handler in
+//! To add a call that is no [`Action`](crate::features::action::Action), describe its handler and list the handler in
 //! `Document`.
 
-pub mod values;
-
-use super::error::ErrorResponse;
-use super::reputation::{CodedError, DeployedError};
-use super::{api, reputation, router};
+use crate::features::sites::reputation::{CodedError, DeployedError};
+use crate::features::{
+    accounts, comments, export, inbox, moderation, mutes, sessions, sites, stories, timelines, topics,
+};
+use crate::request::answers::ErrorResponse;
+use crate::request::description::{FORM, JSON, json_response};
+use crate::request::values;
+use crate::router;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::IntoResponse;
 use serde_json::Value;
 use std::sync::LazyLock;
 use tidings_domain::values::limits;
 use utoipa::ToSchema;
-use utoipa::openapi::path::{HttpMethod, Operation};
+use utoipa::openapi::path::Operation;
 use utoipa::openapi::request_body::RequestBody;
 use utoipa::openapi::response::Response;
 use utoipa::openapi::schema::{Object, OneOf, Schema, Type};
-use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
 use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Required};
-
-/// The content type of forms.
-pub const FORM: &str = "application/x-www-form-urlencoded";
-const JSON: &str = "application/json";
 
 /// The document, made from the handlers and their types.
 #[derive(utoipa::OpenApi)]
@@ -41,56 +40,56 @@ const JSON: &str = "application/json";
     ),
     servers((url = "/")),
     paths(
-        api::accounts::create_account,
-        api::accounts::log_in,
-        api::accounts::log_in_by_get,
-        api::accounts::log_out,
-        api::sessions::list,
-        api::sessions::end,
-        api::two_factor::begin,
-        api::two_factor::confirm,
-        api::two_factor::end,
-        api::export::export,
-        api::accounts::reset_password,
-        api::accounts::reset_password_by_get,
-        api::accounts::update_profile,
-        api::news::submit,
-        api::news::delete,
-        api::news::list,
-        api::news::past,
-        api::submitting::fetch_title,
-        api::submitting::duplicate,
-        api::articles::all,
-        api::articles::of_topics,
-        api::articles::topics,
-        api::comments::post,
-        api::comments::thread,
-        api::comments::preview,
-        api::timelines::delete,
-        api::timelines::home,
-        api::timelines::everyone,
-        api::timelines::of_user,
-        api::timelines::followers,
-        api::timelines::followings,
-        api::mutes::list,
-        api::inbox::list,
-        api::flags::list,
-        api::moderation::moderate,
-        api::moderation::log,
-        api::rules::add,
-        api::moderation::appeal,
-        api::moderation::network,
-        api::sites::own,
-        api::sites::history,
-        api::sites::leaderboard,
-        api::sites::prefix,
-        api::sites::voter,
-        api::sites::voter_votes,
-        api::sites::top_voters,
-        reputation::scores,
-        reputation::vote,
-        reputation::deployed_scores,
-        reputation::deployed_vote,
+        accounts::calls::create_account,
+        accounts::calls::log_in,
+        accounts::calls::log_in_by_get,
+        accounts::calls::log_out,
+        sessions::session_calls::list,
+        sessions::session_calls::end,
+        sessions::totp_calls::begin,
+        sessions::totp_calls::confirm,
+        sessions::totp_calls::end,
+        export::calls::export,
+        accounts::calls::reset_password,
+        accounts::calls::reset_password_by_get,
+        accounts::calls::update_profile,
+        stories::calls::submit,
+        stories::calls::delete,
+        stories::calls::list,
+        stories::calls::past,
+        stories::submitting_calls::fetch_title,
+        stories::submitting_calls::duplicate,
+        topics::calls::all,
+        topics::calls::of_topics,
+        topics::calls::topics,
+        comments::calls::post,
+        comments::calls::thread,
+        comments::calls::preview,
+        timelines::calls::delete,
+        timelines::calls::home,
+        timelines::calls::everyone,
+        timelines::calls::of_user,
+        timelines::calls::followers,
+        timelines::calls::followings,
+        mutes::calls::list,
+        inbox::calls::list,
+        moderation::flag_calls::list,
+        moderation::calls::moderate,
+        moderation::calls::log,
+        moderation::rule_calls::add,
+        moderation::calls::appeal,
+        moderation::calls::network,
+        sites::calls::own,
+        sites::calls::history,
+        sites::calls::leaderboard,
+        sites::calls::prefix,
+        sites::calls::voter,
+        sites::calls::voter_votes,
+        sites::calls::top_voters,
+        sites::reputation::scores,
+        sites::reputation::vote,
+        sites::reputation::deployed_scores,
+        sites::reputation::deployed_vote,
         document,
     ),
     components(schemas(ErrorResponse, CodedError, DeployedError)),
@@ -123,23 +122,6 @@ pub fn description() -> Value {
     add_common(&mut document);
     // Tests would notice an empty one.
     serde_json::to_value(document).unwrap_or_default()
-}
-
-/// Adds a call that takes a form in a session.
-pub fn add_call<T: ToSchema, A: ToSchema>(document: &mut OpenApi, (path, tag): (&str, &str), summary: &str) {
-    let schemas = &mut document.components.get_or_insert_default().schemas;
-    let mut used = vec![(A::name().into_owned(), A::schema())];
-    T::schemas(&mut used);
-    A::schemas(&mut used);
-    schemas.extend(used);
-    let form = Content::new(Some(T::schema()));
-    let call = Operation::builder()
-        .tag(tag)
-        .summary(Some(summary))
-        .request_body(Some(RequestBody::builder().content(FORM, form).required(Some(Required::True)).build()))
-        .response("200", json_response("", &A::name()))
-        .security(SecurityRequirement::new("session", [""; 0]));
-    document.paths.add_path_operation(path, vec![HttpMethod::Post], call);
 }
 
 /// Adds what calls have in common.
@@ -306,18 +288,20 @@ fn limit_links(call: &mut Operation) {
 /// The tag of the calls of a module. Actions have theirs already.
 fn tag(module_or_tag: &str) -> &str {
     match module_or_tag {
-        "api::accounts" | "api::sessions" | "api::two_factor" | "api::export" => "Accounts",
-        "api::news" | "api::submitting" => "News",
-        "api::articles" => "Articles and topics",
-        "api::comments" => "Comments",
-        "api::timelines" => "Tweets and timelines",
-        "api::inbox" => "Inbox",
-        "api::moderation" | "api::rules" => "Moderation",
-        "api::mutes" => "Muting and blocking",
-        "api::sites" => "Sites",
-        "reputation" => "Browser extensions",
+        "accounts::calls" | "sessions::session_calls" | "sessions::totp_calls" | "export::calls" => {
+            "Accounts"
+        }
+        "stories::calls" | "stories::submitting_calls" => "News",
+        "topics::calls" => "Articles and topics",
+        "comments::calls" => "Comments",
+        "timelines::calls" => "Tweets and timelines",
+        "inbox::calls" => "Inbox",
+        "moderation::calls" | "moderation::rule_calls" => "Moderation",
+        "mutes::calls" => "Muting and blocking",
+        "sites::calls" => "Sites",
+        "sites::reputation" => "Browser extensions",
         // This module, too.
-        "api::flags" | "" => "About",
+        "moderation::flag_calls" | "" => "About",
         tag => tag,
     }
 }
@@ -364,12 +348,6 @@ fn add_session_fields(call: &mut Operation, takes_request: bool) {
             fields.properties.insert("request".to_owned(), request.into());
         }
     }
-}
-
-/// A JSON response with a schema.
-fn json_response(description: &str, schema: &str) -> Response {
-    let schema = Ref::from_schema_name(schema);
-    Response::builder().description(description).content(JSON, Content::new(Some(schema))).build()
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The settings of the web layer. The program fills them from its own settings.
 
-use crate::limits;
-use crate::titles::TitleSettings;
+use crate::limits::{self, TITLE_TIMEOUT};
 use ipnet::IpNet;
-use std::net::IpAddr;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 use url::{Origin, Url};
@@ -99,4 +99,33 @@ impl SiteSettings {
     pub fn link(&self, path: &str) -> String {
         format!("{}{path}", self.url.as_str().trim_end_matches('/'))
     }
+}
+
+/// How titles are fetched.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TitleSettings {
+    /// Whether they are.
+    pub is_on: bool,
+    /// How long a fetch may take altogether.
+    pub timeout: Duration,
+    /// What can be reached.
+    pub network: Network,
+}
+
+impl Default for TitleSettings {
+    fn default() -> Self {
+        Self { is_on: true, timeout: TITLE_TIMEOUT, network: Network::default() }
+    }
+}
+
+/// The network that titles are fetched from. By default it is the public internet, and no
+/// setting of the program changes that. Tests let servers of their own through.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Network {
+    /// Names with their addresses. Other names are looked up by the system.
+    pub names: BTreeMap<String, Vec<IpAddr>>,
+    /// Addresses with ports that can be reached although they are not public.
+    pub let_through: Vec<SocketAddr>,
+    /// A certificate (DER) that is trusted besides those of Mozilla's list.
+    pub certificate: Option<Vec<u8>>,
 }

@@ -1,0 +1,18 @@
+//! What each address does, by noun: the forms, actions, pages and calls of each.
+
+pub mod accounts;
+pub mod action;
+pub mod actions;
+pub mod administration;
+pub mod comments;
+pub mod export;
+pub mod feeds;
+pub mod guide;
+pub mod inbox;
+pub mod moderation;
+pub mod mutes;
+pub mod sessions;
+pub mod sites;
+pub mod stories;
+pub mod timelines;
+pub mod topics;

@@ -1,0 +1,76 @@
+//! The mails that tell the owner of an account about changes of it. They contain no secrets.
+
+use crate::settings::SiteSettings;
+use tidings_domain::accounts::notices::Notice;
+
+/// The subject and the text of the mail about a change. The name is empty for an account that has
+/// been deactivated since.
+#[must_use]
+pub fn notice(site: &SiteSettings, notice: Notice, username: &str) -> (String, String) {
+    let hello = if username.is_empty() { "Hello,".to_owned() } else { format!("Hello {username},") };
+    let (change, advice) = (change(notice, &site.name), advice(site, notice));
+    (subject(notice, &site.name), format!("{hello}\n\n{change}\n\n{advice}"))
+}
+
+fn subject(notice: Notice, site: &str) -> String {
+    match notice {
+        Notice::PasswordChanged => format!("Your password for {site} was changed"),
+        Notice::EmailChanging => format!("A new e-mail address for {site} waits to be confirmed"),
+        Notice::EmailLeft => format!("Your e-mail address for {site} was changed"),
+        Notice::TotpAdded
+        | Notice::TotpRemoved
+        | Notice::PasskeyAdded
+        | Notice::PasskeyRemoved
+        | Notice::RecoveryCodesReplaced => format!("Your two-step login for {site} was changed"),
+    }
+}
+
+/// The change, in a sentence or two.
+fn change(notice: Notice, site: &str) -> String {
+    let account = format!("your account at {site}");
+    match notice {
+        Notice::PasswordChanged => {
+            format!("The password of {account} was changed, and all other sessions were ended.")
+        }
+        Notice::EmailChanging => format!(
+            "Somebody has entered another e-mail address for {account}. We write to this one until the other \
+             is confirmed."
+        ),
+        Notice::EmailLeft => {
+            format!("The e-mail address of {account} was changed. We no longer write to this one.")
+        }
+        Notice::TotpAdded => {
+            format!("An authenticator app was added to {account}. You need its codes to log in.")
+        }
+        Notice::TotpRemoved => format!("The authenticator app was removed from {account}."),
+        Notice::PasskeyAdded => format!("A passkey was added to {account}."),
+        Notice::PasskeyRemoved => format!("A passkey was removed from {account}."),
+        Notice::RecoveryCodesReplaced => {
+            format!("New recovery codes were made for {account}. The earlier ones no longer work.")
+        }
+    }
+}
+
+fn advice(site: &SiteSettings, notice: Notice) -> String {
+    match notice {
+        Notice::PasswordChanged => format!(
+            "If you did not do this, set a new password with a link by mail:\n\n{}\n",
+            site.link("/reset-password")
+        ),
+        Notice::EmailChanging | Notice::EmailLeft => format!(
+            "If you did not do this, somebody knows your password. Log in, change both, and end\n\
+             the other sessions. If you cannot log in, write to the administrator of the site.\n\n{}\n",
+            site.link("/settings")
+        ),
+        Notice::TotpAdded
+        | Notice::TotpRemoved
+        | Notice::PasskeyAdded
+        | Notice::PasskeyRemoved
+        | Notice::RecoveryCodesReplaced => format!(
+            "If you did not do this, somebody knows your password. Log in, change it, which ends all\n\
+             other sessions, and look at your two-step login. If you cannot log in, write to the\n\
+             administrator of the site.\n\n{}\n",
+            site.link("/settings/two-factor")
+        ),
+    }
+}

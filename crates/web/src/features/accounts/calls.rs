@@ -1,0 +1,220 @@
+//! Accounts and sessions.
+
+use super::form::{Credentials, ProfileForm, Registration, ResetRequest};
+use super::invitations::invitation_address;
+use crate::App;
+use crate::error::RequestError;
+use crate::features::actions;
+use crate::request::answers::{DONE, DoneResponse, ErrorResponse, Status};
+use crate::request::description::FORM;
+use crate::request::form::Form;
+use crate::request::viewer::{ClientAddress, ClientDevice, SignedFields};
+use crate::request::{cookies, values};
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use tidings_domain::Refusal;
+use tidings_domain::accounts::log_in::LogIn;
+use tidings_domain::accounts::session_store::Session;
+use tidings_domain::accounts::sessions;
+use tidings_domain::accounts::signup::SignedUp;
+use tidings_domain::values::signup::InvitationCode;
+use utoipa::ToSchema;
+
+/// The secrets of a session.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Secrets)]
+pub struct SecretsResponse {
+    status: Status,
+    /// The session token. Send it as the cookie `auth`.
+    #[schema(value_type = values::Secret)]
+    auth: String,
+    /// The secret that every POST of the session must send as the field `apisecret`.
+    #[schema(value_type = values::Secret)]
+    apisecret: String,
+}
+
+impl From<Session> for SecretsResponse {
+    fn from(Session { auth, apisecret, .. }: Session) -> Self {
+        Self { status: Status::Ok, auth: auth.expose().to_owned(), apisecret }
+    }
+}
+
+/// A new account: the secrets of its session, or that its application waits.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NewAccount)]
+pub struct NewAccountResponse {
+    status: Status,
+    /// The session token. Send it as the cookie `auth`. Missing while the application waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<values::Secret>)]
+    auth: Option<String>,
+    /// The secret that every POST of the session must send as the field `apisecret`. Missing
+    /// while the application waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<values::Secret>)]
+    apisecret: Option<String>,
+    /// Whether a moderator must accept the application before the user can log in; missing
+    /// otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<bool>,
+}
+
+impl From<SignedUp> for NewAccountResponse {
+    fn from(SignedUp { session, .. }: SignedUp) -> Self {
+        let pending = session.is_none().then_some(true);
+        let secrets = session.map(|Session { auth, apisecret, .. }| (auth.expose().to_owned(), apisecret));
+        let (auth, apisecret) = secrets.unzip();
+        Self { status: Status::Ok, auth, apisecret, pending }
+    }
+}
+
+/// Create an account and log in, or apply for an account.
+#[utoipa::path(
+    post,
+    path = "/api/create_account",
+    request_body(content = inline(Registration), content_type = FORM),
+    responses((status = 200, body = NewAccountResponse)),
+)]
+pub async fn create_account(
+    State(app): State<App>,
+    ClientDevice(device): ClientDevice,
+    Form(form): Form<Registration>,
+) -> Result<Json<NewAccountResponse>, RequestError> {
+    Ok(Json(actions::open_account(&app, &form, &device).await?.into()))
+}
+
+/// An invitation.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NewInvitation)]
+pub struct InvitationResponse {
+    status: Status,
+    /// The code. It can be used once.
+    #[schema(value_type = values::Invitation)]
+    invitation: String,
+    /// The address at which the person who is invited signs up.
+    #[schema(value_type = values::Address)]
+    url: String,
+}
+
+impl InvitationResponse {
+    /// The answer with a new invitation.
+    #[must_use]
+    pub fn new(app: &App, code: &InvitationCode) -> Self {
+        let url = app.settings.site.link(&invitation_address(code));
+        Self { status: Status::Ok, invitation: code.expose().to_owned(), url }
+    }
+}
+
+/// Log in.
+///
+/// An account with a second factor also needs `code`. Without it, and after the right password, the
+/// response has HTTP status 401 and `code_required`.
+#[utoipa::path(
+    post,
+    path = "/api/login",
+    request_body(content = inline(Credentials), content_type = FORM),
+    responses(
+        (status = 200, body = SecretsResponse),
+        (status = 401, description = "The login needs a code besides the password", body = ErrorResponse),
+    ),
+)]
+pub async fn log_in(
+    State(app): State<App>,
+    ClientDevice(device): ClientDevice,
+    Form(form): Form<Credentials>,
+) -> Result<Json<SecretsResponse>, RequestError> {
+    match actions::log_in(&app, &form, &device).await? {
+        LogIn::Done(session) => Ok(Json(session.into())),
+        LogIn::SecondStep(_) => Err(Refusal::CodeRequired.into()),
+    }
+}
+
+/// Log in. Prefer POST, which keeps the password out of logs.
+#[utoipa::path(
+    get,
+    path = "/api/login",
+    params(Credentials),
+    responses(
+        (status = 200, body = SecretsResponse),
+        (status = 401, description = "The login needs a code besides the password", body = ErrorResponse),
+    ),
+)]
+pub async fn log_in_by_get(
+    app: State<App>,
+    device: ClientDevice,
+    query: Form<Credentials>,
+) -> Result<Json<SecretsResponse>, RequestError> {
+    log_in(app, device, query).await
+}
+
+/// Log out: end this session.
+#[utoipa::path(
+    post,
+    path = "/api/logout",
+    responses((status = 200, body = DoneResponse)),
+    security(("session" = [])),
+)]
+pub async fn log_out(State(app): State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
+    sessions::log_out(&app.site, form.session()?).await?;
+    Ok(Json(DONE))
+}
+
+/// Request a mail with a link to set a new password.
+#[utoipa::path(
+    post,
+    path = "/api/reset-password",
+    request_body(content = inline(ResetRequest), content_type = FORM),
+    responses((status = 200, body = DoneResponse)),
+)]
+pub async fn reset_password(
+    State(app): State<App>,
+    ClientAddress(address): ClientAddress,
+    Form(form): Form<ResetRequest>,
+) -> Result<Json<DoneResponse>, RequestError> {
+    actions::send_reset_link(&app, form, address).await?;
+    Ok(Json(DONE))
+}
+
+/// Request a mail with a link to set a new password. Prefer POST.
+#[utoipa::path(
+    get,
+    path = "/api/reset-password",
+    params(ResetRequest),
+    responses((status = 200, body = DoneResponse)),
+)]
+pub async fn reset_password_by_get(
+    app: State<App>,
+    address: ClientAddress,
+    query: Form<ResetRequest>,
+) -> Result<Json<DoneResponse>, RequestError> {
+    reset_password(app, address, query).await
+}
+
+/// Change the profile, the e-mail address and the password.
+///
+/// A change of the password or of the e-mail address needs the current password. A change of
+/// the password ends all sessions, and the response sets the cookie of a new one.
+#[utoipa::path(
+    post,
+    path = "/api/updateprofile",
+    request_body(content = inline(ProfileForm), content_type = FORM),
+    responses((status = 200, body = DoneResponse)),
+    security(("session" = [])),
+)]
+pub async fn update_profile(
+    State(app): State<App>,
+    ClientDevice(device): ClientDevice,
+    form: SignedFields,
+) -> Result<Response, RequestError> {
+    let session = actions::save_profile(&app, &form, &device).await?;
+    let mut response = Json(DONE).into_response();
+    if let Some(session) = session {
+        response
+            .headers_mut()
+            .insert(header::SET_COOKIE, cookies::session_cookie(&app, session.auth.expose()));
+    }
+    Ok(response)
+}

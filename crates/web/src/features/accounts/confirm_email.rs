@@ -1,0 +1,183 @@
+//! Confirming the e-mail address of an account with the link that was mailed to it, and having
+//! that link sent again.
+
+use super::password_reset::{NO_REFERRER, referrer_policy};
+use super::signup_mail::mail_link_again;
+use crate::App;
+use crate::error::RequestError;
+use crate::markup::head::PageHead;
+use crate::markup::layout::Frame;
+use crate::request::form::{Fields, FromFields};
+use crate::request::local_path::LocalPath;
+use crate::request::path::PathOf;
+use crate::request::viewer::SignedFields;
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use tidings_domain::accounts::confirmation::{self, ConfirmationLink};
+use tidings_domain::values::limits::MAX_REFUSED_MAILS;
+use tidings_domain::values::preferences::Digest;
+
+const HEADING: &str = "Confirm your e-mail address";
+
+/// What somebody sees whose address is not confirmed: what they have to do, and the button that
+/// sends the link again. Nothing for everybody else.
+#[must_use]
+pub fn reminder(frame: &Frame<'_>, is_sent: bool) -> Markup {
+    let unconfirmed = frame.viewer.filter(|viewer| viewer.unconfirmed && frame.rules.accounts.confirm_email);
+    html! {
+        @if let Some((viewer, email)) = unconfirmed.map(|viewer| (viewer, viewer.typed_email())) {
+            section.notice #confirm-email aria-labelledby="confirm-email-heading" {
+                h2 #confirm-email-heading { (HEADING) }
+                @if email.is_empty() {
+                    p {
+                        "You can read, but not write or vote yet. Enter your e-mail address in your "
+                        a href="/settings" { "settings" } ", and we send you a link that confirms it."
+                    }
+                } @else {
+                    p {
+                        "You can read, but not write or vote yet. Open the link that we have mailed to "
+                        strong { (email) } ". If that is not your address, change it in your "
+                        a href="/settings" { "settings" } "."
+                    }
+                    @if viewer.email_to_confirm().is_some() { (send_again_form(frame, is_sent)) }
+                }
+            }
+        }
+    }
+}
+
+/// The button that sends the link again, and whether that has been done.
+fn send_again_form(frame: &Frame<'_>, is_sent: bool) -> Markup {
+    html! {
+        @if is_sent { p role="status" { "The link has been sent again." } }
+        form method="post" action="/settings/confirm-email" {
+            (frame.signed_fields())
+            button.button.small { "Send the link again" }
+        }
+    }
+}
+
+/// Notices about a person's mail that does not arrive: it waits until an address is confirmed, or
+/// is stopped because the address refuses it. For the settings page of a site that sends mail.
+#[must_use]
+pub fn state_of_mail(frame: &Frame<'_>, is_sent: bool) -> Markup {
+    let Some(viewer) = frame.viewer else { return Markup::default() };
+    let subscribes = viewer.preferences.mail_replies || viewer.preferences.digest != Digest::Off;
+    let is_asked = viewer.unconfirmed && frame.rules.accounts.confirm_email;
+    let waiting =
+        viewer.email_to_confirm().filter(|_| !is_asked && (subscribes || !viewer.new_email.is_empty()));
+    html! {
+        @if let Some(email) = waiting {
+            section.notice #confirm-email aria-labelledby="confirm-email-heading" {
+                h2 #confirm-email-heading { (HEADING) }
+                @if viewer.new_email.is_empty() {
+                    p {
+                        "Replies and digests are not mailed to " strong { (email) } " until you open the link \
+                         that we send there."
+                    }
+                } @else if viewer.is_mail_stopped() {
+                    p { "You get no mail until you open the link that we have mailed to " strong { (email) } "." }
+                } @else {
+                    p {
+                        "Your mail goes to " strong { (viewer.email) } " until you open the link that we have \
+                         mailed to " strong { (email) } "."
+                    }
+                }
+                (send_again_form(frame, is_sent))
+            }
+        }
+        @if viewer.is_mail_stopped() {
+            section.notice #mail-stopped aria-labelledby="mail-stopped-heading" {
+                h2 #mail-stopped-heading { "Your mail comes back" }
+                p {
+                    "There is no mailbox " strong { (viewer.email) } ": our last " (MAX_REFUSED_MAILS) " mails to it \
+                     were refused, so we send no more."
+                    @if viewer.new_email.is_empty() { " Enter another address below." }
+                }
+            }
+        }
+    }
+}
+
+/// Whether the address of the settings page says that the link has been sent again.
+pub struct LinkSent(pub bool);
+
+impl FromFields for LinkSent {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self(fields.get("sent").is_some()))
+    }
+}
+
+/// POST /settings/confirm-email: apisecret.
+pub async fn send_again(State(app): State<App>, form: SignedFields) -> Result<Redirect, RequestError> {
+    let is_sent = form.user.once(&app.site, mail_link_again(&app, form.user.id)).await?;
+    Ok(Redirect::to(if is_sent { "/settings?sent" } else { "/settings" }))
+}
+
+/// GET /confirm-email/:token: asks. Programs that look at the links of a mail confirm nothing.
+pub async fn form(PathOf(token): PathOf<String>, State(app): State<App>) -> Result<Response, RequestError> {
+    let link = confirmation::check_link(&app.site, &token).await?;
+    answer(&app, &link).await
+}
+
+/// POST /confirm-email/:token. The token says whose address it is; nothing else is needed.
+pub async fn confirm(
+    PathOf(token): PathOf<String>,
+    State(app): State<App>,
+) -> Result<Response, RequestError> {
+    let link = confirmation::confirm(&app.site, app.now(), &token).await?;
+    answer(&app, &link).await
+}
+
+async fn answer(app: &App, link: &ConfirmationLink) -> Result<Response, RequestError> {
+    // The frame does not repeat the secret address in its links.
+    let here = LocalPath::parse("/confirm-email");
+    Ok((NO_REFERRER, page(&Frame::anonymous(app, &here).await, link)).into_response())
+}
+
+fn page(frame: &Frame<'_>, link: &ConfirmationLink) -> Markup {
+    let content = html! {
+        @if link.is_confirmed {
+            h1 { "Your e-mail address is confirmed" }
+            p.notice role="status" { strong { (link.email) } " is the address of " (link.username) "." }
+            p { a.action href="/" { "Go to the front page" } }
+        } @else {
+            h1 { (HEADING) }
+            p { "Is " strong { (link.email) } " your address, and " strong { (link.username) } " your account?" }
+            // Sent to the page's own address, the only place that has the token.
+            form.form.narrow method="post" { button.button { "Yes, confirm it" } }
+            p.hint { "If not, close this page. Nothing happens then." }
+        }
+    };
+    frame.page_with(HEADING, &PageHead::default().with(referrer_policy()), &content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{framed, user};
+    use tidings_domain::accounts::users::User;
+
+    #[test]
+    fn only_who_must_confirm_is_reminded() {
+        let mut alice = user("1", "alice", "");
+        "a@<b>.example".clone_into(&mut alice.email);
+        let html = |viewer: &User, is_on: bool| {
+            framed(Some(viewer), |frame| {
+                let mut rules = frame.rules.clone();
+                rules.accounts.confirm_email = is_on;
+                let parts = (frame.settings, &rules, frame.caches);
+                let frame = Frame::new(parts, frame.brand.clone(), (frame.now, frame.here), frame.viewer);
+                reminder(&frame, false).into_string()
+            })
+        };
+        assert_eq!(html(&alice, true), "");
+        alice.unconfirmed = true;
+        assert_eq!(html(&alice, false), "");
+        let shown = html(&alice, true);
+        assert!(shown.contains("a@&lt;b&gt;.example") && shown.contains("apisecret"), "{shown}");
+        alice.email.clear();
+        assert!(!html(&alice, true).contains("<form"));
+    }
+}

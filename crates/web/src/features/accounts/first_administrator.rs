@@ -1,0 +1,95 @@
+//! The link in the server's log that makes somebody the first administrator: it leads to the
+//! sign-up page, or asks whoever is logged in.
+
+use super::form::WelcomeForm;
+use super::password_reset::{NO_REFERRER, referrer_policy};
+use crate::App;
+use crate::error::RequestError;
+use crate::markup::addresses::login_to;
+use crate::markup::head::PageHead;
+use crate::markup::layout::Frame;
+use crate::request::local_path::LocalPath;
+use crate::request::viewer::SignedForm;
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use tidings_domain::accounts::first_administrator;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::values::signup::WelcomeToken;
+
+const HEADING: &str = "Become the administrator";
+
+/// The page of the link.
+///
+/// # Errors
+/// When the token is not the right one, somebody is the administrator already, or the store fails.
+pub async fn show(app: &App, mut visit: Visit, token: &WelcomeToken) -> Result<Response, RequestError> {
+    first_administrator::demand_token(&mut visit, token).await?;
+    // The frame does not repeat the secret address in its links.
+    let here = LocalPath::parse("/welcome");
+    let frame = Frame::of(app, &mut visit, &here).await?;
+    Ok((NO_REFERRER, page(&frame, token)).into_response())
+}
+
+fn page(frame: &Frame<'_>, token: &WelcomeToken) -> Markup {
+    let token = token.expose();
+    let content = html! {
+        h1 { (HEADING) }
+        div.prose {
+            p {
+                "Nobody looks after " (frame.site().name) " yet. This link makes you its administrator. It \
+                 works once."
+            }
+            @if let Some(viewer) = frame.viewer {
+                form.form method="post" action="/welcome" {
+                    (frame.signed_fields())
+                    input type="hidden" name="token" value=(token);
+                    button.button { "Make " (viewer.username) " the administrator" }
+                }
+            } @else {
+                p { a.button href={ "/register?token=" (token) } { "Sign up as the administrator" } }
+                p {
+                    "Already have an account? "
+                    a href=(login_to(None, &format!("/welcome?token={token}"))) { "Log in" }
+                    ", and make it the administrator's."
+                }
+            }
+        }
+    };
+    frame.page_with(HEADING, &PageHead::default().with(referrer_policy()), &content)
+}
+
+/// POST /welcome: token, apisecret.
+pub async fn confirm(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<WelcomeForm>,
+) -> Result<Redirect, RequestError> {
+    let becoming = first_administrator::become_administrator(&app.site, &user, &form.token);
+    user.once(&app.site, becoming).await?;
+    Ok(Redirect::to("/welcome"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{framed, user};
+
+    const TOKEN: &str = "0c1b7a9d3e2486f0c1b7a9d3e24865f0c1b7a95f";
+
+    #[test]
+    fn a_visitor_is_led_to_the_sign_up_and_a_member_is_asked() {
+        let token = WelcomeToken::parse(TOKEN).expect("a token");
+        let html = framed(None, |frame| page(frame, &token)).into_string();
+        for part in [format!("/register?token={TOKEN}"), format!("/login?next=%2Fwelcome%3Ftoken%3D{TOKEN}")]
+        {
+            assert!(html.contains(&part), "{part} in {html}");
+        }
+        assert!(!html.contains("<form class=\"form\""), "{html}");
+        let alice = user("1", "alice", "");
+        let html = framed(Some(&alice), |frame| page(frame, &token)).into_string();
+        for part in ["Make alice the administrator", r#"method="post" action="/welcome""#, TOKEN] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        assert!(!html.contains("/register?token"), "{html}");
+    }
+}

@@ -1,0 +1,316 @@
+//! Accounts, sessions and profiles.
+
+use crate::error::RequestError;
+use crate::request::form::{Fields, FromFields};
+use crate::request::values;
+use tidings_domain::accounts::account::{CurrentPassword, ProfileChange};
+use tidings_domain::values::preferences::{Choice, CommentOrder, Digest, PreferencesChange, Shortcuts};
+use tidings_domain::values::signup::{ApplicationText, InvitationCode, WelcomeToken};
+use tidings_domain::values::text::{About, Email, FullName, NewPassword, Username};
+use tidings_domain::{Error, Refusal};
+use utoipa::{IntoParams, ToSchema};
+
+/// A new account.
+#[derive(ToSchema)]
+pub struct Registration {
+    /// The username. It must be new, in upper and lower case.
+    #[schema(value_type = values::Username)]
+    pub username: Username,
+    /// The password.
+    #[schema(value_type = values::Password)]
+    pub password: NewPassword,
+    /// The e-mail address; required where addresses are confirmed.
+    #[schema(value_type = values::Email, required = false)]
+    pub email: Option<Email>,
+    /// An invitation; required where only invited people can sign up.
+    #[schema(value_type = values::InvitationOrNone, required = false)]
+    pub invitation: Option<InvitationCode>,
+    /// Why the person would like to join; required where moderators decide who may, unless
+    /// there is an invitation.
+    #[schema(value_type = values::ApplicationText, required = false)]
+    pub application: Option<ApplicationText>,
+    /// The token of the link in the server's log, with which the account becomes the first
+    /// administrator.
+    #[schema(value_type = values::WelcomeTokenOrNone, required = false)]
+    pub token: Option<WelcomeToken>,
+}
+
+impl FromFields for Registration {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let application = fields.text("application");
+        Ok(Self {
+            username: Username::parse(fields.required("username")?).map_err(Error::from)?,
+            password: NewPassword::parse(fields.required("password")?).map_err(Error::from)?,
+            email: Email::parse_optional(fields.text("email")).map_err(Error::from)?,
+            invitation: match fields.text("invitation").trim() {
+                "" => None,
+                typed => Some(InvitationCode::parse(typed).ok_or(Refusal::InvitationInvalid)?),
+            },
+            application: if application.trim().is_empty() {
+                None
+            } else {
+                Some(ApplicationText::parse(application).map_err(Error::from)?)
+            },
+            token: welcome_token(fields)?,
+        })
+    }
+}
+
+/// The token of the link for the first administrator, if there is one.
+pub fn welcome_token(fields: &Fields) -> Result<Option<WelcomeToken>, RequestError> {
+    match fields.text("token").trim() {
+        "" => Ok(None),
+        given => Ok(Some(WelcomeToken::parse(given).ok_or(Refusal::WelcomeLinkInvalid)?)),
+    }
+}
+
+/// The token with which somebody who is logged in becomes the first administrator. Only pages
+/// send it.
+pub struct WelcomeForm {
+    /// The token.
+    pub token: WelcomeToken,
+}
+
+impl FromFields for WelcomeForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        fields.required("token")?;
+        Ok(Self { token: welcome_token(fields)?.ok_or(Refusal::WelcomeLinkInvalid)? })
+    }
+}
+
+/// An invitation to be made.
+#[derive(ToSchema)]
+pub struct InviteForm {
+    /// Where to mail it; empty or missing to send the link oneself.
+    #[schema(value_type = values::Email, required = false)]
+    pub email: Option<Email>,
+}
+
+impl FromFields for InviteForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { email: Email::parse_optional(fields.text("email")).map_err(Error::from)? })
+    }
+}
+
+/// An invitation to be withdrawn. Only pages send it.
+pub struct WithdrawForm {
+    /// Its code.
+    pub invitation: InvitationCode,
+}
+
+impl FromFields for WithdrawForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let typed = fields.required("invitation")?;
+        Ok(Self { invitation: InvitationCode::parse(typed).ok_or(Refusal::NoSuchInvitation)? })
+    }
+}
+
+// Imported accounts may have names and passwords that are not valid for new accounts, so
+// these are plain texts.
+/// A login.
+#[derive(ToSchema, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Credentials {
+    /// The username. Case does not matter.
+    #[schema(value_type = values::Username)]
+    #[param(value_type = values::Username)]
+    pub username: String,
+    /// The password.
+    #[schema(value_type = values::Password)]
+    #[param(value_type = values::Password)]
+    pub password: String,
+    /// A code of the authenticator app, or a recovery code. Needed if the account has a second
+    /// factor.
+    #[schema(value_type = values::LoginCode, required = false)]
+    #[param(value_type = Option<values::LoginCode>, required = false)]
+    pub code: Option<String>,
+}
+
+impl FromFields for Credentials {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let (username, password) = (fields.required("username")?, fields.required("password")?);
+        // Programs with a form for everybody may send it empty.
+        let code = fields.get("code").filter(|code| !code.is_empty()).map(str::to_owned);
+        Ok(Self { username: username.to_owned(), password: password.to_owned(), code })
+    }
+}
+
+/// A request for a link to set a new password.
+#[derive(ToSchema, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ResetRequest {
+    /// The username.
+    #[schema(value_type = values::Username)]
+    #[param(value_type = values::Username)]
+    pub username: String,
+    /// The address in the user's profile.
+    #[schema(value_type = values::Email)]
+    #[param(value_type = values::Email)]
+    pub email: String,
+}
+
+impl FromFields for ResetRequest {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let (username, email) = (fields.required("username")?, fields.required("email")?);
+        Ok(Self { username: username.to_owned(), email: email.to_owned() })
+    }
+}
+
+/// A change of a user's profile.
+#[derive(ToSchema)]
+pub struct ProfileForm {
+    /// The text about the user.
+    #[schema(value_type = values::About)]
+    pub about: About,
+    /// The e-mail address; empty for none.
+    #[schema(value_type = values::Email, required = true)]
+    pub email: Option<Email>,
+    /// A new password; empty or missing to keep the old one.
+    #[schema(value_type = values::PasswordOrNone, required = false)]
+    pub password: Option<NewPassword>,
+    /// The current password. Required if the password or the e-mail address changes.
+    #[schema(value_type = values::PasswordOrNone, required = false)]
+    pub current_password: CurrentPassword,
+    /// The full name; missing to keep the old one.
+    #[schema(value_type = values::FullName, required = false)]
+    pub fullname: Option<FullName>,
+    /// Whether the user's stories are announced in tweets; missing to keep the setting.
+    #[schema(value_type = values::Switch, required = false)]
+    pub tweet_news: Option<bool>,
+    /// Whether the user wants the picture from gravatar.com, on sites that show them; missing
+    /// to keep the setting.
+    #[schema(value_type = values::Switch, required = false)]
+    pub gravatar: Option<bool>,
+    /// Whether single keys are shortcuts; missing to keep the setting.
+    #[schema(value_type = values::Shortcuts, required = false)]
+    pub shortcuts: Option<Shortcuts>,
+    /// How often a digest is mailed; missing to keep the setting.
+    #[schema(value_type = values::Digest, required = false)]
+    pub digest: Option<Digest>,
+    /// Whether replies, mentions and messages from moderators are also mailed; missing to keep the setting.
+    #[schema(value_type = values::Switch, required = false)]
+    pub mail_replies: Option<bool>,
+    /// The order of comments; missing to keep the setting.
+    #[schema(value_type = values::CommentOrder, required = false)]
+    pub sort_comments: Option<CommentOrder>,
+    /// Whether the user wants to see what readers' flags have hidden; missing to keep the setting.
+    #[schema(value_type = values::Switch, required = false)]
+    pub show_hidden: Option<bool>,
+}
+
+impl FromFields for ProfileForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let password = fields.text("password");
+        Ok(Self {
+            about: About::parse(fields.required("about")?).map_err(Error::from)?,
+            email: Email::parse_optional(fields.required("email")?).map_err(Error::from)?,
+            password: match password {
+                "" => None,
+                password => Some(NewPassword::parse(password).map_err(Error::from)?),
+            },
+            current_password: CurrentPassword(fields.get("current_password").map(str::to_owned)),
+            fullname: fields.get("fullname").map(FullName::parse).transpose().map_err(Error::from)?,
+            tweet_news: switch(fields, "tweet_news", "tweet_news_shown")?,
+            gravatar: switch(fields, "gravatar", "gravatar_shown")?,
+            shortcuts: choice(fields, "shortcuts", "it must be on, modifier or off")?,
+            digest: choice(fields, "digest", "it must be off, daily or weekly")?,
+            mail_replies: switch(fields, "mail_replies", "mail_replies_shown")?,
+            sort_comments: choice(fields, "sort_comments", "it must be score, newest or oldest")?,
+            show_hidden: switch(fields, "show_hidden", "show_hidden_shown")?,
+        })
+    }
+}
+
+/// A switch, if the form has it. Browsers do not send an unchecked box, so a form with one
+/// also sends the field `shown`.
+fn switch(fields: &Fields, name: &'static str, shown: &str) -> Result<Option<bool>, RequestError> {
+    match fields.get(name) {
+        Some("1") => Ok(Some(true)),
+        Some("0") => Ok(Some(false)),
+        Some(_) => Err(RequestError::Field { name, expected: "it must be 0 or 1" }),
+        None => Ok(fields.get(shown).map(|_| false)),
+    }
+}
+
+/// One of several choices, if the form has it.
+fn choice<C: Choice>(
+    fields: &Fields,
+    name: &'static str,
+    expected: &'static str,
+) -> Result<Option<C>, RequestError> {
+    let parse = |given| C::parse(given).ok_or(RequestError::Field { name, expected });
+    fields.get(name).map(parse).transpose()
+}
+
+impl From<ProfileForm> for ProfileChange {
+    fn from(form: ProfileForm) -> Self {
+        let ProfileForm { about, email, password, current_password, fullname, tweet_news, gravatar, .. } =
+            form;
+        let ProfileForm { shortcuts, digest, mail_replies, sort_comments, show_hidden, .. } = form;
+        let preferences = PreferencesChange { shortcuts, digest, mail_replies, sort_comments, show_hidden };
+        Self { about, email, password, fullname, tweet_news, gravatar, preferences, current_password }
+    }
+}
+
+/// The session to end.
+#[derive(ToSchema)]
+#[schema(as = EndedSession)]
+pub struct EndedSessionForm {
+    /// The id of a session, or `others` for all but the one that the request comes from.
+    #[schema(value_type = values::SessionChoice)]
+    #[allow(dead_code)]
+    session: String,
+}
+
+/// The sessions to end.
+pub enum EndedSession {
+    /// All but the one that the request comes from.
+    Others,
+    /// The one with this id.
+    One(String),
+}
+
+impl FromFields for EndedSession {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(match fields.required("session")? {
+            "others" => Self::Others,
+            id => Self::One(id.to_owned()),
+        })
+    }
+}
+
+/// Whether a page is shown after its form was saved.
+pub struct Saved {
+    /// Whether the form was saved.
+    pub saved: bool,
+}
+
+impl FromFields for Saved {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { saved: fields.get("saved").is_some() })
+    }
+}
+
+/// A new password.
+pub struct NewPasswordForm {
+    /// The password.
+    pub password: NewPassword,
+}
+
+impl FromFields for NewPasswordForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { password: NewPassword::parse(fields.required("password")?).map_err(Error::from)? })
+    }
+}
+
+/// The user's password, to confirm an action that cannot be undone.
+pub struct PasswordForm {
+    /// The password.
+    pub password: String,
+}
+
+impl FromFields for PasswordForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { password: fields.required("password")?.to_owned() })
+    }
+}

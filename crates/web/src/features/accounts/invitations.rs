@@ -1,0 +1,284 @@
+//! The invitations of a user: making one, withdrawing one, and who came.
+
+use super::calls::InvitationResponse;
+use super::form::{InviteForm, WithdrawForm};
+use crate::App;
+use crate::error::{RequestError, sentence};
+use crate::features::action::{Action, ActionEntry, SentForm};
+use crate::features::actions::invite;
+use crate::markup::addresses::profile_address;
+use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::layout::Frame;
+use crate::markup::parts::{DELETED_USER, age, counted, number};
+use crate::request::form::{Fields, Form, FromFields};
+use crate::request::local_path::LocalPath;
+use crate::request::viewer::{SignedForm, SignedIn};
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use strum::{EnumString, IntoStaticStr};
+use tidings_domain::accounts::invitations::{self, Invited, OpenInvitation, OwnInvitations};
+use tidings_domain::values::limits::INVITATION_SECONDS;
+use tidings_domain::values::signup::InvitationCode;
+use tidings_domain::values::words::{span, wait};
+
+const PAGE: &str = "/settings/invitations";
+
+/// Where somebody signs up with an invitation.
+#[must_use]
+pub fn invitation_address(code: &InvitationCode) -> String {
+    format!("/register?invitation={}", code.expose())
+}
+
+/// The page.
+struct InvitationsPage<'a> {
+    own: &'a OwnInvitations,
+    /// Whether the site sends mail.
+    has_mail: bool,
+    email: &'a str,
+    done: Option<Done>,
+    refused: Option<&'a RefusedForm>,
+}
+
+impl InvitationsPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let content = html! {
+            h1 { "Invitations" }
+            (summary(self.refused))
+            @if let Some(done) = self.done { p.notice role="status" { (done.message()) } }
+            p {
+                "Whoever you invite gets an account, and everyone can see that you have invited them: in the "
+                a href="/people/tree" { "tree of invitations" } " and in their profile."
+            }
+            (self.form(frame))
+            (self.open(frame))
+            (self.invited(frame))
+            p { a.action href="/settings" { "Settings" } }
+        };
+        frame.page("Invitations", &content)
+    }
+
+    fn form(&self, frame: &Frame<'_>) -> Markup {
+        let left = match &self.own.allowance {
+            Ok(left) => *left,
+            Err(refusal) => return html! { p.hint { (sentence(&refusal.to_string())) } },
+        };
+        let email = Field::new("email", "E-mail address").value(self.email);
+        let email = email.with("inputmode", "email").with("autocomplete", "off").exact();
+        let email = email.hint(html! { "Optional. We mail the link there. Without one, send it yourself." });
+        html! {
+            form.form.narrow method="post" action=(PAGE) {
+                (frame.signed_fields())
+                @if self.has_mail { (email.input(self.refused)) }
+                button.button { "Make an invitation" }
+                p.hint {
+                    @if let Some(left) = left { "You have " (counted(left, "invitation", "invitations")) " left. " }
+                    "An invitation works once, and within " (span(INVITATION_SECONDS)) "."
+                }
+            }
+        }
+    }
+
+    fn open(&self, frame: &Frame<'_>) -> Markup {
+        html! {
+            @if !self.own.open.is_empty() {
+                h2 { "Not used yet" }
+                ul.people role="list" { @for open in &self.own.open { li.session { (open_item(frame, open)) } } }
+            }
+        }
+    }
+
+    fn invited(&self, frame: &Frame<'_>) -> Markup {
+        let OwnInvitations { invited, invited_count, .. } = self.own;
+        html! {
+            @if !invited.is_empty() {
+                h2 { "Who came" }
+                ul.plain-list { @for person in invited { li { (person_with_age(frame, person)) } } }
+                @if *invited_count > invited.len() as u64 {
+                    p.hint { "These are the latest of " (number(*invited_count)) "." }
+                }
+            }
+        }
+    }
+}
+
+fn open_item(frame: &Frame<'_>, open: &OpenInvitation) -> Markup {
+    let link = frame.settings.site.link(&invitation_address(&open.code));
+    let left = open.ends().seconds_since(frame.now);
+    html! {
+        div {
+            code { (link) }
+            p.hint {
+                "Made " (age(frame, open.since)) ", valid for " (wait(left))
+                @if !open.email.is_empty() { ", for " (open.email) }
+            }
+        }
+        form method="post" action={ (PAGE) "/withdraw" } {
+            (frame.signed_fields())
+            input type="hidden" name="invitation" value=(open.code.expose());
+            button.button.small.quiet {
+                "Withdraw" span.hidden { " the invitation made " (age(frame, open.since)) }
+            }
+        }
+    }
+}
+
+/// Somebody who was invited, and when they came.
+fn person_with_age(frame: &Frame<'_>, person: &Invited) -> Markup {
+    html! {
+        @match &person.username {
+            Some(username) => a href=(profile_address(username, "")) { (username) },
+            None => (DELETED_USER),
+        }
+        " " span.hint { "joined " (age(frame, person.since)) }
+    }
+}
+
+/// What was just done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Done {
+    /// An invitation was made.
+    Made,
+    /// And it is being mailed.
+    Mailed,
+    /// One was withdrawn.
+    Withdrawn,
+}
+
+impl Done {
+    fn name(self) -> &'static str {
+        self.into()
+    }
+
+    const fn message(self) -> &'static str {
+        match self {
+            Self::Made => "Here is your invitation. Send the link to whom you would like to invite.",
+            Self::Mailed => "Your invitation is on its way.",
+            Self::Withdrawn => "The invitation has been withdrawn. It no longer works.",
+        }
+    }
+
+    fn redirect(self) -> Redirect {
+        Redirect::to(&format!("{PAGE}?done={}", self.name()))
+    }
+}
+
+/// What the address of the page may say.
+pub struct DoneQuery {
+    done: Option<Done>,
+}
+
+impl FromFields for DoneQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let name = fields.text("done");
+        Ok(Self { done: name.parse().ok() })
+    }
+}
+
+/// GET /settings/invitations: done.
+pub async fn page(
+    State(app): State<App>,
+    SignedIn { user, .. }: SignedIn,
+    here: LocalPath,
+    Form(DoneQuery { done }): Form<DoneQuery>,
+) -> Result<Markup, RequestError> {
+    let own = invitations::own_invitations(&app.site, app.now(), &user).await?;
+    let has_mail = app.mailer.is_some();
+    let page = InvitationsPage { own: &own, has_mail, email: "", done, refused: None };
+    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+}
+
+/// The actions behind the forms of this file.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::once(
+            PAGE,
+            "Invite somebody, by mail if an address is given.",
+            |app, by, form: &InviteForm| Box::pin(invite(app, by.user, form)),
+        )
+        .called("/api/invite")
+        .answering(async |sent, code| Ok(InvitationResponse::new(&sent.app, &code)))
+        .page(answer_to_invitation),
+    ]
+}
+
+/// Redirects to the page, which says what was done, or shows the form again.
+async fn answer_to_invitation(
+    SentForm { app, form }: SentForm,
+    invited: Result<(InviteForm, InvitationCode), RequestError>,
+) -> Result<Response, RequestError> {
+    let has_mail = app.mailer.is_some();
+    let failure = match invited {
+        Ok((invite, _)) if invite.email.is_some() && has_mail => {
+            return Ok(Done::Mailed.redirect().into_response());
+        }
+        Ok(_) => return Ok(Done::Made.redirect().into_response()),
+        Err(failure) => failure,
+    };
+    let refused = RefusedForm::from_failure(failure)?.beside(&["email"]);
+    let own = invitations::own_invitations(&app.site, app.now(), &form.user).await?;
+    let email = form.fields.text("email");
+    let page = InvitationsPage { own: &own, has_mail, email, done: None, refused: Some(&refused) };
+    let here = LocalPath::parse(PAGE);
+    Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
+}
+
+/// POST /settings/invitations/withdraw: invitation, apisecret.
+pub async fn withdraw(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<WithdrawForm>,
+) -> Result<Redirect, RequestError> {
+    let withdrawing = invitations::withdraw(&app.site, &user, &form.invitation);
+    user.once(&app.site, withdrawing).await?;
+    Ok(Done::Withdrawn.redirect())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{NOW, framed, user};
+    use tidings_domain::Refusal;
+    use tidings_domain::values::ids::UserId;
+
+    fn html(own: &OwnInvitations) -> String {
+        let alice = user("1", "alice", "");
+        let page = InvitationsPage { own, has_mail: true, email: "\"><b>", done: None, refused: None };
+        framed(Some(&alice), |frame| page.render(frame)).into_string()
+    }
+
+    #[test]
+    fn an_open_invitation_has_its_link_and_can_be_withdrawn() {
+        let code = InvitationCode::parse(&"ab".repeat(20)).unwrap();
+        let open = OpenInvitation { code, since: NOW, email: "<a@b.c>".to_owned() };
+        let invited = |id, username: Option<&str>| Invited {
+            id: UserId(id),
+            username: username.map(str::to_owned),
+            since: NOW,
+        };
+        let mut own = OwnInvitations {
+            open: vec![open],
+            invited: vec![invited(2, Some("b<ob")), invited(3, None)],
+            invited_count: 2,
+            allowance: Ok(Some(3)),
+        };
+        let shown = html(&own);
+        for part in [
+            "http://localhost:8080/register?invitation=abab",
+            "valid for 30 days",
+            "&lt;a@b.c&gt;",
+            "b&lt;ob",
+            "[deleted user]",
+            "You have 3 invitations left.",
+            r#"value="&quot;&gt;&lt;b&gt;""#,
+        ] {
+            assert!(shown.contains(part), "{part} in {shown}");
+        }
+        own.allowance = Err(Refusal::NoInvitationsLeft { limit: 5 });
+        let shown = html(&own);
+        assert!(shown.contains("You have used all of your 5 invitations."), "{shown}");
+        assert!(!shown.contains("Make an invitation"), "{shown}");
+    }
+}

@@ -1,0 +1,194 @@
+//! Setting a new password with a mailed link: both pages.
+
+use super::form::NewPasswordForm;
+use crate::App;
+use crate::error::RequestError;
+use crate::features::actions::send_reset_link;
+use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::head::PageHead;
+use crate::markup::layout::Frame;
+use crate::request::form::Fields;
+use crate::request::local_path::LocalPath;
+use crate::request::path::PathOf;
+use crate::request::viewer::ClientAddress;
+use axum::extract::State;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use maud::{Markup, html};
+use std::net::IpAddr;
+use tidings_domain::accounts::password_reset;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::values::limits::PASSWORD_MIN;
+
+const HEADING: &str = "Reset your password";
+
+/// The form that requests the mail.
+#[derive(Default)]
+struct RequestForm<'a> {
+    username: &'a str,
+    email: &'a str,
+    refused: Option<&'a RefusedForm>,
+}
+
+impl RequestForm<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let username = Field::new("username", "Username").value(self.username);
+        let email = Field::new("email", "E-mail address").value(self.email).with("inputmode", "email");
+        let content = html! {
+            h1 { (HEADING) }
+            (summary(self.refused))
+            p { "We will send a link to the e-mail address in your profile. It works once, within an hour." }
+            form.form.narrow method="post" action="/reset-password" {
+                (username.with("autocomplete", "username").required().exact().input(self.refused))
+                (email.with("autocomplete", "email").required().exact().input(self.refused))
+                button.button { "Send the link" }
+            }
+        };
+        frame.page(HEADING, &content)
+    }
+}
+
+/// GET /reset-password.
+pub async fn request_form(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    if app.mailer.is_some() {
+        return Ok(RequestForm::default().render(&frame));
+    }
+    let content = html! {
+        h1 { (HEADING) }
+        p.notice { "This site cannot send mail. Ask its administrator for a new password." }
+    };
+    Ok(frame.page(HEADING, &content))
+}
+
+/// POST /reset-password: username, email.
+pub async fn request(
+    State(app): State<App>,
+    ClientAddress(address): ClientAddress,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Response, RequestError> {
+    let frame = Frame::anonymous(&app, &here).await;
+    if let Err(failure) = try_request(&app, &fields, address).await {
+        let refused = RefusedForm::from_failure(failure)?.beside(&["username", "email"]);
+        let (username, email) = (fields.text("username"), fields.text("email"));
+        let form = RequestForm { username, email, refused: Some(&refused) };
+        return Ok(refused.response(form.render(&frame)));
+    }
+    let content = html! {
+        h1 { "Check your mail" }
+        p.notice role="status" {
+            "If there is an account with this username and address, a link is on its way. \
+             It works once, within an hour."
+        }
+    };
+    Ok(frame.page(HEADING, &content).into_response())
+}
+
+async fn try_request(app: &App, fields: &Fields, address: IpAddr) -> Result<(), RequestError> {
+    send_reset_link(app, fields.read()?, address).await
+}
+
+/// The address of these pages is a secret: browsers must not send it anywhere.
+pub(super) const NO_REFERRER: [(HeaderName, HeaderValue); 2] = [
+    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+];
+
+fn password_form(frame: &Frame<'_>, username: &str, refused: Option<&RefusedForm>) -> Markup {
+    let password = Field::new("password", "New password").with("autocomplete", "new-password").required();
+    let password = password.hint(html! { "At least " (PASSWORD_MIN) " characters." });
+    let content = html! {
+        h1 { "Set a new password" }
+        (summary(refused))
+        // Sent to the page's own address, the only place that has the token.
+        form.form.narrow method="post" {
+            // Tells a password manager whose password it is.
+            input type="text" name="username" value=(username) autocomplete="username" hidden;
+            (password.password(refused))
+            button.button { "Set password" }
+        }
+    };
+    frame.page_with("Set a new password", &PageHead::default().with(referrer_policy()), &content)
+}
+
+/// What the head of such a page says. With the policy of the header, browsers that send no
+/// `Sec-Fetch-Site` (as under http) would send the form with `Origin: null`, which is refused. This
+/// one reveals no address either.
+pub(super) fn referrer_policy() -> Markup {
+    html! { meta name="referrer" content="strict-origin"; }
+}
+
+/// A frame that does not repeat the secret address in its links.
+async fn frame<'a>(app: &'a App, here: &'a LocalPath) -> Frame<'a> {
+    Frame::anonymous(app, here).await
+}
+
+/// GET /reset-password/:token.
+pub async fn new_password_form(
+    PathOf(token): PathOf<String>,
+    State(app): State<App>,
+) -> Result<Response, RequestError> {
+    let username = password_reset::check_link(&app.site, &token).await?;
+    let here = LocalPath::parse("/reset-password");
+    Ok((NO_REFERRER, password_form(&frame(&app, &here).await, &username, None)).into_response())
+}
+
+/// POST /reset-password/:token: password. A refused password leaves the link as it is.
+pub async fn set_password(
+    PathOf(token): PathOf<String>,
+    State(app): State<App>,
+    fields: Fields,
+) -> Result<Response, RequestError> {
+    let here = LocalPath::parse("/reset-password");
+    let frame = frame(&app, &here).await;
+    let outcome = try_set_password(&app, &token, &fields).await;
+    if let Err(failure) = outcome {
+        // Without a valid link, the form cannot be shown again.
+        let username = password_reset::check_link(&app.site, &token).await?;
+        let refused = RefusedForm::from_failure(failure)?.beside(&["password"]);
+        let page = password_form(&frame, &username, Some(&refused));
+        return Ok((NO_REFERRER, refused.response(page)).into_response());
+    }
+    let content = html! {
+        h1 { "Your password has been changed" }
+        p.notice role="status" { "You have been logged out everywhere." }
+        p { a.action href="/login" { "Log in" } }
+    };
+    Ok((NO_REFERRER, frame.page(HEADING, &content)).into_response())
+}
+
+async fn try_set_password(app: &App, token: &str, fields: &Fields) -> Result<(), RequestError> {
+    let NewPasswordForm { password } = fields.read()?;
+    Ok(password_reset::set_new_password(&app.site, app.now(), token, &password).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::fields::test_support::refused;
+    use crate::markup::test_support::framed;
+
+    #[test]
+    fn the_form_for_the_password_carries_no_secret() {
+        let refused = refused("too <short>", Some("password"));
+        let html = framed(None, |frame| password_form(frame, "alice", Some(&refused))).into_string();
+        assert!(html.contains("too &lt;short&gt;"), "{html}");
+        assert!(html.contains(r#"value="alice" autocomplete="username""#), "{html}");
+        assert!(!html.contains(r#"type="hidden""#) && !html.contains("action="), "{html}");
+    }
+
+    #[test]
+    fn a_refused_request_comes_back_filled_in() {
+        let refused = refused("no", None);
+        let form = RequestForm { username: "al\"ice", email: "a@b.c", refused: Some(&refused) };
+        let html = framed(None, |frame| form.render(frame)).into_string();
+        for part in [r#"value="al&quot;ice""#, r#"value="a@b.c""#, r#"role="alert">no<"#] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+    }
+}

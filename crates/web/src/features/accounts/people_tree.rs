@@ -1,0 +1,163 @@
+//! Who invited whom: the tree of all members, and that below one of them.
+
+use crate::App;
+use crate::error::RequestError;
+use crate::markup::addresses::profile_address;
+use crate::markup::layout::Frame;
+use crate::markup::parts::{DELETED_USER, age, counted, empty_but, paging};
+use crate::request::local_path::LocalPath;
+use crate::request::path::{AtName, PathOf, Start};
+use axum::extract::State;
+use maud::{Markup, html};
+use tidings_domain::accounts::invitations::tree::{self, Branch, BranchPage, TreePage};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::values::limits::TREE_PAGE;
+
+const HEADING: &str = "Who invited whom";
+
+/// People with those whom they invited below them.
+fn branches(frame: &Frame<'_>, people: &[Branch]) -> Markup {
+    html! {
+        ul.tree role="list" { @for person in people { li { (branch_item(frame, person)) } } }
+    }
+}
+
+fn branch_item(frame: &Frame<'_>, person: &Branch) -> Markup {
+    let hidden = person.invited.saturating_sub(person.branches.len() as u64);
+    html! {
+        @match &person.username {
+            Some(username) => a href=(profile_address(username, "")) { (username) },
+            None => (DELETED_USER),
+        }
+        " " span.hint { "joined " (age(frame, person.since)) }
+        @if !person.branches.is_empty() { (branches(frame, &person.branches)) }
+        @if hidden > 0 {
+            @let others = if person.branches.is_empty() {
+                format!("invited {}", counted(hidden, "person", "people"))
+            } else {
+                format!("and {} more", counted(hidden, "person", "people"))
+            };
+            p.hint {
+                @match &person.username {
+                    Some(username) => a href=(profile_address(username, "/invited")) { (others) },
+                    None => (others),
+                }
+            }
+        }
+    }
+}
+
+/// The people of a page, and the links to the pages before and after it.
+fn people(frame: &Frame<'_>, page: &TreePage, (address, start): (&str, u64)) -> Markup {
+    html! {
+        (branches(frame, &page.branches))
+        (paging(&|start| format!("{address}/{start}"), start, (TREE_PAGE, TREE_PAGE), page.total))
+    }
+}
+
+fn tree_page(frame: &Frame<'_>, page: &TreePage, start: u64) -> Markup {
+    let content = html! {
+        h1 { (HEADING) }
+        p.hint { "Everybody who has invited somebody, with those who came, and whom they invited in turn." }
+        @if page.total == 0 {
+            (empty_but("Nobody has invited anybody yet.", ("/settings/invitations", "Invite somebody")))
+        } @else {
+            (people(frame, page, ("/people/tree", start)))
+        }
+    };
+    frame.page(HEADING, &content)
+}
+
+fn branch_page(frame: &Frame<'_>, BranchPage { username, inviter, page }: &BranchPage, start: u64) -> Markup {
+    let content = html! {
+        h1 { "Invited by " a href=(profile_address(username, "")) { (username) } }
+        @if let Some(inviter) = inviter {
+            p.hint {
+                (username) " was invited by " a href=(profile_address(inviter, "/invited")) { (inviter) } "."
+            }
+        }
+        @if page.total == 0 {
+            (empty_but("Nobody yet.", ("/people/tree", "See who invited whom")))
+        } @else {
+            p.hint { (counted(page.total, "person", "people")) }
+            (people(frame, page, (&profile_address(username, "/invited"), start)))
+            p { a.action href="/people/tree" { (HEADING) } }
+        }
+    };
+    frame.page(&format!("Invited by {username}"), &content)
+}
+
+/// GET /people/tree.
+pub async fn tree(app: State<App>, visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+    tree_from_start(PathOf(Start(0)), app, visit, here).await
+}
+
+/// GET /people/tree/:start.
+pub async fn tree_from_start(
+    PathOf(Start(start)): PathOf<Start>,
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let page = tree::tree(&mut visit, start).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    Ok(tree_page(&frame, &page, start))
+}
+
+/// GET /@:name/invited.
+pub async fn branch(
+    PathOf(name): PathOf<AtName>,
+    app: State<App>,
+    visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    branch_from_start(PathOf((name, Start(0))), app, visit, here).await
+}
+
+/// GET /@:name/invited/:start.
+pub async fn branch_from_start(
+    PathOf((AtName(name), Start(start))): PathOf<(AtName, Start)>,
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let page = tree::branch(&mut visit, &name, start).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    Ok(branch_page(&frame, &page, start))
+}
+
+/// Rejects methods other than GET at the address of somebody's tree.
+pub async fn other_method(PathOf((AtName(_), Start(_))): PathOf<(AtName, Start)>) -> RequestError {
+    RequestError::MethodNotAllowed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{NOW, framed};
+    use tidings_domain::values::ids::UserId;
+
+    #[test]
+    fn branches_are_nested_and_what_is_left_out_is_counted() {
+        let person = |id, username: Option<&str>, invited, branches| Branch {
+            id: UserId(id),
+            username: username.map(str::to_owned),
+            since: NOW,
+            invited,
+            branches,
+        };
+        let below = vec![person(2, None, 0, Vec::new()), person(3, Some("c"), 4, Vec::new())];
+        let page = TreePage { branches: vec![person(1, Some("a<b"), 3, below)], total: 30 };
+        let html = framed(None, |frame| tree_page(frame, &page, 0)).into_string();
+        for part in [
+            "a&lt;b",
+            "[deleted user]",
+            r#"<a href="/@a%3Cb/invited">and 1 person more</a>"#,
+            r#"<a href="/@c/invited">invited 4 people</a>"#,
+            r#"href="/people/tree/25""#,
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        assert_eq!(html.matches("<ul class=\"tree\"").count(), 2);
+    }
+}

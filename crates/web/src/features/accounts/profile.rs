@@ -1,0 +1,396 @@
+//! A user's page: who they are, what they wrote, and the button to follow them.
+
+use super::form::Saved;
+use super::settings::{PROFILE_FIELDS, ProfileEditor, save};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::moderation::flagging::flag_link;
+use crate::features::moderation::moderating::is_moderator;
+use crate::features::moderation::person_tools::PersonFile;
+use crate::features::mutes::page::person_forms;
+use crate::features::timelines::people::follow_button;
+use crate::features::timelines::tweets::{rest_of_timeline, tweet_list};
+use crate::limits::TIMELINE_ENTRIES;
+use crate::markup::addresses::{profile_address, user_address};
+use crate::markup::autolink::autolink;
+use crate::markup::fields::{RefusedForm, summary};
+use crate::markup::head::{PageHead, PageKind, shortened};
+use crate::markup::identicon::{gravatar_url, identicon};
+use crate::markup::layout::Frame;
+use crate::markup::parts::{age, counted, empty_but, number};
+use crate::markup::withheld::{insider_notice, insider_words, show_link};
+use crate::request::form::Form;
+use crate::request::local_path::LocalPath;
+use crate::request::paging::PageQuery;
+use crate::request::path::{AtName, PathOf};
+use crate::request::viewer::{ClientDevice, SignedFields};
+use axum::extract::State;
+use axum::response::Response;
+use maud::{Markup, PreEscaped, html};
+use tidings_domain::accounts::profiles::{self, Profile, ProfileFacts};
+use tidings_domain::accounts::reader::{Collapsed, Reader};
+use tidings_domain::accounts::users::{Role, User};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::timelines::follows::Person;
+use tidings_domain::timelines::reading::{self, TweetPage};
+use tidings_domain::values::cursor::Window;
+use tidings_domain::values::moderation::Thing;
+
+/// The side of the avatar, in CSS pixels.
+const AVATAR: u32 = 64;
+
+/// The text instead of the tweets of somebody who has none.
+fn no_tweets(is_own: bool) -> Markup {
+    let step =
+        if is_own { ("/home", "Write your first tweet") } else { ("/everyone", "See everyone's tweets") };
+    empty_but("No tweets here.", step)
+}
+
+/// A user's page.
+struct ProfilePage<'a> {
+    profile: &'a Profile,
+    tweets: &'a TweetPage,
+    /// What the viewer has chosen to see; `None` for a visitor.
+    reader: Option<&'a Reader>,
+    /// The form of earlier versions, for the owner: on `/user/<name>`.
+    form: Option<ProfileEditor<'a>>,
+    refused: Option<&'a RefusedForm>,
+    saved: bool,
+    /// For moderators.
+    file: Option<PersonFile>,
+}
+
+impl ProfilePage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let user = &self.profile.user;
+        let is_own = frame.viewer.is_some_and(|viewer| viewer.id == user.id);
+        if user.ban(frame.now).is_some() && !is_moderator(frame) {
+            return banned_page(frame, &user.username);
+        }
+        let content = html! {
+            (summary(self.refused))
+            @if is_own && self.saved { p.notice role="status" { "Your profile has been saved." } }
+            (self.person(frame, is_own))
+            @if let (Some(reader), false) = (self.reader, is_own) { (person_forms(frame, user, reader)) }
+            (self.facts(frame, is_own))
+            (about(frame, user))
+            @if let Some(file) = &self.file { (file.render(frame, self.profile)) }
+            @if is_own && let Some(form) = &self.form {
+                h2 { "Your profile" }
+                (form.render(frame, self.refused))
+            }
+            h2 { "Tweets" }
+            @if self.tweets.lines.is_empty() && self.tweets.unlisted == 0 { (no_tweets(is_own)) }
+            (tweet_list(frame, &self.tweets.lines))
+            (rest_of_timeline(frame, &profile_address(&user.username, ""), self.tweets))
+        };
+        let description = if user.about.is_empty() || user.withheld.is_some() {
+            format!("Tweets, stories and comments by {} on {}.", user.username, frame.site().name)
+        } else {
+            shortened(&user.about)
+        };
+        let head = head(&user.username).about(PageKind::Profile, description);
+        frame.page_with(&user.username, &head, &content)
+    }
+
+    fn person(&self, frame: &Frame<'_>, is_own: bool) -> Markup {
+        let (user, followed) = (&self.profile.user, self.profile.followed);
+        let person = Person {
+            id: user.id,
+            username: user.username.clone(),
+            fullname: user.fullname.clone(),
+            followed,
+        };
+        let has_full_name = !user.fullname.is_empty();
+        html! {
+            div.profile {
+                (avatar(user, frame.settings.gravatars))
+                div {
+                    h1 { @if has_full_name { (user.fullname) } @else { (user.username) } }
+                    p.handle { "@" (user.username) }
+                }
+                @if is_own {
+                    a.action href="/settings" { "Settings" }
+                } @else {
+                    (follow_button(frame, &person, &profile_address(&user.username, ""), false))
+                    (flag_link(frame, &Thing::User(user.username.as_str().into()), (user.id, true)))
+                }
+            }
+        }
+    }
+
+    fn facts(&self, frame: &Frame<'_>, is_own: bool) -> Markup {
+        let ProfileFacts { user, posted, comments, followers, followings, tweets, .. } = &**self.profile;
+        let counts = [
+            ("tweets", tweets, profile_address(&user.username, "")),
+            ("followers", followers, profile_address(&user.username, "/followers")),
+            ("following", followings, profile_address(&user.username, "/followings")),
+        ];
+        html! {
+            dl.facts {
+                @for (name, count, address) in counts {
+                    div { dt { (name) } dd { a href=(address) { (number(*count)) } } }
+                }
+                div { dt { "karma" } dd { (number(user.karma)) } }
+                div { dt { "joined" } dd { (age(frame, user.ctime)) } }
+                div {
+                    dt { "stories" }
+                    dd { a href=(user_address("usernews", &user.username, "/0")) { (number(*posted)) } }
+                }
+                div {
+                    dt { "comments" }
+                    dd { a href=(user_address("usercomments", &user.username, "/0")) { (number(*comments)) } }
+                }
+                @if is_own {
+                    div {
+                        dt { "your lists" }
+                        dd { a href="/saved/0" { "saved stories" } ", " a href="/hidden/0" { "hidden stories" } }
+                    }
+                }
+                (self.invitations())
+                @match user.given_role() {
+                    Role::Administrator => div { dt { "role" } dd { "administrator" } },
+                    Role::Moderator => div { dt { "role" } dd { "moderator" } },
+                    Role::Member => {}
+                }
+            }
+        }
+    }
+}
+
+impl ProfilePage<'_> {
+    /// Who invited the user, and whom the user invited.
+    fn invitations(&self) -> Markup {
+        let ProfileFacts { user, inviter, invited, .. } = &**self.profile;
+        html! {
+            @if let Some(inviter) = inviter {
+                div { dt { "invited by" } dd { a href=(profile_address(inviter, "")) { (inviter) } } }
+            }
+            @if *invited > 0 {
+                div {
+                    dt { "invited" }
+                    dd { a href=(profile_address(&user.username, "/invited")) { (counted(*invited, "person", "people")) } }
+                }
+            }
+        }
+    }
+}
+
+/// The page of somebody who is banned, for all but moderators: nothing that they say about themselves
+/// or have written, and nothing for search engines.
+fn banned_page(frame: &Frame<'_>, username: &str) -> Markup {
+    let content = html! {
+        div.profile {
+            (PreEscaped(identicon(username, AVATAR)))
+            div { h1 { (username) } }
+        }
+        p.gone { "This account is banned." }
+    };
+    let head = PageHead::default().with(html! { meta name="robots" content="noindex"; });
+    frame.page_with(username, &head, &content)
+}
+
+/// The text about a user. What flags have hidden is shown to the user, to moderators, and to
+/// readers who have chosen to see it.
+fn about(frame: &Frame<'_>, user: &User) -> Markup {
+    let sees_hidden = frame.viewer.is_some_and(|viewer| {
+        let is_insider = viewer.id == user.id || viewer.role() >= Role::Moderator;
+        is_insider || viewer.preferences.show_hidden || frame.here.shows_hidden()
+    });
+    let flagged = user.withheld.as_ref();
+    html! {
+        @if let Some(state) = flagged.filter(|_| !sees_hidden && !user.about.is_empty()) {
+            p.gone { "[" (insider_words(state)) "]" (show_link(frame, Collapsed::Flagged, "")) }
+        } @else if !user.about.is_empty() {
+            (insider_notice(flagged))
+            div.text dir="auto" { (autolink(&user.about, frame.link_target())) }
+        }
+    }
+}
+
+/// The head of the page, with its address and the feed.
+fn head(username: &str) -> PageHead {
+    PageHead::of(profile_address(username, "")).with(html! {
+        link rel="alternate" type="application/atom+xml" title=(format!("Tweets by {username} (Atom)"))
+            href=(profile_address(username, "/feed"));
+    })
+}
+
+/// The user's picture. It has no alternative text, since the name is next to it.
+fn avatar(user: &User, gravatars: bool) -> Markup {
+    html! {
+        @if gravatars && user.gravatar && !user.email.is_empty() {
+            img src=(gravatar_url(&user.email, AVATAR * 2)) alt="" width=(AVATAR) height=(AVATAR)
+                referrerpolicy="no-referrer";
+        } @else {
+            (PreEscaped(identicon(&user.username, AVATAR)))
+        }
+    }
+}
+
+/// GET /user/:name: the address of earlier versions, with the form of that
+/// time for the owner.
+pub async fn profile(
+    PathOf(name): PathOf<String>,
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+    Form(query): Form<(PageQuery, Saved)>,
+) -> Result<Markup, RequestError> {
+    show(&app, visit, &here, &name, query, true).await
+}
+
+/// GET /@:name.
+pub async fn at(
+    PathOf(AtName(name)): PathOf<AtName>,
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+    Form(query): Form<(PageQuery, Saved)>,
+) -> Result<Markup, RequestError> {
+    show(&app, visit, &here, &name, query, false).await
+}
+
+async fn show(
+    app: &App,
+    visit: Visit,
+    here: &LocalPath,
+    name: &str,
+    (query, Saved { saved }): (PageQuery, Saved),
+    with_form: bool,
+) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let profile = profiles::profile(&mut visit, name).await?;
+    let tweets = reading::of_user(&mut visit, profile.user.id, &query.into()).await?;
+    let file = PersonFile::read(&mut visit, &profile).await?;
+    let reader = visit.reader().await?;
+    let frame = Frame::of(app, &mut visit, here).await?;
+    let user = &profile.user;
+    let form =
+        with_form.then_some(ProfileEditor { about: &user.about, email: user.typed_email(), more: None });
+    let reader = reader.as_deref();
+    let page = ProfilePage { profile: &profile, tweets: &tweets, reader, form, refused: None, saved, file };
+    Ok(page.render(&frame))
+}
+
+/// Rejects methods other than GET at the address of a profile. An address without an `@`
+/// does not exist.
+pub async fn other_method(PathOf(AtName(_)): PathOf<AtName>) -> RequestError {
+    RequestError::MethodNotAllowed
+}
+
+/// POST /profile: about, email, password (may be empty), current_password (may be empty if
+/// e-mail and password stay), apisecret.
+pub async fn change(
+    State(app): State<App>,
+    ClientDevice(device): ClientDevice,
+    here: LocalPath,
+    mut form: SignedFields,
+) -> Result<Response, RequestError> {
+    let saved = user_address("user", &form.user.username, "?saved");
+    match save(&app, &form, &device, &saved).await {
+        Ok(response) => Ok(response),
+        Err(failure) => {
+            let refused = RefusedForm::from_failure(failure)?.beside(&PROFILE_FIELDS);
+            let profile = profiles::profile(&mut form.visit, &form.user.username).await?;
+            let tweets =
+                reading::of_user(&mut form.visit, form.user.id, &Window::newest(TIMELINE_ENTRIES)).await?;
+            let (about, email) = (form.fields.text("about"), form.fields.text("email"));
+            let page = ProfilePage {
+                profile: &profile,
+                tweets: &tweets,
+                reader: None,
+                form: Some(ProfileEditor { about, email, more: None }),
+                refused: Some(&refused),
+                saved: false,
+                file: None,
+            };
+            Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::fields::test_support::refused;
+    use crate::markup::test_support::{framed, user};
+
+    fn page(viewer: Option<&User>, refused: Option<&RefusedForm>) -> String {
+        let mut owner = user("1", "al<ice", "");
+        owner.about = "<script> http://a.com/".to_owned();
+        owner.email = "alice@secret.example".to_owned();
+        let profile = ProfileFacts {
+            user: owner.into(),
+            inviter: Some("in<viter".to_owned()),
+            invited: 2,
+            posted: 1,
+            comments: 2,
+            followers: 4_711,
+            followings: 815,
+            tweets: 0,
+        }
+        .followed(false);
+        let form = match refused {
+            Some(_) => ProfileEditor { about: "typed <about>", email: "typed email", more: None },
+            None => ProfileEditor { about: "", email: profile.user.typed_email(), more: None },
+        };
+        let page = ProfilePage {
+            profile: &profile,
+            tweets: &TweetPage::default(),
+            reader: None,
+            form: Some(form),
+            refused,
+            saved: true,
+            file: None,
+        };
+        framed(viewer, |frame| page.render(frame)).into_string()
+    }
+
+    #[test]
+    fn everyone_sees_the_profile_but_not_the_email_address() {
+        let bob = user("2", "bob", "");
+        for viewer in [None, Some(&bob)] {
+            let html = page(viewer, None);
+            for part in [
+                "al&lt;ice",
+                "&lt;script&gt;",
+                r#"<a href="/usernews/al%3Cice/0">1</a>"#,
+                r#"<a href="/usercomments/al%3Cice/0">2</a>"#,
+                r#"<a href="/@al%3Cice/followers">4,711</a>"#,
+                r#"<a href="/@al%3Cice/followings">815</a>"#,
+                r#"<link rel="canonical" href="http://localhost:8080/@al%3Cice">"#,
+                r#"href="/@al%3Cice/feed""#,
+                "in&lt;viter",
+                r#"<a href="/@al%3Cice/invited">2 people</a>"#,
+                "gravatar.com",
+            ] {
+                assert!(html.contains(part), "{part} in {html}");
+            }
+            for part in ["secret.example", "<script>", "action=\"/profile\"", "saved"] {
+                assert!(!html.contains(part), "{part} in {html}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_owner_has_a_form_that_keeps_what_was_typed() {
+        let owner = user("1", "al<ice", "");
+        assert!(page(Some(&owner), None).contains(r#"value="alice@secret.example""#));
+        let html = page(Some(&owner), Some(&refused("no", Some("email"))));
+        for part in ["typed &lt;about&gt;", r#"value="typed email""#, r#"role="alert">no<"#] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+    }
+
+    #[test]
+    fn without_gravatars_or_an_email_address_the_avatar_is_an_identicon() {
+        let mut owner = user("1", "alice", "");
+        assert!(avatar(&owner, true).into_string().starts_with("<svg"));
+        owner.email = "a@b.c".to_owned();
+        assert!(avatar(&owner, true).into_string().contains("gravatar.com"));
+        assert!(avatar(&owner, false).into_string().starts_with("<svg"));
+        owner.gravatar = false;
+        assert!(avatar(&owner, true).into_string().starts_with("<svg"));
+    }
+}

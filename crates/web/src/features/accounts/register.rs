@@ -1,0 +1,373 @@
+//! Signing up: with a form that asks for what the site wants to know, an invitation or an
+//! application.
+
+use super::form::welcome_token;
+use crate::App;
+use crate::error::RequestError;
+use crate::features::actions::open_account;
+use crate::features::sessions::login::{WantedPage, enter};
+use crate::markup::addresses::profile_address;
+use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::layout::Frame;
+use crate::request::form::{Fields, Form, FromFields};
+use crate::request::local_path::LocalPath;
+use crate::request::viewer::{ClientDevice, IsLocal};
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use tidings_domain::accounts::first_administrator;
+use tidings_domain::accounts::signup::{self, Admittance, SignupFacts};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::values::limits::{MAX_APPLICATION, PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN};
+use tidings_domain::values::signup::{InvitationCode, SignupMode, WelcomeToken};
+use tidings_domain::values::words::{grouped, span};
+
+const HEADING: &str = "Sign up";
+/// The fields that people type into.
+const FIELDS: [&str; 5] = ["username", "password", "email", "invitation", "application"];
+
+/// Who can sign up, in sentences.
+#[must_use]
+pub fn ways_in(frame: &Frame<'_>) -> String {
+    let rules = frame.rules;
+    let who = match rules.accounts.signup {
+        SignupMode::Open => "Anyone can sign up",
+        SignupMode::Invite => "People whom a member invites can sign up",
+        SignupMode::Apply => {
+            "People who write why they would like to join can sign up, once a moderator has accepted them, \
+             and so can those whom a member invites"
+        }
+        SignupMode::Closed => return "Nobody can sign up at the moment.".to_owned(),
+    };
+    let each = match rules.limits.account_creation_seconds {
+        0 => String::new(),
+        seconds => format!(", once every {} per network address", span(seconds)),
+    };
+    let confirm = if rules.accounts.confirm_email {
+        " A new member can write once their e-mail address is confirmed."
+    } else {
+        ""
+    };
+    format!("{who}{each}.{confirm}")
+}
+
+/// What the form holds.
+struct Typed<'a> {
+    username: &'a str,
+    email: &'a str,
+    invitation: &'a str,
+    application: &'a str,
+}
+
+impl<'a> Typed<'a> {
+    fn of(fields: &'a Fields) -> Self {
+        Self {
+            username: fields.text("username"),
+            email: fields.text("email"),
+            invitation: fields.text("invitation"),
+            application: fields.text("application"),
+        }
+    }
+}
+
+/// The page.
+struct RegisterPage<'a> {
+    typed: Typed<'a>,
+    /// What the visitor wanted to do.
+    wanted: &'a WantedPage,
+    /// The token of the link for the first administrator.
+    token: Option<&'a WelcomeToken>,
+    facts: &'a SignupFacts,
+    refused: Option<&'a RefusedForm>,
+}
+
+impl RegisterPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        // The first administrator is let in always.
+        let mode = if self.facts.is_administrator { SignupMode::Open } else { frame.rules.accounts.signup };
+        let content = html! {
+            h1 { (HEADING) }
+            (self.wanted.notice(HEADING))
+            @if mode == SignupMode::Closed {
+                p.notice { "Sign-up is closed. You can still read everything here." }
+            } @else {
+                (self.invited())
+                (summary(self.refused))
+                (self.form(frame, mode))
+            }
+            p { "Already have an account? " a href=(self.wanted.login_address()) { "Log in" } }
+        };
+        frame.page(HEADING, &content)
+    }
+
+    fn invited(&self) -> Markup {
+        html! {
+            @if let Some(inviter) = &self.facts.inviter {
+                p.notice { a href=(profile_address(inviter, "")) { (inviter) } " invites you." }
+            }
+            @if self.facts.is_administrator {
+                p.notice { "This account will be the administrator's: it looks after the site." }
+            }
+        }
+    }
+
+    fn form(&self, frame: &Frame<'_>, mode: SignupMode) -> Markup {
+        let username = Field::new("username", "Username").value(self.typed.username);
+        let username = username.with("autocomplete", "username").required().exact().hint(html! {
+            (USERNAME_MIN) " to " (USERNAME_MAX) " letters (a-z), digits, _ and -. Start with a letter."
+        });
+        let password = Field::new("password", "Password").with("autocomplete", "new-password").required();
+        let password = password.hint(html! { "At least " (PASSWORD_MIN) " characters." });
+        let is_invited = self.facts.inviter.is_some();
+        let applies = mode == SignupMode::Apply && !is_invited;
+        let confirms = frame.rules.accounts.confirm_email && !self.facts.is_administrator;
+        let button = if applies { "Apply" } else { HEADING };
+        html! {
+            form.form.narrow method="post" action="/register" {
+                (self.wanted.fields())
+                @if let Some(token) = self.token {
+                    input type="hidden" name="token" value=(token.expose());
+                }
+                (self.invitation(mode))
+                (username.input(self.refused))
+                (password.password(self.refused))
+                @if confirms || applies { (self.email(confirms)) }
+                @if applies { (self.application()) }
+                button.button { (button) }
+            }
+        }
+    }
+
+    /// The field for the invitation: hidden if it is a good one, and absent if none is needed.
+    fn invitation(&self, mode: SignupMode) -> Markup {
+        let typed = self.typed.invitation;
+        if self.facts.inviter.is_some() {
+            return html! { input type="hidden" name="invitation" value=(typed); };
+        }
+        if mode == SignupMode::Open && typed.is_empty() {
+            return html! {};
+        }
+        let hint = match mode {
+            SignupMode::Invite => html! {
+                "Only people whom a member invites can sign up. Paste the link or the code that you were sent."
+            },
+            SignupMode::Apply => html! { "If a member has invited you. Otherwise leave it empty." },
+            SignupMode::Open | SignupMode::Closed => html! {
+                "You need none to sign up here: you can also leave this empty."
+            },
+        };
+        let mut field = Field::new("invitation", "Invitation").value(typed).hint(hint).exact();
+        field = field.with("autocomplete", "off");
+        if mode == SignupMode::Invite {
+            field = field.required();
+        }
+        html! {
+            @if self.facts.is_invitation_invalid && self.refused.is_none() {
+                p.alert role="alert" {
+                    "This invitation is no longer valid. It was used or withdrawn, or it has expired."
+                }
+            }
+            (field.input(self.refused))
+        }
+    }
+
+    fn email(&self, is_required: bool) -> Markup {
+        let hint = if is_required {
+            html! { "Never shown. You can write here once you have opened the link that we mail to it." }
+        } else {
+            html! { "Optional, never shown. We write to it when your application is answered." }
+        };
+        let mut field = Field::new("email", "E-mail address").value(self.typed.email).hint(hint);
+        field = field.with("inputmode", "email").with("autocomplete", "email").exact();
+        if is_required {
+            field = field.required();
+        }
+        field.input(self.refused)
+    }
+
+    fn application(&self) -> Markup {
+        let hint = html! {
+            "A moderator reads it and decides. Only moderators see it. Up to "
+            (grouped(MAX_APPLICATION as u64)) " characters."
+        };
+        let field = Field::new("application", "Why would you like to join?").value(self.typed.application);
+        // A good invitation may take its place, so browsers do not demand it.
+        field.hint(hint).text_area(self.refused)
+    }
+}
+
+/// What the address of the page may say.
+pub struct RegisterQuery {
+    wanted: WantedPage,
+    invitation: String,
+    token: Option<WelcomeToken>,
+    /// Whether the visitor has just applied.
+    has_applied: bool,
+}
+
+impl FromFields for RegisterQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let (wanted, invitation) = (fields.read()?, fields.text("invitation").to_owned());
+        let token = welcome_token(fields)?;
+        Ok(Self { wanted, invitation, token, has_applied: fields.get("applied").is_some() })
+    }
+}
+
+/// What the page depends on, with an invitation as it was typed.
+async fn facts_of(
+    visit: &mut Visit,
+    typed: &str,
+    token: Option<&WelcomeToken>,
+    is_local: bool,
+) -> Result<SignupFacts, RequestError> {
+    let code = InvitationCode::parse(typed);
+    let is_unreadable = code.is_none() && !typed.trim().is_empty();
+    let brought = Admittance { invitation: code.as_ref(), token, is_local };
+    let facts = signup::facts(visit, brought).await?;
+    Ok(SignupFacts { is_invitation_invalid: facts.is_invitation_invalid || is_unreadable, ..facts })
+}
+
+/// GET /register: next, reason, invitation, token, applied.
+pub async fn form(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+    IsLocal(is_local): IsLocal,
+    Form(RegisterQuery { wanted, invitation, token, has_applied }): Form<RegisterQuery>,
+) -> Result<Markup, RequestError> {
+    let facts = facts_of(&mut visit, &invitation, token.as_ref(), is_local).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    if has_applied {
+        return Ok(applied_page(&frame));
+    }
+    let typed = Typed { username: "", email: "", invitation: &invitation, application: "" };
+    let page = RegisterPage { typed, wanted: &wanted, token: token.as_ref(), facts: &facts, refused: None };
+    Ok(page.render(&frame))
+}
+
+fn applied_page(frame: &Frame<'_>) -> Markup {
+    let content = html! {
+        h1 { "Your application" }
+        div.prose {
+            p.notice role="status" { "Your application has been sent to the moderators." }
+            p {
+                "Once one of them has accepted it, you can log in with the username and the password that you have \
+                 chosen. If you have entered an e-mail address, we write to it. Otherwise try to log in from time to \
+                 time: the page says what has become of your application."
+            }
+        }
+        p { a.action href="/" { "Go to the front page" } }
+    };
+    frame.page("Your application", &content)
+}
+
+/// POST /register: username, password, email, invitation, application, token, next, reason. Which are
+/// needed depends on the site. Redirects with the new session, or shows the form again.
+pub async fn register(
+    State(app): State<App>,
+    ClientDevice(device): ClientDevice,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Response, RequestError> {
+    let outcome = match fields.read() {
+        Ok(registration) => open_account(&app, &registration, &device).await,
+        Err(failure) => Err(failure),
+    };
+    let wanted: WantedPage = fields.read()?;
+    match outcome.map(|signed_up| signed_up.session) {
+        Ok(Some(session)) => Ok(enter(&app, &session, &wanted.after_sign_up())),
+        Ok(None) => Ok(Redirect::to("/register?applied").into_response()),
+        Err(failure) => {
+            let refused = RefusedForm::from_failure(failure)?.beside(&FIELDS);
+            let typed = Typed::of(&fields);
+            let mut visit = Visit::new(app.site.clone(), app.now(), None);
+            // Without it, once it is not good any more, the form is the one for everybody.
+            let mut token = welcome_token(&fields).unwrap_or(None);
+            if let Some(given) = &token
+                && first_administrator::demand_token(&mut visit, given).await.is_err()
+            {
+                token = None;
+            }
+            let facts = facts_of(&mut visit, typed.invitation, token.as_ref(), device.is_local).await?;
+            let frame = Frame::of(&app, &mut visit, &here).await?;
+            let (facts, token) = (&facts, token.as_ref());
+            let page = RegisterPage { typed, wanted: &wanted, token, facts, refused: Some(&refused) };
+            Ok(refused.response(page.render(&frame)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::fields::test_support::refused;
+    use crate::markup::test_support::framed;
+    use strum::IntoEnumIterator;
+
+    fn page(mode: SignupMode, facts: &SignupFacts, refused: Option<&RefusedForm>) -> String {
+        let wanted = WantedPage::of("/news/1");
+        framed(None, |frame| {
+            let mut rules = frame.rules.clone();
+            rules.accounts.signup = mode;
+            let parts = (frame.settings, &rules, frame.caches);
+            let frame = Frame::new(parts, frame.brand.clone(), (frame.now, frame.here), None);
+            let typed =
+                Typed { username: "\"><b>", email: "<e>", invitation: "<i>", application: "</textarea>" };
+            RegisterPage { typed, wanted: &wanted, token: None, facts, refused }.render(&frame).into_string()
+        })
+    }
+
+    #[test]
+    fn the_form_asks_for_what_the_mode_needs() {
+        let invited = SignupFacts { inviter: Some("al<ice".to_owned()), ..SignupFacts::default() };
+        let first = SignupFacts { is_administrator: true, ..SignupFacts::default() };
+        let none = SignupFacts::default();
+        for (mode, facts, application, closed) in [
+            (SignupMode::Open, &none, false, false),
+            (SignupMode::Invite, &none, false, false),
+            (SignupMode::Apply, &none, true, false),
+            (SignupMode::Apply, &invited, false, false),
+            (SignupMode::Apply, &first, false, false),
+            (SignupMode::Closed, &none, false, true),
+            (SignupMode::Closed, &first, false, false),
+        ] {
+            let html = page(mode, facts, None);
+            assert_eq!(html.contains(r#"name="application""#), application, "{mode}");
+            assert_eq!(html.contains(r#"action="/register""#), !closed, "{mode}");
+            assert_eq!(html.contains("al&lt;ice"), facts.inviter.is_some(), "{mode}");
+            assert!(!html.contains("<i>") && !html.contains("al<ice"), "{html}");
+        }
+    }
+
+    #[test]
+    fn a_refused_form_keeps_everything_but_the_password() {
+        let refused = refused("no", Some("username"));
+        let html = page(SignupMode::Apply, &SignupFacts::default(), Some(&refused));
+        for part in [
+            r#"value="&quot;&gt;&lt;b&gt;""#,
+            r#"value="&lt;e&gt;""#,
+            r#"value="&lt;i&gt;""#,
+            "&lt;/textarea&gt;</textarea>",
+            r#"role="alert">no<"#,
+            r#"name="next" value="/news/1""#,
+            r#"href="/login?next=%2Fnews%2F1""#,
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        let password = html.split("<input").find(|input| input.contains(r#"type="password""#));
+        assert!(password.is_some_and(|input| !input.contains("value=")), "{html}");
+    }
+
+    #[test]
+    fn every_mode_is_said_in_a_sentence() {
+        for mode in SignupMode::iter() {
+            let said = framed(None, |frame| {
+                let mut rules = frame.rules.clone();
+                rules.accounts.signup = mode;
+                let parts = (frame.settings, &rules, frame.caches);
+                ways_in(&Frame::new(parts, frame.brand.clone(), (frame.now, frame.here), None))
+            });
+            assert!(said.ends_with('.') && said.contains("sign up"), "{said}");
+        }
+    }
+}

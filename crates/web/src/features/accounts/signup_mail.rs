@@ -1,0 +1,145 @@
+//! Mails about signing up: invitations, links that confirm an address, answers to applications,
+//! and what administrators should know. What is sent here is sent in the background, and not tried
+//! again.
+
+use super::invitations::invitation_address;
+use crate::App;
+use crate::features::inbox::letters::unlinked;
+use crate::settings::SiteSettings;
+use tidings_domain::Error;
+use tidings_domain::accounts::applications;
+use tidings_domain::accounts::confirmation::{self, ConfirmationMail};
+use tidings_domain::accounts::staff;
+use tidings_domain::values::ids::UserId;
+use tidings_domain::values::limits::{CONFIRMATION_SECONDS, INVITATION_SECONDS, SIGNUP_BURST_SECONDS};
+use tidings_domain::values::signup::InvitationCode;
+use tidings_domain::values::text::Email;
+use tidings_domain::values::words::{counted, span};
+
+/// Mails an invitation of a user.
+pub fn mail_invitation(app: &App, inviter: &str, email: Email, code: InvitationCode) {
+    let Some(mailer) = app.mailer.clone() else { return };
+    let (app, inviter) = (app.clone(), inviter.to_owned());
+    tokio::spawn(async move {
+        let brand = app.brand().await;
+        let site = &brand.site;
+        let inviter = unlinked(&inviter);
+        let subject = format!("{inviter} invites you to {}", site.name);
+        let body = format!(
+            "Hello,\n\n{inviter} invites you to {}{}\n\nTo sign up, open this link within {}. It works once:\n\n{}\n\n\
+             If you do not want an account, ignore this message.\n",
+            site.name,
+            if site.description.is_empty() { ".".to_owned() } else { format!(": {}", site.description) },
+            span(INVITATION_SECONDS),
+            site.link(&invitation_address(&code))
+        );
+        if let Err(error) = mailer.send(email.as_str(), &subject, &body).await {
+            tracing::error!(inviter, %error, "invitation not sent");
+        }
+    });
+}
+
+/// Mails the link again, because the owner has asked for it. Returns whether there is anything
+/// to confirm.
+///
+/// # Errors
+/// Those of [`confirmation::make_link`].
+pub async fn mail_link_again(app: &App, user: UserId) -> Result<bool, Error> {
+    let Some(mail) = confirmation::make_link(&app.site, user).await? else {
+        return Ok(false);
+    };
+    let app = app.clone();
+    tokio::spawn(async move { send_link(&app, user, &mail).await });
+    Ok(true)
+}
+
+async fn send_link(app: &App, user: UserId, mail: &ConfirmationMail) {
+    let Some(mailer) = &app.mailer else { return };
+    let brand = app.brand().await;
+    let (subject, body) = link_to_confirm(&brand.site, mail);
+    if let Err(error) = mailer.send(&mail.email, &subject, &body).await {
+        tracing::error!(%user, %error, "link to confirm an address not sent");
+    }
+}
+
+/// The subject and the text of the mail with a link that confirms an address.
+#[must_use]
+pub fn link_to_confirm(site: &SiteSettings, mail: &ConfirmationMail) -> (String, String) {
+    let subject = format!("Confirm your e-mail address for {}", site.name);
+    let body = format!(
+        "Hello {},\n\nTo confirm this e-mail address for your account at {}, open this link within {}:\n\n{}\n\n\
+         If this is not your account, ignore this message.\n",
+        mail.username,
+        site.name,
+        span(CONFIRMATION_SECONDS),
+        site.link(&format!("/confirm-email/{}", mail.token))
+    );
+    (subject, body)
+}
+
+/// Tells an applicant by mail that the application is accepted, or that it is rejected and why,
+/// if there is an address and mail is configured.
+pub async fn mail_answer(app: &App, username: &str, reason: &str) {
+    let Some(mailer) = app.mailer.clone() else { return };
+    let application = match applications::application(&app.site, username).await {
+        Ok(application) if !application.email.is_empty() => application,
+        Ok(_) => return,
+        Err(error) => return tracing::warn!(username, %error, "answered application not read"),
+    };
+    let brand = app.brand().await;
+    let site = &brand.site;
+    let (subject, what) = if application.is_rejected {
+        let apply = site.link("/register");
+        (
+            format!("Your application at {}", site.name),
+            format!("your application was rejected:\n\n{reason}\n\nYou can apply again:\n\n{apply}"),
+        )
+    } else {
+        let login = site.link("/login");
+        (
+            format!("Welcome to {}", site.name),
+            format!("your application was accepted. You can log in:\n\n{login}"),
+        )
+    };
+    let body = format!("Hello {},\n\n{what}\n", application.username);
+    if let Err(error) = mailer.send_notice(&application.email, &subject, &body).await {
+        tracing::error!(username, %error, "answer to an application not sent");
+    }
+}
+
+/// Tells the administrators that too many accounts were created, and that new ones wait.
+pub fn tell_of_burst(app: &App) {
+    let limit = app.site.rules.limits.signup_burst;
+    tracing::warn!(
+        limit,
+        "too many accounts were created within an hour; new ones wait for approval for an hour"
+    );
+    let app = app.clone();
+    tokio::spawn(async move {
+        let text = format!(
+            "{} were created within {}, so new ones wait for approval for {}, as applications do. People \
+             with an invitation need not wait, nor does the first of each network.",
+            counted(limit, "account", "accounts"),
+            span(SIGNUP_BURST_SECONDS),
+            span(SIGNUP_BURST_SECONDS)
+        );
+        if let Err(error) = tell_administrators(&app, &text).await {
+            tracing::error!(%error, "administrators not told that new accounts wait");
+        }
+    });
+}
+
+async fn tell_administrators(app: &App, text: &str) -> Result<(), Error> {
+    let to_mail = staff::tell_administrators(&app.site, app.moment(), text).await?;
+    let Some(mailer) = &app.mailer else { return Ok(()) };
+    let brand = app.brand().await;
+    let site = &brand.site;
+    let subject = format!("New accounts wait for approval at {}", site.name);
+    for user in to_mail {
+        let body = format!("Hello {},\n\n{text}\n\n{}\n", user.username, site.link("/admin"));
+        if let Err(error) = mailer.send_notice(&user.email, &subject, &body).await {
+            tracing::error!(user = %user.id, %error, "mail about sign-ups not sent");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! Actions of users who are logged in, as values. A noun declares each of its actions once: where it is, what it
+//! does, what the call answers, and where a browser goes next; see `stories::marks::actions`. From that come the
+//! address that forms of pages are sent to, the call of the API, its entry in the OpenAPI document, and the
+//! rows of the tests that try all addresses. `router::actions` lists them.
+
+use crate::App;
+use crate::error::RequestError;
+use crate::request::answers::DONE;
+use crate::request::description;
+use crate::request::form::{FromFields, Next};
+use crate::request::viewer::{self, SignedFields};
+use axum::Json;
+use axum::extract::{FromRequest, Request};
+use axum::middleware::map_request;
+use axum::response::{IntoResponse, Redirect};
+use axum::routing::{MethodRouter, post};
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use std::sync::Arc;
+use tidings_domain::Error;
+use tidings_domain::accounts::actor::Actor;
+use tidings_domain::repeats::KeptAnswer;
+use utoipa::ToSchema;
+use utoipa::openapi::OpenApi;
+
+/// The work of an action: for a user, with the fields of its form.
+type Act<T, A, E> =
+    Arc<dyn for<'a> Fn(&'a App, Actor<'a>, &'a T) -> BoxFuture<'a, Result<A, E>> + Send + Sync>;
+
+/// A form that was sent to an action.
+pub struct SentForm {
+    /// The site.
+    pub app: App,
+    /// The user, with the fields of the form.
+    pub form: SignedFields,
+}
+
+/// An action as it is declared: `T` is its form, `A` its outcome.
+pub struct Action<T, A, E = Error> {
+    path: &'static str,
+    call_path: String,
+    summary: &'static str,
+    acts_once: bool,
+    act: Act<T, A, E>,
+    call: MethodRouter<App>,
+    describe: fn(&mut OpenApi, (&str, &str), &str),
+}
+
+/// An action as the router and the OpenAPI document need it.
+pub struct ActionEntry {
+    /// The target of forms on pages, such as `/hide`.
+    pub path: &'static str,
+    /// The handler of these forms.
+    pub page: MethodRouter<App>,
+    /// The address of the call, such as `/api/hide`.
+    pub call_path: String,
+    /// The handler of the call.
+    pub call: MethodRouter<App>,
+    /// A sentence that says what the action does.
+    pub summary: &'static str,
+    /// Adds the call to the document, with its address and tag, and the summary.
+    pub describe: fn(&mut OpenApi, (&str, &str), &str),
+}
+
+impl<T, A, E> Action<T, A, E>
+where
+    T: FromFields + ToSchema + Send + Sync + 'static,
+    A: KeptAnswer + Send + Sync + 'static,
+    E: From<Error> + Into<RequestError> + Send + 'static,
+{
+    /// An action that sets a state: to send its form twice is as to send it once. The call is at `/api` and the
+    /// path, and answers that it is done.
+    pub fn setting(
+        path: &'static str,
+        summary: &'static str,
+        act: impl for<'a> Fn(&'a App, Actor<'a>, &'a T) -> BoxFuture<'a, Result<A, E>> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            path,
+            call_path: format!("/api{path}"),
+            summary,
+            acts_once: false,
+            act: Arc::new(act),
+            call: MethodRouter::new(),
+            describe: |_, _, _| {},
+        }
+        .answering(async |_, _| Ok(DONE))
+    }
+
+    /// An action that a second request would do once more. Otherwise as [`Action::setting`].
+    pub fn once(
+        path: &'static str,
+        summary: &'static str,
+        act: impl for<'a> Fn(&'a App, Actor<'a>, &'a T) -> BoxFuture<'a, Result<A, E>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { acts_once: true, ..Self::setting(path, summary, act) }
+    }
+
+    /// The call is at another address.
+    pub fn called(mut self, call_path: &str) -> Self {
+        call_path.clone_into(&mut self.call_path);
+        self
+    }
+
+    /// The call answers with something.
+    pub fn answering<R, F>(
+        mut self,
+        answer: impl Fn(SentForm, A) -> F + Clone + Send + Sync + 'static,
+    ) -> Self
+    where
+        R: Serialize + ToSchema,
+        F: Future<Output = Result<R, RequestError>> + Send,
+    {
+        let act = self.act.clone();
+        self.describe = description::add_call::<T, R>;
+        self.call = post(async move |sent: SentForm| {
+            let (_, done) = sent.act(&act).await?;
+            Ok::<_, RequestError>(Json(answer(sent, done).await?))
+        });
+        self
+    }
+
+    /// A browser goes to the page that the form names.
+    pub fn back(self) -> ActionEntry {
+        self.then(|_, Next { next }| next.to_string())
+    }
+
+    /// A browser goes to an address made of the form and of what it says about the way back.
+    pub fn then<N: FromFields + Send + 'static>(self, next: fn(&T, N) -> String) -> ActionEntry {
+        let act = self.act.clone();
+        self.entry(post(async move |sent: SentForm| {
+            let (form, _) = sent.act(&act).await?;
+            Ok::<_, RequestError>(Redirect::to(&next(&form, sent.form.fields.read()?)))
+        }))
+    }
+
+    /// A browser gets an answer made of the form and the outcome, or of why there is none.
+    pub fn page<R, F>(
+        self,
+        page: impl Fn(SentForm, Result<(T, A), RequestError>) -> F + Clone + Send + Sync + 'static,
+    ) -> ActionEntry
+    where
+        R: IntoResponse,
+        F: Future<Output = Result<R, RequestError>> + Send,
+    {
+        let act = self.act.clone();
+        self.entry(post(async move |sent: SentForm| {
+            let done = sent.act(&act).await;
+            page(sent, done).await
+        }))
+    }
+
+    fn entry(self, page: MethodRouter<App>) -> ActionEntry {
+        let Self { path, call_path, summary, acts_once, call, describe, .. } = self;
+        let page = if acts_once { page.layer(map_request(viewer::mark_acting_once)) } else { page };
+        ActionEntry { path, page, call_path, call, summary, describe }
+    }
+}
+
+impl SentForm {
+    /// Does an action, unless the request was done before. Returns the form and the outcome.
+    async fn act<T, A, E>(&self, act: &Act<T, A, E>) -> Result<(T, A), RequestError>
+    where
+        T: FromFields,
+        A: KeptAnswer,
+        E: From<Error> + Into<RequestError>,
+    {
+        let Self { app, form: sent } = self;
+        let form = sent.fields.read()?;
+        let done = sent.user.once(&app.site, act(app, sent.actor(), &form)).await.map_err(Into::into)?;
+        Ok((form, done))
+    }
+}
+
+impl FromRequest<App> for SentForm {
+    type Rejection = RequestError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
+        Ok(Self { app: app.clone(), form: SignedFields::from_request(request, app).await? })
+    }
+}

@@ -1,0 +1,5 @@
+//! Pages of administrators.
+
+pub mod admin;
+pub mod identity;
+pub mod identity_form;

@@ -1,0 +1,345 @@
+//! The administration page: what needs a person first, then what happened in the last hours and
+//! days, then this server.
+
+mod attention;
+mod figures;
+
+use super::admin::attention::{Facts, attention};
+use super::admin::figures::{Row, charts};
+use crate::App;
+use crate::error::RequestError;
+use crate::limits::{ADMIN_STORIES, LONG_ACTION_WAIT};
+use crate::markup::layout::Frame;
+use crate::markup::parts::{age, author, counted, number, title_link};
+use crate::request::form::{Fields, Form, FromFields};
+use crate::request::local_path::LocalPath;
+use crate::request::viewer::{SignedForm, SignedIn};
+use crate::server::figures as app_figures;
+use axum::extract::State;
+use axum::response::Redirect;
+use maud::{Markup, html};
+use tidings_domain::Error;
+use tidings_domain::accounts::users::User;
+use tidings_domain::administration;
+use tidings_domain::cache::CacheStatus;
+use tidings_domain::jobs;
+use tidings_domain::news::lines::{NewsLine, NewsSummary};
+use tidings_domain::news::lists;
+use tidings_domain::news::ranks;
+use tidings_domain::statistics::{self, Chronicle, SiteCounts};
+use tidings_domain::values::words;
+
+/// The outcome of a recomputation.
+enum Recomputed {
+    /// It is done, for this many stories.
+    Items(u64),
+    /// It is still running.
+    Later,
+}
+
+/// The administration page.
+struct AdminPage<'a> {
+    facts: Facts,
+    chronicle: &'a Chronicle,
+    counts: SiteCounts,
+    server: ServerFigures,
+    caches: &'a [CacheStatus],
+    top: &'a [NewsLine],
+    /// The outcome of a recomputation that was just requested.
+    recomputed: Option<Recomputed>,
+}
+
+/// What this server is doing.
+#[derive(Debug, Clone, Copy, Default)]
+struct ServerFigures {
+    uptime_seconds: u64,
+    requests_per_second: f64,
+    p99_milliseconds: u128,
+}
+
+impl ServerFigures {
+    fn of(app: &App) -> Self {
+        Self {
+            uptime_seconds: app.traffic.uptime().as_secs(),
+            requests_per_second: app.traffic.requests_per_second(),
+            p99_milliseconds: app.traffic.p99().as_millis(),
+        }
+    }
+}
+
+impl AdminPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let content = html! {
+            h1 { "Administration" }
+            @if let Some(recomputed) = &self.recomputed {
+                p.notice role="status" {
+                    @match recomputed {
+                        Recomputed::Items(items) => { "Recomputed " (counted(*items, "story", "stories")) "." }
+                        Recomputed::Later => { "Recomputing all stories. The log will say when it is done." }
+                    }
+                }
+            }
+            (attention(&self.facts))
+            ul.admin-links {
+                li { a.action href="/moderate" { "Review queue" } }
+                li { a.action href="/admin/site" { "Name, colours, logo and texts of this site" } }
+                li { a.action href="/admin/sites" { "Votes on sites" } }
+            }
+            h2 { "The last 24 hours" }
+            (charts(&self.hours(), "hour"))
+            h2 { "The last 30 days" }
+            (charts(&self.days(), "day"))
+            h2 { "The site and this server" }
+            (self.facts_in_numbers())
+            h2 { "The front page in numbers" }
+            (self.table(frame))
+            form.form method="post" action="/admin/recompute" {
+                (frame.signed_fields())
+                p.hint {
+                    "Ranks follow votes and time automatically. After you change the ranking settings, this \
+                     updates all stories at once."
+                }
+                button.button { "Recompute all ranks" }
+            }
+            h2 { "Caches" }
+            (cache_table(self.caches))
+        };
+        frame.page("Administration", &content)
+    }
+
+    fn hours(&self) -> Vec<Row<'_>> {
+        let hours = self.chronicle.hours.iter();
+        hours.map(|(hour, figures)| Row { time: hour.on_the_clock(), figures }).collect()
+    }
+
+    fn days(&self) -> Vec<Row<'_>> {
+        let days = self.chronicle.days.iter();
+        days.map(|(day, figures)| Row { time: day.to_string(), figures }).collect()
+    }
+
+    fn facts_in_numbers(&self) -> Markup {
+        let (jobs, server) = (&self.facts.jobs, &self.server);
+        html! {
+            dl.facts {
+                div { dt { "users" } dd { (number(self.counts.users)) } }
+                div { dt { "stories submitted" } dd { (number(self.counts.news)) } }
+                div { dt { "stories listed" } dd { (number(self.counts.listed)) } }
+                div { dt { "this server runs for" } dd { (words::age(server.uptime_seconds)) } }
+                div { dt { "requests a second, in the last minute" } dd { (format!("{:.1}", server.requests_per_second)) } }
+                div { dt { "99 % of them answered within" } dd { (number(server.p99_milliseconds)) " ms" } }
+                div { dt { "jobs waiting" } dd { (number(jobs.waiting)) } }
+                div { dt { "jobs done by this server" } dd { (number(jobs.finished)) } }
+                @if jobs.finished > 0 {
+                    div { dt { "the last job took" } dd { (number(jobs.last_milliseconds)) " ms" } }
+                }
+            }
+        }
+    }
+
+    fn table(&self, frame: &Frame<'_>) -> Markup {
+        let rules = &frame.rules.ranking;
+        html! {
+            div.scroll.wide tabindex="0" role="region" aria-label="The front page in numbers" {
+                table {
+                    thead {
+                        tr {
+                            th.number scope="col" { "id" }
+                            th.number scope="col" { "rank" }
+                            th.number scope="col" { "score" }
+                            th.number scope="col" { "up" }
+                            th.number scope="col" { "down" }
+                            th scope="col" { "age" }
+                            th scope="col" { "author" }
+                            th scope="col" { "title" }
+                        }
+                    }
+                    tbody {
+                        @for line in self.top {
+                            @let NewsSummary { news, username, site_score } = &**line;
+                            tr {
+                                td.number { (news.id) }
+                                td.number { (format!("{:.4}", news.rank(frame.now, rules))) }
+                                td.number { (format!("{:.2}", news.score(rules))) }
+                                td.number { (number(news.up)) }
+                                td.number { (number(news.down)) }
+                                td { (age(frame, news.ctime)) }
+                                td { (author(username.as_deref())) }
+                                td.headline { (title_link(frame.link_target(), news, *site_score)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How well each cache works.
+fn cache_table(caches: &[CacheStatus]) -> Markup {
+    html! {
+        div.scroll.wide tabindex="0" role="region" aria-label="Caches" {
+            table {
+                thead {
+                    tr {
+                        th scope="col" { "cache" }
+                        th.number scope="col" { "hits" }
+                        th.number scope="col" { "misses" }
+                        th.number scope="col" { "entries" }
+                        th.number scope="col" { "KiB used" }
+                        th.number scope="col" { "KiB at most" }
+                    }
+                }
+                tbody {
+                    @for cache in caches {
+                        tr {
+                            td { (cache.name.replace('_', " ")) }
+                            td.number { (number(cache.hits)) }
+                            td.number { (number(cache.misses)) }
+                            td.number { (number(cache.entries)) }
+                            td.number { (number(cache.bytes / 1_024)) }
+                            td.number { (number(cache.capacity_bytes / 1_024)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The query of the administration page.
+pub struct AdminQuery {
+    /// The outcome of a recomputation that was just requested.
+    recomputed: Option<Recomputed>,
+}
+
+impl FromFields for AdminQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let recomputed = match fields.text("recomputed") {
+            "later" => Some(Recomputed::Later),
+            items => items.parse().ok().map(Recomputed::Items),
+        };
+        Ok(Self { recomputed })
+    }
+}
+
+/// GET /admin.
+pub async fn admin(
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+    Form(query): Form<AdminQuery>,
+) -> Result<Markup, RequestError> {
+    user.require_admin()?;
+    app_figures::note(&app);
+    let counts = statistics::counts(&mut visit).await?;
+    let waiting = administration::waiting(&mut visit).await?;
+    let chronicle = statistics::chronicle(&mut visit).await?;
+    let jobs = jobs::status(&app.site).await?;
+    let top = lists::top(&mut visit, 0, ADMIN_STORIES).await?.lines;
+    let caches = app.site.caches.status();
+    let errors = chronicle.last_day().answered.errors;
+    let facts = Facts::of(&app, &user, (waiting, jobs), errors).await;
+    let page = AdminPage {
+        facts,
+        chronicle: &chronicle,
+        counts,
+        server: ServerFigures::of(&app),
+        caches: &caches,
+        top: &top,
+        recomputed: query.recomputed,
+    };
+    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+}
+
+/// POST /admin/recompute: apisecret. On a large site it continues after the response.
+pub async fn recompute(State(app): State<App>, form: SignedForm<()>) -> Result<Redirect, RequestError> {
+    let recomputed = form.user.once(&app.site, start_recomputing(&app, form.user.clone())).await?;
+    let shown = recomputed.map_or_else(|| "later".to_owned(), |stored| stored.to_string());
+    Ok(Redirect::to(&format!("/admin?recomputed={shown}")))
+}
+
+/// Recomputes all ranks. Returns how many; `None` while it is still running.
+async fn start_recomputing(app: &App, user: User) -> Result<Option<u64>, RequestError> {
+    let (site, now) = (app.site.clone(), app.now());
+    let recomputing = tokio::spawn(async move {
+        let recomputed = ranks::recompute_ranks(&site, now, &user).await;
+        match &recomputed {
+            Ok(stored) => tracing::info!(stored, "ranks recomputed"),
+            Err(Error::Refused(_)) => {}
+            Err(error) => tracing::warn!(%error, "ranks not recomputed"),
+        }
+        recomputed
+    });
+    match tokio::time::timeout(LONG_ACTION_WAIT, recomputing).await {
+        Ok(Ok(recomputed)) => Ok(Some(recomputed?)),
+        Ok(Err(_)) => Err(RequestError::Panic),
+        Err(_) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{framed, line, news, user};
+    use tidings_domain::administration::Waiting;
+    use tidings_domain::jobs::JobStatus;
+    use tidings_domain::report::BackupState;
+    use tidings_domain::values::clock::Timestamp;
+    use tidings_keyspace::StoreHealth;
+
+    #[test]
+    fn the_page_counts_and_shows_score_and_rank() {
+        let admin = user("1", "alice", "a");
+        let top = [line(news("<b>", "http://a.com/", false), None)];
+        let page = AdminPage {
+            facts: Facts {
+                now: Timestamp(1_800_000_000),
+                has_email: true,
+                waiting: Waiting { reviews: 3, ..Waiting::default() },
+                jobs: JobStatus { waiting: 2, finished: 7, last_milliseconds: 15, oldest: None },
+                health: StoreHealth::Works,
+                errors: 0,
+                panics: 0,
+                sends_mail: true,
+                vote_rings: 0,
+                backup: BackupState::default(),
+            },
+            chronicle: &Chronicle::default(),
+            server: ServerFigures {
+                uptime_seconds: 7_200,
+                requests_per_second: 1.25,
+                p99_milliseconds: 1_234,
+            },
+            caches: &[CacheStatus {
+                name: "story_fragments",
+                entries: 3,
+                bytes: 2_048,
+                capacity_bytes: 2_097_152,
+                hits: 12_345,
+                misses: 67,
+            }],
+            counts: SiteCounts { users: 12, news: 345, listed: 340 },
+            top: &top,
+            recomputed: Some(Recomputed::Items(15_020)),
+        };
+        let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
+        for part in [
+            "<dd>12</dd>",
+            "<dd>345</dd>",
+            "<dd>15 ms</dd>",
+            "<dd>1,234 ms</dd>",
+            "<dd>2 hours</dd>",
+            "Recomputed 15,020 stories.",
+            "3 things wait",
+            "2.00",
+            "<td>story fragments</td>",
+            "12,345",
+            r#"action="/admin/recompute""#,
+            "&lt;b&gt;",
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        // What needs a person comes first.
+        assert!(html.find("3 things wait") < html.find("The last 24 hours"), "{html}");
+    }
+}

@@ -1,0 +1,293 @@
+//! Charts of what happens on the site, as SVG drawn on the server: bars by the hour and by the
+//! day. Every number is also in a table.
+
+use crate::markup::charts;
+use crate::server::traffic::percentile;
+use maud::{Markup, html};
+use tidings_domain::activity::Figures;
+use tidings_domain::counts::CountedAction;
+use tidings_domain::values::words::grouped;
+
+/// Units of the drawing for one bar with its gap, and for the bar alone.
+const STEP: usize = 10;
+const BAR_WIDTH: usize = 8;
+/// Units of the drawing from top to bottom.
+const HEIGHT: f64 = 100.0;
+
+/// The figures of an hour or a day.
+pub struct Row<'a> {
+    /// When it was.
+    pub time: String,
+    /// What happened.
+    pub figures: &'a Figures,
+}
+
+/// One number of each row.
+#[derive(Clone, Copy)]
+struct Column {
+    name: &'static str,
+    of: fn(&Figures) -> u64,
+    shown: fn(u64) -> String,
+}
+
+const fn count(name: &'static str, of: fn(&Figures) -> u64) -> Column {
+    Column { name, of, shown: grouped }
+}
+
+const REQUESTS: Column = count("requests", |figures| figures.answered.requests);
+/// In microseconds.
+const P99: Column = Column {
+    name: "99 % within",
+    of: |figures| u64::try_from(percentile(&figures.answered.times, 0.99).as_micros()).unwrap_or(u64::MAX),
+    shown: milliseconds,
+};
+const STORIES: Column = count("stories", |figures| figures.of(CountedAction::Story));
+const COMMENTS: Column = count("comments", |figures| figures.of(CountedAction::Comment));
+const TWEETS: Column = count("tweets", |figures| figures.of(CountedAction::Tweet));
+const VOTES: Column = count("votes", |figures| {
+    [CountedAction::Vote, CountedAction::CommentVote, CountedAction::SiteVote]
+        .map(|vote| figures.of(vote))
+        .iter()
+        .sum()
+});
+const SIGN_UPS: Column = count("sign-ups", |figures| figures.of(CountedAction::Signup));
+const PEOPLE: Column = count("people", |figures| figures.people);
+const ERRORS: Column = count("errors (5xx)", |figures| figures.answered.errors);
+const REFUSED: Column = count("refused (429)", |figures| figures.answered.refused);
+
+/// The columns of the table.
+const COLUMNS: [Column; 10] =
+    [REQUESTS, P99, STORIES, COMMENTS, TWEETS, VOTES, SIGN_UPS, PEOPLE, ERRORS, REFUSED];
+
+/// A chart: its title, and what its bars are made of, from the ground up.
+struct Chart(&'static str, &'static [Column]);
+
+const CHARTS: [Chart; 7] = [
+    Chart("Requests", &[REQUESTS]),
+    Chart("99 % of requests answered within", &[P99]),
+    Chart("Posts", &[STORIES, COMMENTS, TWEETS]),
+    Chart("Votes", &[VOTES]),
+    Chart("Active people", &[PEOPLE]),
+    Chart("Sign-ups", &[SIGN_UPS]),
+    Chart("Errors and refusals", &[ERRORS, REFUSED]),
+];
+/// The classes of the parts of a bar.
+const CLASSES: [&str; 3] = ["one", "two", "three"];
+
+/// A time in microseconds for people, in milliseconds or seconds.
+#[allow(clippy::cast_precision_loss)]
+fn milliseconds(micros: u64) -> String {
+    match micros {
+        0 => "0".to_owned(),
+        1..10_000 => format!("{:.1} ms", micros as f64 / 1_000.0),
+        10_000..1_000_000 => format!("{} ms", micros.div_ceil(1_000)),
+        _ => format!("{:.1} s", micros as f64 / 1_000_000.0),
+    }
+}
+
+/// Charts and a table of some rows, the earliest first; `unit` is what a row is called.
+#[must_use]
+pub fn charts(rows: &[Row<'_>], unit: &str) -> Markup {
+    html! {
+        div.charts { @for chart in &CHARTS { (chart.draw(rows, unit)) } }
+        details.figures {
+            summary { "Show the numbers by the " (unit) }
+            div.scroll.wide tabindex="0" role="region" aria-label={ "Numbers by the " (unit) } {
+                (table(rows, unit))
+            }
+        }
+    }
+}
+
+fn table(rows: &[Row<'_>], unit: &str) -> Markup {
+    html! {
+        table {
+            thead {
+                tr {
+                    th scope="col" { (unit) " (UTC)" }
+                    @for column in COLUMNS { th.number scope="col" { (column.name) } }
+                }
+            }
+            tbody {
+                @for row in rows.iter().rev() {
+                    tr {
+                        th scope="row" { (row.time) }
+                        @for column in COLUMNS { td.number { ((column.shown)((column.of)(row.figures))) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Chart {
+    fn draw(&self, rows: &[Row<'_>], unit: &str) -> Markup {
+        let Self(title, columns) = self;
+        let height = |row: &Row<'_>| -> u64 { columns.iter().map(|column| (column.of)(row.figures)).sum() };
+        let shown = columns.first().map_or(grouped as fn(u64) -> String, |column| column.shown);
+        let highest = rows.iter().max_by_key(|row| height(row));
+        let most = highest.map_or(0, height);
+        html! {
+            figure.chart {
+                figcaption {
+                    strong { (title) }
+                    @if columns.len() > 1 {
+                        @for (column, class) in columns.iter().zip(CLASSES) {
+                            " " span.key { span class={ "swatch " (class) } aria-hidden="true" {} (column.name) }
+                        }
+                    }
+                }
+                @if most == 0 {
+                    p.empty { "None." }
+                } @else {
+                    @let top = round_up(most);
+                    @let summary = self.summary(rows, unit);
+                    div.plot {
+                        div.votes-axis aria-hidden="true" { span { (shown(top)) } span { "0" } }
+                        (self.bars(rows, top, &summary))
+                        div.days-axis aria-hidden="true" {
+                            @for row in [rows.first(), rows.get(rows.len() / 2), rows.last()].into_iter().flatten() {
+                                span { (row.time) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the chart shows, in words.
+    fn summary(&self, rows: &[Row<'_>], unit: &str) -> String {
+        let Self(title, columns) = self;
+        let parts = columns.iter().map(|column| {
+            let highest = rows.iter().max_by_key(|row| (column.of)(row.figures));
+            let most = highest.map_or(0, |row| (column.of)(row.figures));
+            let (shown, time) = ((column.shown)(most), highest.map_or("", |row| &row.time));
+            if most == 0 {
+                format!("no {}", column.name)
+            } else {
+                format!("{} at most {shown}, at {time}", column.name)
+            }
+        });
+        format!("{title} by the {unit}: {}", parts.collect::<Vec<_>>().join("; "))
+    }
+
+    /// The bars themselves.
+    fn bars(&self, rows: &[Row<'_>], top: u64, summary: &str) -> Markup {
+        let Self(_, columns) = self;
+        let width = rows.len() * STEP;
+        html! {
+            svg role="img" aria-label=(summary) preserveAspectRatio="none"
+                viewBox=(format!("0 0 {width} {HEIGHT}")) {
+                @for (at, row) in rows.iter().enumerate() {
+                    @let numbers = columns.iter().map(|column| (column.of)(row.figures)).collect::<Vec<_>>();
+                    @if numbers.iter().any(|number| *number > 0) {
+                        g {
+                            title { (row.time) ": " (in_words(columns, &numbers)) }
+                            rect.reach x=(at * STEP) y="0" width=(STEP) height=(HEIGHT) {}
+                            @for (class, y, height) in stacked(&numbers, top) {
+                                rect class=(class) x=(at * STEP + 1) y=(format!("{y:.2}")) width=(BAR_WIDTH)
+                                    height=(format!("{height:.2}")) {}
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// "3 stories, 0 comments".
+fn in_words(columns: &[Column], numbers: &[u64]) -> String {
+    let parts = columns.iter().zip(numbers).map(|(column, number)| {
+        let shown = (column.shown)(*number);
+        if column.name == P99.name {
+            format!("{} {shown}", column.name)
+        } else {
+            format!("{shown} {}", column.name)
+        }
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// The parts of a bar: class, upper end and height of each that is not empty.
+#[allow(clippy::cast_precision_loss)]
+fn stacked(numbers: &[u64], top: u64) -> Vec<(&'static str, f64, f64)> {
+    let mut ground = HEIGHT;
+    let mut parts = Vec::new();
+    for (number, class) in numbers.iter().zip(CLASSES) {
+        let height = *number as f64 / top.max(1) as f64 * HEIGHT;
+        ground -= height;
+        if *number > 0 {
+            parts.push((class, ground.max(0.0), height));
+        }
+    }
+    parts
+}
+
+/// The next number that is 1, 2 or 5 times a power of ten.
+fn round_up(most: u64) -> u64 {
+    charts::round_up(i64::try_from(most).unwrap_or(i64::MAX)).unsigned_abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidings_domain::activity::Answered;
+
+    fn figures(requests: u64, slow: u64) -> Figures {
+        let mut answered = Answered { requests, errors: 1, refused: 3, ..Answered::default() };
+        (answered.times[0], answered.times[10]) = (requests - slow, slow);
+        let mut figures = Figures::default();
+        (figures.answered, figures.people) = (answered, 7);
+        figures
+    }
+
+    #[test]
+    fn bars_are_drawn_to_scale_and_every_number_is_in_the_table() {
+        let all = [figures(10, 0), Figures::default(), figures(1_000, 11)];
+        let times = ["08:00", "09:00", "10:00"];
+        let rows: Vec<Row<'_>> =
+            all.iter().zip(times).map(|(figures, time)| Row { time: time.to_owned(), figures }).collect();
+        let html = charts(&rows, "hour").into_string();
+        for part in [
+            r#"aria-label="Requests by the hour: requests at most 1,000, at 10:00""#,
+            r#"<rect class="one" x="21" y="0.00" width="8" height="100.00">"#,
+            r#"<rect class="one" x="1" y="99.00" width="8" height="1.00">"#,
+            "<title>08:00: 1 errors (5xx), 3 refused (429)</title>",
+            "<td class=\"number\">1,000</td>",
+            // 11 of 1,000 took long: more than one in a hundred.
+            "<td class=\"number\">33 ms</td>",
+            "<td class=\"number\">1.0 ms</td>",
+            "<p class=\"empty\">None.</p>",
+            "<th scope=\"row\">09:00</th>",
+            // Errors below, refusals above them.
+            r#"<rect class="one" x="1" y="80.00" width="8" height="20.00"></rect><rect class="two" x="1" y="20.00" width="8" height="60.00">"#,
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        assert!(!html.contains(" style="), "{html}");
+        // Nothing is drawn for the hour in which nothing happened.
+        assert!(!html.contains(r#"x="11""#), "{html}");
+    }
+
+    #[test]
+    fn posts_of_all_kinds_are_in_one_bar() {
+        let parts = stacked(&[3, 0, 2], 10);
+        assert_eq!(parts, [("one", 70.0, 30.0), ("three", 50.0, 20.0)]);
+    }
+
+    #[test]
+    fn times_are_in_the_unit_that_fits() {
+        for (micros, text) in [
+            (0, "0"),
+            (1_024, "1.0 ms"),
+            (1_536, "1.5 ms"),
+            (12_288, "13 ms"),
+            (786_432, "787 ms"),
+            (1_572_864, "1.6 s"),
+        ] {
+            assert_eq!(milliseconds(micros), text);
+        }
+    }
+}

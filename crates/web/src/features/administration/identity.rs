@@ -1,0 +1,369 @@
+//! How the site presents itself, for administrators: name, colour, logo, texts, links.
+
+use super::identity_form::{FieldErrors, LINK_FIELDS, read_identity};
+use crate::App;
+use crate::error::{Malformed, RequestError, sentence};
+use crate::features::accounts::form::Saved;
+use crate::features::accounts::register::ways_in;
+use crate::limits::MAX_FIELDS;
+use crate::markup::layout::Frame;
+use crate::request::form::Form;
+use crate::request::json::read_body;
+use crate::request::local_path::LocalPath;
+use crate::request::viewer::{SignedFields, SignedIn};
+use axum::RequestExt;
+use axum::body::Body;
+use axum::extract::{FromRequest, Multipart, Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use tidings_domain::accounts::users::User;
+use tidings_domain::administration;
+use tidings_domain::cache::Shared;
+use tidings_domain::identity::Identity;
+use tidings_domain::values::limits::{
+    MAX_FOOTER_LINKS, MAX_LOGO_BYTES, MAX_LOGO_PIXELS, MAX_SITE_DESCRIPTION, MAX_SITE_NAME, MAX_SITE_TEXT,
+};
+use tidings_domain::values::logo::{Logo, LogoError};
+use tidings_domain::values::words::grouped;
+
+/// The page to return to after a change.
+const SAVED: &str = "/admin/site?saved";
+
+/// The texts of the form, by the names of the fields: as stored, or as typed.
+struct Typed<'a>(&'a dyn Fn(&str) -> String);
+
+/// The page.
+struct AdminSitePage<'a> {
+    typed: Typed<'a>,
+    errors: &'a FieldErrors,
+    logo_error: Option<LogoError>,
+    saved: bool,
+}
+
+impl AdminSitePage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let content = html! {
+            h1 { "This site" }
+            @if self.saved { p.notice role="status" { "Your changes have been saved. Everyone sees them now." } }
+            @if !self.errors.is_empty() {
+                p.alert role="alert" { "Nothing has been saved yet. Correct the fields that are marked below." }
+            }
+            (self.form(frame))
+            (self.logo(frame))
+            (sign_up(frame))
+            p { a.action href="/welcome" { "Setting up: what is done and what is left" } }
+            p { a.action href="/admin" { "Administration" } }
+        };
+        frame.page("This site", &content)
+    }
+
+    fn form(&self, frame: &Frame<'_>) -> Markup {
+        let configured = &frame.settings.site;
+        html! {
+            form.form method="post" action="/admin/site" {
+                (frame.signed_fields())
+                (self.line("name", "Name", &configured.name, &format!(
+                    "Shown on every page, in feeds and in mails. Up to {MAX_SITE_NAME} characters. \
+                     If empty: {}.", configured.name
+                )))
+                (self.line("description", "Description", &configured.description, &format!(
+                    "One sentence for search engines and feeds. Up to {MAX_SITE_DESCRIPTION} characters. \
+                     If empty, the one in the configuration."
+                )))
+                (self.line("accent", "Accent colour", "#0b6e6a",
+                    "# and six hexadecimal digits, such as #0b6e6a. Where text in this colour would be hard \
+                     to read, the nearest shade that can be read is used. If empty: teal."
+                ))
+                (self.text("about", "About", "What this site is for and who runs it. Shown on the About page."))
+                (self.text("rules", "Rules", "What is welcome here and what is not. Shown on the About page."))
+                (self.links())
+                button.button { "Save" }
+            }
+        }
+    }
+
+    fn line(&self, name: &'static str, label: &str, placeholder: &str, hint: &str) -> Markup {
+        html! {
+            div {
+                label for=(name) { (label) }
+                input id=(name) name=(name) value=((self.typed.0)(name)) placeholder=(placeholder)
+                    autocomplete="off" aria-describedby=(self.described_by(name, true))
+                    aria-invalid=[self.is_wrong(name)] autofocus[self.is_first_wrong(name)];
+                (self.error(name))
+                p.hint id={ (name) "-hint" } { (hint) }
+            }
+        }
+    }
+
+    fn text(&self, name: &'static str, label: &str, hint: &str) -> Markup {
+        html! {
+            div {
+                label for=(name) { (label) }
+                // A browser drops a line break at the beginning.
+                textarea id=(name) name=(name) aria-describedby=(self.described_by(name, true))
+                    aria-invalid=[self.is_wrong(name)] autofocus[self.is_first_wrong(name)] { "\n" ((self.typed.0)(name)) }
+                (self.error(name))
+                p.hint id={ (name) "-hint" } {
+                    (hint) " Up to " (grouped(MAX_SITE_TEXT as u64)) " characters, in Markdown."
+                }
+            }
+        }
+    }
+
+    fn links(&self) -> Markup {
+        html! {
+            fieldset.group {
+                legend { "Links in the footer" }
+                p.hint #links-hint {
+                    "Up to " (MAX_FOOTER_LINKS) ", such as to a privacy notice. Each leads to a page of this site, \
+                     such as /about, to a full address, such as https://example.com, or to a mail address, such as \
+                     mailto:us@example.com. Clear both fields to remove a link."
+                }
+                @for (number, [label, address]) in (1..).zip(LINK_FIELDS) {
+                    div.link-row {
+                        (self.link_field(label, &format!("Label of link {number}")))
+                        (self.link_field(address, &format!("Address of link {number}")))
+                    }
+                }
+            }
+        }
+    }
+
+    fn link_field(&self, name: &'static str, label: &str) -> Markup {
+        html! {
+            div {
+                label for=(name) { (label) }
+                input id=(name) name=(name) value=((self.typed.0)(name)) autocomplete="off"
+                    aria-describedby=(self.described_by(name, false)) aria-invalid=[self.is_wrong(name)] autofocus[self.is_first_wrong(name)];
+                (self.error(name))
+            }
+        }
+    }
+
+    fn described_by(&self, name: &str, has_hint: bool) -> String {
+        let hint = if has_hint { format!("{name}-hint") } else { "links-hint".to_owned() };
+        if self.is_wrong(name).is_some() { format!("{name}-error {hint}") } else { hint }
+    }
+
+    fn is_wrong(&self, name: &str) -> Option<&'static str> {
+        self.errors.iter().any(|(wrong, _)| *wrong == name).then_some("true")
+    }
+
+    /// The focus goes to the first mistake.
+    fn is_first_wrong(&self, name: &str) -> bool {
+        self.errors.first().is_some_and(|(wrong, _)| *wrong == name)
+    }
+
+    fn error(&self, name: &str) -> Markup {
+        let error = self.errors.iter().find(|(wrong, _)| *wrong == name);
+        html! {
+            @if let Some((_, error)) = error {
+                p.error id={ (name) "-error" } { (sentence(&error.to_string())) }
+            }
+        }
+    }
+
+    fn logo(&self, frame: &Frame<'_>) -> Markup {
+        let error = self.logo_error.map(|error| sentence(&error.to_string()));
+        let described = if error.is_some() { "logo-error logo-hint" } else { "logo-hint" };
+        html! {
+            h2 #logo-heading { "Logo" }
+            @if let Some((address, file)) = &frame.brand.logo {
+                p {
+                    img.logo-preview src=(address) width=(file.width) height=(file.height) alt="The logo now";
+                }
+            }
+            form.form method="post" action="/admin/site/logo" enctype="multipart/form-data" {
+                (frame.signed_fields())
+                div {
+                    label for="logo" { "Picture" }
+                    input #logo name="logo" type="file" required accept="image/png,image/jpeg,image/webp,image/gif"
+                        aria-describedby=(described) aria-invalid=[error.is_some().then_some("true")] autofocus[error.is_some()];
+                    @if let Some(error) = &error { p.error #logo-error role="alert" { (error) } }
+                    p.hint #logo-hint {
+                        "PNG, JPEG, WebP or GIF, up to " (MAX_LOGO_BYTES / 1024) " KB and " (grouped(u64::from(MAX_LOGO_PIXELS)))
+                        " pixels wide and high. It is shown 26 pixels high. SVG is not accepted, because it can contain \
+                         scripts."
+                    }
+                }
+                button.button { "Use this logo" }
+            }
+            @if frame.brand.logo.is_some() {
+                form.form method="post" action="/admin/site/removelogo" {
+                    (frame.signed_fields())
+                    p.hint { "If you remove it, the logo of Tidings is shown." }
+                    button.button.grave { "Remove the logo" }
+                }
+            }
+        }
+    }
+}
+
+/// How people get accounts. It is set in the configuration.
+fn sign_up(frame: &Frame<'_>) -> Markup {
+    html! {
+        h2 { "Signing up" }
+        p { (ways_in(frame)) }
+        p.hint {
+            "This comes from the configuration: the settings " code { "accounts.signup" } ", "
+            code { "accounts.confirm_email" } " and " code { "limits.account_creation_seconds" } "."
+        }
+    }
+}
+
+/// The text of a field as it is stored.
+fn stored(identity: &Identity, name: &str) -> String {
+    let link = LINK_FIELDS.iter().zip(&identity.links).find_map(|([label, address], link)| match name {
+        name if name == *label => Some(link.label().to_owned()),
+        name if name == *address => Some(link.address().to_owned()),
+        _ => None,
+    });
+    let text = match name {
+        "name" => identity.name.as_ref().map(ToString::to_string),
+        "description" => identity.description.as_ref().map(ToString::to_string),
+        "accent" => identity.accent.map(|accent| accent.to_string()),
+        "about" => identity.about.as_ref().map(ToString::to_string),
+        "rules" => identity.rules.as_ref().map(ToString::to_string),
+        _ => link,
+    };
+    text.unwrap_or_default()
+}
+
+fn demand_administrator(user: &User) -> Result<(), RequestError> {
+    Ok(user.require_admin()?)
+}
+
+/// GET /admin/site.
+pub async fn page(
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+    Form(Saved { saved }): Form<Saved>,
+) -> Result<Markup, RequestError> {
+    demand_administrator(&user)?;
+    let identity: Shared<Identity> = visit.identity().await;
+    let typed = |name: &str| stored(&identity, name);
+    let page = AdminSitePage { typed: Typed(&typed), errors: &FieldErrors::new(), logo_error: None, saved };
+    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+}
+
+/// POST /admin/site: name, description, accent, about, rules, `link1_label`, `link1_address` and so
+/// on to 8, apisecret.
+pub async fn change(
+    State(app): State<App>,
+    here: LocalPath,
+    form: SignedFields,
+) -> Result<Response, RequestError> {
+    demand_administrator(&form.user)?;
+    match read_identity(&form.fields) {
+        Ok(identity) => {
+            let changing = administration::change_identity(&app.site, &form.user, &identity);
+            form.user.once(&app.site, changing).await?;
+            Ok(Redirect::to(SAVED).into_response())
+        }
+        Err(errors) => {
+            let typed = |name: &str| form.fields.text(name).to_owned();
+            let page =
+                AdminSitePage { typed: Typed(&typed), errors: &errors, logo_error: None, saved: false };
+            let page = page.render(&Frame::for_user(&app, &here, &form.user));
+            Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
+        }
+    }
+}
+
+/// A picture sent by an administrator, from a page of their own session.
+pub struct SentLogo {
+    signed_in: SignedIn,
+    picture: Result<Logo, LogoError>,
+}
+
+impl FromRequest<App> for SentLogo {
+    type Rejection = RequestError;
+
+    /// Who is no administrator is refused before the body is read.
+    async fn from_request(mut request: Request, app: &App) -> Result<Self, RequestError> {
+        let signed_in: SignedIn = request.extract_parts_with_state(app).await?;
+        demand_administrator(&signed_in.user)?;
+        let content_type = request.headers().get(header::CONTENT_TYPE).cloned();
+        let mut whole = Request::new(Body::from(read_body(request).await?));
+        whole.headers_mut().extend(content_type.map(|content_type| (header::CONTENT_TYPE, content_type)));
+        let not_a_form = |_| RequestError::from(Malformed::NotMultipart);
+        let mut parts = Multipart::from_request(whole, &()).await.map_err(not_a_form)?;
+        let (mut secret, mut picture) = (String::new(), Vec::new());
+        for _ in 0..MAX_FIELDS {
+            let Some(part) = parts.next_field().await.map_err(|_| Malformed::NotMultipart)? else { break };
+            match part.name() {
+                Some("apisecret") => secret = part.text().await.map_err(|_| Malformed::NotMultipart)?,
+                Some("logo") => {
+                    picture = part.bytes().await.map_err(|_| Malformed::NotMultipart)?.into();
+                }
+                _ => {}
+            }
+        }
+        let former = signed_in.visit.session().is_some_and(|session| session.former_secret.matches(&secret));
+        if !signed_in.user.apisecret.matches(&secret) && !former {
+            return Err(RequestError::WrongSecret);
+        }
+        Ok(Self { signed_in, picture: Logo::parse(picture) })
+    }
+}
+
+/// POST /admin/site/logo: logo (a file), apisecret.
+pub async fn change_logo(
+    State(app): State<App>,
+    SentLogo { mut signed_in, picture }: SentLogo,
+) -> Result<Response, RequestError> {
+    match picture {
+        Ok(logo) => {
+            administration::change_logo(&app.site, &signed_in.user, Some(&logo)).await?;
+            Ok(Redirect::to(SAVED).into_response())
+        }
+        Err(error) => {
+            let identity = signed_in.visit.identity().await;
+            let typed = |name: &str| stored(&identity, name);
+            let (errors, here) = (FieldErrors::new(), LocalPath::parse("/admin/site"));
+            let page = AdminSitePage {
+                typed: Typed(&typed),
+                errors: &errors,
+                logo_error: Some(error),
+                saved: false,
+            };
+            let page = page.render(&Frame::for_user(&app, &here, &signed_in.user));
+            Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
+        }
+    }
+}
+
+/// POST /admin/site/removelogo: apisecret.
+pub async fn remove_logo(State(app): State<App>, form: SignedFields) -> Result<Redirect, RequestError> {
+    let changing = administration::change_logo(&app.site, &form.user, None);
+    form.user.once(&app.site, changing).await?;
+    Ok(Redirect::to(SAVED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{framed, user};
+    use tidings_domain::values::identity::IdentityError;
+
+    #[test]
+    fn errors_are_beside_their_fields_and_what_was_typed_stays() {
+        let admin = user("1", "alice", "a");
+        let typed = |name: &str| format!("<{name}>");
+        let errors = vec![("accent", IdentityError::Colour), ("link2_address", IdentityError::HalfALink)];
+        let page = AdminSitePage { typed: Typed(&typed), errors: &errors, logo_error: None, saved: false };
+        let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
+        for part in [
+            r#"value="&lt;accent&gt;""#,
+            r#"aria-describedby="accent-error accent-hint" aria-invalid="true""#,
+            r#"id="accent-error">Enter a colour"#,
+            r#"aria-describedby="link2_address-error links-hint" aria-invalid="true""#,
+            "&lt;about&gt;</textarea>",
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        assert_eq!(html.matches("aria-invalid").count(), 2);
+    }
+}

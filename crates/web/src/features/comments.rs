@@ -1,0 +1,8 @@
+//! Comments and the pages of threads.
+
+pub mod calls;
+pub mod comment_item;
+pub mod form;
+pub mod thread;
+pub mod thread_list;
+pub mod writing;

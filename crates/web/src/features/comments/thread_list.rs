@@ -1,0 +1,282 @@
+//! The comments on a page of a thread: nested lists, so that each level has one unbroken rail.
+//! Each comment is in a `details` element with those below it, which collapses the branch
+//! without a script.
+
+use super::comment_item::{
+    CommentAddresses, CommentContext, CommentItem, CommentMarks, CommentPlaceholder, CommentSource,
+    comment_markup,
+};
+use super::thread::{Sorting, ThreadPart};
+use crate::limits::COMMENT_CACHE_BYTES;
+use crate::markup::fragments::{Fragment, LinkTarget, PartKey, written};
+use crate::markup::layout::Frame;
+use crate::markup::parts::{DELETED_USER, counted};
+use maud::{Render, html};
+use strum::IntoEnumIterator;
+use tidings_domain::accounts::reader::Sight;
+use tidings_domain::cache::Shared;
+use tidings_domain::comments::orders::OrderedLines;
+use tidings_domain::comments::outline::{ThreadLine, ThreadLines, ThreadPages};
+use tidings_domain::comments::relatives::{Relatives, relatives};
+use tidings_domain::comments::threads::{NewComments, Thread};
+use tidings_domain::values::ids::CommentId;
+use tidings_domain::values::preferences::CommentOrder;
+
+/// The usual size of a comment's markup without its text, in bytes.
+const USUAL_MARKUP_BYTES: usize = 1_500;
+
+/// The comments on a page of a thread.
+pub struct ThreadList<'a> {
+    /// The page.
+    pub part: ThreadPart,
+    /// The thread.
+    pub thread: &'a Thread,
+    /// The pages of the same thread or branch.
+    pub pages: &'a ThreadPages<'a>,
+    /// The positions of the comments.
+    pub shown: &'a [usize],
+    /// Which comments are new.
+    pub new: Option<NewComments>,
+}
+
+/// An element of a list whose end is not written yet.
+struct OpenItem {
+    /// Whether it has a list of replies.
+    has_list: bool,
+    /// Whether it is a comment, and not only stands for one on an earlier page.
+    is_comment: bool,
+}
+
+impl ThreadList<'_> {
+    /// The list. It is marked if the script cannot find all comments of the story in it.
+    pub fn render(&self, frame: &Frame<'_>) -> impl Render {
+        let is_complete = self.part.root.is_none() && self.pages.is_complete();
+        let fragments = self.fragments(frame);
+        let relatives = relatives(self.thread.outline().places());
+        written(move |html| {
+            let lines = self.shown.iter().filter_map(|position| self.thread.line(*position));
+            html.reserve(lines.map(|line| line.comment.body.len() + USUAL_MARKUP_BYTES).sum());
+            html.push_str(if is_complete {
+                r#"<ol class="thread" role="list">"#
+            } else {
+                r#"<ol class="thread" role="list" data-incomplete>"#
+            });
+            let mut open = Vec::new();
+            for (index, position) in self.shown.iter().enumerate() {
+                let fragment = fragments.as_ref().and_then(|fragments| fragments.get(index));
+                close(html, &mut open, self.pages.level(*position));
+                self.write_comment(html, frame, &mut open, (*position, &relatives, fragment));
+            }
+            close(html, &mut open, 0);
+            html.push_str("</ol>");
+        })
+    }
+
+    /// The cached markup of the comments on a page of a whole thread.
+    fn fragments(&self, frame: &Frame<'_>) -> Option<Shared<PageFragments>> {
+        let lines = Some(&self.thread.lines).filter(|lines| self.part.root.is_none() && lines.is_whole())?;
+        frame.derived_part::<ThreadFragments, _>(lines, part_key(self.part), page_fragments)
+    }
+
+    /// Writes a comment and leaves its element open for the replies.
+    fn write_comment(
+        &self,
+        html: &mut String,
+        frame: &Frame<'_>,
+        open: &mut Vec<OpenItem>,
+        (position, relatives, fragment): (usize, &[Relatives], Option<&Fragment<CommentPlaceholder>>),
+    ) {
+        let Some(line) = self.thread.line(position) else { return };
+        let sight = self.thread.sight(position);
+        if sight == Sight::LeftOut {
+            // Nothing is below it.
+            return;
+        }
+        let level = self.pages.level(position);
+        // Comments on an earlier page that this one is below.
+        while open.len() < level {
+            open_list(html, open);
+            html.push_str("<li>");
+            open.push(OpenItem { has_list: false, is_comment: false });
+        }
+        open_list(html, open);
+        let place = CommentContext::alone(&self.thread.news.news);
+        let comment = line.comment;
+        let name = match sight {
+            _ if comment.deleted => "[deleted comment]",
+            Sight::Shown => line.username.unwrap_or(DELETED_USER),
+            Sight::Collapsed(_) | Sight::LeftOut => "[hidden comment]",
+        };
+        let branch = relatives.get(position).map_or(1, |relatives| relatives.branch) as u64;
+        html.push_str("<li id=\"");
+        place.anchor(comment.id).render_to(html);
+        html.push_str("\" class=\"depth-");
+        level.render_to(html);
+        html.push_str("\"><details class=\"branch\" open><summary><span>");
+        name.render_to(html);
+        html.push_str(": ");
+        counted(branch, "comment", "comments").render_to(html);
+        html.push_str("</span></summary>");
+        let markup = match fragment {
+            Some(fragment) if sight.is_shown() => CommentSource::Fragment(fragment),
+            _ => {
+                let lines = self.thread.outline();
+                CommentSource::Addresses(addresses(self.part, lines, self.pages, (position, relatives)))
+            }
+        };
+        let places = self.thread.outline().places();
+        let is_new = self.new.zip(places.get(position)).is_some_and(|(new, place)| new.has(place));
+        let by_story_author = comment.user_id == self.thread.news.news.user_id;
+        let marks = CommentMarks { is_new, by_story_author };
+        CommentItem { place, line, marks, markup, sight }.write(html, frame);
+        open.push(OpenItem { has_list: false, is_comment: true });
+        if self.pages.has_hidden_replies(position) {
+            open_list(html, open);
+            let link = html! {
+                li.continue {
+                    a.action href=(branch_address(self.part, comment.id)) { "continue this thread" }
+                }
+            };
+            link.render_to(html);
+        }
+    }
+}
+
+/// Opens the list of replies of the last open element, if it has none yet.
+fn open_list(html: &mut String, open: &mut [OpenItem]) {
+    if let Some(above) = open.last_mut().filter(|above| !above.has_list) {
+        html.push_str(r#"<ol class="replies" role="list">"#);
+        above.has_list = true;
+    }
+}
+
+/// Writes the ends of elements until so many are open.
+fn close(html: &mut String, open: &mut Vec<OpenItem>, level: usize) {
+    while open.len() > level {
+        let Some(item) = open.pop() else { return };
+        if item.has_list {
+            html.push_str("</ol>");
+        }
+        html.push_str(if item.is_comment { "</details></li>" } else { "</li>" });
+    }
+}
+
+/// The address of the first page of a comment and those below it.
+fn branch_address(part: ThreadPart, comment: CommentId) -> String {
+    part.below(Some(comment)).address(1)
+}
+
+/// The address of the comment at a position: on the same page if it is there, else on the page
+/// of the branch or of the whole thread that shows it, else its own page.
+#[must_use]
+pub fn jump_address(
+    part: ThreadPart,
+    lines: &ThreadLines,
+    pages: &ThreadPages<'_>,
+    position: usize,
+) -> String {
+    let Some(id) = lines.places().get(position).map(|place| place.id) else { return String::new() };
+    let on_page = |part: ThreadPart, number: usize| format!("{}#comment-{id}", part.address(number as u64));
+    match pages.page_of(position) {
+        Some(number) if u64::try_from(number) == Ok(part.number) => return format!("#comment-{id}"),
+        Some(number) => return on_page(part, number),
+        None => {}
+    }
+    let whole = part.below(None);
+    match whole.pages(lines).and_then(|pages| pages.page_of(position)).filter(|_| part.root.is_some()) {
+        Some(number) => on_page(whole, number),
+        None => format!("{}#comment-{id}", branch_address(part, id)),
+    }
+}
+
+/// The addresses of a comment and of those around it.
+fn addresses(
+    part: ThreadPart,
+    lines: &ThreadLines,
+    pages: &ThreadPages<'_>,
+    (position, relatives): (usize, &[Relatives]),
+) -> CommentAddresses {
+    let Relatives { root, parent, previous, next, .. } = relatives.get(position).copied().unwrap_or_default();
+    let jump = |position| jump_address(part, lines, pages, position);
+    CommentAddresses {
+        permalink: lines
+            .places()
+            .get(position)
+            .map(|place| branch_address(part, place.id))
+            .unwrap_or_default(),
+        root: root.filter(|_| root != parent).map(jump),
+        parent: parent.map(jump),
+        previous: previous.map(jump),
+        next: next.map(jump),
+    }
+}
+
+/// The markup of the comments on a page.
+type PageFragments = Box<[Fragment<CommentPlaceholder>]>;
+
+tidings_domain::cache_kind! {
+    /// The markup of the comments of threads, by page and order.
+    struct ThreadFragments: PartKey => PageFragments, "thread_fragments",
+        COMMENT_CACHE_BYTES, |_, fragments| fragments.iter().map(Fragment::size).sum();
+}
+
+/// The number of a page and its order as one number.
+fn part_key(ThreadPart { number, sorting, .. }: ThreadPart) -> u64 {
+    let order = sorting.order as u64;
+    (number * 4 + order) * 2 + u64::from(sorting.is_asked)
+}
+
+/// The opposite of [`part_key`].
+fn part_of(lines: &ThreadLines, key: u64) -> ThreadPart {
+    let order = CommentOrder::iter().find(|order| *order as u64 == key / 2 % 4);
+    let sorting = Sorting { order: order.unwrap_or_default(), is_asked: key % 2 == 1 };
+    ThreadPart { news: lines.news(), root: None, number: key / 8, sorting }
+}
+
+fn page_fragments(lines: &ThreadLines, key: u64, links: LinkTarget) -> PageFragments {
+    let part = part_of(lines, key);
+    let ordered = OrderedLines::new(lines, part.sorting.order);
+    let outline = ordered.outline();
+    let relatives = relatives(outline.places());
+    let Some(pages) = part.pages(outline) else { return PageFragments::default() };
+    let fragment = |(position, line): (usize, ThreadLine<'_>)| {
+        let addresses = addresses(part, outline, &pages, (position, &relatives));
+        Fragment::new(|slots| comment_markup(part.news, line, (links, &addresses), slots))
+    };
+    let shown = pages.shown(part.number).unwrap_or_default().into_iter();
+    shown.filter_map(|position| Some((position, ordered.line(position)?))).map(fragment).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidings_domain::values::ids::NewsId;
+
+    #[test]
+    fn each_page_and_order_has_a_key_of_its_own() {
+        let lines = ThreadLines::new(NewsId(5), Vec::new(), |_| None);
+        for number in [1, 2, 1_000_000_000] {
+            for order in CommentOrder::iter() {
+                for is_asked in [false, true] {
+                    let sorting = Sorting { order, is_asked };
+                    let part = ThreadPart { news: NewsId(5), root: None, number, sorting };
+                    let read = part_of(&lines, part_key(part));
+                    assert_eq!((read.number, read.sorting), (number, sorting));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_keeps_the_order_that_its_address_asks_for() {
+        let address = |root: Option<u64>, number, is_asked| {
+            let sorting = Sorting { order: CommentOrder::Newest, is_asked };
+            let root = root.map(CommentId);
+            ThreadPart { news: NewsId(5), root, number: 1, sorting }.address(number)
+        };
+        assert_eq!(address(None, 1, false), "/news/5");
+        assert_eq!(address(None, 2, false), "/news/5?page=2");
+        assert_eq!(address(None, 1, true), "/news/5?sort=newest");
+        assert_eq!(address(Some(7), 3, true), "/comment/5/7?page=3&sort=newest");
+    }
+}

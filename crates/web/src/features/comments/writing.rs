@@ -1,0 +1,411 @@
+//! Writing, editing and deleting comments; a user's comments.
+
+use super::comment_item::{CommentContext, comment_item};
+use super::form::CommentForm;
+use super::thread::{address_of, thread_link, title_link};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::actions::post_or_edit;
+use crate::features::stories::form::NewsIdForm;
+use crate::limits::USER_COMMENTS;
+use crate::markup::addresses::user_address;
+use crate::markup::fields::{
+    Field, PREVIEW, RefusedForm, draft_key, formatting_hint, preview_button, preview_place, summary,
+};
+use crate::markup::layout::Frame;
+use crate::markup::markdown::markdown;
+use crate::markup::parts::{empty_but, news_address, paging};
+use crate::markup::withheld::unlisted_note;
+use crate::request::form::{Fields, id_or_none};
+use crate::request::local_path::LocalPath;
+use crate::request::path::{PathOf, Start};
+use crate::request::viewer::{SignedFields, SignedIn};
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use tidings_domain::accounts::profiles;
+use tidings_domain::accounts::reader::Sight;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::comments::comment::Posted;
+use tidings_domain::comments::lists::{self, UserComment};
+use tidings_domain::comments::outline::{ThreadLine, ThreadLines};
+use tidings_domain::comments::threads::{self, Thread};
+use tidings_domain::values::ids::{CommentId, NewsId};
+use tidings_domain::values::preferences::CommentOrder;
+use tidings_domain::values::text::Body;
+use tidings_domain::{Error, Refusal};
+
+/// The form that writes or edits a comment. The script sends it without loading a page, and opens
+/// it below a comment.
+pub struct CommentEditor<'a> {
+    news: NewsId,
+    /// The comment being edited; `None` for a new one.
+    edited: Option<CommentId>,
+    /// The comment being replied to; `None` for a comment on the story itself.
+    parent: Option<CommentId>,
+    text: &'a str,
+    label: &'a str,
+    button: &'a str,
+    state: EditorState<'a>,
+}
+
+/// How far the writing of a comment is.
+#[derive(Clone, Copy)]
+enum EditorState<'a> {
+    /// In a thread, with room for what is below it.
+    InThread,
+    /// On a page of its own.
+    Alone,
+    /// Refused.
+    Refused(&'a RefusedForm),
+    /// With the comment as it will look.
+    Preview,
+}
+
+impl<'a> EditorState<'a> {
+    const fn refused(self) -> Option<&'a RefusedForm> {
+        match self {
+            Self::Refused(refused) => Some(refused),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> CommentEditor<'a> {
+    /// The form for a new comment on a story, in its thread.
+    #[must_use]
+    pub fn in_thread(news: NewsId, label: &'a str, button: &'a str) -> Self {
+        Self { news, edited: None, parent: None, text: "", label, button, state: EditorState::InThread }
+    }
+
+    /// The form, with the message of a refusal if that is about the text.
+    #[must_use]
+    pub fn render(&self, frame: &Frame<'_>) -> Markup {
+        let id_or_none = |id: Option<CommentId>| id.map_or_else(|| "-1".to_owned(), |id| id.to_string());
+        let draft = self.draft(frame);
+        html! {
+            form.form.editor method="post" action="/postcomment" data-comment="/api/postcomment" {
+                input type="hidden" name="news_id" value=(self.news);
+                input type="hidden" name="comment_id" value=(id_or_none(self.edited));
+                input type="hidden" name="parent_id" value=(id_or_none(self.parent));
+                (frame.signed_fields())
+                (self.text_area(&draft))
+                (preview_place(matches!(self.state, EditorState::Preview).then(|| {
+                    markdown(self.text, frame.link_target())
+                })))
+                div.buttons {
+                    button.button { (self.button) }
+                    (preview_button("comment"))
+                }
+            }
+        }
+    }
+
+    fn text_area(&self, draft: &str) -> Markup {
+        let field = Field::new("comment", self.label).value(self.text).hint(formatting_hint());
+        let field = field.with("data-draft", draft);
+        let field = if self.edited.is_none() { field.required() } else { field };
+        let field = match self.state {
+            EditorState::InThread => field.with("class", "short"),
+            EditorState::Alone | EditorState::Refused(_) | EditorState::Preview => {
+                field.with("autofocus", "")
+            }
+        };
+        field.text_area(self.state.refused())
+    }
+
+    /// The name of the draft: comments on different things have drafts of their own.
+    fn draft(&self, frame: &Frame<'_>) -> String {
+        let news = self.news;
+        draft_key(
+            frame,
+            &match (self.edited, self.parent) {
+                (Some(edited), _) => format!("edit/{news}/{edited}"),
+                (None, Some(parent)) => format!("reply/{news}/{parent}"),
+                (None, None) => format!("comment/{news}"),
+            },
+        )
+    }
+}
+
+/// The page for replying to a comment or editing one.
+struct CommentFormPage<'a> {
+    heading: &'a str,
+    thread: &'a Thread,
+    /// The comment being replied to or edited; `None` for a comment on the story.
+    about: Option<ThreadLine<'a>>,
+    /// The form; `None` for viewers who may only delete.
+    form: Option<CommentEditor<'a>>,
+    /// The comment that can be deleted here.
+    deletable: Option<CommentId>,
+}
+
+impl CommentFormPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let news = &self.thread.news.news;
+        let place = CommentContext::alone(news);
+        let content = html! {
+            h1 { (self.heading) }
+            (summary(self.form.as_ref().and_then(|form| form.state.refused())))
+            p.about-what { "On " (thread_link(&self.thread.news)) }
+            @if let Some(line) = self.about {
+                ol.thread role="list" {
+                    (comment_item(frame, place, (line, line.comment.sight(self.thread.perspective())), 0))
+                }
+            }
+            @if let Some(form) = &self.form { (form.render(frame)) }
+            @if let Some(id) = self.deletable { (self.deletion(frame, id)) }
+        };
+        frame.page(self.heading, &content)
+    }
+
+    fn deletion(&self, frame: &Frame<'_>, id: CommentId) -> Markup {
+        html! {
+            h2 #delete { "Delete this comment" }
+            form.form method="post" action="/postcomment" {
+                input type="hidden" name="news_id" value=(self.thread.news.news.id);
+                input type="hidden" name="comment_id" value=(id);
+                input type="hidden" name="parent_id" value="-1";
+                input type="hidden" name="comment" value="";
+                (frame.signed_fields())
+                p.hint { "Its text will no longer be shown. Replies to it stay." }
+                button.button.grave { "Delete comment" }
+            }
+        }
+    }
+}
+
+/// The thread, with one comment of it.
+async fn thread_with(
+    visit: &mut Visit,
+    news: NewsId,
+    comment: Option<CommentId>,
+) -> Result<Thread, RequestError> {
+    let position = |lines: &ThreadLines| lines.position(comment?);
+    let order = Some(CommentOrder::Score);
+    Ok(threads::get(visit, news, order, |lines| position(lines).into_iter().collect()).await?)
+}
+
+fn line_of(thread: &Thread, id: CommentId) -> Result<ThreadLine<'_>, RequestError> {
+    Ok(thread.line_of(id).ok_or(Refusal::NoSuchComment)?)
+}
+
+/// The page for replying to a comment, or to the story if there is none.
+fn reply_page(
+    frame: &Frame<'_>,
+    thread: &Thread,
+    parent: Option<CommentId>,
+    (text, state): (&str, EditorState<'_>),
+) -> Result<Markup, RequestError> {
+    let about = parent.map(|parent| line_of(thread, parent)).transpose()?;
+    let (heading, label) =
+        if parent.is_some() { ("Reply", "Your reply") } else { ("Comment", "Your comment") };
+    let news = thread.news.news.id;
+    let form = CommentEditor { parent, text, state, ..CommentEditor::in_thread(news, label, "Post") };
+    let page = CommentFormPage { heading, thread, about, form: Some(form), deletable: None };
+    Ok(page.render(frame))
+}
+
+/// The page for editing a comment, with the given text or its own.
+fn edit_page(
+    frame: &Frame<'_>,
+    thread: &Thread,
+    id: CommentId,
+    (text, state): (Option<&str>, EditorState<'_>),
+) -> Result<Markup, RequestError> {
+    let viewer = frame.viewer.ok_or(RequestError::LoginRequired)?;
+    let about = line_of(thread, id)?;
+    let comment = about.comment;
+    let window = frame.rules.limits.comment_edit_seconds;
+    if comment.deleted {
+        return Err(Refusal::CommentDeleted.into());
+    }
+    let may_edit = comment.may_edit(viewer, frame.now, window);
+    let may_delete = comment.may_delete(viewer, frame.now, window);
+    if let (Err(refusal), Err(_)) = (&may_edit, &may_delete) {
+        return Err(refusal.clone().into());
+    }
+    let form = may_edit.is_ok().then(|| CommentEditor {
+        news: thread.news.news.id,
+        edited: Some(id),
+        parent: comment.parent_id,
+        text: text.unwrap_or(&comment.body),
+        label: "Your comment",
+        button: "Save",
+        state,
+    });
+    let heading = if form.is_some() { "Edit comment" } else { "Delete comment" };
+    let deletable = may_delete.is_ok().then_some(id);
+    let about = if form.is_some() { None } else { Some(about) };
+    Ok(CommentFormPage { heading, thread, about, form, deletable }.render(frame))
+}
+
+/// GET /reply/:news/:comment.
+pub async fn reply(
+    PathOf((news, parent)): PathOf<(NewsId, CommentId)>,
+    State(app): State<App>,
+    SignedIn { visit, user }: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let thread = thread_with(&mut visit, news, Some(parent)).await?;
+    line_of(&thread, parent)?.comment.refuse_if_gone(&user)?;
+    thread.news.news.refuse_if_gone(&user)?;
+    reply_page(&Frame::for_user(&app, &here, &user), &thread, Some(parent), ("", EditorState::Alone))
+}
+
+/// GET /editcomment/:news/:comment.
+pub async fn edit(
+    PathOf((news, id)): PathOf<(NewsId, CommentId)>,
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let thread = thread_with(&mut visit, news, Some(id)).await?;
+    edit_page(&Frame::for_user(&app, &here, &user), &thread, id, (None, EditorState::Alone))
+}
+
+/// POST /postcomment: news_id, comment_id (-1 = new), parent_id, comment, apisecret; `preview` to
+/// see the comment without posting it.
+pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Response, RequestError> {
+    if form.fields.get(PREVIEW).is_some() {
+        return preview(&app, form).await;
+    }
+    if is_edit(&form.fields) {
+        form.set_a_state();
+    }
+    let failure = match try_post(&app, &form).await {
+        Ok(posted) => {
+            let address = address_of(&mut form.visit, posted.address, None).await;
+            return Ok(Redirect::to(&address).into_response());
+        }
+        Err(failure) => failure,
+    };
+    let refused = RefusedForm::from_failure(failure.clone())?.beside(&["comment"]);
+    let text = form.fields.text("comment").to_owned();
+    let page = form_again(&app, form, (&text, EditorState::Refused(&refused))).await;
+    // If the form cannot be shown again, respond with the first failure.
+    page.map(|page| refused.response(page)).map_err(|_| failure)
+}
+
+/// Whether a comment gets another text. One without a text is deleted, which happens once.
+fn is_edit(fields: &Fields) -> bool {
+    let form = fields.read::<CommentForm>();
+    form.is_ok_and(|form| form.comment_id.is_some() && !form.comment.trim().is_empty())
+}
+
+/// The form again, with the comment as it will look.
+async fn preview(app: &App, form: SignedFields) -> Result<Response, RequestError> {
+    let text = form.fields.text("comment").to_owned();
+    match Body::parse_comment(&text) {
+        Ok(body) => Ok(form_again(app, form, (body.as_str(), EditorState::Preview)).await?.into_response()),
+        Err(error) => {
+            let refused = RefusedForm::from_failure(Error::from(error).into())?.beside(&["comment"]);
+            let page = form_again(app, form, (&text, EditorState::Refused(&refused))).await?;
+            Ok(refused.response(page))
+        }
+    }
+}
+
+/// The page with the form that was sent. Buttons on it return to the page with the form.
+async fn form_again(
+    app: &App,
+    mut form: SignedFields,
+    (text, state): (&str, EditorState<'_>),
+) -> Result<Markup, RequestError> {
+    let NewsIdForm { news_id: news } = form.fields.read()?;
+    let edited = id_or_none::<CommentId>(&form.fields, "comment_id")?;
+    let parent: Option<CommentId> =
+        if edited.is_none() { id_or_none(&form.fields, "parent_id")? } else { None };
+    let thread = thread_with(&mut form.visit, news, edited.or(parent)).await?;
+    if let Some(edited) = edited {
+        let here = LocalPath::parse(&format!("/editcomment/{news}/{edited}"));
+        let frame = Frame::for_user(app, &here, &form.user);
+        return edit_page(&frame, &thread, edited, (Some(text), state));
+    }
+    let here = LocalPath::parse(
+        &parent.map_or_else(|| news_address(news), |parent| format!("/reply/{news}/{parent}")),
+    );
+    reply_page(&Frame::for_user(app, &here, &form.user), &thread, parent, (text, state))
+}
+
+async fn try_post(app: &App, form: &SignedFields) -> Result<Posted, RequestError> {
+    post_or_edit(app, form.actor(), &form.fields.read()?).await
+}
+
+/// A user's comments, each with its story.
+fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
+    html! {
+        @for comment in comments {
+            @let UserComment { news_id, title, .. } = comment;
+            p.about-what { "On " (title_link(&news_address(*news_id), title.as_deref())) }
+            ol.thread role="list" {
+                @let place = CommentContext { news: *news_id, news_deleted: title.is_none(), among_others: true };
+                (comment_item(frame, place, (comment.line(), Sight::Shown), 0))
+            }
+        }
+    }
+}
+
+/// GET /usercomments/:name/:start.
+pub async fn of_user(
+    PathOf((name, Start(start))): PathOf<(String, Start)>,
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let user = profiles::profile(&mut visit, &name).await?.user.clone();
+    let page = lists::of_user(&mut visit, user.id, &user.username, start, USER_COMMENTS).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let heading = format!("Comments by {}", user.username);
+    let content = html! {
+        h1 { (heading) }
+        @if page.comments.is_empty() && page.unlisted == 0 { (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss"))) }
+        (comments_with_news(&frame, &page.comments))
+        (unlisted_note(&frame, page.unlisted, ("comment", "comments")))
+        @let base = user_address("usercomments", &user.username, "/");
+        (paging(
+            &|start| frame.here.keeping_hidden(format!("{base}{start}")),
+            start,
+            (USER_COMMENTS, USER_COMMENTS),
+            page.total,
+        ))
+    };
+    Ok(frame.page(&heading, &content))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{framed, user};
+
+    #[test]
+    fn the_form_comes_back_filled_in_and_escaped() {
+        let alice = user("1", "alice", "");
+        let form = CommentEditor::in_thread(NewsId(5), "label", "go");
+        let form = CommentEditor { text: "a </textarea><b>", ..form };
+        let html = framed(Some(&alice), |frame| form.render(frame)).into_string();
+        assert!(html.contains("a &lt;/textarea&gt;&lt;b&gt;</textarea>"), "{html}");
+        for field in ["news_id\" value=\"5", "comment_id\" value=\"-1", "parent_id\" value=\"-1"] {
+            assert!(html.contains(field), "{field} in {html}");
+        }
+        assert!(html.contains("apisecret\" value=\""), "{html}");
+        assert!(!html.contains("autofocus"), "{html}");
+    }
+
+    #[test]
+    fn each_comment_has_a_draft_of_its_own() {
+        let (alice, bob) = (user("1", "alice", ""), user("2", "bob", ""));
+        let form = || CommentEditor::in_thread(NewsId(5), "label", "go");
+        let (reply, edit) = (Some(CommentId(7)), Some(CommentId(8)));
+        for (viewer, form, draft) in [
+            (&alice, form(), "1/comment/5"),
+            (&bob, form(), "2/comment/5"),
+            (&alice, CommentEditor { parent: reply, ..form() }, "1/reply/5/7"),
+            (&alice, CommentEditor { parent: reply, edited: edit, ..form() }, "1/edit/5/8"),
+        ] {
+            assert_eq!(framed(Some(viewer), |frame| form.draft(frame)), draft);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The file with everything of one's own: a zip archive with `data.json` for programs and
+//! `index.html` for people.
+//!
+//! Both files are written and compressed while the parts of the export arrive. The first is sent
+//! meanwhile, as fast as the client takes it; the second, which has a cap, waits for its turn in
+//! memory.
+
+mod archive;
+pub mod calls;
+mod page;
+
+use crate::App;
+use crate::error::RequestError;
+use crate::limits::{EXPORT_CHUNK_BYTES, EXPORT_CHUNKS_AHEAD};
+use crate::server::request_id;
+use archive::Archive;
+use axum::body::{Body, Bytes};
+use futures_util::stream::{self, StreamExt};
+use std::io;
+use std::net::IpAddr;
+use tidings_domain::Error;
+use tidings_domain::accounts::actor::Actor;
+use tidings_domain::accounts::session_store::VisitSession;
+use tidings_domain::accounts::users::User;
+use tidings_domain::exports::Export;
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+
+/// The content type of the file.
+pub const ZIP: &str = "application/zip";
+
+/// A part of the file, or why there are no more.
+type Chunk = Result<Bytes, RequestError>;
+
+/// Who exports what is theirs.
+pub struct Owner {
+    /// The user.
+    pub user: User,
+    /// Where the request comes from.
+    pub address: IpAddr,
+    /// The session.
+    pub session: VisitSession,
+}
+
+/// The archive of an export, as a stream that is made while it is read. Returns when its first
+/// bytes are there. It ends in the middle if the store fails later.
+///
+/// # Errors
+/// Those of [`Export::begin`], or the store's.
+pub async fn archive(app: &App, owner: Owner) -> Result<Body, RequestError> {
+    let (chunks, mut arriving) = mpsc::channel::<Chunk>(EXPORT_CHUNKS_AHEAD);
+    let id = request_id::current().unwrap_or_default();
+    let app = app.clone();
+    tokio::spawn(id.scope(async move {
+        if let Err(failure) = make(&app, &owner, &chunks).await {
+            // If the client has gone, nobody needs to know.
+            chunks.send(Err(failure)).await.ok();
+        }
+    }));
+    let first = arriving.recv().await.unwrap_or_else(|| Err(RequestError::Panic))?;
+    let rest = stream::unfold(arriving, async |mut arriving| Some((arriving.recv().await?, arriving)));
+    let rest = rest.map(|chunk| {
+        chunk.map_err(|failure| {
+            tracing::error!(reason = failure.message(), "an export ends in the middle");
+            io::Error::other("the export failed")
+        })
+    });
+    Ok(Body::from_stream(stream::iter([Ok(first)]).chain(rest)))
+}
+
+/// Makes the archive, and sends it in chunks. Ends early if the client has gone; then the export
+/// does not count.
+async fn make(app: &App, owner: &Owner, chunks: &mpsc::Sender<Chunk>) -> Result<(), RequestError> {
+    let Owner { user, address, session } = owner;
+    let actor = Actor { user, address: *address };
+    let mut export = Export::begin(&app.site, app.moment(), actor, session).await?;
+    let brand = app.brand().await;
+    let mut archive = Archive::begin(export.account(), &brand.site, app.now()).map_err(failed)?;
+    while let Some(part) = export.next().await? {
+        // Other requests go on while it is compressed.
+        let added = spawn_blocking(move || {
+            archive.add(part)?;
+            let written = archive.take_written();
+            Ok::<_, zip::result::ZipError>((archive, written))
+        });
+        let (more, written) = added.await.map_err(failed)?.map_err(failed)?;
+        archive = more;
+        if !send(chunks, written).await {
+            return Ok(());
+        }
+    }
+    let rest = spawn_blocking(move || archive.finish()).await.map_err(failed)?.map_err(failed)?;
+    export.finish(app.moment()).await?;
+    send(chunks, rest).await;
+    Ok(())
+}
+
+/// Sends bytes as fast as the client takes them. Returns whether it still takes any.
+async fn send(chunks: &mpsc::Sender<Chunk>, bytes: Vec<u8>) -> bool {
+    let mut rest = Bytes::from(bytes);
+    while !rest.is_empty() {
+        let chunk = rest.split_to(rest.len().min(EXPORT_CHUNK_BYTES));
+        if chunks.send(Ok(chunk)).await.is_err() {
+            return false;
+        }
+    }
+    !chunks.is_closed()
+}
+
+/// The archive is in memory, so writing it does not fail.
+fn failed(error: impl std::fmt::Display) -> Error {
+    Error::Internal(format!("cannot write the archive of an export: {error}"))
+}

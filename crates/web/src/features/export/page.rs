@@ -1,0 +1,466 @@
+//! The page of an export for people: one file that needs no network, no script and no other file.
+
+use crate::markup::parts::{age_as, counted, moment};
+use crate::settings::SiteSettings;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use std::borrow::Cow;
+use strum::IntoEnumIterator;
+use tidings_domain::exports::{
+    AccountRecord, CommentRecord, FlagRecord, InboxRecord, MuteRecord, PersonRecord, Record,
+    RestrictionRecord, Section, SessionRecord, StoryRecord, TopicRecord, TweetRecord, VoteChoice, VoteRecord,
+    VotedKind,
+};
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::text::printable_lines;
+use tidings_domain::values::urls::NewsUrl;
+use tidings_domain::values::words::grouped_signed;
+
+const STYLE: &str = include_str!("../../../assets/export/style.css");
+/// The page shows texts of people. Whatever they contain, it loads and runs nothing.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/// The page while it is being written.
+pub(super) struct Page {
+    /// The site, for links to what is there.
+    site: SiteSettings,
+}
+
+/// What a record looks like.
+#[derive(Default)]
+struct Item {
+    /// What it is called, and where that leads.
+    title: Cow<'static, str>,
+    address: Option<String>,
+    /// Short sentences about it.
+    facts: Vec<String>,
+    time: Option<Timestamp>,
+    text: Option<String>,
+}
+
+impl Page {
+    /// What the page ends with.
+    pub(super) const END: &'static str = "</main></body></html>\n";
+
+    pub(super) const fn new(site: SiteSettings) -> Self {
+        Self { site }
+    }
+
+    /// The page up to the first section, with the account.
+    pub(super) fn beginning(&self, account: &AccountRecord, now: Timestamp) -> String {
+        let title = format!("Export of {} from {}", account.username, self.site.name);
+        let beginning = html! {
+            (DOCTYPE)
+            // The end tags are in `END`.
+            (PreEscaped("<html lang=\"en\">"))
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="robots" content="noindex";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            (PreEscaped("<body>"))
+            header {
+                h1 { (title) }
+                p {
+                    "Made on " (time(now)) " from " a href=(self.site.url) { (self.site.url) }
+                    ". The file data.json has the same for programs."
+                }
+                nav aria-label="Contents" {
+                    ul {
+                        li { a href="#account" { "Account" } }
+                        @for section in Section::iter() {
+                            li { a href={ "#" (section.name()) } { (heading(section)) } }
+                        }
+                    }
+                }
+            }
+            (PreEscaped("<main>"))
+            section id="account" {
+                h2 { "Account" }
+                dl { @for (name, value) in account_facts(account) { dt { (name) } dd { (value) } } }
+            }
+        };
+        printable(beginning)
+    }
+
+    /// The beginning of a section, up to its first record.
+    #[allow(clippy::unused_self)]
+    pub(super) fn section_beginning(&self, section: Section) -> String {
+        let name = section.name();
+        let explanation = explanation(section);
+        let beginning = html! {
+            (PreEscaped(format!("<section id=\"{name}\">")))
+            h2 { (heading(section)) }
+            @if let Some(explanation) = explanation { p.facts { (explanation) } }
+            (PreEscaped("<ul class=\"records\">"))
+        };
+        beginning.into_string()
+    }
+
+    /// The end of a section with or without records.
+    #[allow(clippy::unused_self)]
+    pub(super) fn section_end(&self, has_records: bool, left_out: u64) -> String {
+        let end = html! {
+            @if !has_records && left_out == 0 { li { p { "None." } } }
+            @if left_out > 0 {
+                li { p { (counted(left_out, "entry is", "entries are")) " left out: the export is full." } }
+            }
+            (PreEscaped("</ul></section>\n"))
+        };
+        end.into_string()
+    }
+
+    /// A record.
+    pub(super) fn record(&self, record: &Record) -> String {
+        let Item { title, address, facts, time: when, text } = self.item(record);
+        let item = html! {
+            li {
+                @if !title.is_empty() {
+                    p {
+                        @match &address {
+                            Some(address) => a href=(address) rel="noopener noreferrer nofollow" { (title) },
+                            None => strong { (title) },
+                        }
+                    }
+                }
+                p.facts {
+                    @if let Some(when) = when { (time(when)) }
+                    @for (index, fact) in facts.iter().enumerate() {
+                        @if index > 0 || when.is_some() { " · " }
+                        (fact)
+                    }
+                }
+                @if let Some(text) = text { p.text dir="auto" { (text) } }
+            }
+        };
+        let mut item = printable(item);
+        item.push('\n');
+        item
+    }
+
+    /// The address of something on the site.
+    fn on_site(&self, path: &str) -> Option<String> {
+        Some(self.site.link(path))
+    }
+
+    fn item(&self, record: &Record) -> Item {
+        match record {
+            Record::Story(story) => self.story(story),
+            Record::Comment(comment) => self.comment(comment),
+            Record::Tweet(tweet) => self.tweet(tweet),
+            Record::Vote(vote) => self.vote(vote),
+            Record::Flag(flag) => flagged(flag),
+            Record::Listed(listed) => Item {
+                title: story_title(listed.title.as_deref(), &listed.news_id.to_string()),
+                address: self.on_site(&format!("/news/{}", listed.news_id)),
+                time: Some(listed.time),
+                ..Item::default()
+            },
+            Record::Topic(TopicRecord { topic, since }) => Item {
+                title: topic.clone().into(),
+                address: self.on_site(&format!("/topic/{topic}")),
+                time: Some(*since),
+                ..Item::default()
+            },
+            Record::Mute(MuteRecord { what, value, since }) => Item {
+                title: value.clone().into(),
+                facts: vec![if what == "domain" { "site" } else { what }.to_owned()],
+                time: Some(*since),
+                ..Item::default()
+            },
+            Record::Person(PersonRecord { username, since }) => Item {
+                title: username.clone().into(),
+                address: self.on_site(&crate::markup::addresses::profile_address(username, "")),
+                time: Some(*since),
+                ..Item::default()
+            },
+            Record::Inbox(entry) => inbox_entry(entry),
+            Record::Session(session) => open_session(session),
+        }
+    }
+
+    fn story(&self, story: &StoryRecord) -> Item {
+        let mut facts = vec![
+            format!("story {}", story.id),
+            counted_votes(story.up, story.down),
+            counted(story.comments, "comment", "comments"),
+        ];
+        facts.extend((!story.topics.is_empty()).then(|| format!("topics: {}", story.topics.join(", "))));
+        facts.extend(state(story.deleted, story.withheld.as_deref()));
+        let link = story.url.as_deref().filter(|url| !url.is_empty());
+        // What is linked is an http(s) address, also if another program stored something else.
+        let address = link.and_then(|url| Some(NewsUrl::parse_imported(url).ok()?.address().into_owned()));
+        let shown = link.map(|url| format!("links to {url}"));
+        facts.extend(shown);
+        Item {
+            title: story_title(story.title.as_deref(), &story.id.to_string()),
+            address: address.or_else(|| self.on_site(&format!("/news/{}", story.id))),
+            facts,
+            time: Some(story.time),
+            text: story.text.clone(),
+        }
+    }
+
+    fn comment(&self, comment: &CommentRecord) -> Item {
+        let CommentRecord { news_id, comment_id, .. } = comment;
+        let mut facts = vec![counted_votes(comment.up, comment.down)];
+        facts.extend(comment.parent_id.map(|parent| format!("a reply to comment {parent}")));
+        facts.extend(state(comment.deleted, comment.withheld.as_deref()));
+        let story = story_title(comment.title.as_deref(), &news_id.to_string());
+        Item {
+            title: format!("Comment {comment_id} on {story}").into(),
+            address: self.on_site(&format!("/comment/{news_id}/{comment_id}")),
+            facts,
+            time: Some(comment.time),
+            text: comment.text.clone(),
+        }
+    }
+
+    fn tweet(&self, tweet: &TweetRecord) -> Item {
+        let mut facts: Vec<String> =
+            tweet.news_id.map(|news| format!("announces story {news}")).into_iter().collect();
+        facts.extend(state(false, tweet.withheld.as_deref()));
+        Item {
+            title: format!("Tweet {}", tweet.id).into(),
+            address: self.on_site(&format!("/tweet/{}", tweet.id)),
+            facts,
+            time: Some(tweet.time),
+            text: Some(tweet.text.clone()),
+        }
+    }
+
+    fn vote(&self, vote: &VoteRecord) -> Item {
+        let (title, path) = match vote.kind {
+            VotedKind::Story => (story_title(vote.title.as_deref(), &vote.id), format!("/news/{}", vote.id)),
+            VotedKind::Comment => {
+                (format!("Comment {}", vote.id).into(), format!("/comment/{}", vote.id.replace('-', "/")))
+            }
+            VotedKind::Site => (vote.id.clone().into(), format!("/site/{}", vote.id)),
+        };
+        let choice = if vote.vote == VoteChoice::Up { "up" } else { "down" };
+        Item {
+            title,
+            address: self.on_site(&path),
+            facts: vec![choice.to_owned()],
+            time: vote.time,
+            text: None,
+        }
+    }
+}
+
+/// What is in an inbox, in words.
+fn inbox_entry(entry: &InboxRecord) -> Item {
+    let title = match entry.kind {
+        "moderation" => "A message from a moderator".into(),
+        kind => format!("A {kind}").into(),
+    };
+    let mut facts = vec![if entry.read { "read" } else { "unread" }.to_owned()];
+    // What the entry is about, such as reply:7-3, says nothing more for a message.
+    facts.extend(entry.text.is_none().then(|| entry.id.clone()));
+    Item { title, address: None, facts, time: Some(entry.time), text: entry.text.clone() }
+}
+
+fn flagged(flag: &FlagRecord) -> Item {
+    let FlagRecord { kind, id, reason, note, time } = flag;
+    let kind = if *kind == "user" { "profile" } else { kind };
+    Item {
+        title: format!("The {kind} {id}").into(),
+        facts: vec![format!("as {reason}")],
+        time: Some(*time),
+        text: note.clone(),
+        ..Item::default()
+    }
+}
+
+fn open_session(session: &SessionRecord) -> Item {
+    let title =
+        if session.agent.is_empty() { "An unknown program".to_owned() } else { session.agent.clone() };
+    let mut facts: Vec<String> =
+        (!session.address.is_empty()).then(|| format!("from {}", session.address)).into_iter().collect();
+    facts.extend(session.last_seen.map(|seen| format!("last seen {}", date(seen))));
+    Item { title: title.into(), address: None, facts, time: session.since, text: None }
+}
+
+fn story_title(title: Option<&str>, id: &str) -> Cow<'static, str> {
+    match title {
+        Some(title) => title.to_owned().into(),
+        None => format!("Story {id}").into(),
+    }
+}
+
+/// Whether it is deleted, and why readers do not see it.
+fn state(deleted: bool, withheld: Option<&str>) -> Vec<String> {
+    let mut facts = Vec::new();
+    if deleted {
+        facts.push("deleted".to_owned());
+    }
+    facts.extend(withheld.map(|withheld| match withheld.split_once(':') {
+        Some(("removed", reason)) => format!("removed by a moderator: {reason}"),
+        Some(("held", reason)) => format!("held until a moderator approves it: {reason}"),
+        _ => "hidden by flags of readers".to_owned(),
+    }));
+    facts
+}
+
+fn counted_votes(up: impl TryInto<i64>, down: impl TryInto<i64>) -> String {
+    let [up, down] = [up.try_into().unwrap_or(i64::MAX), down.try_into().unwrap_or(i64::MAX)];
+    format!("{} up, {} down", grouped_signed(up), grouped_signed(down))
+}
+
+fn account_facts(account: &AccountRecord) -> Vec<(&'static str, String)> {
+    let settings = &account.settings;
+    let yes = |on: bool| if on { "yes" } else { "no" }.to_owned();
+    let refused = Some(account.mail_refused).filter(|refused| *refused > 0);
+    let mut facts = vec![
+        ("Username", account.username.clone()),
+        ("Number", account.id.to_string()),
+        ("Full name", account.fullname.clone()),
+        ("About", account.about.clone()),
+        ("E-mail address", account.email.clone()),
+        ("Confirmed e-mail address", account.confirmed_email.clone()),
+        ("New e-mail address, not confirmed yet", account.new_email.clone()),
+        (
+            "Mails that the address has refused",
+            refused.map(|refused| refused.to_string()).unwrap_or_default(),
+        ),
+        ("Created", date(account.created)),
+        ("Last visit", account.last_visit.map(date).unwrap_or_default()),
+        ("Karma", grouped_signed(account.karma)),
+        ("Role", role(&account.flags).to_owned()),
+    ];
+    facts.retain(|(_, value)| !value.is_empty());
+    facts.extend(account.restrictions.iter().map(|restriction| ("Restriction", restricted(restriction))));
+    facts.extend([
+        ("Announces stories to followers", yes(settings.tweet_news)),
+        ("Picture from gravatar.com", yes(settings.gravatar)),
+        ("Mails replies", yes(settings.mail_replies)),
+        ("Digest", settings.digest.to_owned()),
+        ("Order of comments", settings.sort_comments.to_owned()),
+        ("Keyboard shortcuts", settings.shortcuts.to_owned()),
+        ("Shows hidden things", yes(settings.show_hidden)),
+        ("Feed of the inbox", yes(settings.inbox_feed)),
+    ]);
+    facts
+}
+
+/// What a moderator has forbidden.
+fn restricted(restriction: &RestrictionRecord) -> String {
+    let RestrictionRecord { kind, until, reason, moderation_id } = restriction;
+    let until = until.map(|until| format!(" until {}", date(until))).unwrap_or_default();
+    format!("{kind}{until}, line {moderation_id} of the moderation log: {reason}")
+}
+
+/// What the rights of an account make its owner; empty for most.
+fn role(flags: &str) -> &'static str {
+    match flags {
+        flags if flags.contains('a') => "administrator",
+        flags if flags.contains('m') => "moderator",
+        _ => "",
+    }
+}
+
+const fn heading(section: Section) -> &'static str {
+    match section {
+        Section::Stories => "Stories",
+        Section::Comments => "Comments",
+        Section::Tweets => "Tweets",
+        Section::Votes => "Votes",
+        Section::Flags => "What you flagged",
+        Section::Saved => "Saved stories",
+        Section::Hidden => "Hidden stories",
+        Section::FollowedTopics => "Topics you follow",
+        Section::MutedTopics => "Muted topics",
+        Section::Mutes => "Muted people, sites and words",
+        Section::Blocks => "People you blocked",
+        Section::Followings => "People you follow",
+        Section::Followers => "Your followers",
+        Section::Invited => "People you invited",
+        Section::Subscriptions => "Threads you subscribed to",
+        Section::Unsubscribed => "Threads you left",
+        Section::Visits => "Threads you read lately",
+        Section::Inbox => "Inbox",
+        Section::Sessions => "Sessions",
+    }
+}
+
+/// What a reader may not expect of a section.
+const fn explanation(section: Section) -> Option<&'static str> {
+    match section {
+        Section::Votes => Some(
+            "Votes on stories, comments and sites. The site does not list anybody's votes on comments, so \
+             they are those in threads that you wrote in, read, saved or began.",
+        ),
+        Section::Saved => Some("What you vote up is saved too."),
+        Section::Inbox => Some(
+            "What other people wrote belongs to them, so only messages from moderators have their text here.",
+        ),
+        _ => None,
+    }
+}
+
+fn date(time: Timestamp) -> String {
+    moment(time).strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+fn time(time: Timestamp) -> Markup {
+    age_as(time, date(time))
+}
+
+/// Without the control characters that no document may contain.
+fn printable(markup: Markup) -> String {
+    let markup = markup.into_string();
+    match printable_lines(&markup) {
+        Cow::Borrowed(_) => markup,
+        Cow::Owned(cleaned) => cleaned,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::settings;
+    use tidings_domain::values::ids::NewsId;
+
+    fn story(title: &str, url: &str) -> Record {
+        Record::Story(StoryRecord {
+            id: NewsId(7),
+            time: Timestamp(1_800_000_000),
+            title: Some(title.to_owned()),
+            url: Some(url.to_owned()),
+            text: None,
+            topics: vec!["rust".to_owned()],
+            up: 1_200,
+            down: 0,
+            comments: 1,
+            deleted: false,
+            withheld: Some("removed:spam".to_owned()),
+        })
+    }
+
+    fn page() -> Page {
+        let site = SiteSettings { url: "https://news.example/".parse().unwrap(), ..settings().site };
+        Page::new(site)
+    }
+
+    #[test]
+    fn what_people_wrote_is_text() {
+        let item = page().record(&story("</li><script>alert(1)</script>\u{7}", "javascript:alert(1)"));
+        assert!(item.contains("&lt;/li&gt;&lt;script&gt;") && !item.contains("<script"), "{item}");
+        assert!(!item.contains("href=\"javascript") && !item.contains('\u{7}'), "{item}");
+        assert!(item.contains("https://news.example/news/7"), "{item}");
+        let item = page().record(&story("A \"title\"", "http://example.com/?a=\"><b>"));
+        assert!(!item.contains("\"><b>"), "{item}");
+    }
+
+    #[test]
+    fn an_item_says_what_became_of_it() {
+        let item = page().record(&story("Title", "http://example.com/"));
+        for part in ["1,200 up, 0 down", "1 comment", "removed by a moderator: spam", "2027-01-15 08:00 UTC"]
+        {
+            assert!(item.contains(part), "{part} in {item}");
+        }
+    }
+}

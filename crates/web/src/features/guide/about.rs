@@ -1,0 +1,376 @@
+//! What the site is and how it ranks stories.
+
+use crate::App;
+use crate::error::RequestError;
+use crate::features::accounts::register::ways_in;
+use crate::markup::layout::Frame;
+use crate::markup::markdown::markdown;
+use crate::markup::parts::number;
+use crate::request::local_path::LocalPath;
+use axum::extract::State;
+use maud::{Markup, html};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::articles::article::{OPEN_SECONDS, VOTE_SCORE};
+use tidings_domain::values::limits::SESSION_SECONDS;
+use tidings_domain::values::rules::{KarmaRules, LimitRules, ModerationRules, RankingRules, Rules};
+use tidings_domain::values::words::{every, grouped, span};
+
+const SECONDS_A_DAY: u64 = 86_400;
+
+/// GET /about.
+pub async fn about(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let (site, brand) = (frame.site(), &frame.brand);
+    let content = html! {
+        div.prose {
+            h1 { "About " (site.name) }
+            @if !site.description.is_empty() { p { (as_sentence(&site.description)) } }
+            @if !brand.about.is_empty() { (site_text(&brand.about, &frame)) }
+            @if !brand.rules.is_empty() {
+                h2 #rules { "Rules" }
+                (site_text(&brand.rules, &frame))
+            }
+            @if !brand.about.is_empty() || !brand.rules.is_empty() { h2 { "How it works" } }
+            p {
+                "Anyone can read. With an account you can submit links and texts, vote them up and down, \
+                 and discuss them. Only votes and time decide what is on top: "
+                a href="/ranking" { "how the ranking works" } "."
+            }
+            p {
+                "You can also follow people. What they tweet and submit appears on your home page. "
+                "Anyone can read " a href="/everyone" { "everyone's tweets" } "."
+            }
+            h2 { "How to get an account" }
+            p {
+                (ways_in(&frame)) " Everyone can see " a href="/people/tree" { "who invited whom" } "."
+            }
+            h2 { "Feeds" }
+            p {
+                "The latest stories are available as " a href="/rss" { "RSS" } " and as "
+                a href="/atom" { "Atom" } ", for any feed reader. To follow a person's tweets "
+                "there, give the feed reader the address of their profile."
+            }
+            h2 { "Keyboard shortcuts" }
+            p {
+                kbd { "j" } " and " kbd { "k" } " go to the next and the previous story, comment or tweet, "
+                kbd { "Enter" } " opens it, " kbd { "a" } " and " kbd { "z" } " vote it up and down, "
+                kbd { "?" } " lists all of them. The shortcuts need JavaScript; everything else works without it."
+            }
+            (privacy(&app.site.rules))
+        }
+    };
+    Ok(frame.page("About", &content))
+}
+
+/// What is stored about people, and who sees it.
+fn privacy(rules: &Rules) -> Markup {
+    html! {
+        h2 #privacy { "What we store about you" }
+        p {
+            "We store your username, a hash of your password (not the password itself), what you write, \
+             how you vote, whom you follow, what you have saved, hidden, muted, blocked or flagged, and how \
+             far you have read discussions. We store an e-mail address only if you enter one. If somebody \
+             invited you, we store who; if you applied for your account, what you wrote. There is one \
+             cookie, which keeps you logged in. What you have not sent yet stays in your browser."
+        }
+        p {
+            "If you set up two-step login, we store the secret that your authenticator app shares with the \
+             site, the public keys and names of your passkeys, and hashes of your recovery codes. Your \
+             fingerprint or PIN never leaves your device."
+        }
+        p {
+            "When you are logged in, you can " a href="/api/export" { "export everything of your own" } " and "
+            a href="/settings/deactivate" { "deactivate your account" } "."
+        }
+        (addresses(&rules.moderation))
+        (moderation())
+    }
+}
+
+/// Which network addresses are kept, for how long, and who sees them.
+fn addresses(rules: &ModerationRules) -> Markup {
+    let days = rules.keep_addresses_days;
+    html! {
+        h2 { "Network addresses" }
+        ul {
+            @if days > 0 {
+                li {
+                    "When you sign up, or post a story, a comment or a tweet, we keep your network address for "
+                    (span(days * SECONDS_A_DAY)) " and then forget it. Administrators can see it. Moderators see \
+                     a tag of your network, which does not tell the address, and who else has the same tag."
+                }
+            } @else {
+                li { "What you post is stored without the address that it came from." }
+            }
+            li {
+                "Each of your sessions has the address of its login. Only you see it, at "
+                a href="/settings/sessions" { "sessions" } ". A session is forgotten when you log out, or "
+                (span(SESSION_SECONDS)) " after your last visit."
+            }
+            li {
+                "With a vote on a site, we keep the network that it came from, but not the address, for as \
+                 long as we keep the vote. Nobody is shown it."
+            }
+            li {
+                "So that nobody floods the site, we count for up to a day what comes from an address or a \
+                 network: sign-ups, logins that fail, posts and votes."
+            }
+        }
+    }
+}
+
+/// What moderation keeps, and who sees that.
+fn moderation() -> Markup {
+    html! {
+        h2 { "Moderation" }
+        ul {
+            li {
+                "Everything that moderators do is in the public " a href="/moderations" { "moderation log" }
+                ": what they did, to what or whom, when and why. It stays there. Removed texts, e-mail \
+                 addresses and network addresses are not in it."
+            }
+            li {
+                "What moderators remove, and what waits for their approval, is kept. Only its author and \
+                 moderators see it. It can be put back."
+            }
+            li {
+                "If you flag something, moderators read the reason and your note. Nobody is shown who flagged \
+                 what. How often moderators agreed with your flags decides how much they weigh."
+            }
+            li {
+                "Moderators can write notes on people, which only moderators read. If you appeal against a \
+                 decision, moderators read your appeal."
+            }
+            li { "Moderators can search the votes for accounts that vote for each other all the time." }
+        }
+    }
+}
+
+/// A text of the site's administrators.
+pub(super) fn site_text(text: &str, frame: &Frame<'_>) -> Markup {
+    html! { div.text.formatted dir="auto" { (markdown(text, frame.link_target())) } }
+}
+
+/// The description of the site with a full stop.
+pub(super) fn as_sentence(description: &str) -> String {
+    let stop = if description.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{description}{stop}")
+}
+
+/// How stories are scored and ranked and what karma does, with the settings in use.
+struct RankingPage<'a> {
+    rules: &'a Rules,
+}
+
+impl RankingPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let content = html! {
+            h1 { "How the ranking works" }
+            div.prose {
+                p {
+                    "Two things decide the place of a story on the front page: its votes and its age. \
+                     Nobody moves stories by hand, and it makes no difference who submitted them. \
+                     These are the rules, with the numbers that this site uses."
+                }
+                (ranking(&self.rules.ranking))
+                (best())
+                (karma(&self.rules.karma))
+                (limits(&self.rules.limits))
+            }
+            h2 { "Settings" }
+            (self.table())
+        };
+        frame.page("How the ranking works", &content)
+    }
+
+    fn table(&self) -> Markup {
+        let Rules { ranking, karma, limits, .. } = self.rules;
+        let rows: [(&str, String); 19] = [
+            ("ranking.log_start", ranking.log_start.to_string()),
+            ("ranking.log_factor", ranking.log_factor.to_string()),
+            ("ranking.age_padding_seconds", ranking.age_padding_seconds.to_string()),
+            ("ranking.age_exponent", ranking.age_exponent.to_string()),
+            ("ranking.age_limit_seconds", ranking.age_limit_seconds.to_string()),
+            ("ranking.scale", ranking.scale.to_string()),
+            ("karma.initial", karma.initial.to_string()),
+            ("karma.visit_increment", karma.visit_increment.to_string()),
+            ("karma.visit_seconds", karma.visit_seconds.to_string()),
+            ("karma.upvote_minimum", karma.upvote_minimum.to_string()),
+            ("karma.upvote_cost", karma.upvote_cost.to_string()),
+            ("karma.upvote_transfer", karma.upvote_transfer.to_string()),
+            ("karma.downvote_minimum", karma.downvote_minimum.to_string()),
+            ("karma.downvote_cost", karma.downvote_cost.to_string()),
+            ("karma.new_topic_minimum", karma.new_topic_minimum.to_string()),
+            ("limits.submission_seconds", limits.submission_seconds.to_string()),
+            ("limits.repost_seconds", limits.repost_seconds.to_string()),
+            ("limits.news_edit_seconds", limits.news_edit_seconds.to_string()),
+            ("limits.comment_edit_seconds", limits.comment_edit_seconds.to_string()),
+        ];
+        html! {
+            div.scroll tabindex="0" role="region" aria-label="Settings" {
+                table {
+                    thead { tr { th scope="col" { "setting" } th.number scope="col" { "value" } } }
+                    tbody {
+                        @for (name, value) in rows {
+                            tr { td { code { (name) } } td.number { (value) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn ranking(rules: &RankingRules) -> Markup {
+    html! {
+        h2 { "Score" }
+        code.formula { "score = up − down" }
+        p {
+            "Stories with many votes get a bonus. Let " code { "v" } " be half the votes up plus half the votes "
+            "down, each rounded down. If " code { "v" } " is over " (number(rules.log_start)) ":"
+        }
+        code.formula {
+            "score = up − down + " (rules.log_factor) " × ln(v − " (number(rules.log_start)) ")"
+        }
+        h2 { "Rank" }
+        code.formula {
+            "rank = score × " (decimal(rules.scale)) " ÷ (age + " (number(rules.age_padding_seconds)) ")"
+            sup { (rules.age_exponent) }
+        }
+        p {
+            "The age is in seconds. Adding " (span(rules.age_padding_seconds))
+            " keeps new stories from shooting up at the first vote. The higher the exponent, "
+            "the faster stories sink."
+            @if rules.age_limit_seconds > 0 {
+                " Stories older than " (span(rules.age_limit_seconds))
+                " rank below all others, the oldest last."
+            }
+        }
+    }
+}
+
+/// The other ranking, whose numbers are fixed.
+fn best() -> Markup {
+    html! {
+        h2 { "Best" }
+        p {
+            "The list of the " a href="/best" { "best" } " stories and those of " a href="/topics" { "topics" }
+            " follow a simpler rule:"
+        }
+        code.formula { "score = time of posting + " (VOTE_SCORE) " × votes" }
+        p {
+            "The time is in seconds since 1970. A vote up is worth " (VOTE_SCORE) " seconds, so "
+            (86_400 / VOTE_SCORE) " of them keep a story up for one more day. Votes count for "
+            (span(OPEN_SECONDS)) "; after that the score is fixed. The author's own vote counts; votes down "
+            "do not. A story never sinks by itself: newer ones rise past it."
+        }
+    }
+}
+
+fn karma(rules: &KarmaRules) -> Markup {
+    html! {
+        h2 { "Karma" }
+        ul {
+            li { "A new account starts with " (number(rules.initial)) "." }
+            @if rules.visit_increment > 0 && rules.visit_seconds > 0 {
+                li { "Visiting earns " (number(rules.visit_increment)) ", at most once " (every(rules.visit_seconds)) "." }
+            }
+            li {
+                "A vote up needs " (number(rules.upvote_minimum.max(rules.upvote_cost))) ", costs you "
+                (number(rules.upvote_cost)) " and gives the author " (number(rules.upvote_transfer)) "."
+            }
+            li {
+                "A vote down needs " (number(rules.downvote_minimum.max(rules.downvote_cost))) " and costs you "
+                (number(rules.downvote_cost)) "."
+            }
+            li { "Votes on comments cost nothing." }
+            li { "Creating a topic needs " (number(rules.new_topic_minimum)) " karma." }
+        }
+    }
+}
+
+fn limits(rules: &LimitRules) -> Markup {
+    html! {
+        h2 { "Time limits" }
+        ul {
+            @if rules.submission_seconds > 0 {
+                li { "You can submit one story " (every(rules.submission_seconds)) "." }
+            }
+            @if rules.repost_seconds > 0 {
+                li { "Submitting a link again within " (span(rules.repost_seconds)) " leads to the earlier story." }
+            }
+            li { "You can edit or delete your stories " (window(rules.news_edit_seconds)) "." }
+            li { "You can edit or delete your comments " (window(rules.comment_edit_seconds)) "." }
+        }
+    }
+}
+
+/// A number with thousands separators before its decimal point.
+fn decimal(value: f64) -> String {
+    let text = value.to_string();
+    let (whole, fraction) = text.find('.').map_or((text.as_str(), ""), |point| text.split_at(point));
+    whole.parse().map_or(text.clone(), |whole| format!("{}{fraction}", grouped(whole)))
+}
+
+fn window(seconds: u64) -> String {
+    if seconds == 0 { "at any time".to_owned() } else { format!("for {}", span(seconds)) }
+}
+
+/// GET /ranking.
+pub async fn ranking_page(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    Ok(RankingPage { rules: &app.site.rules }.render(&frame))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::framed;
+
+    #[test]
+    fn decimals_are_grouped_before_the_point() {
+        for (value, text) in [(1_000_000.0, "1,000,000"), (0.001, "0.001"), (1_234.5, "1,234.5"), (2.0, "2")]
+        {
+            assert_eq!(decimal(value), text);
+        }
+    }
+
+    #[test]
+    fn what_is_said_about_addresses_follows_the_setting() {
+        let said = |days| {
+            let mut rules = Rules::default();
+            rules.moderation.keep_addresses_days = days;
+            privacy(&rules).into_string()
+        };
+        assert!(said(30).contains("we keep your network address for 30 days"));
+        assert!(said(7).contains("we keep your network address for 7 days"));
+        assert!(!said(0).contains("we keep your network address"));
+        for part in
+            ["60 days after your last visit", "passkeys", "moderation log", "Nobody is shown who flagged"]
+        {
+            assert!(said(0).contains(part), "{part}");
+        }
+    }
+
+    #[test]
+    fn the_page_shows_the_constants_in_use() {
+        let mut rules = Rules::default();
+        rules.ranking.age_exponent = 1.375;
+        rules.karma.downvote_minimum = 4_711;
+        rules.limits.comment_edit_seconds = 0;
+        let html = framed(None, |frame| RankingPage { rules: &rules }.render(frame)).into_string();
+        for part in
+            ["<sup>1.375</sup>", "4,711", "8 hours", "at any time", "once an hour", "432 × votes", "7 days"]
+        {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! How to format comments and the texts of stories.
+
+use crate::App;
+use crate::error::RequestError;
+use crate::markup::layout::Frame;
+use crate::markup::markdown::markdown;
+use crate::request::local_path::LocalPath;
+use axum::extract::State;
+use maud::{Markup, html};
+use tidings_domain::accounts::visit::Visit;
+
+/// The address of the page.
+pub const FORMATTING: &str = "/formatting";
+/// The text of a link to it.
+pub const FORMATTING_LINK: &str = "Formatting";
+
+/// What can be done, how, and an example.
+const EXAMPLES: [(&str, &str, &str); 6] = [
+    (
+        "Paragraphs and lines",
+        "Leave a line empty to begin a paragraph. A line break stays a line break.",
+        "The first paragraph.\n\nThe second one,\non two lines.",
+    ),
+    (
+        "Emphasis",
+        "Put * or _ around words to emphasise them, and ** around what is important.",
+        "Read *all* of it. It is **not** long.",
+    ),
+    (
+        "Links",
+        "An address becomes a link by itself. To link a word, put it in brackets and the address in \
+         parentheses. A username after @ leads to that person.",
+        "See https://example.com/ or [the example](https://example.com/).",
+    ),
+    ("Quotes", "Begin lines with > to quote somebody.", "> What do you think of it?\n\nI like it."),
+    (
+        "Lists",
+        "Begin lines with - or with a number and a full stop.",
+        "- tea\n- coffee\n\n1. Boil the water.\n2. Wait.",
+    ),
+    (
+        "Code",
+        "Put ` around code, and ``` on the lines before and after a block of it. Four spaces at the \
+         beginning of each line do the same.",
+        "Run `make`:\n\n```\nint main(void) {\n    return 0;\n}\n```",
+    ),
+];
+
+/// GET /formatting.
+pub async fn formatting(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let content = html! {
+        h1 { "Formatting" }
+        div.prose {
+            p { "You can format comments and the texts of stories with a few characters of Markdown." }
+            @for (what, how, example) in EXAMPLES {
+                h2 { (what) }
+                p { (how) }
+                div.example {
+                    div.text.formatted { pre { code { (example) } } }
+                    div.text.formatted { (markdown(example, frame.link_target())) }
+                }
+            }
+            h2 { "Everything else" }
+            p {
+                "HTML, headings, images and tables are shown as you typed them. To show one of the \
+                 characters above instead of using it, put a backslash before it: "
+                code { "\\*" } "."
+            }
+        }
+    };
+    Ok(frame.page("Formatting", &content))
+}

@@ -1,0 +1,271 @@
+//! What somebody should know who has just signed up; for administrators, what is left to do on
+//! a new site.
+
+use super::about::{as_sentence, site_text};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::accounts::confirm_email::reminder;
+use crate::features::accounts::first_administrator;
+use crate::features::accounts::form::welcome_token;
+use crate::features::accounts::register::ways_in;
+use crate::markup::layout::Frame;
+use crate::markup::parts::number;
+use crate::request::form::{Fields, Form, FromFields, Next};
+use crate::request::local_path::LocalPath;
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use maud::{Markup, html};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::administration::{self, FirstSteps};
+use tidings_domain::values::rules::KarmaRules;
+use tidings_domain::values::signup::WelcomeToken;
+use tidings_domain::values::words::{counted, every};
+
+/// The name of a site that nobody has named.
+const UNNAMED: &str = "Tidings";
+
+/// The page.
+struct WelcomePage<'a> {
+    /// Where the visitor came from.
+    next: &'a LocalPath,
+    /// What has happened on the site; for administrators.
+    steps: FirstSteps,
+    /// The host that the browser has asked for.
+    host: &'a str,
+}
+
+impl WelcomePage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let site = frame.site();
+        let content = html! {
+            div.prose {
+                h1 { "Welcome to " (site.name) }
+                (reminder(frame, false))
+                @if self.next.as_str() != "/" {
+                    p { a.action href=(self.next) { "Back to what you were reading" } }
+                }
+                @if !site.description.is_empty() { p { (as_sentence(&site.description)) } }
+                @if frame.viewer.is_some_and(|viewer| viewer.is_administrator()) { (self.checklist(frame)) }
+                @if !frame.brand.about.is_empty() { (site_text(&frame.brand.about, frame)) }
+                @if !frame.brand.rules.is_empty() {
+                    p { "Please read the " a href="/about#rules" { "rules" } "." }
+                }
+                (lists())
+                (karma(frame))
+                (now(frame))
+            }
+        };
+        frame.page("Welcome", &content)
+    }
+
+    fn checklist(&self, frame: &Frame<'_>) -> Markup {
+        let name = &frame.site().name;
+        let address = frame.settings.site.link("/");
+        let is_address_right = is_of_host(&address, self.host);
+        html! {
+            section.checklist aria-labelledby="set-up" {
+                h2 #set-up { "You are the administrator" }
+                p { "You look after this site. These are the first steps." }
+                ol role="list" {
+                    (step(name != UNNAMED, "Name", &html! {
+                        "The site is called " strong { (name) } ". " a href="/admin/site" { "Change its name, colour, logo and texts" } "."
+                    }))
+                    (step(is_address_right, "Address", &html! {
+                        "Links in mails and feeds begin with " code { (address) } ". "
+                        @if is_address_right { "That is where you are." } @else {
+                            "You are at " code { (self.host) } ". If people use that address, set "
+                            code { "site.url" } " in the configuration, or " code { "TIDINGS_SITE__URL" }
+                            " in the environment, and start the server again."
+                        }
+                    }))
+                    (step(true, "Signing up", &html! {
+                        (ways_in(frame)) " " a href="/admin/site" { "More about it" } "."
+                    }))
+                    (step(self.steps.has_topics, "First topics", &html! {
+                        "Topics appear when someone uses them: type some when you "
+                        a href="/submit" { "submit a story" } ". As an administrator you need no karma for new ones. "
+                        a href="/topics" { "See the topics" } "."
+                    }))
+                    (step(self.steps.has_stories, "First story", &html! {
+                        a href="/submit" { "Submit the first story" } ", so that visitors find something to read."
+                    }))
+                    (step(self.steps.has_members, "First members", &html! {
+                        "Send people the address of the site. They sign up at " a href="/register" { "the sign-up page" } "."
+                    }))
+                }
+            }
+        }
+    }
+}
+
+/// One step of the checklist.
+fn step(is_done: bool, title: &str, text: &Markup) -> Markup {
+    html! {
+        li.done[is_done] {
+            h3 { span.hidden { @if is_done { "Done: " } @else { "To do: " } } (title) }
+            p { (text) }
+        }
+    }
+}
+
+/// Whether an address is of the host that a browser has asked for.
+fn is_of_host(address: &str, host: &str) -> bool {
+    let authority = address.split("://").nth(1).and_then(|rest| rest.split('/').next());
+    authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
+}
+
+fn lists() -> Markup {
+    html! {
+        h2 { "What there is to read" }
+        ul {
+            li { a href="/" { "Top" } ": what people find good at the moment. Votes lift a story, and time lets it sink." }
+            li { a href="/latest/0" { "Latest" } ": everything, the newest first. Your votes here decide what gets to the top." }
+            li { a href="/best" { "Best" } ": the stories with the most votes, which sink more slowly. " a href="/topics" { "Topics" } " have such lists too." }
+        }
+    }
+}
+
+fn karma(frame: &Frame<'_>) -> Markup {
+    let KarmaRules { initial, visit_increment, visit_seconds, upvote_cost, upvote_minimum, .. } =
+        frame.rules.karma;
+    let KarmaRules { upvote_transfer, downvote_minimum, downvote_cost, .. } = frame.rules.karma;
+    let price = upvote_minimum.max(upvote_cost);
+    html! {
+        h2 { "How karma works" }
+        p {
+            "The number beside your name is your karma. A vote up costs " (number(upvote_cost)) ", which keeps votes \
+             worth something. "
+            @if upvote_cost > 0 && initial >= price {
+                "You start with " (number(initial)) ", enough for "
+                (counted(votes_of(initial, price, upvote_cost), "vote", "votes")) ". "
+            } @else {
+                "You start with " (number(initial)) ". "
+            }
+        }
+        p { "You get more karma:" }
+        ul {
+            @if visit_increment > 0 && visit_seconds > 0 {
+                li { "by visiting: " (number(visit_increment)) ", once " (every(visit_seconds)) " at most" }
+            }
+            @if upvote_transfer > 0 {
+                li { "by submitting stories that others vote up: " (number(upvote_transfer)) " for each vote" }
+            }
+        }
+        p {
+            "A vote down costs " (number(downvote_cost)) ", and you need at least " (number(downvote_minimum.max(downvote_cost))) " karma"
+            ". Votes on comments cost nothing. " a href="/ranking" { "All the numbers" } "."
+        }
+    }
+}
+
+/// How many votes somebody can pay.
+fn votes_of(karma: i64, least: i64, cost: i64) -> u64 {
+    let votes = if cost > 0 && karma >= least { 1 + (karma - least) / cost } else { 0 };
+    u64::try_from(votes).unwrap_or(0)
+}
+
+fn now(frame: &Frame<'_>) -> Markup {
+    html! {
+        h2 { "What you can do now" }
+        ul {
+            @if frame.viewer.is_none() { li { a href="/register" { "Sign up" } ", to do the following" } }
+            li { a href="/latest/0" { "Read the latest stories" } " and vote for a good one" }
+            li { a href="/submit" { "Submit a story" } ": a link that you found, or a text" }
+            li { a href="/suggestions" { "Find people to follow" } " and " a href="/home" { "write a first tweet" } }
+            li { a href="/topics" { "Look at the topics" } }
+            li { a href="/settings" { "Say something about yourself" } " and choose your settings" }
+        }
+    }
+}
+
+/// What the address of the page may say.
+pub struct WelcomeQuery {
+    next: LocalPath,
+    /// The token of the link for the first administrator.
+    token: Option<WelcomeToken>,
+}
+
+impl FromFields for WelcomeQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let Next { next } = fields.read()?;
+        Ok(Self { next, token: welcome_token(fields)? })
+    }
+}
+
+/// GET /welcome: next, token. With the token of the link in the server's log, the page leads to
+/// the role of the administrator.
+pub async fn welcome(
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+    headers: HeaderMap,
+    Form(WelcomeQuery { next, token }): Form<WelcomeQuery>,
+) -> Result<Response, RequestError> {
+    match token {
+        Some(token) => first_administrator::show(&app, visit, &token).await,
+        None => Ok(greet(&app, visit, (&here, &next), &headers).await?.into_response()),
+    }
+}
+
+async fn greet(
+    app: &App,
+    mut visit: Visit,
+    (here, next): (&LocalPath, &LocalPath),
+    headers: &HeaderMap,
+) -> Result<Markup, RequestError> {
+    let is_admin = visit.recognise().await?.is_some_and(|viewer| viewer.is_administrator());
+    let steps = if is_admin { administration::first_steps(&mut visit).await? } else { FirstSteps::default() };
+    let frame = Frame::of(app, &mut visit, here).await?;
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    Ok(WelcomePage { next, steps, host }.render(&frame))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{framed, user};
+
+    fn page(flags: &str, steps: FirstSteps, host: &str) -> String {
+        let alice = user("1", "alice", flags);
+        let next = LocalPath::parse("/news/1");
+        framed(Some(&alice), |frame| WelcomePage { next: &next, steps, host }.render(frame)).into_string()
+    }
+
+    #[test]
+    fn a_newcomer_is_told_what_one_vote_is_for() {
+        let html = page("", FirstSteps::default(), "localhost:8080");
+        for part in [
+            "Welcome to Tidings",
+            "You start with 1, enough for 1 vote.",
+            "once an hour at most",
+            r#"href="/news/1""#,
+            "Back to what you were reading",
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        assert!(!html.contains("administrator") && !html.contains("/admin/site"), "{html}");
+    }
+
+    #[test]
+    fn an_administrator_sees_what_is_done() {
+        let done = |html: &str| html.matches("<li class=\"done\"").count();
+        let html = page("a", FirstSteps::default(), "news.example.com");
+        assert!(html.contains("You are the administrator") && html.contains("TIDINGS_SITE__URL"), "{html}");
+        assert_eq!(done(&html), 1);
+        let steps = FirstSteps { has_stories: true, has_topics: true, has_members: true };
+        let html = page("a", steps, "LOCALHOST:8080");
+        // All but the name.
+        assert_eq!(done(&html), 5);
+        assert!(html.contains("That is where you are."), "{html}");
+    }
+
+    #[test]
+    fn votes_are_counted_as_the_rules_pay_them() {
+        for (karma, least, cost, votes) in
+            [(1, 1, 1, 1), (10, 1, 1, 10), (0, 1, 1, 0), (5, 3, 2, 2), (4, 1, 0, 0)]
+        {
+            assert_eq!(votes_of(karma, least, cost), votes, "{karma} {least} {cost}");
+        }
+    }
+}

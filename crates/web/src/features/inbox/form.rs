@@ -1,0 +1,191 @@
+//! The inbox: parts of it, and marking entries as read.
+
+use crate::error::RequestError;
+use crate::limits::INBOX_ENTRIES;
+use crate::request::form::{Fields, FromFields};
+use crate::request::paging::count;
+use crate::request::values;
+use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, Marking};
+use tidings_domain::inbox::InboxWindow;
+use utoipa::{IntoParams, ToSchema};
+
+/// The part of the inbox that a call of the API asks for.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct InboxQuery {
+    /// The maximum number of entries; 50 by default.
+    #[param(value_type = values::PageSize, required = false)]
+    pub count: usize,
+    /// Only older entries than this.
+    #[param(value_type = values::InboxCursor, required = false)]
+    pub before: Option<Cursor>,
+}
+
+impl FromFields for InboxQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { count: count(fields)?, before: before(fields)? })
+    }
+}
+
+impl From<InboxQuery> for InboxWindow {
+    fn from(InboxQuery { count, before }: InboxQuery) -> Self {
+        Self { before, ..Self::newest(count) }
+    }
+}
+
+/// What a page of the inbox shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Filter {
+    /// Everything.
+    #[default]
+    All,
+    /// What is unread.
+    Unread,
+    /// Entries of one kind.
+    Kind(Kind),
+}
+
+impl Filter {
+    /// The filters of the page.
+    pub const SHOWN: [Self; 5] = [
+        Self::All,
+        Self::Unread,
+        Self::Kind(Kind::Reply),
+        Self::Kind(Kind::Mention),
+        Self::Kind(Kind::Follow),
+    ];
+
+    /// The value of the parameter `kind`; `None` for everything.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Self::All => None,
+            Self::Unread => Some("unread"),
+            Self::Kind(kind) => Some(kind.name()),
+        }
+    }
+}
+
+/// The part of the inbox that a page shows.
+pub struct InboxPageQuery {
+    /// What it shows.
+    pub filter: Filter,
+    /// Only older entries than this.
+    pub before: Option<Cursor>,
+}
+
+impl FromFields for InboxPageQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let filter = match fields.get("kind").filter(|kind| !kind.is_empty()) {
+            None => Filter::All,
+            Some("unread") => Filter::Unread,
+            Some(name) => {
+                let expected = "it must be unread, reply, mention, follow or moderation";
+                Filter::Kind(name.parse().map_err(|_| RequestError::Field { name: "kind", expected })?)
+            }
+        };
+        Ok(Self { filter, before: before(fields)? })
+    }
+}
+
+impl From<&InboxPageQuery> for InboxWindow {
+    fn from(InboxPageQuery { filter, before }: &InboxPageQuery) -> Self {
+        let kind = match filter {
+            Filter::Kind(kind) => Some(*kind),
+            Filter::All | Filter::Unread => None,
+        };
+        Self { before: *before, kind, unread: *filter == Filter::Unread, count: INBOX_ENTRIES }
+    }
+}
+
+fn before(fields: &Fields) -> Result<Option<Cursor>, RequestError> {
+    fields.parsed_optional("before", "it must be a cursor like 1401267618-reply:12-3")
+}
+
+// The field `all` with the value 1 means the same as the id `all`.
+/// Entries of the inbox to mark as read.
+#[derive(ToSchema)]
+pub struct ReadInboxForm {
+    /// The entry, or `all`.
+    #[schema(value_type = values::EntryChoice)]
+    id: Marking,
+    /// With `all`: the id of the newest entry that was shown. What is newer stays unread.
+    #[schema(value_type = values::EntryId, required = false)]
+    until: Option<EntryId>,
+}
+
+impl ReadInboxForm {
+    /// What is marked.
+    #[must_use]
+    pub fn marking(&self) -> Marking {
+        self.until.map_or(self.id, Marking::Until)
+    }
+}
+
+impl FromFields for ReadInboxForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let until = fields.parsed_optional("until", "it must be the id of an entry")?;
+        let id = match (fields.get("id"), fields.get("all")) {
+            (Some("all"), _) | (None, Some("1")) => Marking::All,
+            (None, Some(_)) => return Err(RequestError::Field { name: "all", expected: "it must be 1" }),
+            (_, _) => Marking::One(fields.parsed("id", "it must be the id of an entry, or all")?),
+        };
+        if until.is_some() && id != Marking::All {
+            return Err(RequestError::Field {
+                name: "until",
+                expected: "it goes with all, not with an entry",
+            });
+        }
+        Ok(Self { id, until })
+    }
+}
+
+/// Whether the inbox gets a new private address for its feed, or none.
+pub struct FeedForm {
+    /// Whether there is a feed.
+    pub has_feed: bool,
+}
+
+impl FromFields for FeedForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        match fields.required("feed")? {
+            "new" => Ok(Self { has_feed: true }),
+            "off" => Ok(Self { has_feed: false }),
+            _ => Err(RequestError::Field { name: "feed", expected: "it must be new or off" }),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn marking(form: &str) -> Result<Marking, RequestError> {
+        Ok(Fields::parse(form.as_bytes()).unwrap().read::<ReadInboxForm>()?.marking())
+    }
+
+    #[test]
+    fn all_or_one_entry_is_marked() {
+        for all in ["id=all", "all=1", "id=all&all=1"] {
+            assert_eq!(marking(all).unwrap(), Marking::All, "{all}");
+        }
+        assert_eq!(marking("id=reply:1-2").unwrap(), Marking::One("reply:1-2".parse().unwrap()));
+        for until in ["id=all&until=reply:1-2", "all=1&until=reply:1-2"] {
+            assert_eq!(marking(until).unwrap(), Marking::Until("reply:1-2".parse().unwrap()), "{until}");
+        }
+        for (wrong, field) in [
+            ("", "id"),
+            ("id=", "id"),
+            ("id=1", "id"),
+            ("all=", "all"),
+            ("all=0", "all"),
+            ("id=all&until=x", "until"),
+            ("id=reply:1-2&until=reply:1-3", "until"),
+            ("until=reply:1-3", "id"),
+        ] {
+            let message = marking(wrong).unwrap_err().message();
+            assert!(message.starts_with(&format!("The field {field} is wrong")), "{wrong}: {message}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The mails that people subscribe to: entries of their inbox, and digests. Plain text. What
+//! strangers have written is repeated so that mail programs make no links of it.
+
+use super::page::{description, destination};
+use crate::mail::Letter;
+use crate::markup::parts::{counted, news_address};
+use crate::settings::SiteSettings;
+use std::fmt::Write;
+use tidings_domain::accounts::outbox::{MailKind, Waiting};
+use tidings_domain::accounts::users::User;
+use tidings_domain::digests::{DigestOf, DigestStory};
+use tidings_domain::inbox::InboxEntry;
+use tidings_domain::moderation::appeals::Answer;
+use tidings_domain::values::ids::ModerationId;
+use tidings_domain::values::limits::{MAX_DAILY_MAILS, MAX_MAILED_TEXT};
+use tidings_domain::values::preferences::Digest;
+use tidings_domain::values::text::printable_lines;
+use tidings_domain::values::words::grouped;
+
+/// Where somebody unsubscribes with a token.
+#[must_use]
+pub fn unsubscribe_address(token: &str) -> String {
+    format!("/unsubscribe/{token}")
+}
+
+/// Which mails somebody no longer gets.
+#[must_use]
+pub const fn name_of(kind: MailKind) -> &'static str {
+    match kind {
+        MailKind::Replies => "mails about replies, mentions and messages from moderators",
+        MailKind::Digest => "digests of the best stories",
+    }
+}
+
+/// The subject and the text of the answer to an appeal.
+#[must_use]
+pub fn appeal_answer(site: &SiteSettings, id: ModerationId, answer: &Answer) -> (String, String) {
+    let outcome = if answer.granted { "granted. The decision is undone" } else { "rejected" };
+    let reason =
+        if answer.reason.is_empty() { String::new() } else { format!("{}\n\n", quoted(&answer.reason)) };
+    let body = format!(
+        "Hello {},\n\nYour appeal against line {id} of the moderation log of {} was {outcome}.\n\n{reason}{}\n",
+        answer.to.username,
+        site.name,
+        site.link("/moderations")
+    );
+    (format!("Your appeal at {}", site.name), body)
+}
+
+/// An entry of an inbox to mail.
+pub struct EntryLetter {
+    /// To whom.
+    pub user: User,
+    /// The entry.
+    pub entry: InboxEntry,
+}
+
+impl EntryLetter {
+    /// The mail about the entry.
+    #[must_use]
+    pub fn letter(&self, site: &SiteSettings, mail: &Waiting, unsubscribe: String) -> Letter {
+        let what = unlinked(&description(&self.entry));
+        let text = self.entry.text().map(quoted).unwrap_or_default();
+        let read = destination(&self.entry).map_or_else(
+            || format!("Your inbox: {}", site.link("/inbox")),
+            |(address, _)| format!("Read it and reply: {}", site.link(&address)),
+        );
+        let body = format!("{what}:\n\n{text}\n\n{read}\n{}", self.foot(site, &unsubscribe));
+        let thread = self.entry.place.id.comment();
+        let thread = thread.map(|address| message_id(site, &format!("story.{}", address.news)));
+        Letter {
+            to: self.user.email.clone(),
+            subject: format!("{what} ({})", site.name),
+            body,
+            unsubscribe,
+            message_id: message_id(site, &mail.to_string()),
+            thread,
+        }
+    }
+
+    /// The mail that says that there is more.
+    #[must_use]
+    pub fn more(&self, site: &SiteSettings, mail: &Waiting, unsubscribe: String) -> Letter {
+        let body = format!(
+            "We have sent you {} mails since yesterday. There is more in your inbox:\n\n{}\n\n\
+             We will not send you further ones for some hours.\n{}",
+            grouped(MAX_DAILY_MAILS),
+            site.link("/inbox?kind=unread"),
+            self.foot(site, &unsubscribe)
+        );
+        Letter {
+            to: self.user.email.clone(),
+            subject: format!("There is more in your inbox ({})", site.name),
+            body,
+            unsubscribe,
+            message_id: message_id(site, &mail.to_string()),
+            thread: None,
+        }
+    }
+
+    fn foot(&self, site: &SiteSettings, unsubscribe: &str) -> String {
+        foot(site, &self.user, MailKind::Replies, unsubscribe)
+    }
+}
+
+/// Why somebody gets a mail, and how to switch it off.
+fn foot(site: &SiteSettings, user: &User, kind: MailKind, unsubscribe: &str) -> String {
+    format!(
+        "\n-- \nYou are {} at {}, and have switched on {}.\nSwitch them off: {unsubscribe}\nAll settings: {}\n",
+        user.username,
+        site.name,
+        name_of(kind),
+        site.link("/settings")
+    )
+}
+
+/// The text of a comment, tweet or message, without links; the beginning of a long one.
+fn quoted(text: &str) -> String {
+    let text = printable_lines(text).into_owned();
+    match text.char_indices().nth(MAX_MAILED_TEXT) {
+        None => unlinked(&text),
+        Some((end, _)) => format!("{}…", unlinked(text.get(..end).unwrap_or_default())),
+    }
+}
+
+/// A text of which no mail program makes links: `https://news.example` becomes
+/// `https[:]//news[.]example`. Whatever an address needs is put in brackets: the colon of a scheme,
+/// the last dots of a name, the `@` of a mail address, the backslashes of a path on a server.
+#[must_use]
+pub fn unlinked(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut before = None;
+    for (at, character) in text.char_indices() {
+        let after = text.get(at + character.len_utf8()..).unwrap_or_default();
+        let is_part = |other: Option<char>| other.is_some_and(char::is_alphanumeric);
+        let is_of_link = match character {
+            ':' => {
+                is_part(before) && (after.starts_with("//") || is_scheme(text.get(..at).unwrap_or_default()))
+            }
+            '@' => is_part(after.chars().next()),
+            '.' if is_in_number(text, at) => false,
+            // Browsers take the full stops of other scripts for dots.
+            '.' | '\u{3002}' | '\u{ff0e}' | '\u{ff61}' => is_part(before) && begins_with_label(after),
+            '\\' => after.starts_with('\\'),
+            _ => false,
+        };
+        if is_of_link {
+            shown.extend(['[', character, ']']);
+        } else {
+            shown.push(character);
+        }
+        before = Some(character);
+    }
+    shown
+}
+
+/// Whether a dot is in the middle of a number, such as 1.95 or the version 4.0.2. Four numbers are an
+/// address.
+fn is_in_number(text: &str, at: usize) -> bool {
+    let is_of_number = |character: char| character.is_ascii_digit() || character == '.';
+    let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at + 1..).unwrap_or_default());
+    let start = before.trim_end_matches(is_of_number).len();
+    let end = at + 1 + after.len() - after.trim_start_matches(is_of_number).len();
+    let number = text.get(start..end).unwrap_or_default().trim_end_matches('.');
+    let is_alone =
+        !text.get(end..).unwrap_or_default().starts_with(|next: char| next.is_alphanumeric() || next == '-');
+    is_alone && !number.starts_with('.') && number.matches('.').count() < 3
+}
+
+/// Whether a text ends with the name of a scheme that programs open without slashes.
+fn is_scheme(text: &str) -> bool {
+    let word = text.rsplit(|character: char| !character.is_ascii_alphanumeric()).next().unwrap_or_default();
+    ["mailto", "tel", "sms", "javascript", "data", "file", "news", "xmpp", "sip", "magnet"]
+        .iter()
+        .any(|scheme| word.eq_ignore_ascii_case(scheme))
+}
+
+/// Whether a text begins as what may follow a dot in the name of a host: at least two letters or
+/// digits, or one digit, so that "e.g." and the end of a sentence stay as they are.
+fn begins_with_label(text: &str) -> bool {
+    let mut characters = text.chars();
+    let first = characters.next().filter(|character| character.is_alphanumeric());
+    first.is_some_and(|first| first.is_ascii_digit() || characters.next().is_some_and(char::is_alphanumeric))
+}
+
+/// The id of a message, made of the name of what it is about.
+fn message_id(site: &SiteSettings, name: &str) -> String {
+    format!("<{}@{}>", name.replace(':', "."), site.url.host_str().unwrap_or("localhost"))
+}
+
+/// The mail with a digest.
+#[must_use]
+pub fn digest(site: &SiteSettings, mail: &Waiting, digest: &DigestOf, unsubscribe: String) -> Letter {
+    let period = match digest.user.preferences.digest {
+        Digest::Weekly => "this week",
+        Digest::Daily | Digest::Off => "today",
+    };
+    let mut body = format!("Hello {},\n", digest.user.username);
+    let of_topics =
+        if digest.is_of_topics { "The best new stories of your topics" } else { "The best new stories" };
+    for (heading, stories) in [(of_topics, &digest.best), ("From people you follow", &digest.followed)] {
+        if !stories.is_empty() {
+            write!(body, "\n{heading}\n").ok();
+            stories.iter().for_each(|story| write_story(&mut body, site, story));
+        }
+    }
+    body.push_str(&foot(site, &digest.user, MailKind::Digest, &unsubscribe));
+    Letter {
+        to: digest.user.email.clone(),
+        subject: format!("The best stories {period} ({})", site.name),
+        body,
+        unsubscribe,
+        message_id: message_id(site, &mail.to_string()),
+        thread: None,
+    }
+}
+
+fn write_story(body: &mut String, site: &SiteSettings, DigestStory { news, author }: &DigestStory) {
+    let host = news.link().map(|link| format!(" ({})", link.host)).unwrap_or_default();
+    let author = author.as_deref().map(|author| format!(", by {author}")).unwrap_or_default();
+    write!(
+        body,
+        "\n* {}\n  {} up, {}{}\n  {}\n",
+        unlinked(&format!("{}{host}", news.title)),
+        news.up,
+        counted(news.comments, "comment", "comments"),
+        unlinked(&author),
+        site.link(&news_address(news.id))
+    )
+    .ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_mail_program_makes_a_link_of_what_a_stranger_has_written() {
+        for (text, shown) in [
+            ("See https://evil.example/a?b.c", "See https[:]//evil[.]example/a?b.c"),
+            ("HTTP://1.2.3.4 and 10.20.30.40", "HTTP[:]//1[.]2[.]3[.]4 and 10[.]20[.]30[.]40"),
+            ("Rust 1.95 and 4.10.21, see 3.14.", "Rust 1.95 and 4.10.21, see 3.14."),
+            ("1.2com.example 1.23.io", "1[.]2com[.]example 1[.]23[.]io"),
+            ("www.evil.example", "www[.]evil[.]example"),
+            ("write to bob@evil.example", "write to bob[@]evil[.]example"),
+            ("mailto:bob", "mailto[:]bob"),
+            ("bücher.example", "bücher[.]example"),
+            ("evil。example", "evil[。]example"),
+            (r"\\server\share", r"[\]\server\share"),
+            (
+                "It is 12:30, e.g. 1.5 times.\n.\nNote: <b>*@* the end</b>",
+                "It is 12:30, e.g. 1.5 times.\n.\nNote: <b>*@* the end</b>",
+            ),
+        ] {
+            assert_eq!(unlinked(text), shown);
+        }
+    }
+}

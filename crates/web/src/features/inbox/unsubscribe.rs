@@ -1,0 +1,72 @@
+//! Switching mails off with the address that they carry, without a session.
+
+use super::letters::name_of;
+use crate::App;
+use crate::error::RequestError;
+use crate::markup::layout::Frame;
+use crate::request::local_path::LocalPath;
+use crate::request::path::PathOf;
+use axum::extract::State;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use maud::{Markup, html};
+use tidings_domain::accounts::outbox::{self, MailKind, Subscriber};
+
+const HEADING: &str = "Switch mails off";
+
+/// The address is a secret: browsers must not send it anywhere, nor store the page.
+const PRIVATE: [(HeaderName, HeaderValue); 2] = [
+    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+];
+
+async fn subscriber(app: &App, token: &str) -> Result<Subscriber, RequestError> {
+    outbox::subscriber(&app.site, token).await?.ok_or(RequestError::NotFound)
+}
+
+/// GET /unsubscribe/:token: asks. Programs that look at the links of a mail change nothing.
+pub async fn form(PathOf(token): PathOf<String>, State(app): State<App>) -> Result<Response, RequestError> {
+    let subscriber = subscriber(&app, &token).await?;
+    let here = LocalPath::parse("/unsubscribe");
+    let page = form_page(&Frame::anonymous(&app, &here).await, subscriber.kind);
+    Ok((PRIVATE, page).into_response())
+}
+
+fn form_page(frame: &Frame<'_>, kind: MailKind) -> Markup {
+    let content = html! {
+        h1 { (HEADING) }
+        p {
+            "Switch off " (name_of(kind)) " from " (frame.site().name)
+            "? You can switch them on again in your settings."
+        }
+        // Sent to the page's own address, the only place that has the token.
+        form.form.narrow method="post" {
+            button.button { "Switch them off" }
+        }
+    };
+    frame.page(HEADING, &content)
+}
+
+/// POST /unsubscribe/:token: switches the mails off, for people and for mail programs
+/// (RFC 8058). Nothing else is needed: the token names whose mails they are, and of which kind.
+pub async fn unsubscribe(
+    PathOf(token): PathOf<String>,
+    State(app): State<App>,
+) -> Result<Response, RequestError> {
+    let subscriber = subscriber(&app, &token).await?;
+    outbox::unsubscribe(&app.site, app.now(), &subscriber).await?;
+    let here = LocalPath::parse("/unsubscribe");
+    let page = done_page(&Frame::anonymous(&app, &here).await, subscriber.kind);
+    Ok((PRIVATE, page).into_response())
+}
+
+fn done_page(frame: &Frame<'_>, kind: MailKind) -> Markup {
+    let content = html! {
+        h1 { "Mails switched off" }
+        p.notice role="status" {
+            "You no longer get " (name_of(kind)) ". You can switch them on again in your "
+            a href="/settings" { "settings" } "."
+        }
+    };
+    frame.page("Mails switched off", &content)
+}

@@ -1,0 +1,273 @@
+//! Appeals against decisions of moderators, and what somebody reads who is banned.
+
+use crate::App;
+use crate::error::RequestError;
+use crate::features::actions;
+use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::layout::Frame;
+use crate::markup::parts::age;
+use crate::request::cookies::session_token;
+use crate::request::form::Fields;
+use crate::request::local_path::LocalPath;
+use crate::request::path::PathOf;
+use crate::request::viewer::{Call, ClientAddress, SignedIn};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::moderation::appeals::{self, Appeal, DecisionFacts};
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::day;
+use tidings_domain::values::ids::ModerationId;
+use tidings_domain::values::limits::MAX_APPEAL;
+use tidings_domain::values::moderation::Action;
+
+const HEADING: &str = "Appeal";
+
+/// The address of the page about a decision.
+#[must_use]
+pub fn appeal_address(id: ModerationId) -> String {
+    format!("/appeal/{id}")
+}
+
+/// The form of an appeal.
+struct AppealFields<'a> {
+    id: ModerationId,
+    text: &'a str,
+    /// The name of somebody without a session, who also enters the password.
+    username: Option<&'a str>,
+    refused: Option<&'a RefusedForm>,
+}
+
+impl AppealFields<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let most = MAX_APPEAL.to_string();
+        let text = Field::new("text", "What should be looked at again, and why?").value(self.text).required();
+        let text = text.with("rows", "6").with("maxlength", &most).with("dir", "auto").hint(html! {
+            "You can appeal once against a decision. Another moderator reads what you write."
+        });
+        html! {
+            form.form method="post" action="/appeal" {
+                (frame.signed_fields())
+                input type="hidden" name="moderation_id" value=(self.id);
+                (text.text_area(self.refused))
+                @if let Some(username) = self.username {
+                    input type="hidden" name="username" value=(username);
+                    (Field::new("password", "Your password").with("autocomplete", "current-password")
+                        .required().password(self.refused))
+                }
+                button.button { "Send" }
+            }
+        }
+    }
+}
+
+/// GET /appeal/:id: the decision, and the form or the appeal.
+pub async fn form(
+    PathOf(id): PathOf<ModerationId>,
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let decision = appeals::decision_about(&mut visit, user.id, id).await?;
+    let frame = Frame::for_user(&app, &here, &user);
+    Ok(decision_page(&frame, &decision))
+}
+
+fn decision_page(frame: &Frame<'_>, decision: &DecisionFacts) -> Markup {
+    let content = html! {
+        h1 { (HEADING) }
+        p { (what_was_done(decision)) " " (age(frame, decision.time)) "." }
+        @if !decision.reason.is_empty() { blockquote.text dir="auto" { p { (decision.reason) } } }
+        @if let Some(until) = decision.until { p { (ends(until, frame.now)) } }
+        p.hint { "This is " (line_link(decision.id)) "." }
+        @match (&decision.appeal, &decision.refusal) {
+            (Some(appeal), _) => (sent(frame, appeal)),
+            (None, Some(refusal)) => p.notice { (crate::error::sentence(&refusal.to_string())) },
+            (None, None) => {
+                (AppealFields { id: decision.id, text: "", username: None, refused: None }.render(frame))
+            }
+        }
+    };
+    frame.page(HEADING, &content)
+}
+
+fn ends(until: Timestamp, now: Timestamp) -> Markup {
+    html! { @if until > now { "It ends " } @else { "It ended " } (day::to_the_minute(until)) "." }
+}
+
+/// A link to the line of a decision in the log.
+fn line_link(id: ModerationId) -> Markup {
+    let before = ModerationId(id.0.saturating_add(1));
+    html! { a href={ "/moderations?before=" (before) "#line-" (id) } { "line " (id) " of the moderation log" } }
+}
+
+/// What was done, to the person whom it concerns.
+fn what_was_done(decision: &DecisionFacts) -> String {
+    let kind = decision.thing.kind();
+    match decision.action {
+        Action::Silence => "A moderator silenced you".to_owned(),
+        Action::Ban => "A moderator banned you".to_owned(),
+        Action::Hold => "A moderator decided that what you post waits for approval".to_owned(),
+        Action::Discount => "A moderator decided that your votes do not count".to_owned(),
+        Action::RemoveAll => "A moderator removed what you have posted recently".to_owned(),
+        Action::Reject => format!("A moderator rejected your {kind}"),
+        Action::Edit => format!("A moderator edited your {kind}"),
+        Action::Merge => format!("A moderator merged your {kind} into another"),
+        Action::Lock => format!("A moderator locked the thread of your {kind}"),
+        Action::Remove if kind == "user" => "A moderator removed the text of your profile".to_owned(),
+        Action::Remove => format!("A moderator removed your {kind}"),
+        other => format!("A moderator did this: {}", other.name()),
+    }
+}
+
+/// An appeal that was sent, for who has sent it.
+fn sent(frame: &Frame<'_>, appeal: &Appeal) -> Markup {
+    let outcome = match (appeal.decided_by, appeal.granted) {
+        (None, _) => "It waits for a moderator. The answer comes into your inbox.",
+        (Some(_), true) => "It was granted.",
+        (Some(_), false) => "It was rejected.",
+    };
+    html! {
+        h2 { "Your appeal" }
+        p { "You have appealed " (age(frame, appeal.time)) ". " (outcome) }
+        blockquote.text dir="auto" { p.log-reason { (appeal.text) } }
+        @if let Some(by) = appeal.decided_by { p.hint { "Decided by " (line_link(by)) "." } }
+    }
+}
+
+/// POST /appeal: moderation_id, text, and apisecret or username and password.
+pub async fn send(
+    State(app): State<App>,
+    visit: Visit,
+    ClientAddress(address): ClientAddress,
+    here: LocalPath,
+    headers: HeaderMap,
+    call: Call,
+    fields: Fields,
+) -> Result<Response, RequestError> {
+    let id: ModerationId = fields.parsed("moderation_id", "it must be the number of a line of the log")?;
+    let has_password = fields.get("username").is_some();
+    let failure = match actions::appeal(&app, visit, (fields.clone(), &call), address).await {
+        Ok(_) if has_password => return Ok(sent_without_session(&app, &here).await),
+        Ok(id) => return Ok(Redirect::to(&appeal_address(id)).into_response()),
+        Err(failure) => failure,
+    };
+    let refused = RefusedForm::from_failure(failure)?.beside(&["text", "password"]);
+    let username = has_password.then(|| fields.text("username"));
+    let form = AppealFields { id, text: fields.text("text"), username, refused: Some(&refused) };
+    let mut again = Visit::new(app.site.clone(), app.now(), session_token(&app, &headers).as_deref());
+    let frame = Frame::of(&app, &mut again, &here).await?.keeping_request(&fields);
+    let content = html! {
+        h1 { (HEADING) }
+        (summary(Some(&refused)))
+        p { "The decision is " (line_link(id)) "." }
+        (form.render(&frame))
+    };
+    Ok(refused.response(frame.page(HEADING, &content)))
+}
+
+/// What somebody reads who has appealed and cannot log in.
+async fn sent_without_session(app: &App, here: &LocalPath) -> Response {
+    let frame = Frame::anonymous(app, here).await;
+    let content = html! {
+        h1 { "Your appeal has been sent" }
+        p.notice role="status" {
+            "Another moderator will read it. If your account has an e-mail address, the answer is mailed to it."
+        }
+        p { "If the ban is lifted, you can log in again." }
+        p { a.action href="/" { "Go to the front page" } }
+    };
+    frame.page("Your appeal has been sent", &content).into_response()
+}
+
+/// The page for somebody who has typed the right password but is banned: why, until when, and the
+/// form to appeal.
+pub async fn banned_page(
+    app: &App,
+    here: &LocalPath,
+    (message, id): (&str, ModerationId),
+    username: &str,
+) -> Response {
+    let frame = Frame::anonymous(app, here).await;
+    let form = AppealFields { id, text: "", username: Some(username), refused: None };
+    let content = html! {
+        h1 { "You can't log in" }
+        p.alert role="alert" { (message) }
+        p { "What everybody can read here, you can read without logging in. This is " (line_link(id)) "." }
+        h2 { (HEADING) }
+        (form.render(&frame))
+    };
+    (StatusCode::FORBIDDEN, frame.page("You can't log in", &content)).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::fields::test_support::refused;
+    use crate::markup::test_support::{framed, user};
+    use tidings_domain::Refusal;
+    use tidings_domain::values::moderation::Thing;
+
+    fn decision(appeal: Option<Appeal>, refusal: Option<Refusal>) -> DecisionFacts {
+        DecisionFacts {
+            id: ModerationId(7),
+            time: Timestamp(999_000),
+            action: Action::Silence,
+            thing: Thing::User("bob".into()),
+            reason: "shouts <b>".to_owned(),
+            until: Some(Timestamp(1_003_600)),
+            appeal,
+            refusal,
+        }
+    }
+
+    #[test]
+    fn a_decision_has_a_form_until_there_is_an_appeal() {
+        let bob = user("2", "bob", "");
+        let page = |decision: DecisionFacts| {
+            framed(Some(&bob), |frame| decision_page(frame, &decision)).into_string()
+        };
+        let html = page(decision(None, None));
+        for part in [
+            "A moderator silenced you",
+            "shouts &lt;b&gt;",
+            "It ends 1970-01-12 14:46 UTC.",
+            r#"name="moderation_id" value="7""#,
+            "<textarea",
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        assert!(!html.contains(r#"name="password""#), "{html}");
+        let sent = Appeal {
+            user_id: bob.id,
+            time: Timestamp(999_500),
+            text: "I was <i>right</i>".to_owned(),
+            decided_by: None,
+            granted: false,
+        };
+        let html = page(decision(Some(sent), Some(Refusal::AppealedAlready)));
+        assert!(html.contains("I was &lt;i&gt;") && html.contains("waits for a moderator"), "{html}");
+        assert!(!html.contains("<textarea"), "{html}");
+        let html = page(decision(None, Some(Refusal::NotYourDecision)));
+        assert!(html.contains("You can appeal only") && !html.contains("<textarea"), "{html}");
+    }
+
+    #[test]
+    fn a_refused_appeal_keeps_the_text_but_no_password() {
+        let refused = refused("wrong", Some("password"));
+        let form = AppealFields {
+            id: ModerationId(7),
+            text: "typed <text>",
+            username: Some("b\"ob"),
+            refused: Some(&refused),
+        };
+        let html = framed(None, |frame| form.render(frame)).into_string();
+        for part in ["typed &lt;text&gt;", r#"value="b&quot;ob""#, r#"role="alert">wrong<"#] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        let password = html.split("<input").find(|input| input.contains(r#"type="password""#));
+        assert!(password.is_some_and(|input| !input.contains("value=")), "{html}");
+    }
+}

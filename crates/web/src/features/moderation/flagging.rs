@@ -1,0 +1,243 @@
+//! Flagging a story, a comment, a tweet or a profile: the page that asks for the reason, which
+//! also takes the flag back.
+
+use super::flag_form::{FlagForm, UnflagForm};
+use crate::App;
+use crate::error::{RequestError, sentence};
+use crate::features::action::{Action, ActionEntry, SentForm};
+use crate::features::actions::unknown_name;
+use crate::features::comments::comment_item::comment_address;
+use crate::features::timelines::tweets::tweet_address;
+use crate::markup::addresses::profile_address;
+use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::layout::Frame;
+use crate::markup::parts::{age, news_address};
+use crate::request::local_path::LocalPath;
+use crate::request::path::PathOf;
+use crate::request::viewer::SignedIn;
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use futures_util::TryFutureExt;
+use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tidings_domain::flags::{self, FlagFacts, Flagging};
+use tidings_domain::values::flag::{Flag, FlagReason};
+use tidings_domain::values::ids::UserId;
+use tidings_domain::values::moderation::Thing;
+
+/// The address of the page that asks why to flag something.
+#[must_use]
+pub fn flag_address(thing: &Thing) -> String {
+    format!("/flag/{}/{}", thing.kind(), utf8_percent_encode(&thing.id(), NON_ALPHANUMERIC))
+}
+
+/// The link to flag something, for a reader who is logged in and has not written it. `can_be` says
+/// whether there is anything to flag.
+#[must_use]
+pub fn flag_link(frame: &Frame<'_>, thing: &Thing, (author, can_be): (UserId, bool)) -> Markup {
+    let is_offered = can_be && frame.viewer.is_some_and(|viewer| viewer.id != author);
+    html! {
+        @if is_offered { a.action href=(flag_address(thing)) rel="nofollow" { "Flag" } }
+    }
+}
+
+/// Where something is shown.
+#[must_use]
+pub fn address_of_thing(thing: &Thing) -> String {
+    match thing {
+        Thing::Story(id) => news_address(*id),
+        Thing::Comment(address) => comment_address(*address),
+        Thing::Tweet(id) => tweet_address(*id),
+        Thing::User(name) | Thing::Application(name) => profile_address(name, ""),
+        Thing::Appeal(id) => format!("/moderations?before={}#line-{id}", id.0.saturating_add(1)),
+        Thing::Rule(_) => "/moderations".to_owned(),
+    }
+}
+
+/// What a reason means, for people.
+#[must_use]
+pub const fn meaning(reason: FlagReason) -> &'static str {
+    match reason {
+        FlagReason::Spam => "Spam: advertising, or posted again and again",
+        FlagReason::Offtopic => "Off-topic: it does not belong here",
+        FlagReason::Unkind => "Unkind: it attacks somebody",
+        FlagReason::Broken => "Broken link: the page is gone or cannot be read",
+        FlagReason::Duplicate => "Duplicate: another story is about the same",
+        FlagReason::Harmful => "Harmful: threats, private data, or a dangerous site",
+    }
+}
+
+/// The short name of a reason, for people.
+#[must_use]
+pub const fn reason_name(reason: FlagReason) -> &'static str {
+    match reason {
+        FlagReason::Spam => "spam",
+        FlagReason::Offtopic => "off-topic",
+        FlagReason::Unkind => "unkind",
+        FlagReason::Broken => "broken link",
+        FlagReason::Duplicate => "duplicate",
+        FlagReason::Harmful => "harmful",
+    }
+}
+
+/// What a thing is called in a sentence.
+const fn noun(thing: &Thing) -> &'static str {
+    match thing {
+        Thing::Story(_) => "story",
+        Thing::Comment(_) => "comment",
+        Thing::Tweet(_) => "tweet",
+        Thing::User(_) => "profile",
+        Thing::Application(_) => "application",
+        Thing::Appeal(_) => "appeal",
+        Thing::Rule(_) => "rule",
+    }
+}
+
+/// The page, with what was typed before.
+struct FlagPage<'a> {
+    thing: &'a Thing,
+    facts: &'a FlagFacts,
+    chosen: &'a str,
+    note: &'a str,
+    refused: Option<&'a RefusedForm>,
+}
+
+impl FlagPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let noun = noun(self.thing);
+        let heading = format!("Flag this {noun}");
+        let content = html! {
+            h1 { (heading) }
+            (summary(self.refused))
+            blockquote.flagged-text dir="auto" { (self.facts.text) }
+            @match (&self.facts.own, &self.facts.refusal) {
+                (Some(flag), _) => (self.flagged(frame, flag)),
+                (None, Some(refusal)) => p.notice { (sentence(&refusal.to_string())) },
+                (None, None) => (self.form(frame)),
+            }
+            p { a.action href=(address_of_thing(self.thing)) { "Back to the " (noun) } }
+        };
+        frame.page(&heading, &content)
+    }
+
+    fn thing_fields(&self) -> Markup {
+        html! {
+            input type="hidden" name="kind" value=(self.thing.kind());
+            input type="hidden" name="id" value=(self.thing.id());
+        }
+    }
+
+    /// What the viewer said, and the way back.
+    fn flagged(&self, frame: &Frame<'_>, flag: &Flag) -> Markup {
+        html! {
+            div.notice role="status" {
+                p {
+                    "You flagged this " (noun(self.thing)) " as " strong { (reason_name(flag.reason)) } " "
+                    (age(frame, flag.time)) ". "
+                    @if flag.waits() { "A moderator will look at it." }
+                    @else { "A moderator has looked at it." }
+                }
+                @if flag.waits() {
+                    form.inline method="post" action="/unflag" {
+                        (frame.signed_fields())
+                        (self.thing_fields())
+                        button.button.small { "Take the flag back" }
+                    }
+                }
+            }
+        }
+    }
+
+    fn form(&self, frame: &Frame<'_>) -> Markup {
+        let reasons = FlagReason::of(self.thing);
+        let has_duplicate = reasons.contains(&FlagReason::Duplicate);
+        let hint = if has_duplicate {
+            "For a duplicate, the number or the link of the other story."
+        } else {
+            "Anything that helps to decide."
+        };
+        html! {
+            p {
+                "A flag asks a moderator to look. It is no vote, it costs nothing, and only moderators see it."
+            }
+            form.form method="post" action="/flag" {
+                (frame.signed_fields())
+                (self.thing_fields())
+                fieldset.choices {
+                    legend { "Why?" }
+                    @for reason in reasons {
+                        label.choice {
+                            input type="radio" name="reason" value=(reason) required
+                                checked[reason.name() == self.chosen];
+                            " " (meaning(*reason))
+                        }
+                    }
+                }
+                (Field::new("note", "Note for moderators (optional)").value(self.note).with("maxlength", "200")
+                    .hint(html! { (hint) }).input(self.refused))
+                div { button.button { "Flag" } }
+            }
+        }
+    }
+}
+
+/// GET /flag/:kind/:id: asks for the reason.
+pub async fn show(
+    PathOf((kind, id)): PathOf<(String, String)>,
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let thing = Thing::parse(&kind, &id).map_err(|_| RequestError::NotFound)?;
+    if FlagReason::of(&thing).is_empty() {
+        return Err(RequestError::NotFound);
+    }
+    let facts = flags::facts(&mut visit, &thing).await?;
+    let page = FlagPage { thing: &thing, facts: &facts, chosen: "", note: "", refused: None };
+    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+}
+
+/// The actions behind the forms of this file.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::once(
+            "/flag",
+            "Flag a story, a comment, a tweet or a person for moderators.",
+            |app, by, form: &FlagForm| {
+                Box::pin(async move {
+                    let flagging = Flagging { reason: form.reason, note: form.note.clone() };
+                    flags::flag(&app.site, app.moment(), by, (&form.id, &flagging))
+                        .await
+                        .map_err(unknown_name)
+                })
+            },
+        )
+        .page(answer_to_flag),
+        Action::once("/unflag", "Take a flag back.", |app, by, form: &UnflagForm| {
+            Box::pin(flags::unflag(&app.site, app.moment(), by, &form.id).map_err(unknown_name))
+        })
+        .then(|form, ()| address_of_thing(&form.id)),
+    ]
+}
+
+/// Redirects to what the viewer has said, or shows the form again.
+async fn answer_to_flag(
+    SentForm { app, mut form }: SentForm,
+    flagged: Result<(FlagForm, ()), RequestError>,
+) -> Result<Response, RequestError> {
+    let failure = match flagged {
+        Ok((FlagForm { id: thing, .. }, ())) => {
+            return Ok(Redirect::to(&flag_address(&thing)).into_response());
+        }
+        Err(failure) => failure,
+    };
+    let thing = Thing::parse(form.fields.text("kind"), form.fields.text("id"));
+    let Ok(thing) = thing else { return Err(failure) };
+    let refused = RefusedForm::from_failure(failure)?.beside(&["note"]);
+    let facts = flags::facts(&mut form.visit, &thing).await?;
+    let (chosen, note) = (form.fields.text("reason"), form.fields.text("note"));
+    let page = FlagPage { thing: &thing, facts: &facts, chosen, note, refused: Some(&refused) };
+    let here = LocalPath::parse("/flag");
+    Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
+}

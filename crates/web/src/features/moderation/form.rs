@@ -1,0 +1,350 @@
+//! What moderators do, and which lines of the moderation log are asked for.
+
+use crate::error::RequestError;
+use crate::limits::LOG_ENTRIES;
+use crate::request::form::{Fields, FromFields, form, parsed, valid};
+use crate::request::{paging, values};
+use tidings_domain::Error;
+use tidings_domain::moderation::log::LogWindow;
+use tidings_domain::moderation::{ModerationRequest, SeenRow};
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::ids::{ModerationId, NewsId};
+use tidings_domain::values::limits::MAX_REMOVED_DAYS;
+use tidings_domain::values::moderation::{Action, AppealText, Deed, Hours, Reason, Thing, parse_hours};
+use tidings_domain::values::text::{Body, InputError, Title};
+use tidings_domain::values::topic::Topics;
+use tidings_domain::values::urls::NewsUrl;
+use utoipa::{IntoParams, ToSchema};
+
+/// What a moderator does.
+#[derive(ToSchema)]
+pub struct ModerationForm {
+    /// What to do.
+    #[schema(value_type = values::ModerationAction)]
+    pub action: Action,
+    /// The kind of thing.
+    #[schema(value_type = values::ThingKind)]
+    pub kind: &'static str,
+    /// Which: a number; `7-3` for comment 3 of story 7; a username for a person.
+    #[schema(value_type = values::ThingId)]
+    pub id: Thing,
+    /// Why. Everybody can read it in the log, except for a note. `keep` and `approve` need none.
+    #[schema(value_type = values::Reason, required = false)]
+    pub reason: Reason,
+    /// How long `silence`, `hold`, `ban` and `discount` last; 0 or missing for ever.
+    #[schema(value_type = values::Hours, required = false)]
+    pub hours: Hours,
+    /// For `remove_all`, the posts of how many days.
+    #[schema(value_type = values::RemovedDays, required = false)]
+    pub days: Option<u64>,
+    /// For `remove_all`: `0` to leave the posts; `1` by default.
+    #[schema(value_type = values::Switch, required = false)]
+    pub posts: bool,
+    /// For `remove_all`: `1` to also remove the full name and the text of the profile.
+    #[schema(value_type = values::Switch, required = false)]
+    pub profile: bool,
+    /// For `remove_all`: `1` to also ban the person, for so many `hours`.
+    #[schema(value_type = values::Switch, required = false)]
+    pub ban: bool,
+    /// For `merge`, the other story.
+    #[schema(value_type = values::Id, required = false)]
+    pub into: Option<NewsId>,
+    /// For `edit`, the new title; missing to keep it.
+    #[schema(value_type = values::Title, required = false)]
+    pub title: Option<Title>,
+    /// For `edit`, the new topics; missing to keep them.
+    #[schema(value_type = values::TopicNames, required = false)]
+    pub topics: Option<Topics>,
+    /// For `edit`, the new URL; missing to keep it.
+    #[schema(value_type = values::Url, required = false)]
+    pub url: Option<NewsUrl>,
+    /// For `edit` of a comment, or of a story without a URL, the new text; missing to keep it.
+    #[schema(value_type = values::NewsText, required = false)]
+    pub text: Option<Body>,
+    /// `1` to be named "a moderator" to all but administrators.
+    #[schema(value_type = values::Switch, required = false)]
+    pub anonymous: bool,
+    /// `since` of the row of the review queue that the moderator saw. If the row has changed, the
+    /// action is refused.
+    #[schema(value_type = u64, required = false)]
+    pub since: Option<Timestamp>,
+    /// The row that `since` is of, such as `story:7`, if the action is about something else, such
+    /// as the author.
+    #[schema(value_type = values::QueueRow, required = false)]
+    pub row: Option<Thing>,
+}
+
+impl FromFields for ModerationForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let action = Action::named(fields.required("action")?);
+        let action =
+            action.ok_or(RequestError::Field { name: "action", expected: "it must be an action" })?;
+        let id = thing(fields)?;
+        if !matches!(action, Action::Keep | Action::Approve) {
+            fields.required("reason")?;
+        }
+        let given = |name: &str| fields.get(name).filter(|text| !text.trim().is_empty());
+        Ok(Self {
+            action,
+            kind: id.kind(),
+            reason: reason(fields)?,
+            hours: given("hours").map_or(Ok(None), parse_hours).map_err(|_| RequestError::Field {
+                name: "hours",
+                expected: "it must be a whole number of hours, at most ten years, or 0 for ever",
+            })?,
+            days: given("days").map(days).transpose()?,
+            // A form with boxes says so, because a browser does not send an empty box.
+            posts: match fields.get("posts") {
+                None => fields.get("boxes").is_none(),
+                Some(_) => switch(fields, "posts")?,
+            },
+            profile: switch(fields, "profile")?,
+            ban: switch(fields, "ban")?,
+            into: given("into").map(other_story).transpose()?,
+            title: given("title").map(Title::parse).transpose().map_err(Error::from)?,
+            topics: fields.get("topics").map(Topics::parse).transpose().map_err(Error::from)?,
+            url: given("url").map(NewsUrl::parse).transpose().map_err(Error::from)?,
+            text: given("text").map(|text| new_text(&id, text)).transpose().map_err(Error::from)?,
+            anonymous: switch(fields, "anonymous")?,
+            since: given("since").map(since).transpose()?,
+            row: given("row").map(row).transpose()?,
+            id,
+        })
+    }
+}
+
+impl ModerationForm {
+    /// What the form asks for: one action, except that `remove_all` may take three. The ban is the
+    /// first, so that nothing is posted meanwhile.
+    ///
+    /// # Errors
+    /// When a field of the action is missing.
+    pub fn requests(self) -> Result<Vec<ModerationRequest>, RequestError> {
+        let Self { posts, profile, ban, hours, .. } = self;
+        if self.action != Action::RemoveAll {
+            return Ok(vec![self.try_into()?]);
+        }
+        let mut deeds = Vec::new();
+        if ban {
+            deeds.push(Deed::Ban(hours));
+        }
+        if posts {
+            deeds.push(Deed::RemoveAll(self.days.ok_or(MISSING_DAYS)?));
+        }
+        if profile {
+            deeds.push(Deed::Remove);
+        }
+        if deeds.is_empty() {
+            let expected = "choose at least one of posts, profile and ban";
+            return Err(RequestError::Field { name: "posts", expected });
+        }
+        let mut seen = self.since.map(|since| SeenRow { thing: self.row, since });
+        let request = |deed| {
+            let (thing, reason, anonymous) = (self.id.clone(), self.reason.clone(), self.anonymous);
+            // The first action settles the row.
+            ModerationRequest { deed, thing, reason, anonymous, seen: seen.take() }
+        };
+        Ok(deeds.into_iter().map(request).collect())
+    }
+}
+
+/// The posts of how many days are removed must be said.
+const MISSING_DAYS: RequestError = RequestError::Field { name: "days", expected: RequestError::MISSING };
+
+impl TryFrom<ModerationForm> for ModerationRequest {
+    type Error = RequestError;
+
+    /// What the form asks for.
+    fn try_from(form: ModerationForm) -> Result<Self, RequestError> {
+        let missing = |name| RequestError::Field { name, expected: RequestError::MISSING };
+        let ModerationForm { hours, title, topics, url, text, .. } = form;
+        let deed = match form.action {
+            Action::Remove => Deed::Remove,
+            Action::Restore => Deed::Restore,
+            Action::Edit if title.is_none() && topics.is_none() && url.is_none() && text.is_none() => {
+                return Err(missing(if matches!(form.id, Thing::Comment(_)) { "text" } else { "title" }));
+            }
+            Action::Edit => Deed::Edit { title, topics, url, text },
+            Action::Merge => Deed::Merge(form.into.ok_or_else(|| missing("into"))?),
+            Action::Split => Deed::Split,
+            Action::Lock => Deed::Lock,
+            Action::Unlock => Deed::Unlock,
+            Action::Hold => Deed::Hold(hours),
+            Action::Unhold => Deed::Unhold,
+            Action::Silence => Deed::Silence(hours),
+            Action::Unsilence => Deed::Unsilence,
+            Action::Ban => Deed::Ban(hours),
+            Action::Unban => Deed::Unban,
+            Action::RemoveAll => Deed::RemoveAll(form.days.ok_or(MISSING_DAYS)?),
+            Action::Approve => Deed::Approve,
+            Action::Reject => Deed::Reject,
+            Action::Keep => Deed::Keep,
+            Action::Warn => Deed::Warn,
+            Action::Note => Deed::Note,
+            Action::Discount => Deed::Discount(hours),
+            Action::Recount => Deed::Recount,
+            Action::MakeModerator => Deed::MakeModerator,
+            Action::UnmakeModerator => Deed::UnmakeModerator,
+            Action::Rule | Action::Unrule | Action::Unnote | Action::Reopen => {
+                return Err(RequestError::Field {
+                    name: "action",
+                    expected: "this action has a call of its own",
+                });
+            }
+        };
+        let seen = form.since.map(|since| SeenRow { thing: form.row, since });
+        Ok(Self { deed, thing: form.id, reason: form.reason, anonymous: form.anonymous, seen })
+    }
+}
+
+/// The new text of a comment, or of a story without a URL.
+fn new_text(id: &Thing, text: &str) -> Result<Body, InputError> {
+    if matches!(id, Thing::Comment(_)) { Body::parse_comment(text) } else { Body::parse_text(text) }
+}
+
+form! {
+    /// An action to undo.
+    pub struct UndoForm {
+        /// The line of the log.
+        pub moderation_id: ModerationId = parsed("it must be the number of a line of the log"), values::Id;
+        /// Why.
+        pub reason: Reason = valid(Reason::parse), values::Reason;
+        /// `1` to be named "a moderator" to all but administrators.
+        pub anonymous: bool = switch, values::Switch, required = false;
+    }
+}
+
+/// An appeal against a decision.
+#[derive(ToSchema)]
+pub struct AppealForm {
+    /// The line of the log.
+    #[schema(value_type = values::Id)]
+    pub moderation_id: ModerationId,
+    /// What is to be said against it.
+    #[schema(value_type = values::Appeal)]
+    pub text: AppealText,
+    /// The username, without a session: for who is banned.
+    #[schema(value_type = values::StoredUsername, required = false)]
+    pub username: Option<String>,
+    /// The password that goes with it.
+    #[schema(value_type = String, required = false)]
+    pub password: Option<Password>,
+}
+
+/// A password that somebody has typed. Never logged.
+pub struct Password(pub String);
+
+impl FromFields for AppealForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let moderation_id = fields.parsed("moderation_id", "it must be the number of a line of the log")?;
+        let text = AppealText::parse(fields.required("text")?).map_err(Error::from)?;
+        let given = |name: &str| fields.get(name).map(str::to_owned);
+        Ok(Self {
+            moderation_id,
+            text,
+            username: given("username"),
+            password: given("password").map(Password),
+        })
+    }
+}
+
+/// The lines of the moderation log that are asked for.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct LogQuery {
+    /// The maximum number of lines; 50 by default.
+    #[param(value_type = values::PageSize, required = false)]
+    pub count: usize,
+    /// Only lines before this one.
+    #[param(value_type = values::Id, required = false)]
+    pub before: Option<ModerationId>,
+    /// Only actions of this person.
+    #[param(value_type = values::StoredUsername, required = false)]
+    pub moderator: Option<String>,
+    /// Only actions on this kind of thing.
+    #[param(value_type = values::ThingKind, required = false)]
+    pub kind: Option<&'static str>,
+    /// Only this action.
+    #[param(value_type = values::ModerationAction, required = false)]
+    pub action: Option<Action>,
+}
+
+impl FromFields for LogQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        // A form without a choice sends empty fields.
+        let given = |name: &str| fields.get(name).filter(|text| !text.is_empty());
+        let kind = |kind: &str| Thing::KINDS.into_iter().find(|known| *known == kind);
+        let kind = given("kind").map(|name| {
+            kind(name).ok_or(RequestError::Field { name: "kind", expected: "it must be a kind of thing" })
+        });
+        let action = given("action").map(|name| {
+            let expected = "it must be an action of moderators";
+            Action::named(name).ok_or(RequestError::Field { name: "action", expected })
+        });
+        Ok(Self {
+            count: if fields.get("count").is_some() { paging::count(fields)? } else { LOG_ENTRIES },
+            before: fields.parsed_optional("before", "it must be the number of a line of the log")?,
+            moderator: given("moderator").map(str::to_owned),
+            kind: kind.transpose()?,
+            action: action.transpose()?,
+        })
+    }
+}
+
+impl From<LogQuery> for LogWindow {
+    fn from(LogQuery { count, before, moderator, kind, action }: LogQuery) -> Self {
+        Self { before, count, moderator, kind, action }
+    }
+}
+
+/// The thing in the fields `kind` and `id`.
+///
+/// # Errors
+/// A failure that names the field.
+pub fn thing(fields: &Fields) -> Result<Thing, RequestError> {
+    let kind = fields.required("kind")?;
+    if !Thing::KINDS.contains(&kind) {
+        let expected = "it must be story, comment, tweet, user, application or appeal";
+        return Err(RequestError::Field { name: "kind", expected });
+    }
+    let expected = "it must be a number, <news id>-<comment id> for a comment, or a username";
+    Thing::parse(kind, fields.required("id")?).map_err(|_| RequestError::Field { name: "id", expected })
+}
+
+/// The field `reason`; empty if it is missing.
+///
+/// # Errors
+/// A failure that names the field.
+pub fn reason(fields: &Fields) -> Result<Reason, RequestError> {
+    Ok(Reason::parse(fields.text("reason")).map_err(Error::from)?)
+}
+
+fn switch(fields: &Fields, name: &'static str) -> Result<bool, RequestError> {
+    match fields.text(name) {
+        "" | "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(RequestError::Field { name, expected: "it must be 0 or 1" }),
+    }
+}
+
+fn since(text: &str) -> Result<Timestamp, RequestError> {
+    let expected = "it must be a time in whole seconds";
+    text.parse().map(Timestamp).map_err(|_| RequestError::Field { name: "since", expected })
+}
+
+fn row(text: &str) -> Result<Thing, RequestError> {
+    let expected = "it must be <kind>:<id>, such as story:7";
+    text.parse().map_err(|_| RequestError::Field { name: "row", expected })
+}
+
+fn days(text: &str) -> Result<u64, RequestError> {
+    let days = text.trim().parse().ok().filter(|days| (1..=MAX_REMOVED_DAYS).contains(days));
+    days.ok_or(RequestError::Field { name: "days", expected: "it must be a whole number from 1 to 3650" })
+}
+
+fn other_story(text: &str) -> Result<NewsId, RequestError> {
+    let expected = "it must be the number or the address of a story";
+    let number = text.trim().rsplit_once("/news/").map_or(text.trim(), |(_, number)| number);
+    let number = number.split(['?', '#', '/']).next().unwrap_or_default();
+    number.parse().map_err(|_| RequestError::Field { name: "into", expected })
+}

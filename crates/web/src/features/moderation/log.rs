@@ -1,0 +1,216 @@
+//! The public log of moderation.
+
+use super::calls::UNNAMED;
+use super::form::LogQuery;
+use super::moderating::{is_moderator, undo_form};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::comments::comment_item::comment_address;
+use crate::features::timelines::tweets::tweet_address;
+use crate::markup::addresses::profile_address;
+use crate::markup::head::PageHead;
+use crate::markup::layout::Frame;
+use crate::markup::parts::{DELETED_USER, age, counted, news_address};
+use crate::request::form::Form;
+use crate::request::local_path::LocalPath;
+use axum::extract::State;
+use maud::{Markup, html};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::moderation::log::{self, LogEntry, LogPage, LogWindow, ShownModerator};
+use tidings_domain::values::day;
+use tidings_domain::values::ids::ModerationId;
+use tidings_domain::values::limits::LONGEST_NAMED_USERNAME;
+use tidings_domain::values::moderation::{Action, Thing};
+
+/// The address of the log's feed.
+const FEED: &str = "/moderations/atom";
+
+/// GET /moderations: count, before, moderator, kind, action.
+pub async fn page(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+    Form(query): Form<LogQuery>,
+) -> Result<Markup, RequestError> {
+    let window: LogWindow = query.into();
+    let page = log::page(&mut visit, &window).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    Ok(render(&frame, &window, &page))
+}
+
+fn render(frame: &Frame<'_>, window: &LogWindow, page: &LogPage) -> Markup {
+    let content = html! {
+        h1 { "Moderation log" }
+        p.hint {
+            "Everything that moderators do is listed here, with the reason. Nothing is ever taken off this list. "
+            a href=(FEED) { "Feed" }
+        }
+        (filters(window))
+        @if page.entries.is_empty() {
+            p.empty {
+                @if page.next.is_some() { "Nothing in this part of the log matches." }
+                @else if window.before.is_some() { "There is nothing older." }
+                @else { "Moderators have done nothing so far." }
+            }
+        }
+        ol.log role="list" {
+            @for entry in &page.entries { (line(frame, entry)) }
+        }
+        @if let Some(next) = page.next {
+            nav.more aria-label="Pages" { a href=(address(window, Some(next))) rel="next" { "more" } }
+        }
+    };
+    let title = format!("Moderation log - {}", frame.site().name);
+    let feed = html! { link rel="alternate" type="application/atom+xml" title=(title) href=(FEED); };
+    frame.page_with("Moderation log", &PageHead::default().with(feed), &content)
+}
+
+/// The address of a part of the log.
+fn address(window: &LogWindow, before: Option<ModerationId>) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    let filters = [
+        ("moderator", window.moderator.clone()),
+        ("kind", window.kind.map(str::to_owned)),
+        ("action", window.action.map(|action| action.to_string())),
+        ("before", before.map(|before| before.to_string())),
+    ];
+    for (name, value) in filters {
+        if let Some(value) = value {
+            query.append_pair(name, &value);
+        }
+    }
+    format!("/moderations?{}", query.finish())
+}
+
+fn filters(window: &LogWindow) -> Markup {
+    html! {
+        form.log-filters action="/moderations" {
+            label { "Kind"
+                select name="kind" {
+                    option value="" { "everything" }
+                    @for kind in Thing::KINDS {
+                        option value=(kind) selected[window.kind == Some(kind)] { (kind) }
+                    }
+                }
+            }
+            label { "Action"
+                select name="action" {
+                    option value="" { "all" }
+                    @for action in Action::ALL {
+                        option value=(action.name()) selected[window.action == Some(*action)] { (words(*action)) }
+                    }
+                }
+            }
+            label { "Moderator"
+                input type="text" name="moderator" value=(window.moderator.as_deref().unwrap_or_default()) maxlength=(LONGEST_NAMED_USERNAME) autocapitalize="none";
+            }
+            button.button.small { "Show" }
+        }
+    }
+}
+
+/// An action in the past tense.
+const fn words(action: Action) -> &'static str {
+    match action {
+        Action::Remove => "removed",
+        Action::Restore => "restored",
+        Action::Edit => "edited",
+        Action::Merge => "merged",
+        Action::Split => "split off",
+        Action::Lock => "locked the thread of",
+        Action::Unlock => "unlocked the thread of",
+        Action::Hold => "holds the posts of",
+        Action::Unhold => "no longer holds the posts of",
+        Action::Silence => "silenced",
+        Action::Unsilence => "lifted the silence of",
+        Action::Ban => "banned",
+        Action::Unban => "lifted the ban of",
+        Action::RemoveAll => "removed the recent posts of",
+        Action::Approve => "approved",
+        Action::Reject => "rejected",
+        Action::Keep => "kept",
+        Action::Warn => "warned",
+        Action::Note => "made a note on",
+        Action::Unnote => "deleted a note on",
+        Action::Discount => "does not count the votes of",
+        Action::Recount => "counts the votes again of",
+        Action::MakeModerator => "made a moderator of",
+        Action::UnmakeModerator => "took the moderator's role from",
+        Action::Rule => "added",
+        Action::Unrule => "removed",
+        Action::Reopen => "reopened the case of",
+    }
+}
+
+/// What was moderated, with a link.
+fn target(entry: &LogEntry) -> Markup {
+    html! {
+        @match &entry.thing {
+            Thing::Story(id) => {
+                "story "
+                a href=(news_address(*id)) dir="auto" { (entry.title.clone().unwrap_or_else(|| id.to_string())) }
+            }
+            Thing::Comment(address) => {
+                a href=(comment_address(*address)) { "comment " (address.comment) " of story " (address.news) }
+            }
+            Thing::Tweet(id) => a href=(tweet_address(*id)) { "tweet " (id) },
+            Thing::User(name) => a.author href=(profile_address(name, "")) { (name) },
+            Thing::Application(name) => { "the application of " (name) },
+            Thing::Appeal(id) => { "the appeal against " (line_link(*id)) },
+            Thing::Rule(id) => { "rule " (id) },
+        }
+    }
+}
+
+/// Who did it, as everybody may know it.
+#[must_use]
+pub fn moderator_name(moderator: &ShownModerator) -> &str {
+    match moderator {
+        ShownModerator::Named(name) => name,
+        ShownModerator::Unnamed => UNNAMED,
+        ShownModerator::Left => DELETED_USER,
+    }
+}
+
+/// A line in a few plain words, for the feed.
+#[must_use]
+pub fn summary(entry: &LogEntry) -> String {
+    let what = match (&entry.thing, &entry.title) {
+        (Thing::Story(_), Some(title)) => format!("story “{title}”"),
+        (Thing::User(name), _) => name.to_string(),
+        (Thing::Application(name), _) => format!("the application of {name}"),
+        (thing, _) => format!("{} {}", thing.kind(), thing.id()),
+    };
+    format!("{} {} {what}", moderator_name(&entry.moderator), words(entry.action))
+}
+
+/// A link to another line.
+fn line_link(id: ModerationId) -> Markup {
+    let before = ModerationId(id.0.saturating_add(1));
+    html! { a href={ "/moderations?before=" (before) "#line-" (id) } { "line " (id) } }
+}
+
+fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
+    html! {
+        li #{ "line-" (entry.id) } data-item {
+            p {
+                span.log-number { (entry.id) } " "
+                @match &entry.moderator {
+                    ShownModerator::Named(name) => a.author href=(profile_address(name, "")) { (name) },
+                    other => (moderator_name(other)),
+                }
+                " " (words(entry.action)) " " (target(entry))
+                @if let Some(count) = entry.count { " (" (counted(count, "post", "posts")) ")" }
+                @if entry.in_progress { " " span.tag { "in progress" } }
+                @if let Some(until) = entry.until { " until " (day::to_the_minute(until)) }
+                " " span.entry-age { (age(frame, entry.time)) }
+            }
+            @if !entry.reason.is_empty() { p.log-reason dir="auto" { (entry.reason) } }
+            @if let Some(undone) = entry.undoes { p.hint { "This undid " (line_link(undone)) "." } }
+            @if let Some(by) = entry.undone_by { p.hint { "Undone by " (line_link(by)) "." } }
+            @if entry.can_be_undone && is_moderator(frame) {
+                details.undo { summary { "Undo" span.hidden { " line " (entry.id) } } (undo_form(frame, entry.id)) }
+            }
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! What the page of a person has for moderators: their notes, where the person comes from, and
+//! the forms.
+
+use super::moderating::{ActionForm, may_moderate, tools};
+use crate::error::RequestError;
+use crate::markup::addresses::profile_address;
+use crate::markup::layout::Frame;
+use crate::markup::parts::{DELETED_USER, age, counted, number};
+use maud::{Markup, html};
+use tidings_domain::accounts::profiles::ProfileFacts;
+use tidings_domain::accounts::users::Role;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::moderation::networks::{self, Neighbourhood};
+use tidings_domain::moderation::notes::{self, Note};
+use tidings_domain::values::day;
+use tidings_domain::values::limits::MAX_REASON;
+use tidings_domain::values::moderation::{Action, Thing};
+use tidings_domain::values::restriction::{Restriction, RestrictionKind};
+
+/// How long a restriction can last: hours and words.
+const SPANS: [(&str, &str); 4] = [("1", "1 hour"), ("24", "1 day"), ("168", "1 week"), ("0", "for ever")];
+/// The span that is chosen at first: a day.
+const USUAL_SPAN: &str = "24";
+/// No end.
+const FOR_EVER: &str = "0";
+/// The posts that can be removed together: of how many days, and words. The last is the
+/// most.
+const REMOVED: [(&str, &str); 4] =
+    [("1", "last day"), ("7", "last week"), ("30", "last 30 days"), ("3650", "last ten years")];
+/// The number of days that is chosen at first: a week.
+const USUAL_REMOVED: &str = "7";
+/// The most neighbours that the page names.
+const NEIGHBOURS: usize = 20;
+
+/// What moderators may know of a person.
+pub struct PersonFile {
+    notes: Vec<Note>,
+    neighbourhood: Neighbourhood,
+}
+
+impl PersonFile {
+    /// What moderators may know of a person; `None` for other viewers. Rounds: 7 for moderators,
+    /// none for others.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn read(visit: &mut Visit, person: &ProfileFacts) -> Result<Option<Self>, RequestError> {
+        let viewer = visit.recognise().await?;
+        if viewer.is_none_or(|viewer| viewer.role() < Role::Moderator) {
+            return Ok(None);
+        }
+        let notes = notes::notes_on(visit, person.user.id).await?;
+        let neighbourhood = networks::neighbourhood_of(visit, &person.user.username).await?;
+        Ok(Some(Self { notes, neighbourhood }))
+    }
+
+    /// The tools, with what is known above the forms.
+    #[must_use]
+    pub fn render(&self, frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
+        let forms = html! {
+            (history(frame, person))
+            (self.network())
+            (self.notes(frame))
+            @if may_moderate(frame, person.user.id) { (forms(frame, person)) }
+        };
+        tools(frame, "For moderators", &forms)
+    }
+
+    fn network(&self) -> Markup {
+        let Neighbourhood { tag, others, addresses } = &self.neighbourhood;
+        html! {
+            @match tag {
+                None => p.hint { "Nothing is known about where this person has posted from lately." },
+                Some(tag) => {
+                    p {
+                        "Network " code { (tag) } ". "
+                        @if others.is_empty() { "Nobody else has posted from the same networks lately." }
+                        @else {
+                            "From the same networks: "
+                            @for (index, name) in others.iter().take(NEIGHBOURS).enumerate() {
+                                @if index > 0 { ", " }
+                                a.author href=(profile_address(name, "")) { (name) }
+                            }
+                            @if others.len() > NEIGHBOURS {
+                                @let more = u64::try_from(others.len() - NEIGHBOURS).unwrap_or(0);
+                                " and " (counted(more, "other", "others"))
+                            }
+                            "."
+                        }
+                    }
+                }
+            }
+            @if let Some(addresses) = addresses.as_ref().filter(|addresses| !addresses.is_empty()) {
+                p.hint {
+                    "Addresses, for administrators: "
+                    @for (index, (address, used)) in addresses.iter().take(NEIGHBOURS).enumerate() {
+                        @if index > 0 { ", " }
+                        code { (address) } " (" (day::to_the_minute(*used)) ")"
+                    }
+                }
+            }
+        }
+    }
+
+    fn notes(&self, frame: &Frame<'_>) -> Markup {
+        html! {
+            @if !self.notes.is_empty() {
+                h2 { "Notes" }
+                ul.person-notes role="list" {
+                    @for note in &self.notes { li { (self.note(frame, note)) } }
+                }
+            }
+        }
+    }
+
+    fn note(&self, frame: &Frame<'_>, note: &Note) -> Markup {
+        html! {
+            p.person-note dir="auto" { (note.text) }
+            form.inline method="post" action="/moderate/undo" {
+                (frame.signed_fields())
+                input type="hidden" name="moderation_id" value=(note.id);
+                input type="hidden" name="reason" value="No longer needed";
+                input type="hidden" name="next" value=(frame.way_back);
+                span.hint {
+                    @match &note.moderator {
+                        Some(name) => a.author href=(profile_address(name, "")) { (name) },
+                        None => (DELETED_USER),
+                    }
+                    ", " (age(frame, note.time))
+                }
+                " "
+                button.button.small.quiet { "Delete" span.hidden { " the note of line " (note.id) } }
+            }
+        }
+    }
+}
+
+/// The history of a person in one line.
+fn history(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
+    let user = &person.user;
+    html! {
+        p {
+            "Joined " (age(frame, user.ctime)) ", " (number(user.karma)) " karma, "
+            (counted(person.posted, "story", "stories")) ", "
+            (counted(person.comments, "comment", "comments")) ", "
+            (counted(person.tweets, "tweet", "tweets")) ". "
+            a href={ "/moderations?kind=user" } { "Moderation log" }
+        }
+        @if person.invited > 0 && user.restrictions.in_force(RestrictionKind::Ban, frame.now).is_some() {
+            p {
+                a href=(profile_address(&user.username, "/invited")) {
+                    "Look at the " (counted(person.invited, "person", "people")) " whom they invited"
+                }
+            }
+        }
+        @for kind in RestrictionKind::ALL {
+            @if let Some(restriction) = user.restrictions.in_force(kind, frame.now) {
+                p.notice { (in_force(kind, restriction)) }
+            }
+        }
+    }
+}
+
+/// That a restriction is in force.
+fn in_force(kind: RestrictionKind, restriction: &Restriction) -> String {
+    let what = match kind {
+        RestrictionKind::Ban => "Banned",
+        RestrictionKind::Silence => "Silenced",
+        RestrictionKind::Hold => "Posts wait for approval",
+        RestrictionKind::Discount => "Votes do not count",
+    };
+    let lasts = restriction.until.map_or_else(
+        || "until somebody lifts it".to_owned(),
+        |until| format!("until {}", day::to_the_minute(until)),
+    );
+    format!("{what} {lasts} (line {}): {}", restriction.moderation, restriction.reason)
+}
+
+/// The forms for a person whom the viewer may moderate.
+fn forms(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
+    let user = &person.user;
+    let thing = Thing::User(user.username.as_str().into());
+    let is = |kind| user.restrictions.in_force(kind, frame.now).is_some();
+    let plain = |action, label| ActionForm { action, label, grave: false, fields: html! {} };
+    let timed = |action, label| {
+        let fields = choice("How long", "hours", (&SPANS, USUAL_SPAN));
+        ActionForm { action, label, grave: true, fields }
+    };
+    let mut all = vec![plain(Action::Warn, "Warn")];
+    all.push(match is(RestrictionKind::Silence) {
+        true => plain(Action::Unsilence, "Lift the silence"),
+        false => timed(Action::Silence, "Silence"),
+    });
+    all.push(match is(RestrictionKind::Hold) {
+        true => plain(Action::Unhold, "No longer hold posts"),
+        false => timed(Action::Hold, "Hold posts for approval"),
+    });
+    all.push(match is(RestrictionKind::Discount) {
+        true => plain(Action::Recount, "Count the votes again"),
+        false => timed(Action::Discount, "Do not count the votes"),
+    });
+    all.push(match is(RestrictionKind::Ban) {
+        true => plain(Action::Unban, "Lift the ban"),
+        false => timed(Action::Ban, "Ban"),
+    });
+    let fields = removal_boxes();
+    all.push(ActionForm { action: Action::RemoveAll, label: "Remove all", grave: true, fields });
+    if frame.viewer.is_some_and(|viewer| viewer.role() == Role::Administrator) {
+        all.push(match user.given_role() == Role::Moderator {
+            true => plain(Action::UnmakeModerator, "Take the moderator's role"),
+            false => plain(Action::MakeModerator, "Make a moderator"),
+        });
+    }
+    html! {
+        div.person-forms {
+            (note_form(frame, &thing))
+            @for form in &all { (form.render(frame, &thing)) }
+        }
+    }
+}
+
+/// What is removed of a person together, each part of it a line of the log with its own undo.
+fn removal_boxes() -> Markup {
+    let tick = |name: &str, label: &str, is_ticked: bool| {
+        html! {
+            label.choice {
+                input type="checkbox" name=(name) value="1" checked[is_ticked];
+                " " (label)
+            }
+        }
+    };
+    html! {
+        input type="hidden" name="boxes" value="1";
+        (tick("posts", "Remove the posts", true))
+        (choice("Posts of the", "days", (&REMOVED, USUAL_REMOVED)))
+        (tick("profile", "Remove the full name and the text of the profile", false))
+        (tick("ban", "Ban the person", false))
+        (choice("Ban for", "hours", (&SPANS, FOR_EVER)))
+    }
+}
+
+/// A field with some values to choose from, in words.
+fn choice(label: &str, name: &str, (values, usual): (&[(&str, &str)], &str)) -> Markup {
+    html! {
+        label {
+            span { (label) }
+            select name=(name) {
+                @for (value, words) in values { option value=(value) selected[*value == usual] { (words) } }
+            }
+        }
+    }
+}
+
+/// The form of a note: its text is for moderators only.
+fn note_form(frame: &Frame<'_>, thing: &Thing) -> Markup {
+    html! {
+        form.form.moderation-form method="post" action="/moderate" {
+            fieldset {
+                legend { "Write a note" }
+                (frame.signed_fields())
+                input type="hidden" name="kind" value=(thing.kind());
+                input type="hidden" name="id" value=(thing.id());
+                input type="hidden" name="next" value=(frame.way_back);
+                label {
+                    span { "Note, which only moderators can read" }
+                    input type="text" name="reason" maxlength=(MAX_REASON) required;
+                }
+                button.button name="action" value=(Action::Note.name()) { "Write a note" }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{framed, user};
+    use tidings_domain::values::clock::Timestamp;
+    use tidings_domain::values::ids::ModerationId;
+    use tidings_domain::values::limits::MAX_REMOVED_DAYS;
+
+    fn page(viewer: &str, flags: &str) -> String {
+        let person = ProfileFacts {
+            user: user("2", "bob", "").into(),
+            inviter: None,
+            invited: 0,
+            posted: 1,
+            comments: 2,
+            followers: 3,
+            followings: 4,
+            tweets: 0,
+        };
+        let note = Note {
+            id: ModerationId(7),
+            time: Timestamp(999_000),
+            moderator: None,
+            text: "argues <b>".to_owned(),
+        };
+        let neighbourhood = Neighbourhood { tag: None, others: Vec::new(), addresses: Some(Vec::new()) };
+        let file = PersonFile { notes: vec![note], neighbourhood };
+        let viewer = user(viewer, "viewer", flags);
+        framed(Some(&viewer), |frame| file.render(frame, &person)).into_string()
+    }
+
+    #[test]
+    fn a_moderator_sees_notes_and_forms_but_none_for_roles() {
+        let html = page("3", "m");
+        for part in [
+            "argues &lt;b&gt;",
+            r#"value="silence""#,
+            r#"value="ban""#,
+            r#"value="remove_all""#,
+            "1 story, 2 comments",
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        assert!(!html.contains("make_moderator"), "{html}");
+        assert!(page("3", "a").contains("make_moderator"));
+    }
+
+    #[test]
+    fn the_most_days_can_be_chosen() {
+        assert_eq!(REMOVED.last().map(|(days, _)| *days), Some(MAX_REMOVED_DAYS.to_string().as_str()));
+    }
+
+    #[test]
+    fn nobody_has_forms_for_themselves_and_members_see_nothing() {
+        assert!(!page("2", "m").contains(r#"value="silence""#));
+        assert!(page("3", "").is_empty());
+    }
+}

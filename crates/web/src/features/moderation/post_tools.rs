@@ -1,0 +1,46 @@
+//! The tools of moderators for a comment and for a tweet, on the pages of their own.
+
+use super::moderating::{ActionForm, may_moderate, tools};
+use crate::markup::layout::Frame;
+use maud::{Markup, html};
+use tidings_domain::comments::comment::Comment;
+use tidings_domain::timelines::tweets::Tweet;
+use tidings_domain::values::ids::{CommentAddress, NewsId};
+use tidings_domain::values::moderation::{Action, Thing};
+use tidings_domain::values::withheld::Withheld;
+
+/// The tools for a comment.
+#[must_use]
+pub fn comment_tools(frame: &Frame<'_>, news: NewsId, comment: &Comment) -> Markup {
+    if comment.deleted || !may_moderate(frame, comment.user_id) {
+        return html! {};
+    }
+    let thing = Thing::Comment(CommentAddress { news, comment: comment.id });
+    post_tools(frame, &thing, comment.withheld.as_ref(), ["Remove this comment", "Put this comment back"])
+}
+
+/// The tools for a tweet. One that announces a story goes and comes back with the story.
+#[must_use]
+pub fn tweet_tools(frame: &Frame<'_>, tweet: &Tweet) -> Markup {
+    if !may_moderate(frame, tweet.user_id) {
+        return html! {};
+    }
+    let labels = ["Remove this tweet", "Put this tweet back"];
+    post_tools(frame, &Thing::Tweet(tweet.id), tweet.withheld.as_ref(), labels)
+}
+
+fn post_tools(
+    frame: &Frame<'_>,
+    thing: &Thing,
+    state: Option<&Withheld>,
+    [remove, restore]: [&str; 2],
+) -> Markup {
+    let form = |action, label, grave| ActionForm { action, label, grave, fields: html! {} };
+    let form = match state {
+        Some(Withheld::Removed(_)) => form(Action::Restore, restore, false),
+        // Queues decide about what waits.
+        Some(Withheld::Held(_)) => return html! {},
+        _ => form(Action::Remove, remove, true),
+    };
+    tools(frame, "Moderate", &form.render(frame, thing))
+}

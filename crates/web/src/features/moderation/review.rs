@@ -1,0 +1,380 @@
+//! The review queue: what waits for a moderator, with the buttons to decide.
+
+use super::flag_form::QueueQuery;
+use super::flagging::{address_of_thing, reason_name};
+use crate::App;
+use crate::error::RequestError;
+use crate::limits::{QUEUE_RINGS, QUEUE_ROWS};
+use crate::markup::addresses::profile_address;
+use crate::markup::layout::Frame;
+use crate::markup::parts::{DELETED_USER, age, counted, number};
+use crate::request::form::Form;
+use crate::request::local_path::LocalPath;
+use crate::request::viewer::{SignedForm, SignedIn};
+use axum::extract::State;
+use axum::response::Redirect;
+use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tidings_domain::accounts::users::{Role, User};
+use tidings_domain::moderation::queue::{self, QueuePage, Row, RowAuthor, Why};
+use tidings_domain::report::{BackgroundCheck, VoteRing, VoteRingReport};
+use tidings_domain::values::moderation::{Action, Thing};
+use tidings_domain::values::words::wait;
+use tidings_domain::vote_rings;
+
+/// The durations that are offered, in hours.
+const DURATIONS: [(&str, &str); 4] = [("1", "1 hour"), ("24", "1 day"), ("168", "1 week"), ("0", "for ever")];
+
+/// What the keys of the page do; the script defines them.
+const KEYS: [(&str, &str); 7] = [
+    ("j", "next"),
+    ("y", "keep or approve"),
+    ("r", "remove or reject"),
+    ("w", "warn"),
+    ("s", "silence"),
+    ("b", "ban"),
+    ("d", "ban the site"),
+];
+
+/// GET /moderate: before.
+pub async fn page(
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+    Form(query): Form<QueueQuery>,
+) -> Result<Markup, RequestError> {
+    let page = queue::page(&mut visit, query.before.as_ref(), QUEUE_ROWS).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let is_first = query.before.is_none();
+    let rings = if is_first {
+        rings(&frame, app.site.of())
+    } else {
+        html! {}
+    };
+    Ok(render(&frame, &user, (&page, is_first), &rings))
+}
+
+/// POST /moderate/votes: apisecret. The search goes on after the response.
+pub async fn look_for_rings(
+    State(app): State<App>,
+    SignedForm { user, form: () }: SignedForm<()>,
+) -> Result<Redirect, RequestError> {
+    let starting = async { Ok::<_, RequestError>(vote_rings::start(&app.site, app.now(), &user)?) };
+    user.once(&app.site, starting).await?;
+    Ok(Redirect::to("/moderate#votes"))
+}
+
+fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool), rings: &Markup) -> Markup {
+    let content = html! {
+        h1 { "Review queue" }
+        p.hint {
+            "What readers have flagged, and what waits for an answer, the worst first. "
+            "Every decision is in the " a href="/moderations" { "public log" } " and can be undone there."
+        }
+        p.review-keys data-keys hidden {
+            @for (key, meaning) in KEYS { span { kbd { (key) } " " (meaning) } " " }
+        }
+        @if page.rows.is_empty() {
+            p.empty { @if is_first { "Nothing waits. Well done." } @else { "Nothing else waits." } }
+        }
+        ol.review role="list" data-queue {
+            @for row in &page.rows { (review_row(frame, viewer, row)) }
+        }
+        @if let Some(next) = &page.next {
+            nav.more aria-label="Pages" {
+                a href={ "/moderate?before=" (utf8_percent_encode(&next.to_string(), NON_ALPHANUMERIC)) } rel="next" {
+                    "more"
+                }
+            }
+        }
+        p { a.action href="/moderate/rules" { "Rules for new posts" } }
+        (rings)
+    };
+    frame.page("Review queue", &content)
+}
+
+/// What the last search for vote rings has found, and a button that starts one.
+fn rings(frame: &Frame<'_>, check: &BackgroundCheck<VoteRingReport>) -> Markup {
+    let last = check.last();
+    html! {
+        section.vote-rings #votes {
+            h2 { "Vote rings" }
+            p.hint {
+                "Accounts that vote for each other far more than chance would have it. What to do about them is up to you."
+            }
+            @if check.is_running() {
+                p role="status" { "A search is running. Reload the page in a minute." }
+            } @else {
+                form.inline method="post" action="/moderate/votes" {
+                    (frame.signed_fields())
+                    button.button.small { "Look for vote rings" }
+                }
+            }
+            @if let Some((began, report)) = last.as_deref() {
+                p.hint {
+                    "Searched " (age(frame, *began)) ": " (counted(report.votes, "vote", "votes")) " on "
+                    (counted(report.stories, "story", "stories")) "."
+                }
+                @if report.groups.is_empty() { p { "No vote rings were found." } }
+                ol.log role="list" {
+                    @for ring in report.groups.iter().take(QUEUE_RINGS) { li { (vote_ring(ring)) } }
+                }
+            }
+        }
+    }
+}
+
+fn vote_ring(ring: &VoteRing) -> Markup {
+    html! {
+        p {
+            @for name in &ring.accounts { a.author href=(profile_address(name, "")) { (name) } " " }
+        }
+        p.hint {
+            (counted(ring.shared_votes, "vote", "votes")) " for each other, where chance would give "
+            (format!("{:.1}", ring.expected_votes))
+            @if let Some(seconds) = ring.median_seconds { "; half of them within " (wait(seconds)) }
+            @if ring.same_network { "; from the same network" }
+            "."
+        }
+    }
+}
+
+/// Whether the viewer may decide: nobody does so about their own things or those of a higher role.
+fn may_decide(viewer: &User, author: Option<&RowAuthor>) -> bool {
+    author.is_none_or(|author| author.id != viewer.id && author.role <= viewer.role())
+}
+
+fn review_row(frame: &Frame<'_>, viewer: &User, row: &Row) -> Markup {
+    let author = row.author.as_ref();
+    html! {
+        li #{ "row-" (row.thing.kind()) "-" (row.thing.id()) } data-item {
+            p.review-head {
+                span.tag { (why(row)) } " "
+                a href=(address_of_thing(&row.thing)) data-open { (name(&row.thing)) }
+                @if row.is_hidden { " " span.tag { "hidden" } }
+                @if row.is_deleted { " " span.tag { "deleted by its author" } }
+                @for (reason, count) in &row.flags {
+                    " " span.flag-count { (reason_name(*reason)) " " span { "× " (number(*count)) } }
+                }
+                " " span.entry-age { (age(frame, row.since)) }
+            }
+            @if let Some((action, thing)) = &row.decision { (decision(*action, thing)) }
+            @if row.text.is_empty() {
+                p.hint { "(no text)" }
+            } @else {
+                div.review-text dir="auto" { (row.text) }
+            }
+            @if let Some(reason) = row.held_because.as_ref().filter(|reason| !reason.is_empty()) {
+                p.hint { "Held because: " bdi { (reason) } }
+            }
+            @if !row.notes.is_empty() {
+                ul.review-notes { @for note in &row.notes { li dir="auto" { (note) } } }
+            }
+            (history(frame, author))
+            @if may_decide(viewer, author) {
+                (decide(frame, row))
+                @if let Some(author) = author.filter(|_| row.why != Why::Application) {
+                    (about_author(frame, row, author))
+                }
+            } @else {
+                p.hint { "Another moderator decides about this." }
+            }
+        }
+    }
+}
+
+fn why(row: &Row) -> &'static str {
+    match row.why {
+        Why::Flagged => "flagged",
+        Why::Held => "waits for approval",
+        Why::Application => "application",
+        Why::Appeal => "appeal",
+    }
+}
+
+fn name(thing: &Thing) -> String {
+    match thing {
+        Thing::Story(id) => format!("story {id}"),
+        Thing::Comment(address) => format!("comment {} of story {}", address.comment, address.news),
+        Thing::Tweet(id) => format!("tweet {id}"),
+        Thing::User(name) => format!("profile of {name}"),
+        Thing::Application(name) => name.to_string(),
+        Thing::Appeal(id) => format!("against line {id}"),
+        Thing::Rule(id) => format!("rule {id}"),
+    }
+}
+
+/// What an appeal is about.
+fn decision(action: Action, thing: &Thing) -> Markup {
+    html! {
+        p { "Decision: " strong { (action) } ", " a href=(address_of_thing(thing)) { (name(thing)) } }
+    }
+}
+
+/// The person behind a row, in one line.
+fn history(frame: &Frame<'_>, author: Option<&RowAuthor>) -> Markup {
+    html! {
+        p.review-author {
+            @match author {
+                None => (DELETED_USER),
+                Some(RowAuthor { username, ctime, karma, posted, comments, tweets, role, .. }) => {
+                    "by " a.author href=(profile_address(username, "")) { (username) }
+                    @match role {
+                        Role::Administrator => " (administrator)",
+                        Role::Moderator => " (moderator)",
+                        Role::Member => "",
+                    }
+                    ", joined " (age(frame, *ctime)) ", " (number(*karma)) " karma, "
+                    (counted(*posted, "story", "stories")) ", "
+                    (counted(*comments, "comment", "comments")) ", "
+                    (counted(*tweets, "tweet", "tweets"))
+                }
+            }
+        }
+    }
+}
+
+/// The fields that all forms of a row have.
+fn row_fields(frame: &Frame<'_>, row: &Row, thing: &Thing) -> Markup {
+    html! {
+        (frame.signed_fields())
+        input type="hidden" name="kind" value=(thing.kind());
+        input type="hidden" name="id" value=(thing.id());
+        input type="hidden" name="since" value=(row.since.0);
+        @if *thing != row.thing { input type="hidden" name="row" value=(row.thing); }
+        input type="hidden" name="next" value=(frame.way_back);
+    }
+}
+
+fn reason_field(id: &str, value: &str) -> Markup {
+    html! {
+        label for=(id) { "Reason" }
+        input id=(id) name="reason" value=(value) maxlength="500" required;
+    }
+}
+
+/// The buttons that decide about the thing itself. Enter in the field does the first one.
+fn decide(frame: &Frame<'_>, row: &Row) -> Markup {
+    let id = format!("reason-{}-{}", row.thing.kind(), row.thing.id());
+    let is_flagged = row.why == Why::Flagged;
+    let (no, yes) =
+        if is_flagged { (Action::Remove, Action::Keep) } else { (Action::Reject, Action::Approve) };
+    let (no_text, yes_text) = if is_flagged { ("Remove", "Keep") } else { ("Reject", "Approve") };
+    let suggested = row.flags.first().map_or("", |(reason, _)| reason_name(*reason));
+    html! {
+        form.review-form method="post" action="/moderate" {
+            (row_fields(frame, row, &row.thing))
+            (reason_field(&id, suggested))
+            button.button.small.grave name="action" value=(no) data-no { (no_text) }
+            button.button.small name="action" value=(yes) formnovalidate data-yes { (yes_text) }
+        }
+    }
+}
+
+/// What can be done about the person behind a row.
+fn about_author(frame: &Frame<'_>, row: &Row, author: &RowAuthor) -> Markup {
+    let thing = Thing::User(author.username.as_str().into());
+    let id = format!("author-{}-{}", row.thing.kind(), row.thing.id());
+    html! {
+        details.review-more {
+            summary { "Warn, silence or ban " (author.username) }
+            form.review-form method="post" action="/moderate" {
+                (row_fields(frame, row, &thing))
+                (reason_field(&id, ""))
+                label for={ (id) "-hours" } { "For how long (silence and ban)" }
+                select id={ (id) "-hours" } name="hours" {
+                    @for (hours, text) in DURATIONS {
+                        option value=(hours) selected[hours == "24"] { (text) }
+                    }
+                }
+                button.button.small name="action" value="warn" data-warn { "Warn" }
+                button.button.small name="action" value="silence" data-silence { "Silence" }
+                button.button.small.grave name="action" value="ban" data-ban { "Ban" }
+            }
+            @if let Some(host) = &row.host {
+                // The page that it leads to shows first what the rule would have caught.
+                form.review-form method="post" action="/moderate/rules" {
+                    (frame.signed_fields())
+                    input type="hidden" name="what" value="domain";
+                    input type="hidden" name="pattern" value=(host);
+                    input type="hidden" name="effect" value="refuse";
+                    input type="hidden" name="reason" value=(domain_reason(row));
+                    button.button.small name="dry_run" value="1" data-domain { "Ban " (host) "..." }
+                }
+            }
+        }
+    }
+}
+
+/// The reason that is suggested for a ban of the site that a row links to.
+fn domain_reason(row: &Row) -> String {
+    row.flags.first().map_or_else(|| "unwanted".to_owned(), |(reason, _)| reason_name(*reason).to_owned())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::limits::PAGE_BYTES;
+    use crate::markup::test_support::{NOW, framed, user};
+    use strum::IntoEnumIterator;
+    use tidings_domain::values::flag::FlagReason;
+    use tidings_domain::values::hostname::Hostname;
+    use tidings_domain::values::ids::UserId;
+    use tidings_domain::values::limits::{
+        LONGEST_STORED_USERNAME, MAX_FLAG_NOTE, MAX_REASON, QUEUE_NOTES, QUEUE_TEXT,
+    };
+
+    fn row(author: u64, role: Role) -> Row {
+        let longest = |count: usize| "\"".repeat(count);
+        Row {
+            thing: Thing::User(longest(LONGEST_STORED_USERNAME).into()),
+            text: longest(QUEUE_TEXT),
+            host: Some(Hostname::parse("a.example.com").unwrap()),
+            author: Some(RowAuthor {
+                id: UserId(author),
+                username: longest(LONGEST_STORED_USERNAME),
+                role,
+                ctime: NOW,
+                karma: -1_000_000,
+                posted: 1,
+                comments: 2,
+                tweets: 3,
+            }),
+            since: NOW,
+            why: Why::Flagged,
+            held_because: Some(longest(MAX_REASON)),
+            flags: FlagReason::iter().map(|reason| (reason, 200)).collect(),
+            notes: vec![longest(MAX_FLAG_NOTE); QUEUE_NOTES],
+            is_hidden: true,
+            is_deleted: true,
+            decision: None,
+        }
+    }
+
+    #[test]
+    fn a_full_page_of_the_longest_rows_is_bounded() {
+        let moderator = user("1", "mod", "m");
+        let page = QueuePage { rows: vec![row(2, Role::Member); QUEUE_ROWS], next: None };
+        let html = framed(Some(&moderator), |frame| render(frame, &moderator, (&page, true), &html! {}))
+            .into_string();
+        assert!(html.len() <= PAGE_BYTES, "{}", html.len());
+        assert!(html.contains("data-yes") && !html.contains(" style="));
+    }
+
+    #[test]
+    fn nobody_has_buttons_for_their_own_things_or_those_of_a_higher_role() {
+        let moderator = user("1", "mod", "m");
+        for (author, role, may) in [
+            (1, Role::Moderator, false),
+            (2, Role::Administrator, false),
+            (2, Role::Moderator, true),
+            (2, Role::Member, true),
+        ] {
+            let row = row(author, role);
+            let html = framed(Some(&moderator), |frame| review_row(frame, &moderator, &row)).into_string();
+            assert_eq!(html.contains("data-yes"), may, "{author} {role:?}");
+            assert_eq!(html.contains("Another moderator decides"), !may);
+        }
+    }
+}

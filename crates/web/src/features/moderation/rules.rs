@@ -1,0 +1,253 @@
+//! The rules that new posts are checked with: the list, adding one after a trial, lifting one.
+
+use super::calls::ModeratedResponse;
+use super::rule_form::{LiftForm, RuleForm};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::action::{Action, ActionEntry};
+use crate::features::actions;
+use crate::features::comments::comment_item::comment_address;
+use crate::features::timelines::tweets::tweet_address;
+use crate::limits::LONG_ACTION_WAIT;
+use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::layout::Frame;
+use crate::markup::parts::{counted, news_address};
+use crate::request::local_path::LocalPath;
+use crate::request::viewer::{SignedFields, SignedIn};
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use strum::IntoEnumIterator;
+use tidings_domain::accounts::users::User;
+use tidings_domain::moderation::rules::{self, DryRun};
+use tidings_domain::values::limits::MAX_PATTERN;
+use tidings_domain::values::moderation::Thing;
+use tidings_domain::values::post_rule::{PostRule, RuleEffect, RuleKind};
+
+/// The address of the page.
+pub const ADDRESS: &str = "/moderate/rules";
+
+/// What was typed.
+#[derive(Default)]
+struct Typed<'a> {
+    what: &'a str,
+    pattern: &'a str,
+    effect: &'a str,
+    reason: &'a str,
+}
+
+/// The page.
+struct RulesPage<'a> {
+    rules: &'a [PostRule],
+    typed: Typed<'a>,
+    refused: Option<&'a RefusedForm>,
+    tried: Option<&'a DryRun>,
+}
+
+impl RulesPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let content = html! {
+            h1 { "Rules for new posts" }
+            p {
+                "Each new story, comment, tweet and profile, and each change of one, is checked with these rules. Posts \
+                 of moderators and administrators are not. Everybody can read in the "
+                a href="/moderations?kind=rule" { "log" } " when a rule was added, and why."
+            }
+            (summary(self.refused))
+            (self.form(frame))
+            h2 { "Rules" }
+            @if self.rules.is_empty() { p.empty { "There are no rules yet." } }
+            ol.log role="list" {
+                @for rule in self.rules { (rule_item(frame, rule)) }
+            }
+        };
+        frame.page("Rules for new posts", &content)
+    }
+
+    fn form(&self, frame: &Frame<'_>) -> Markup {
+        let most = MAX_PATTERN.to_string();
+        let pattern = Field::new("pattern", "Pattern").value(self.typed.pattern).with("maxlength", &most);
+        let pattern = pattern.with("autocomplete", "off").with("spellcheck", "false").required();
+        let pattern = pattern.hint(html! {
+            "A domain such as example.com covers its subdomains. A URL is the start of a host and a path, such as \
+             example.com/shop/. A phrase is whole words, in any case."
+        });
+        let reason = Field::new("reason", "Reason").value(self.typed.reason).required();
+        let reason = reason.hint(html! { "Authors of refused posts and readers of the log see it." });
+        html! {
+            form.form.narrow method="post" action=(ADDRESS) {
+                (frame.signed_fields())
+                (choice("what", "What it looks for", RuleKind::iter().map(|kind| (kind.name(), kind_words(kind))), self.typed.what))
+                (pattern.input(self.refused))
+                (choice(
+                    "effect", "What happens to the post",
+                    RuleEffect::iter().map(|effect| (effect.name(), effect_words(effect))), self.typed.effect,
+                ))
+                (reason.input(self.refused))
+                @if let Some(tried) = self.tried { (outcome(tried)) }
+                div.buttons {
+                    button.button name="dry_run" value="1" { "Try it first" }
+                    " "
+                    button.button.quiet name="dry_run" value="0" { "Add the rule" }
+                }
+            }
+        }
+    }
+}
+
+fn choice(
+    name: &str,
+    label: &str,
+    options: impl Iterator<Item = (&'static str, &'static str)>,
+    chosen: &str,
+) -> Markup {
+    html! {
+        div.field {
+            label for={ "rule-" (name) } { (label) }
+            select name=(name) #{ "rule-" (name) } {
+                @for (value, words) in options {
+                    option value=(value) selected[value == chosen] { (words) }
+                }
+            }
+        }
+    }
+}
+
+const fn kind_words(kind: RuleKind) -> &'static str {
+    match kind {
+        RuleKind::Domain => "links to a domain",
+        RuleKind::Url => "links that begin with a URL",
+        RuleKind::Phrase => "a word or a phrase",
+        RuleKind::Regex => "a regular expression",
+    }
+}
+
+const fn effect_words(effect: RuleEffect) -> &'static str {
+    match effect {
+        RuleEffect::Refuse => "it is refused",
+        RuleEffect::Hold => "it waits for a moderator",
+    }
+}
+
+/// What a rule would have caught.
+fn outcome(tried: &DryRun) -> Markup {
+    html! {
+        div.notice role="status" {
+            p {
+                "In the last 30 days this rule would have caught "
+                strong { (counted(tried.count, "post", "posts")) } "."
+                @if !tried.finished { " There were too many posts to look at all of them." }
+            }
+            @if !tried.matches.is_empty() {
+                ul {
+                    @for thing in &tried.matches { li { (thing_link(thing)) } }
+                }
+            }
+        }
+    }
+}
+
+fn thing_link(thing: &Thing) -> Markup {
+    let words = format!("{} {}", thing.kind(), thing.id());
+    html! {
+        @match thing {
+            Thing::Story(id) => a href=(news_address(*id)) { (words) },
+            Thing::Comment(address) => a href=(comment_address(*address)) { (words) },
+            Thing::Tweet(id) => a href=(tweet_address(*id)) { (words) },
+            _ => (words),
+        }
+    }
+}
+
+fn rule_item(frame: &Frame<'_>, rule: &PostRule) -> Markup {
+    let field = format!("lift-{}", rule.id);
+    html! {
+        li {
+            p {
+                span.log-number { (rule.id) } " " (kind_words(rule.pattern.kind)) ": "
+                code { (rule.pattern) } ". " strong { (effect_words(rule.effect)) } "."
+            }
+            p.log-reason dir="auto" { (rule.reason) }
+            form.log-filters method="post" action={ (ADDRESS) "/lift" } {
+                (frame.signed_fields())
+                input type="hidden" name="rule_id" value=(rule.id);
+                label for=(field) { "Reason"
+                    input type="text" name="reason" #(field) required maxlength="500";
+                }
+                button.button.small.quiet { "Lift" span.hidden { " rule " (rule.id) } }
+            }
+        }
+    }
+}
+
+/// GET /moderate/rules.
+pub async fn page(
+    State(app): State<App>,
+    SignedIn { user, .. }: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    show(&app, &user, &here, (Typed::default(), None, None)).await
+}
+
+async fn show(
+    app: &App,
+    user: &User,
+    here: &LocalPath,
+    (typed, refused, tried): (Typed<'_>, Option<&RefusedForm>, Option<&DryRun>),
+) -> Result<Markup, RequestError> {
+    let rules = rules::rules(&app.site, app.moment(), user).await?;
+    let page = RulesPage { rules: &rules, typed, refused, tried };
+    Ok(page.render(&Frame::for_user(app, here, user)))
+}
+
+/// POST /moderate/rules: what, pattern, effect, reason, dry_run, apisecret.
+pub async fn change(
+    State(app): State<App>,
+    here: LocalPath,
+    form: SignedFields,
+) -> Result<Response, RequestError> {
+    let fields = &form.fields;
+    let typed = Typed {
+        what: fields.text("what"),
+        pattern: fields.text("pattern"),
+        effect: fields.text("effect"),
+        reason: fields.text("reason"),
+    };
+    match act(&app, &form).await {
+        Ok(None) => Ok(Redirect::to(ADDRESS).into_response()),
+        Ok(Some(tried)) => {
+            Ok(show(&app, &form.user, &here, (typed, None, Some(&tried))).await?.into_response())
+        }
+        Err(failure) => {
+            let refused = RefusedForm::from_failure(failure)?.beside(&["pattern", "reason"]);
+            let page = show(&app, &form.user, &here, (typed, Some(&refused), None)).await?;
+            Ok(refused.response(page))
+        }
+    }
+}
+
+/// Tries or adds the rule.
+async fn act(app: &App, form: &SignedFields) -> Result<Option<DryRun>, RequestError> {
+    let rule: RuleForm = form.fields.read()?;
+    let is_trial = rule.dry_run;
+    let rule = rule.into();
+    if is_trial {
+        let how = (&rule, LONG_ACTION_WAIT);
+        return Ok(Some(rules::dry_run(&app.site, app.moment(), &form.user, how).await?));
+    }
+    actions::add_rule(app, &form.user, &rule).await?;
+    Ok(None)
+}
+
+/// The actions behind the forms of this file.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::once("/moderate/rules/lift", "Lift a rule (moderators only).", |app, by, form: &LiftForm| {
+            Box::pin(rules::lift_rule(&app.site, app.moment(), by.user, (form.rule_id, &form.reason)))
+        })
+        .called("/api/moderate/unrule")
+        .answering(async |_, id| Ok(ModeratedResponse::from(id)))
+        .then(|_, ()| ADDRESS.to_owned()),
+    ]
+}

@@ -1,0 +1,5 @@
+//! Muting and blocking.
+
+pub mod calls;
+pub mod form;
+pub mod page;

@@ -1,0 +1,71 @@
+//! Muting and blocking.
+
+use crate::error::RequestError;
+use crate::request::form::{Fields, FromFields, form};
+use crate::request::values;
+use tidings_domain::Error;
+use tidings_domain::accounts::mutes::Mutable;
+use tidings_domain::values::mutes::{MuteKind, MutedWord, muted_domain};
+use tidings_domain::values::topic::Topic;
+use utoipa::ToSchema;
+
+/// What is muted.
+pub enum MuteTarget {
+    /// A topic, which must exist.
+    Topic(Topic),
+    /// A person, a site or a word.
+    Other(Mutable),
+}
+
+/// Something to mute or unmute.
+#[derive(ToSchema)]
+#[schema(as = Mute)]
+pub struct MuteForm {
+    /// What kind of thing it is.
+    #[schema(value_type = values::MuteKind)]
+    pub what: MuteKind,
+    /// A username, the name of a site (which covers its subdomains), a topic, or a word or
+    /// phrase. Case does not matter.
+    #[schema(value_type = values::MuteValue)]
+    pub value: MuteTarget,
+}
+
+/// The field with what is muted.
+const VALUE: &str = "value";
+
+impl FromFields for MuteForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let what = fields.required("what")?.parse().map_err(|_| RequestError::Field {
+            name: "what",
+            expected: "it must be user, domain, topic or word",
+        })?;
+        let typed = fields.required(VALUE)?;
+        let not_a_site = |_| RequestError::Field {
+            name: VALUE,
+            expected: "it must be the name of a site, such as example.com",
+        };
+        let value = match what {
+            MuteKind::Topic => MuteTarget::Topic(Topic::parse(VALUE, typed).map_err(Error::from)?),
+            MuteKind::User => MuteTarget::Other(Mutable::User(username(fields, VALUE)?)),
+            MuteKind::Domain => MuteTarget::Other(Mutable::Domain(muted_domain(typed).map_err(not_a_site)?)),
+            MuteKind::Word => MuteTarget::Other(Mutable::Word(MutedWord::parse(typed).map_err(Error::from)?)),
+        };
+        Ok(Self { what, value })
+    }
+}
+
+/// A username as people type it: with or without an `@`.
+fn username(fields: &Fields, name: &'static str) -> Result<String, RequestError> {
+    let typed = fields.required(name)?.trim();
+    Ok(typed.strip_prefix('@').unwrap_or(typed).to_owned())
+}
+
+form! {
+    /// Somebody to block or unblock.
+    #[schema(as = Block)]
+    pub struct BlockForm {
+        // Imported accounts may have names that are not valid for new accounts.
+        /// The username. Case does not matter.
+        pub username: String = username, values::Username;
+    }
+}

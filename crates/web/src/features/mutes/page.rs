@@ -1,0 +1,340 @@
+//! What a user has muted and whom they have blocked: the list in the settings, the buttons
+//! elsewhere, and the targets of both.
+
+use super::calls::MutesResponse;
+use super::form::{BlockForm, MuteForm, MuteTarget};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::action::{Action, ActionEntry, SentForm};
+use crate::features::actions::unknown_name;
+use crate::features::topics::list::topic_link;
+use crate::markup::addresses::profile_address;
+use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::layout::Frame;
+use crate::markup::parts::age;
+use crate::request::form::{Fields, Form, FromFields, Next};
+use crate::request::local_path::LocalPath;
+use crate::request::viewer::SignedIn;
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use futures_util::TryFutureExt;
+use maud::{Markup, html};
+use tidings_domain::accounts::mutes::{self, Avoided, Block, Mute};
+use tidings_domain::accounts::reader::Reader;
+use tidings_domain::accounts::users::User;
+use tidings_domain::articles::topic_choices::{self, Stance};
+use tidings_domain::timelines::blocks;
+use tidings_domain::values::hostname::Hostname;
+use tidings_domain::values::limits::MAX_MUTED_WORD;
+use tidings_domain::values::mutes::MuteKind;
+use tidings_domain::values::topic::Topic;
+
+/// The address of the list.
+pub const MUTES: &str = "/settings/mutes";
+
+/// What each kind is called, and how many are.
+const KINDS: [(MuteKind, &str); 4] = [
+    (MuteKind::User, "Person"),
+    (MuteKind::Domain, "Site"),
+    (MuteKind::Topic, "Topic"),
+    (MuteKind::Word, "Word or phrase"),
+];
+
+/// A form with one button that mutes or unmutes something, and comes back.
+fn mute_button(frame: &Frame<'_>, (kind, value): (MuteKind, &str), is_muted: bool, label: &Markup) -> Markup {
+    html! {
+        form method="post" action=(if is_muted { "/unmute" } else { "/mute" }) {
+            (frame.signed_fields())
+            input type="hidden" name="what" value=(kind.name());
+            input type="hidden" name="value" value=(value);
+            input type="hidden" name="next" value=(frame.way_back);
+            button.button.small.quiet { (label) }
+        }
+    }
+}
+
+/// A form with one button that blocks or unblocks somebody, and comes back.
+fn block_button(frame: &Frame<'_>, username: &str, is_blocked: bool, label: &Markup) -> Markup {
+    html! {
+        form method="post" action=(if is_blocked { "/unblock" } else { "/block" }) {
+            (frame.signed_fields())
+            input type="hidden" name="username" value=(username);
+            input type="hidden" name="next" value=(frame.way_back);
+            button.button.small.quiet { (label) }
+        }
+    }
+}
+
+/// What unblocking does not do.
+const NO_FOLLOW_BACK: &str = "If they followed you before, unblocking does not bring that back.";
+
+/// The buttons that mute and block a person, on their profile.
+#[must_use]
+pub fn person_forms(frame: &Frame<'_>, person: &User, reader: &Reader) -> Markup {
+    let (is_muted, is_blocked) = (reader.has_muted(person.id), reader.has_blocked(person.id));
+    let label = |done: bool, undo: &str, act: &str| html! { (if done { undo } else { act }) };
+    html! {
+        div.stance {
+            (mute_button(frame, (MuteKind::User, &person.username), is_muted, &label(is_muted, "Unmute", "Mute")))
+            (block_button(frame, &person.username, is_blocked, &label(is_blocked, "Unblock", "Block")))
+        }
+        @if is_blocked {
+            p.hint {
+                "You have blocked this person: you don't see what they write, and they can't follow you, reply to \
+                 you or notify you. " (NO_FOLLOW_BACK)
+            }
+        } @else if is_muted {
+            p.hint {
+                "You have muted this person: you don't see what they write. "
+                a href=(MUTES) { "All that you have muted" }
+            }
+        }
+    }
+}
+
+/// The button that mutes a site, on its page.
+#[must_use]
+pub fn site_form(frame: &Frame<'_>, host: &Hostname, reader: &Reader) -> Markup {
+    let is_muted = reader.has_muted_site(host);
+    let label = html! { (if is_muted { "Unmute this site" } else { "Mute this site" }) };
+    html! {
+        div.stance { (mute_button(frame, (MuteKind::Domain, host.as_str()), is_muted, &label)) }
+        @if is_muted {
+            p.hint {
+                "You have muted this site, or one that it belongs to: its stories are hidden in your lists. "
+                a href=(MUTES) { "All that you have muted" }
+            }
+        }
+    }
+}
+
+/// The list, with forms that add to it.
+struct MutesPage<'a> {
+    avoided: &'a Avoided,
+    /// What was typed into the form of this action, if it was refused, and why.
+    refused: Option<(&'a str, &'a Fields, &'a RefusedForm)>,
+    /// Whether somebody has just been unblocked.
+    unblocked: bool,
+}
+
+impl MutesPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let content = html! {
+            h1 { "Muted and blocked" }
+            (summary(self.refused.map(|(_, _, refused)| refused)))
+            @if self.unblocked {
+                p.notice role="status" { "Unblocked. " (NO_FOLLOW_BACK) }
+            }
+            p.hint {
+                "What you mute is left out of your lists, threads, timelines and inbox. Only you know."
+            }
+            (self.mute_form(frame))
+            @if self.avoided.mutes.is_empty() {
+                p.empty { "You have muted nothing." }
+            } @else {
+                ul.mutes role="list" {
+                    @for mute in &self.avoided.mutes { (mute_row(frame, mute)) }
+                }
+            }
+            h2 #blocked { "Blocked people" }
+            p.hint {
+                "Somebody you block can't follow you, reply to you or notify you, and you don't see what they write."
+            }
+            (self.block_form(frame))
+            @if self.avoided.blocks.is_empty() {
+                p.empty { "You have blocked nobody." }
+            } @else {
+                ul.mutes role="list" {
+                    @for block in &self.avoided.blocks { (block_row(frame, block)) }
+                }
+                p.hint { (NO_FOLLOW_BACK) }
+            }
+            p { a.action href="/settings" { "Settings" } }
+        };
+        frame.page("Muted and blocked", &content)
+    }
+
+    /// What was typed into the form of an action, and why it was refused.
+    fn typed(&self, action: &str) -> (Option<&Fields>, Option<&RefusedForm>) {
+        match self.refused {
+            Some((refused_action, fields, refused)) if refused_action == action => {
+                (Some(fields), Some(refused))
+            }
+            _ => (None, None),
+        }
+    }
+
+    fn mute_form(&self, frame: &Frame<'_>) -> Markup {
+        let (fields, refused) = self.typed("/mute");
+        let text = |name| fields.map_or("", |fields| fields.text(name));
+        let hint = html! {
+            "A username; a site such as example.com, with its subdomains; a topic; or a word or phrase of up to "
+            (MAX_MUTED_WORD) " characters."
+        };
+        let value = Field::new("value", "What to mute").value(text("value")).hint(hint);
+        html! {
+            form.form.narrow method="post" action="/mute" {
+                (frame.signed_fields())
+                input type="hidden" name="next" value=(MUTES);
+                div {
+                    label for="what" { "Kind" }
+                    select id="what" name="what" {
+                        @for (kind, name) in KINDS {
+                            option value=(kind.name()) selected[text("what") == kind.name()] { (name) }
+                        }
+                    }
+                }
+                (value.with("autocomplete", "off").exact().required().input(refused))
+                button.button { "Mute" }
+            }
+        }
+    }
+
+    fn block_form(&self, frame: &Frame<'_>) -> Markup {
+        let (fields, refused) = self.typed("/block");
+        let name = fields.map_or("", |fields| fields.text("username"));
+        let field = Field::new("username", "Username").value(name);
+        html! {
+            form.form.narrow method="post" action="/block" {
+                (frame.signed_fields())
+                input type="hidden" name="next" value={ (MUTES) "#blocked" };
+                (field.with("autocomplete", "off").exact().required().input(refused))
+                button.button { "Block" }
+            }
+        }
+    }
+}
+
+fn mute_row(frame: &Frame<'_>, mute: &Mute) -> Markup {
+    let kind = KINDS.iter().find(|(kind, _)| *kind == mute.kind).map_or("", |(_, name)| name);
+    let label = html! { "Unmute" span.hidden { " " (mute.value) } };
+    html! {
+        li {
+            span.kind { (kind) }
+            span.value dir="auto" {
+                @match mute.kind {
+                    MuteKind::User => a href=(profile_address(&mute.value, "")) { (mute.value) },
+                    MuteKind::Domain => a href={ "/site/" (mute.value) } { (mute.value) },
+                    MuteKind::Topic => @if let Ok(topic) = Topic::parse("topic", &mute.value) { (topic_link(&topic)) },
+                    MuteKind::Word => (mute.value),
+                }
+            }
+            span.since { (age(frame, mute.since)) }
+            (mute_button(frame, (mute.kind, &mute.value), true, &label))
+        }
+    }
+}
+
+fn block_row(frame: &Frame<'_>, block: &Block) -> Markup {
+    let label = html! { "Unblock" span.hidden { " " (block.username) } };
+    html! {
+        li {
+            span.kind { "Person" }
+            span.value { a href=(profile_address(&block.username, "")) { (block.username) } }
+            span.since { (age(frame, block.since)) }
+            (block_button(frame, &block.username, true, &label))
+        }
+    }
+}
+
+/// Whether somebody has just been unblocked.
+pub struct MutesQuery {
+    unblocked: bool,
+}
+
+impl FromFields for MutesQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { unblocked: fields.get("unblocked").is_some() })
+    }
+}
+
+/// GET /settings/mutes.
+pub async fn page(
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+    Form(query): Form<MutesQuery>,
+) -> Result<Markup, RequestError> {
+    let avoided = mutes::avoided(&mut visit, user.id).await?;
+    let page = MutesPage { avoided: &avoided, refused: None, unblocked: query.unblocked };
+    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+}
+
+/// The actions behind the forms of this file.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::setting("/mute", "Mute a person, a site, a topic or a word.", |app, by, form: &MuteForm| {
+            let (site, now) = (&app.site, app.moment());
+            Box::pin(async move {
+                match &form.value {
+                    MuteTarget::Topic(topic) => {
+                        topic_choices::choose(site, now, by, Stance::Muted, topic).await
+                    }
+                    MuteTarget::Other(what) => mutes::mute(site, now, by, what).await,
+                }
+                .map_err(unknown_name)
+            })
+        })
+        .answering(list)
+        .page(async |sent, done| answer(sent, ("/mute", &["value"]), done.err()).await),
+        Action::setting(
+            "/unmute",
+            "Unmute a person, a site, a topic or a word.",
+            |app, by, form: &MuteForm| {
+                let (site, now) = (&app.site, app.moment());
+                Box::pin(async move {
+                    match &form.value {
+                        MuteTarget::Topic(topic) => {
+                            topic_choices::leave(site, now, by, Stance::Muted, topic).await
+                        }
+                        MuteTarget::Other(what) => mutes::unmute(site, now, by, what).await,
+                    }
+                    .map_err(unknown_name)
+                })
+            },
+        )
+        .answering(list)
+        .page(async |sent, done| answer(sent, ("/unmute", &[]), done.err()).await),
+        Action::setting("/block", "Block a person.", |app, by, form: &BlockForm| {
+            Box::pin(blocks::block(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
+        })
+        .page(async |sent, done| answer(sent, ("/block", &["username"]), done.err()).await),
+        Action::setting("/unblock", UNBLOCK, |app, by, form: &BlockForm| {
+            Box::pin(blocks::unblock(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
+        })
+        .page(async |sent, done| {
+            if done.is_ok() && sent.form.fields.text("next").starts_with(MUTES) {
+                return Ok(Redirect::to(&format!("{MUTES}?unblocked")).into_response());
+            }
+            answer(sent, ("/unblock", &[]), done.err()).await
+        }),
+    ]
+}
+
+/// What the call to unblock does.
+const UNBLOCK: &str = "Unblock a person. Whether they followed the caller before does not come back.";
+
+/// What the calls to mute and to unmute answer.
+async fn list(mut sent: SentForm, (): ()) -> Result<MutesResponse, RequestError> {
+    MutesResponse::of(&mut sent.form.visit, sent.form.user.id).await
+}
+
+/// Redirects to the page that the form names, or shows the list with what was refused beside the fields of
+/// the form. The buttons that undo have no fields of their own.
+async fn answer(
+    SentForm { app, mut form }: SentForm,
+    (action, fields): (&str, &[&str]),
+    failure: Option<RequestError>,
+) -> Result<Response, RequestError> {
+    let Some(failure) = failure else {
+        let Next { next } = form.fields.read()?;
+        return Ok(Redirect::to(next.as_str()).into_response());
+    };
+    let refused = RefusedForm::from_failure(failure)?.beside(fields);
+    let avoided = mutes::avoided(&mut form.visit, form.user.id).await?;
+    let page =
+        MutesPage { avoided: &avoided, refused: Some((action, &form.fields, &refused)), unblocked: false };
+    let here = LocalPath::parse(MUTES);
+    Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
+}

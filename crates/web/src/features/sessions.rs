@@ -1,0 +1,11 @@
+//! Sessions: logging in and out, second factors.
+
+pub mod login;
+pub mod open_sessions;
+pub mod passkeys;
+pub mod second_factors;
+pub mod second_step;
+pub mod session_calls;
+pub mod totp_calls;
+pub mod totp_form;
+pub mod two_factor;

@@ -1,0 +1,258 @@
+//! Logging in and out.
+
+use super::second_step::second_step_page;
+use super::two_factor::has_passkeys;
+use crate::App;
+use crate::error::RequestError;
+use crate::features::actions::log_in as begin_log_in;
+use crate::features::moderation::appeals::banned_page;
+use crate::markup::addresses::login_to;
+use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::layout::Frame;
+use crate::request::cookies;
+use crate::request::form::{Fields, Form, FromFields, Next};
+use crate::request::local_path::LocalPath;
+use crate::request::login_reason::LoginReason;
+use crate::request::viewer::{ClientDevice, SignedFields};
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tidings_domain::accounts::log_in::LogIn;
+use tidings_domain::accounts::session_store::Session;
+use tidings_domain::accounts::sessions;
+use tidings_domain::accounts::visit::Visit;
+
+/// The form that asks for name and password.
+struct CredentialsForm<'a> {
+    username: &'a str,
+    /// What the visitor wanted to do.
+    wanted: &'a WantedPage,
+    /// Whether passkeys work at the address of the site.
+    has_passkeys: bool,
+    refused: Option<&'a RefusedForm>,
+}
+
+impl CredentialsForm<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        const HEADING: &str = "Log in";
+        let username = Field::new("username", "Username").value(self.username);
+        let username = username.with("autocomplete", "username").required().exact();
+        let password = Field::new("password", "Password").with("autocomplete", "current-password");
+        let content = html! {
+            h1 { (HEADING) }
+            (self.wanted.notice(HEADING))
+            (summary(self.refused))
+            form.form.narrow method="post" action="/login" {
+                (self.wanted.fields())
+                (username.input(self.refused))
+                (password.required().password(self.refused))
+                button.button { (HEADING) }
+            }
+            @if self.has_passkeys {
+                p { a href=(self.wanted.passkey_address()) { "Log in with a passkey" } }
+            }
+            p { "New here? " a href=(self.wanted.register_address()) { "Sign up" } }
+            p { a href="/reset-password" { "Forgot your password?" } }
+        };
+        frame.page(HEADING, &content)
+    }
+}
+
+/// What a visitor wanted to do before the login page. Only pages send these fields.
+pub struct WantedPage {
+    /// Where to go after logging in.
+    pub next: LocalPath,
+    /// Why the visitor must log in, if a page has sent them here.
+    reason: Option<LoginReason>,
+}
+
+impl FromFields for WantedPage {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let Next { next } = fields.read()?;
+        Ok(Self { next, reason: fields.text("reason").parse().ok() })
+    }
+}
+
+impl WantedPage {
+    /// What the visitor has to log in or sign up for.
+    pub fn notice(&self, heading: &str) -> Markup {
+        html! { @if let Some(reason) = self.reason { p.notice { (heading) " to " (reason.wish()) "." } } }
+    }
+
+    /// The hidden fields with which a form remembers it.
+    pub fn fields(&self) -> Markup {
+        html! {
+            input type="hidden" name="next" value=(self.next);
+            @if let Some(reason) = self.reason {
+                input type="hidden" name="reason" value=(reason.name());
+            }
+        }
+    }
+
+    /// Somebody who was on a page and wanted nothing in particular.
+    #[cfg(test)]
+    pub fn of(next: &str) -> Self {
+        Self { next: LocalPath::parse(next), reason: None }
+    }
+
+    /// The login page that leads there.
+    pub fn login_address(&self) -> String {
+        login_to(self.reason, self.next.as_str())
+    }
+
+    fn passkey_address(&self) -> String {
+        self.login_address().replacen("/login", "/login/passkey", 1)
+    }
+
+    fn register_address(&self) -> String {
+        self.login_address().replacen("/login", "/register", 1)
+    }
+
+    /// Where somebody goes who has just signed up: on with what they wanted to do, or to the
+    /// page that welcomes them, which leads back to what they were reading.
+    pub fn after_sign_up(&self) -> String {
+        if self.reason.is_some() || LoginReason::of_path(self.next.path()).is_some() {
+            return self.next.to_string();
+        }
+        match self.next.as_str() {
+            "/" => "/welcome".to_owned(),
+            next => format!("/welcome?next={}", utf8_percent_encode(next, NON_ALPHANUMERIC)),
+        }
+    }
+}
+
+/// GET /login: next, reason.
+pub async fn login_form(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+    Form(wanted): Form<WantedPage>,
+) -> Result<Markup, RequestError> {
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let has_passkeys = has_passkeys(&app);
+    Ok(CredentialsForm { username: "", wanted: &wanted, has_passkeys, refused: None }.render(&frame))
+}
+
+/// POST /login: username, password, next, reason. Redirects with the new session, asks for the
+/// second factor, or shows the form again.
+pub async fn log_in(
+    State(app): State<App>,
+    ClientDevice(device): ClientDevice,
+    here: LocalPath,
+    fields: Fields,
+) -> Result<Response, RequestError> {
+    let outcome = match fields.read() {
+        Ok(credentials) => begin_log_in(&app, &credentials, &device).await,
+        Err(failure) => Err(failure),
+    };
+    let wanted: WantedPage = fields.read()?;
+    match outcome {
+        Ok(LogIn::Done(session)) => Ok(enter(&app, &session, wanted.next.as_str())),
+        Ok(LogIn::SecondStep(step)) => {
+            Ok(second_step_page(&app, &here, &step, (&wanted, None)).await?.into_response())
+        }
+        Err(failure) => {
+            if let Some(id) = failure.decision() {
+                let name = fields.text("username");
+                return Ok(banned_page(&app, &here, (&failure.message(), id), name).await);
+            }
+            let refused = RefusedForm::from_failure(failure)?.beside(&["username", "password"]);
+            let username = fields.text("username");
+            let (wanted, has_passkeys) = (&wanted, has_passkeys(&app));
+            let form = CredentialsForm { username, wanted, has_passkeys, refused: Some(&refused) };
+            let frame = Frame::anonymous(&app, &here).await;
+            Ok(refused.response(form.render(&frame)))
+        }
+    }
+}
+
+/// The form for name and password again, because the second step cannot go on.
+pub async fn credentials_again(
+    app: &App,
+    here: &LocalPath,
+    wanted: &WantedPage,
+    refused: RefusedForm,
+) -> Result<Response, RequestError> {
+    let has_passkeys = has_passkeys(app);
+    let form = CredentialsForm { username: "", wanted, has_passkeys, refused: Some(&refused) };
+    Ok(refused.response(form.render(&Frame::anonymous(app, here).await)))
+}
+
+/// Redirects with a new session.
+pub fn enter(app: &App, session: &Session, next: &str) -> Response {
+    let cookie = [(header::SET_COOKIE, cookies::session_cookie(app, session.auth.expose()))];
+    (cookie, Redirect::to(next)).into_response()
+}
+
+/// GET /logout: a button; a link alone logs nobody out.
+pub async fn logout_form(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let content = html! {
+        h1 { "Log out" }
+        @if frame.viewer.is_some() {
+            p {
+                "This logs you out of this browser. In your settings you can "
+                a href="/settings/sessions" { "end other sessions" } "."
+            }
+            form.form method="post" action="/logout" {
+                (frame.signed_fields())
+                button.button { "Log out" }
+            }
+        } @else {
+            p { "You are not logged in." }
+        }
+    };
+    Ok(frame.page("Log out", &content))
+}
+
+/// POST /logout: apisecret.
+pub async fn log_out(State(app): State<App>, form: SignedFields) -> Result<Response, RequestError> {
+    sessions::log_out(&app.site, form.session()?).await?;
+    let cookie = [(header::SET_COOKIE, cookies::no_session_cookie(&app))];
+    Ok((cookie, Redirect::to("/")).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::fields::test_support::refused;
+    use crate::markup::test_support::framed;
+
+    #[test]
+    fn a_refused_form_keeps_the_name_but_no_password() {
+        let wanted = WantedPage { next: LocalPath::parse("/news/1"), reason: Some(LoginReason::Vote) };
+        let refused = refused("no", Some("password"));
+        let (username, has_passkeys) = ("\"><b>", true);
+        let form = CredentialsForm { username, wanted: &wanted, has_passkeys, refused: Some(&refused) };
+        let html = framed(None, |frame| form.render(frame)).into_string();
+        for part in [
+            r#"value="&quot;&gt;&lt;b&gt;""#,
+            r#"role="alert">no<"#,
+            r#"name="next" value="/news/1""#,
+            r#"autocomplete="current-password""#,
+            r#"href="/register?next=%2Fnews%2F1&amp;reason=vote""#,
+            r#"href="/login/passkey?next=%2Fnews%2F1&amp;reason=vote""#,
+            r#"name="reason" value="vote""#,
+            "Log in to vote.",
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        let password = html.split("<input").find(|input| input.contains(r#"type="password""#));
+        assert!(password.is_some_and(|input| !input.contains("value=")), "{html}");
+    }
+
+    #[test]
+    fn who_signs_up_goes_on_or_is_welcomed() {
+        let after = |next: &str, reason| WantedPage { next: LocalPath::parse(next), reason }.after_sign_up();
+        assert_eq!(after("/", None), "/welcome");
+        assert_eq!(after("/news/1", None), "/welcome?next=%2Fnews%2F1");
+        assert_eq!(after("/news/1#news-1", Some(LoginReason::Vote)), "/news/1#news-1");
+        assert_eq!(after("/submit?t=a", None), "/submit?t=a");
+    }
+}

@@ -1,0 +1,158 @@
+//! The page that lists the sessions of an account and ends them.
+
+use crate::App;
+use crate::error::RequestError;
+use crate::features::accounts::form::{EndedSession, Saved};
+use crate::features::actions;
+use crate::markup::fields::RefusedForm;
+use crate::markup::layout::Frame;
+use crate::markup::parts::{age, alert};
+use crate::request::agent_name::agent_name;
+use crate::request::form::Form;
+use crate::request::local_path::LocalPath;
+use crate::request::viewer::{SignedFields, SignedIn};
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use tidings_domain::accounts::session_store::{LoginMethod, OpenSession};
+use tidings_domain::accounts::sessions;
+
+/// The page of sessions.
+struct SessionsPage<'a> {
+    sessions: &'a [OpenSession],
+    message: Option<&'a str>,
+    saved: bool,
+}
+
+impl SessionsPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let has_others = self.sessions.iter().any(|session| !session.current);
+        let content = html! {
+            h1 { "Sessions" }
+            (alert(self.message))
+            @if self.saved { p.notice role="status" { "Done." } }
+            p { "You are logged in with these browsers and programs. End those that you do not know or need." }
+            ul.people { @for session in self.sessions { li.session { (session_item(frame, session)) } } }
+            @if has_others {
+                form.form method="post" action="/settings/sessions" {
+                    (frame.signed_fields())
+                    input type="hidden" name="session" value="others";
+                    button.button.grave { "End all other sessions" }
+                }
+            }
+            p { a.action href="/settings" { "Settings" } }
+        };
+        frame.page("Sessions", &content)
+    }
+}
+
+fn session_item(frame: &Frame<'_>, session: &OpenSession) -> Markup {
+    let is_earlier = session.since.is_none();
+    let name = if is_earlier { "An earlier session".to_owned() } else { agent_name(&session.agent) };
+    html! {
+        div {
+            strong title=[(!session.agent.is_empty()).then_some(&session.agent)] { (name) }
+            @if session.current { " (this one)" }
+            p.hint {
+                @if is_earlier {
+                    "From before sessions were listed, or of Lamer News on the same store. \
+                     All browsers that logged in then share it."
+                }
+                @if let Some(since) = session.since { "Logged in " (age(frame, since)) }
+                @if let Some(how) = how(session.method) { " with " (how) }
+                @if let Some(seen) = session.last_seen { ", last seen " (age(frame, seen)) }
+                @if !session.address.is_empty() { ", from " (session.address) }
+            }
+        }
+        @if !session.current {
+            form method="post" action="/settings/sessions" {
+                (frame.signed_fields())
+                input type="hidden" name="session" value=(session.id);
+                button.button.small.quiet { "End" span.hidden { " the session: " (name) } }
+            }
+        }
+    }
+}
+
+/// How somebody logged in, unless it was with the password alone.
+const fn how(method: LoginMethod) -> Option<&'static str> {
+    match method {
+        LoginMethod::Password => None,
+        LoginMethod::Totp => Some("your password and a code"),
+        LoginMethod::RecoveryCode => Some("your password and a recovery code"),
+        LoginMethod::PasswordAndPasskey => Some("your password and a passkey"),
+        LoginMethod::Passkey => Some("a passkey"),
+    }
+}
+
+/// GET /settings/sessions.
+pub async fn page(
+    State(app): State<App>,
+    SignedIn { visit, user }: SignedIn,
+    here: LocalPath,
+    Form(Saved { saved }): Form<Saved>,
+) -> Result<Markup, RequestError> {
+    let session = visit.session().ok_or(RequestError::LoginRequired)?;
+    let sessions = sessions::list(&app.site, session).await?;
+    let page = SessionsPage { sessions: &sessions, message: None, saved };
+    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+}
+
+/// POST /settings/sessions: session (an id, or `others`), apisecret.
+pub async fn end(
+    State(app): State<App>,
+    here: LocalPath,
+    mut form: SignedFields,
+) -> Result<Response, RequestError> {
+    if matches!(form.fields.read(), Ok(EndedSession::Others)) {
+        // Sent again, the form ends those that have begun since.
+        form.set_a_state();
+    }
+    match actions::end_session(&app, &form).await {
+        Ok(()) => Ok(Redirect::to("/settings/sessions?saved").into_response()),
+        Err(failure) => {
+            let refused = RefusedForm::from_failure(failure)?;
+            let sessions = sessions::list(&app.site, form.session()?).await?;
+            let page = SessionsPage { sessions: &sessions, message: Some(&refused.message), saved: false };
+            Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{NOW, framed, user};
+
+    #[test]
+    fn a_session_is_named_and_only_others_can_be_ended() {
+        let session = |id: &str, agent: &str, current| OpenSession {
+            id: id.to_owned(),
+            since: Some(NOW),
+            last_seen: Some(NOW),
+            agent: agent.to_owned(),
+            address: "192.0.2.1".to_owned(),
+            method: LoginMethod::Totp,
+            current,
+        };
+        let alice = user("1", "alice", "");
+        let render = |sessions: &[OpenSession]| {
+            let page = SessionsPage { sessions, message: None, saved: false };
+            framed(Some(&alice), |frame| page.render(frame)).into_string()
+        };
+        let sessions = [session("aaaa", "curl/8", true), session("bbbb", "\"><b>/1", false)];
+        let html = render(&sessions);
+        for part in [
+            "(this one)",
+            "with your password and a code",
+            "192.0.2.1",
+            r#"value="bbbb""#,
+            r#"value="others""#,
+            "&quot;&gt;&lt;b&gt;",
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        assert!(!html.contains(r#"value="aaaa""#) && !html.contains("><b>"), "{html}");
+        assert!(!render(&sessions[..1]).contains("others"));
+    }
+}

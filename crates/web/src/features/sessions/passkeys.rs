@@ -1,0 +1,214 @@
+//! Passkeys in the settings: adding and removing them. Both need the password; adding also needs
+//! the script, because only scripts can talk to an authenticator.
+
+use super::second_factors::{password_field, recovery_codes_page};
+use super::two_factor;
+use crate::App;
+use crate::error::RequestError;
+use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::layout::Frame;
+use crate::request::form::{Fields, Form, FromFields};
+use crate::request::local_path::LocalPath;
+use crate::request::viewer::{ClientDevice, SignedFields, SignedIn};
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use tidings_domain::Refusal;
+use tidings_domain::accounts::two_factor::setup::{self, PasskeyFacts};
+use tidings_domain::values::limits::MAX_PASSKEY_NAME;
+
+/// What the script does with a form that has a passkey.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ceremony {
+    /// Makes a passkey.
+    Create,
+    /// Uses a passkey.
+    Get,
+}
+
+impl Ceremony {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Get => "get",
+        }
+    }
+}
+
+/// A form that is sent with a passkey. The script shows it; without the script there is a line
+/// that says so.
+pub(super) struct PasskeyForm<'a> {
+    pub ceremony: Ceremony,
+    pub action: &'a str,
+    /// What the browser needs, as JSON; `None` if the script has to ask for it, at the address of the
+    /// form and `/options`.
+    pub options: Option<&'a str>,
+    pub button: &'a str,
+    /// Whether the browser asks for the passkey as soon as the page is open.
+    pub starts: bool,
+}
+
+impl PasskeyForm<'_> {
+    /// The form with hidden fields.
+    pub(super) fn render(&self, hidden_fields: &Markup) -> Markup {
+        html! {
+            p.hint data-no-passkeys {
+                "Passkeys need JavaScript, a recent browser and a safe connection (https)."
+            }
+            form.form.narrow method="post" action=(self.action) hidden data-passkey=(self.ceremony.name())
+                data-options=[self.options] data-start[self.starts]
+            {
+                (hidden_fields)
+                input type="hidden" name="passkey";
+                p.error role="alert" hidden {}
+                button.button { (self.button) }
+            }
+        }
+    }
+}
+
+/// The first step: a name, and the password.
+fn add_page(frame: &Frame<'_>, name: &str, refused: Option<&RefusedForm>) -> Markup {
+    let most = MAX_PASSKEY_NAME.to_string();
+    let hint = html! { "So that you recognise it, such as \u{201c}My phone\u{201d}." };
+    let name = Field::new("name", "Name").value(name).hint(hint).with("maxlength", &most).required();
+    let content = html! {
+        h1 { "Add a passkey" }
+        (summary(refused))
+        form.form.narrow method="post" action="/settings/two-factor/passkeys" {
+            (frame.signed_fields())
+            (name.input(refused))
+            (password_field(frame, refused))
+            button.button { "Continue" }
+        }
+        p { a.action href="/settings/two-factor" { "Back to two-step login" } }
+    };
+    frame.page("Add a passkey", &content)
+}
+
+/// The second step: the browser makes the passkey.
+fn create_page(frame: &Frame<'_>, name: &str, options: &str) -> Markup {
+    let action = "/settings/two-factor/passkeys/confirm";
+    let (button, ceremony) = ("Make the passkey", Ceremony::Create);
+    let form = PasskeyForm { ceremony, action, options: Some(options), button, starts: false };
+    let content = html! {
+        h1 { "Add a passkey" }
+        p.prose { "Your browser now asks how you want to keep the passkey \u{201c}" (name) "\u{201d}." }
+        (form.render(&html! {
+            (frame.signed_fields())
+            input type="hidden" name="name" value=(name);
+        }))
+        p { a.action href="/settings/two-factor" { "Cancel" } }
+    };
+    frame.page("Add a passkey", &content)
+}
+
+/// GET /settings/two-factor/passkeys.
+pub async fn add_form(State(app): State<App>, SignedIn { user, .. }: SignedIn, here: LocalPath) -> Markup {
+    add_page(&Frame::for_user(&app, &here, &user), "", None)
+}
+
+/// POST /settings/two-factor/passkeys: name, current_password, apisecret.
+pub async fn begin(
+    State(app): State<App>,
+    ClientDevice(device): ClientDevice,
+    here: LocalPath,
+    form: SignedFields,
+) -> Result<Response, RequestError> {
+    let frame = Frame::for_user(&app, &here, &form.user);
+    let name = form.fields.text("name");
+    match two_factor::begin_passkey(&app, &form, &device).await {
+        Ok(options) => Ok(create_page(&frame, name, &options).into_response()),
+        Err(failure) => {
+            let refused = RefusedForm::from_failure(failure)?.beside(&["name", "current_password"]);
+            Ok(refused.response(add_page(&frame, name, Some(&refused))))
+        }
+    }
+}
+
+/// POST /settings/two-factor/passkeys/confirm: name, passkey (JSON), apisecret.
+pub async fn confirm(
+    State(app): State<App>,
+    ClientDevice(device): ClientDevice,
+    here: LocalPath,
+    form: SignedFields,
+) -> Result<Response, RequestError> {
+    let frame = Frame::for_user(&app, &here, &form.user);
+    match two_factor::add_passkey(&app, &form, &device).await {
+        Ok(Some(codes)) => Ok(recovery_codes_page(&frame, "Your recovery codes", &codes).into_response()),
+        Ok(None) => Ok(Redirect::to("/settings/two-factor?saved").into_response()),
+        Err(failure) => {
+            let refused = RefusedForm::from_failure(failure)?;
+            Ok(refused.response(add_page(&frame, form.fields.text("name"), Some(&refused))))
+        }
+    }
+}
+
+/// The passkey to remove.
+pub struct ChosenPasskey {
+    id: String,
+}
+
+impl FromFields for ChosenPasskey {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { id: fields.required("passkey")?.to_owned() })
+    }
+}
+
+fn remove_page(frame: &Frame<'_>, passkey: &PasskeyFacts, refused: Option<&RefusedForm>) -> Markup {
+    let content = html! {
+        h1 { "Remove a passkey" }
+        (summary(refused))
+        p.prose {
+            "The passkey \u{201c}" (passkey.name) "\u{201d} no longer logs you in. \
+             Remove it from your device too, which would go on offering it."
+        }
+        form.form.narrow method="post" action="/settings/two-factor/passkeys/remove" {
+            (frame.signed_fields())
+            input type="hidden" name="passkey" value=(passkey.id);
+            (password_field(frame, refused))
+            button.button.grave { "Remove the passkey" }
+        }
+        p { a.action href="/settings/two-factor" { "Keep it" } }
+    };
+    frame.page("Remove a passkey", &content)
+}
+
+async fn find(
+    app: &App,
+    user: &tidings_domain::accounts::users::User,
+    id: &str,
+) -> Result<PasskeyFacts, RequestError> {
+    let state = setup::state(&app.site, user).await?;
+    let found = state.passkeys.into_iter().find(|passkey| passkey.id == id);
+    Ok(found.ok_or(Refusal::NoSuchPasskey)?)
+}
+
+/// GET /settings/two-factor/passkeys/remove: passkey.
+pub async fn remove_form(
+    State(app): State<App>,
+    SignedIn { user, .. }: SignedIn,
+    here: LocalPath,
+    Form(ChosenPasskey { id }): Form<ChosenPasskey>,
+) -> Result<Markup, RequestError> {
+    let passkey = find(&app, &user, &id).await?;
+    Ok(remove_page(&Frame::for_user(&app, &here, &user), &passkey, None))
+}
+
+/// POST /settings/two-factor/passkeys/remove: passkey, current_password, apisecret.
+pub async fn remove(
+    State(app): State<App>,
+    ClientDevice(device): ClientDevice,
+    here: LocalPath,
+    form: SignedFields,
+) -> Result<Response, RequestError> {
+    match two_factor::remove_passkey(&app, &form, &device).await {
+        Ok(()) => Ok(Redirect::to("/settings/two-factor?saved").into_response()),
+        Err(failure) => {
+            let refused = RefusedForm::from_failure(failure)?.beside(&["current_password"]);
+            let passkey = find(&app, &form.user, form.fields.text("passkey")).await?;
+            let frame = Frame::for_user(&app, &here, &form.user);
+            Ok(refused.response(remove_page(&frame, &passkey, Some(&refused))))
+        }
+    }
+}

@@ -1,0 +1,473 @@
+//! The reputation of sites: the leaderboards, the page of a site, and its vote.
+
+use super::form::SiteVoteForm;
+use crate::App;
+use crate::error::RequestError;
+use crate::features::action::{Action, ActionEntry};
+use crate::features::mutes::page::site_form;
+use crate::features::stories::lists::{ListAddress, NewsListPage, list_page};
+use crate::features::stories::marks::{JustHidden, unlisted_note};
+use crate::limits::SITE_DAYS;
+use crate::markup::addresses::login_to;
+use crate::markup::charts::{votes_bar, votes_per_day, votes_text};
+use crate::markup::fields::{Field, RefusedForm};
+use crate::markup::head::{PageHead, PageKind};
+use crate::markup::layout::Frame;
+use crate::markup::parts::{empty_but, news_list, number, paging, site_address, site_badge};
+use crate::request::form::{Fields, Form, FromFields};
+use crate::request::local_path::LocalPath;
+use crate::request::login_reason::LoginReason;
+use crate::request::path::{PathOf, Start};
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use strum::IntoEnumIterator;
+use tidings_domain::Error;
+use tidings_domain::accounts::reader::Reader;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::news::lists;
+use tidings_domain::news::site_page;
+use tidings_domain::sites::{self, Board, Score, Shortage, SiteLine, SiteVote, Span, Verdict};
+use tidings_domain::values::hostname::{Hostname, HostnameError};
+use tidings_domain::values::limits::{SITE_NEWS, SITE_SCORE_ACCOUNTS};
+use tidings_domain::values::urls::NewsUrl;
+use tidings_domain::values::words::{counted, grouped, grouped_signed};
+
+const fn board_title(board: Board) -> &'static str {
+    match board {
+        Board::Best => "Best sites",
+        Board::Worst => "Worst sites",
+        Board::Controversial => "Controversial sites",
+        Board::Voted => "Most voted sites",
+    }
+}
+
+const fn board_name(board: Board) -> &'static str {
+    match board {
+        Board::Best => "best",
+        Board::Worst => "worst",
+        Board::Controversial => "controversial",
+        Board::Voted => "most voted",
+    }
+}
+
+const fn span_name(span: Span) -> &'static str {
+    match span {
+        Span::Day => "today",
+        Span::Week => "7 days",
+        Span::Month => "30 days",
+        Span::All => "all time",
+    }
+}
+
+/// A leaderboard, with links to the others and a form to look up any site.
+struct BoardPage<'a> {
+    board: Board,
+    span: Span,
+    lines: &'a [SiteLine],
+    /// The text that was not found, and the reason.
+    not_found: Option<(&'a str, &'a RefusedForm)>,
+}
+
+impl BoardPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let title = board_title(self.board);
+        let content = html! {
+            h1 { (title) }
+            (self.tabs())
+            @if self.lines.is_empty() {
+                p.empty { "No sites yet. " a href="#host" { "Look one up and vote" } "." }
+            } @else {
+                (self.list())
+            }
+            (self.search())
+        };
+        frame.page(title, &content)
+    }
+
+    fn tabs(&self) -> Markup {
+        let address = |board: Board, span: Span| format!("/sites/{}/{}", board.name(), span.name());
+        let here = |is_here: bool| is_here.then_some("page");
+        html! {
+            nav.tabs aria-label="Lists" {
+                ul {
+                    @for board in Board::iter() {
+                        li {
+                            a href=(address(board, self.span)) aria-current=[here(board == self.board)] {
+                                (board_name(board))
+                            }
+                        }
+                    }
+                }
+                ul {
+                    @for span in Span::iter() {
+                        li {
+                            a href=(address(self.board, span)) aria-current=[here(span == self.span)] {
+                                (span_name(span))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn list(&self) -> Markup {
+        let most = self.lines.iter().map(|line| line.totals.count).max().unwrap_or(1);
+        html! {
+            ol.board role="list" {
+                @for (number, line) in (1..).zip(self.lines) {
+                    li {
+                        span.rank aria-hidden="true" { (number) }
+                        div.story {
+                            h2 { a href=(site_address(&line.host)) { (line.host) } " " (site_badge(line.score)) }
+                            (votes_bar(line.totals, most))
+                            div.meta { (votes_text(line.totals)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn search(&self) -> Markup {
+        let (sought, refused) = self.not_found.unzip();
+        let host = Field::new("host", "Look up a site").value(sought.unwrap_or_default());
+        let host = host.with("placeholder", "example.com").with("inputmode", "url");
+        html! {
+            form.form.narrow action="/sites" {
+                (host.with("autocomplete", "off").required().exact().input(refused))
+                button.button { "Look up" }
+            }
+        }
+    }
+}
+
+/// The query of a lookup.
+pub struct SiteQuery {
+    /// The host as it was typed, or nothing.
+    host: String,
+}
+
+impl FromFields for SiteQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { host: fields.text("host").to_owned() })
+    }
+}
+
+/// GET /sites: the best sites of all time. With `host`, redirects to the page of that site.
+pub async fn sites(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+    Form(SiteQuery { host: sought }): Form<SiteQuery>,
+) -> Result<Response, RequestError> {
+    let not_found = match (sought.as_str(), find_host(&sought)) {
+        ("", _) => None,
+        (_, Ok(host)) => return Ok(Redirect::to(&site_address(&host)).into_response()),
+        (_, Err(error)) => Some(RefusedForm::from_failure(Error::from(error).into())?.beside(&["host"])),
+    };
+    let (board, span) = (Board::Best, Span::All);
+    let lines = sites::leaderboard(&mut visit, board, span).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let page = |not_found| BoardPage { board, span, lines: &lines, not_found }.render(&frame);
+    Ok(match &not_found {
+        Some(refused) => refused.response(page(Some((&sought, refused)))),
+        None => page(None).into_response(),
+    })
+}
+
+/// The host in a lookup, given by name or by the address of a page on it.
+fn find_host(sought: &str) -> Result<Hostname, HostnameError> {
+    let sought = sought.trim();
+    let host = NewsUrl::parse(sought).map_or_else(|_| sought.to_owned(), |url| url.host());
+    Hostname::parse(&host)
+}
+
+/// GET /sites/:list/:span.
+pub async fn board(
+    State(app): State<App>,
+    PathOf((board, span)): PathOf<(String, String)>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let (Ok(board), Ok(span)) = (board.parse::<Board>(), span.parse::<Span>()) else {
+        return Err(RequestError::NotFound);
+    };
+    let lines = sites::leaderboard(&mut visit, board, span).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    Ok(BoardPage { board, span, lines: &lines, not_found: None }.render(&frame))
+}
+
+/// The page of a site.
+struct SiteReputationPage<'a> {
+    host: &'a Hostname,
+    page: &'a site_page::SitePage,
+    /// What the viewer has chosen to see; `None` for a visitor.
+    reader: Option<&'a Reader>,
+    just_hidden: Option<&'a JustHidden>,
+}
+
+impl SiteReputationPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let history = &self.page.history;
+        let totals = history.votes.totals;
+        let content = html! {
+            h1 { (self.host) " " (site_badge(history.score)) }
+            p {
+                (standing(history.score))
+                @if let Some(shortage) = history.shortage.filter(|_| totals.count > 0) {
+                    " " (too_few_networks(shortage))
+                }
+            }
+            @if let Some((host, score)) = &self.page.other_form {
+                p.meta {
+                    span {
+                        "See also " a href=(site_address(host)) { (host) } ", whose votes are separate: "
+                        (score_words(*score)) "."
+                    }
+                }
+            }
+            (self.vote(frame))
+            dl.facts {
+                div { dt { "good votes" } dd { (number(totals.good())) } }
+                div { dt { "bad votes" } dd { (number(totals.bad())) } }
+                div { dt { "sum" } dd { (signed(totals.sum)) } }
+                div { dt { "votes" } dd { (number(totals.count)) } }
+            }
+            (votes_per_day(&history.days))
+            h2 #stories { "Stories from this site" }
+            @if let Some(reader) = self.reader { (site_form(frame, self.host, reader)) }
+            @if let Some(hidden) = self.just_hidden { (hidden.render(frame)) }
+            @if self.page.news.lines.is_empty() && self.page.news.unlisted > 0 {
+                p.empty { "You have hidden or muted all stories on this page." }
+            } @else if self.page.news.lines.is_empty() {
+                (empty_but("No stories from this site yet.", ("/submit", "Submit one")))
+            } @else {
+                (news_list(frame, &self.page.news.lines, 0))
+            }
+            (unlisted_note(frame, self.page.news.unlisted))
+            (paging(&|start| stories_address(self.host, start), 0, (SITE_NEWS, SITE_NEWS), self.page.news.total))
+        };
+        let description = format!(
+            "What people on {} think of {}, and its stories. {}",
+            frame.site().name,
+            self.host,
+            standing(history.score)
+        );
+        let head = PageHead::of(site_address(self.host)).about(PageKind::Website, description);
+        frame.page_with(self.host.as_str(), &head, &content)
+    }
+
+    fn vote(&self, frame: &Frame<'_>) -> Markup {
+        let mine = self.page.my_vote.map(|vote| vote.verdict);
+        let pressed = |verdict| if mine == Some(verdict) { "true" } else { "false" };
+        html! {
+            @if frame.viewer.is_some() {
+                form.verdict method="post" action="/votesite" aria-label="Your vote" {
+                    input type="hidden" name="link" value=(self.host);
+                    (frame.signed_fields())
+                    input type="hidden" name="next" value=(frame.way_back);
+                    button.button name="vote" value="1" aria-pressed=(pressed(Verdict::Good)) { "Good site" }
+                    button.button name="vote" value="-1" aria-pressed=(pressed(Verdict::Bad)) { "Bad site" }
+                    @if mine.is_some() {
+                        button.button.plain name="vote" value="0" { "Take back my vote" }
+                    }
+                }
+            } @else {
+                p { a.action href=(login_to(Some(LoginReason::Vote), &frame.way_back)) { "Log in to vote on this site" } }
+            }
+        }
+    }
+}
+
+/// A sum with its sign.
+fn signed(sum: i64) -> String {
+    if sum > 0 { format!("+{}", grouped_signed(sum)) } else { grouped_signed(sum) }
+}
+
+/// A score in words.
+const fn standing(score: Score) -> &'static str {
+    match score {
+        Score::Good => "People here trust this site.",
+        Score::Bad => "People here distrust this site.",
+        Score::Controversial => "Opinion on this site is divided.",
+        Score::NoScore => "Not enough votes yet.",
+    }
+}
+
+/// Why there is no score, if the votes are of too few networks.
+fn too_few_networks(shortage: Shortage) -> String {
+    format!(
+        "People on {} have voted so far. A score needs votes from {} networks or {SITE_SCORE_ACCOUNTS} accounts.",
+        counted(shortage.networks, "network", "networks"),
+        grouped(shortage.needed),
+    )
+}
+
+/// A score in a few words, for a sentence.
+const fn score_words(score: Score) -> &'static str {
+    match score {
+        Score::Good => "good",
+        Score::Bad => "bad",
+        Score::Controversial => "controversial",
+        Score::NoScore => "no score yet",
+    }
+}
+
+/// GET /site/:host.
+pub async fn site(
+    State(app): State<App>,
+    PathOf(host): PathOf<String>,
+    visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let host = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let page = site_page::site_page(&mut visit, &host, SITE_DAYS, SITE_NEWS).await?;
+    let just_hidden = JustHidden::read(&mut visit, &here).await?;
+    let reader = visit.reader().await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let just_hidden = just_hidden.as_ref();
+    let reader = reader.as_deref();
+    Ok(SiteReputationPage { host: &host, page: &page, reader, just_hidden }.render(&frame))
+}
+
+fn stories_address(host: &Hostname, start: u64) -> String {
+    format!("{}/stories/{start}", site_address(host))
+}
+
+/// GET /site/:host/stories/:start: the stories that link to a site.
+pub async fn stories(
+    PathOf((host, Start(start))): PathOf<(String, Start)>,
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let host = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let page = lists::from_host(&mut visit, &host, start, SITE_NEWS).await?;
+    let heading = format!("Stories from {host}");
+    let (first, more) = (stories_address(&host, 0), format!("{}/stories/", site_address(&host)));
+    let list = NewsListPage {
+        title: &heading,
+        heading: &heading,
+        heading_hidden: false,
+        before: html! { p { a.action href=(site_address(&host)) { "Votes on this site" } } },
+        page: &page,
+        start,
+        address: ListAddress { first: &first, more: &more, size: SITE_NEWS },
+        empty: ("No stories from this site yet.", ("/submit", "Submit one")),
+    };
+    list_page(&app, &mut visit, &here, list).await
+}
+
+/// The actions on the page of a site.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::setting(
+            "/votesite",
+            "Vote on a site, change the vote, or take it back with 0.",
+            |app, by, form: &SiteVoteForm| {
+                let ballot = SiteVote { host: form.link.clone(), verdict: form.vote };
+                Box::pin(async move { sites::vote_as(&app.site, app.now(), by, &ballot).await })
+            },
+        )
+        .called("/api/sites/vote")
+        .back(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::fields::test_support::refused;
+    use crate::markup::test_support::{framed, user};
+    use tidings_domain::news::lists::NewsPage;
+    use tidings_domain::sites::{CastVote, History, SiteVotes, Totals};
+    use tidings_domain::values::clock::Timestamp;
+
+    fn site_page(my_vote: Option<CastVote>) -> site_page::SitePage {
+        let votes = SiteVotes { totals: Totals { sum: 20, count: 24 }, networks: 3, accounts: 0 };
+        let history = History { votes, score: Score::Good, shortage: None, days: Vec::new() };
+        let other_form = Some((Hostname::parse("www.a.com").unwrap(), Score::Bad));
+        site_page::SitePage { history, other_form, my_vote, news: NewsPage::default() }
+    }
+
+    #[test]
+    fn a_site_without_a_score_says_what_is_missing() {
+        let (host, mut page) = (Hostname::parse("a.com").unwrap(), site_page(None));
+        page.history.score = Score::NoScore;
+        for (networks, text) in
+            [(1, "People on 1 network have voted so far"), (2, "People on 2 networks have voted so far")]
+        {
+            page.history.shortage = Some(Shortage { networks, needed: 3 });
+            let site = SiteReputationPage { host: &host, page: &page, reader: None, just_hidden: None };
+            let html = framed(None, |frame| site.render(frame)).into_string();
+            assert!(
+                html.contains(text) && html.contains("A score needs votes from 3 networks or 5 accounts."),
+                "{html}"
+            );
+        }
+        page.history.votes = SiteVotes::default();
+        let site = SiteReputationPage { host: &host, page: &page, reader: None, just_hidden: None };
+        let html = framed(None, |frame| site.render(frame)).into_string();
+        assert!(!html.contains("so far"), "{html}");
+    }
+
+    #[test]
+    fn the_page_of_a_site_shows_its_score_and_the_viewers_vote() {
+        let (host, bob) = (Hostname::parse("a.com").unwrap(), user("2", "bob", ""));
+        let page = site_page(Some(CastVote { verdict: Verdict::Bad, time: Timestamp(1) }));
+        let site = SiteReputationPage { host: &host, page: &page, reader: None, just_hidden: None };
+        let html = framed(Some(&bob), |frame| site.render(frame)).into_string();
+        for part in [
+            "<dd>22</dd>",
+            "<dd>2</dd>",
+            "<dd>+20</dd>",
+            r#"value="1" aria-pressed="false""#,
+            r#"value="-1" aria-pressed="true""#,
+            "Take back my vote",
+            "trust this site",
+            r#"<a href="/site/www.a.com">www.a.com</a>, whose votes are separate: bad."#,
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        let (html, page) = (framed(None, |frame| site.render(frame)).into_string(), site_page(None));
+        assert!(html.contains("Log in to vote") && !html.contains("/votesite"), "{html}");
+        let site = SiteReputationPage { host: &host, page: &page, reader: None, just_hidden: None };
+        let html = framed(Some(&bob), |frame| site.render(frame)).into_string();
+        assert!(!html.contains("Take back my vote"), "{html}");
+    }
+
+    #[test]
+    fn a_site_is_looked_up_by_name_and_by_address() {
+        for sought in ["a.com", " A.com ", "https://a.com/page?x=1"] {
+            assert_eq!(find_host(sought).unwrap().as_str(), "a.com", "{sought:?}");
+        }
+        assert!(find_host("http://localhost/").unwrap_err().to_string().contains("localhost"));
+    }
+
+    #[test]
+    fn a_leaderboard_marks_the_current_tabs() {
+        let host = Hostname::parse("a.com").unwrap();
+        let lines = [SiteLine { host, score: Score::Good, totals: Totals { sum: 1, count: 3 } }];
+        let page = BoardPage {
+            board: Board::Voted,
+            span: Span::Week,
+            lines: &lines,
+            not_found: Some(("<x>", &refused("no", Some("host")))),
+        };
+        let html = framed(None, |frame| page.render(frame)).into_string();
+        for part in [
+            r#"<a href="/sites/voted/week" aria-current="page">most voted</a>"#,
+            r#"<a href="/sites/voted/day">today</a>"#,
+            r#"<a href="/site/a.com">a.com</a>"#,
+            "2 good votes and 1 bad vote",
+            "&lt;x&gt;",
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Stories: submitting, editing, lists, hiding and saving, votes.
+
+pub mod calls;
+pub mod form;
+pub mod lists;
+pub mod marks;
+pub mod past;
+pub mod story_tools;
+pub mod submission_form;
+pub mod submitting;
+pub mod submitting_calls;
+pub mod submitting_form;
+pub mod titles;
+pub mod votes;

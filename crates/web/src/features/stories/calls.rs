@@ -1,0 +1,214 @@
+//! News: submitting, deleting, voting, listing.
+
+use super::form::{NewsIdForm, SubmissionForm, VoteType};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::actions::{self, Sent};
+use crate::markup::parts::DELETED_USER;
+use crate::request::answers::{Status, is_false};
+use crate::request::description::FORM;
+use crate::request::local_path::LocalPath;
+use crate::request::path::{PathOf, Start};
+use crate::request::values;
+use crate::request::viewer::{SignedFields, SignedForm};
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::news::lines::NewsLine;
+use tidings_domain::news::lists::{self, NewsPage};
+use tidings_domain::news::past;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::ids::NewsId;
+use tidings_domain::values::limits;
+use tidings_domain::values::period::Period;
+use utoipa::ToSchema;
+
+/// The outcome of submitting or editing a story.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Submitted)]
+pub struct SubmittedResponse {
+    status: Status,
+    /// The story.
+    #[schema(value_type = u64)]
+    news_id: NewsId,
+    /// True if it waits for a moderator; otherwise missing.
+    #[serde(skip_serializing_if = "is_false")]
+    #[schema(required = false)]
+    held: bool,
+}
+
+/// The outcome of deleting a story.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NewsDeleted)]
+pub struct NewsDeletedResponse {
+    status: Status,
+    /// Always -1.
+    news_id: i64,
+}
+
+/// A part of a list of stories.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NewsList)]
+pub struct NewsListResponse {
+    status: Status,
+    news: Vec<NewsEntry>,
+    /// The number of stories in the whole list.
+    count: u64,
+}
+
+/// A story in a list.
+#[derive(Serialize, ToSchema)]
+struct NewsEntry {
+    #[schema(value_type = u64)]
+    id: NewsId,
+    #[schema(value_type = values::StoredTitle)]
+    title: String,
+    /// The link, or `text://` and the text.
+    #[schema(value_type = values::StoredUrl)]
+    url: String,
+    /// The time of submission.
+    #[schema(value_type = u64)]
+    ctime: Timestamp,
+    /// The number of votes up.
+    up: i64,
+    /// The number of votes down.
+    down: i64,
+    /// The number of comments.
+    comments: u64,
+    /// The author; `[deleted user]` if the account no longer exists.
+    #[schema(value_type = values::StoredUsername)]
+    username: String,
+    /// The caller's own vote; missing if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = VoteType, required = false)]
+    voted: Option<VoteType>,
+    /// The comments that are new since the caller last visited a page of the thread, 0 if there
+    /// was no visit; missing without a session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u64, required = false)]
+    new_comments: Option<u64>,
+}
+
+/// Submit or edit a story.
+#[utoipa::path(
+    post,
+    path = "/api/submit",
+    request_body(content = inline(SubmissionForm), content_type = FORM),
+    responses((status = 200, body = SubmittedResponse)),
+    security(("session" = [])),
+)]
+pub async fn submit(
+    State(app): State<App>,
+    form: SignedFields,
+) -> Result<Json<SubmittedResponse>, RequestError> {
+    let Sent { id: news_id, waits: held } =
+        actions::submit_or_edit(&app, form.actor(), form.fields.read()?).await?;
+    Ok(Json(SubmittedResponse { status: Status::Ok, news_id, held }))
+}
+
+/// Delete a story.
+#[utoipa::path(
+    post,
+    path = "/api/delnews",
+    request_body(content = inline(NewsIdForm), content_type = FORM),
+    responses((status = 200, body = NewsDeletedResponse)),
+    security(("session" = [])),
+)]
+pub async fn delete(
+    State(app): State<App>,
+    SignedForm { user, form }: SignedForm<NewsIdForm>,
+) -> Result<Json<NewsDeletedResponse>, RequestError> {
+    actions::delete_news(&app, &user, form.news_id).await?;
+    Ok(Json(NewsDeletedResponse { status: Status::Ok, news_id: -1 }))
+}
+
+/// List stories.
+#[utoipa::path(
+    get,
+    path = "/api/getnews/{sort}/{start}/{count}",
+    params(
+        ("sort" = inline(values::NewsOrder), Path),
+        ("start" = inline(values::Start), Path),
+        ("count" = inline(values::NewsCount), Path),
+    ),
+    responses((status = 200, body = NewsListResponse)),
+)]
+pub async fn list(
+    PathOf((sort, start, count)): PathOf<(String, String, String)>,
+    visit: Visit,
+    here: LocalPath,
+) -> Result<Json<NewsListResponse>, RequestError> {
+    let (start, count) = part(start, &count)?;
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let page = match sort.as_str() {
+        "latest" => lists::latest(&mut visit, start, count).await?,
+        "top" => lists::top(&mut visit, start, count).await?,
+        _ => return Err(RequestError::Field { name: "sort", expected: "it must be latest or top" }),
+    };
+    Ok(answer(&visit, &page))
+}
+
+/// List the best stories of a day or a month.
+#[utoipa::path(
+    get,
+    path = "/api/past/{day}/{start}/{count}",
+    params(
+        ("day" = inline(values::Period), Path),
+        ("start" = inline(values::Start), Path),
+        ("count" = inline(values::NewsCount), Path),
+    ),
+    responses((status = 200, body = NewsListResponse)),
+)]
+pub async fn past(
+    PathOf((day, start, count)): PathOf<(String, String, String)>,
+    visit: Visit,
+    here: LocalPath,
+) -> Result<Json<NewsListResponse>, RequestError> {
+    let period: Period = day.parse().map_err(|_| RequestError::Field {
+        name: "day",
+        expected: "it must be a day such as 2026-11-21, or a month such as 2026-11",
+    })?;
+    let (start, count) = part(start, &count)?;
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    if period.start() > visit.now() {
+        return Err(RequestError::Field { name: "day", expected: "it is in the future" });
+    }
+    let page = past::of_period(&mut visit, period, start, count).await?;
+    Ok(answer(&visit, &page))
+}
+
+/// The start and the number of stories to return.
+fn part(start: String, count: &str) -> Result<(u64, u64), RequestError> {
+    let Start(start) = Start::try_from(start).map_err(|_| RequestError::Field {
+        name: "start",
+        expected: "it must be a whole number from 0 on",
+    })?;
+    let count =
+        count.parse().ok().filter(|count| (1..=limits::MAX_API_NEWS).contains(count)).ok_or(
+            RequestError::Field { name: "count", expected: "it must be a whole number from 1 to 32" },
+        )?;
+    Ok((start, count))
+}
+
+fn answer(visit: &Visit, page: &NewsPage) -> Json<NewsListResponse> {
+    let has_viewer = visit.viewer_id().is_some();
+    let news = page.lines.iter().map(|line| entry(line, has_viewer)).collect();
+    Json(NewsListResponse { status: Status::Ok, news, count: page.total })
+}
+
+fn entry(line: &NewsLine, has_viewer: bool) -> NewsEntry {
+    let (news, username) = (&line.news, &line.username);
+    NewsEntry {
+        id: news.id,
+        title: news.title.clone(),
+        url: news.url.clone(),
+        ctime: news.ctime,
+        up: news.up,
+        down: news.down,
+        comments: news.comments,
+        username: username.as_deref().unwrap_or(DELETED_USER).to_owned(),
+        voted: line.my_vote.filter(|_| has_viewer).map(VoteType::from),
+        new_comments: has_viewer.then_some(line.new_comments),
+    }
+}

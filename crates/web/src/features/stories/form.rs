@@ -1,0 +1,119 @@
+//! Stories: submitting, deleting, voting.
+
+use crate::error::RequestError;
+use crate::request::form::{Fields, FromFields, form, id_or_none, parsed};
+use crate::request::values;
+use serde::Serialize;
+use tidings_domain::Error;
+use tidings_domain::news::item::Direction;
+use tidings_domain::values::ids::NewsId;
+use tidings_domain::values::topic::Topics;
+use utoipa::ToSchema;
+
+// `Submission` of the domain reads title, URL and text together.
+/// A story to submit, or to edit.
+#[derive(ToSchema)]
+pub struct SubmissionForm {
+    /// The story to edit; `-1` for a new one.
+    #[schema(value_type = values::IdOrNone, required = true)]
+    pub news_id: Option<NewsId>,
+    /// The title.
+    #[schema(value_type = values::Title)]
+    pub title: String,
+    /// The link; empty or missing for a text story.
+    #[schema(value_type = values::Url, required = false)]
+    pub url: String,
+    /// The text. With a URL, it becomes the first comment.
+    #[schema(value_type = values::NewsText, required = false)]
+    pub text: String,
+    /// The topics; missing to keep the topics of an edited story.
+    #[schema(value_type = values::TopicNames, required = false)]
+    pub topics: Option<Topics>,
+}
+
+impl FromFields for SubmissionForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self {
+            news_id: id_or_none(fields, "news_id")?,
+            topics: fields.get("topics").map(Topics::parse).transpose().map_err(Error::from)?,
+            title: fields.required("title")?.to_owned(),
+            url: fields.text("url").to_owned(),
+            text: fields.text("text").to_owned(),
+        })
+    }
+}
+
+/// What the number of a story must be.
+const STORY: &str = "it must be the number of a story";
+
+form! {
+    /// A story.
+    pub struct NewsIdForm {
+        /// The story.
+        pub news_id: NewsId = parsed(STORY), values::Id;
+    }
+}
+
+form! {
+    /// A vote on a story.
+    pub struct NewsVoteForm {
+        /// The story.
+        pub news_id: NewsId = parsed(STORY), values::Id;
+        /// The vote.
+        pub vote_type: VoteChoice = vote_choice, VoteChoice;
+    }
+}
+
+/// The direction of a vote in the API.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = Vote)]
+pub enum VoteType {
+    /// A vote up.
+    Up,
+    /// A vote down.
+    Down,
+}
+
+impl From<Direction> for VoteType {
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Up => Self::Up,
+            Direction::Down => Self::Down,
+        }
+    }
+}
+
+/// What the field `vote_type` of a vote asks for.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum VoteChoice {
+    /// To vote up.
+    Up,
+    /// To vote down.
+    Down,
+    /// To take one's own vote back.
+    None,
+}
+
+impl VoteChoice {
+    /// The vote to cast; `None` to take one's own vote back.
+    #[must_use]
+    pub const fn direction(self) -> Option<Direction> {
+        match self {
+            Self::Up => Some(Direction::Up),
+            Self::Down => Some(Direction::Down),
+            Self::None => None,
+        }
+    }
+}
+
+/// What a vote asks for.
+pub fn vote_choice(fields: &Fields, name: &'static str) -> Result<VoteChoice, RequestError> {
+    match fields.required(name)? {
+        "up" => Ok(VoteChoice::Up),
+        "down" => Ok(VoteChoice::Down),
+        "none" => Ok(VoteChoice::None),
+        _ => Err(RequestError::Field { name, expected: "it must be up, down or none" }),
+    }
+}

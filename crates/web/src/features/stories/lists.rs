@@ -1,0 +1,270 @@
+//! Lists of stories: the front page, the latest, those of a user, a random one.
+
+use super::marks::{JustHidden, unlisted_note};
+use crate::App;
+use crate::error::RequestError;
+use crate::limits::{FRONT_PAGE_STORIES, LATEST_STORIES, MARKED_STORIES, PAGE_LIST_BYTES, USER_STORIES};
+use crate::markup::addresses::user_address;
+use crate::markup::layout::Frame;
+use crate::markup::parts::{empty_but, fitting, listed_story_bytes, news_address, news_list, paging};
+use crate::request::local_path::LocalPath;
+use crate::request::path::{PathOf, Start};
+use crate::request::viewer::SignedIn;
+use axum::extract::State;
+use axum::response::Redirect;
+use maud::{Markup, html};
+use tidings_domain::accounts::profiles;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::news::lists::{self, NewsPage};
+
+/// Where the pages of a list are.
+#[derive(Debug, Clone, Copy)]
+pub struct ListAddress<'a> {
+    /// The address of the first page.
+    pub first: &'a str,
+    /// The address to which the start of another page is added.
+    pub more: &'a str,
+    /// The stories on a full page.
+    pub size: u64,
+}
+
+impl ListAddress<'_> {
+    /// The page that begins at a position.
+    fn page(&self, start: u64, shows_hidden: bool) -> String {
+        let hidden = if shows_hidden { "?hidden=1" } else { "" };
+        if start == 0 { format!("{}{hidden}", self.first) } else { format!("{}{start}{hidden}", self.more) }
+    }
+}
+
+/// The text for a list of all stories when there are none.
+const NONE_YET: (&str, Step) = ("No stories yet.", ("/submit", "Submit the first one"));
+
+/// The first step that an empty list leads to: an address, and what to do there.
+pub type Step = (&'static str, &'static str);
+
+/// One page of a list of stories.
+pub struct NewsListPage<'a> {
+    /// The title of the page; empty for the front page.
+    pub title: &'a str,
+    /// The heading, hidden where the navigation shows the same.
+    pub heading: &'a str,
+    /// Whether the heading is for screen readers only.
+    pub heading_hidden: bool,
+    /// What is between the heading and the list.
+    pub before: Markup,
+    /// The stories.
+    pub page: &'a NewsPage,
+    /// How many stories are on the pages before.
+    pub start: u64,
+    /// Where the pages are.
+    pub address: ListAddress<'a>,
+    /// What an empty list says, and the first step.
+    pub empty: (&'a str, Step),
+}
+
+impl NewsListPage<'_> {
+    fn render(&self, frame: &Frame<'_>, just_hidden: Option<&JustHidden>) -> Markup {
+        let lines = &self.page.lines;
+        let fits = fitting(lines, PAGE_LIST_BYTES, listed_story_bytes);
+        let content = html! {
+            h1.hidden[self.heading_hidden] { (self.heading) }
+            (self.before)
+            @if let Some(hidden) = just_hidden { (hidden.render(frame)) }
+            @if lines.is_empty() {
+                @if self.page.unlisted > 0 {
+                    p.empty { "You have hidden or muted all stories on this page." }
+                } @else if self.start > 0 {
+                    (empty_but("No more stories.", (self.address.first, "Go to the first page")))
+                } @else {
+                    (empty_but(self.empty.0, self.empty.1))
+                }
+            } @else {
+                (news_list(frame, lines.get(..fits).unwrap_or_default(), self.start))
+            }
+            (unlisted_note(frame, self.page.unlisted))
+            // A page may also have fewer stories because some are missing or hidden.
+            @let shown = if fits < lines.len() { fits as u64 } else { self.address.size };
+            @let shows_hidden = frame.here.shows_hidden();
+            @let address = |start| self.address.page(start, shows_hidden);
+            (paging(&address, self.start, (self.address.size, shown), self.page.total))
+        };
+        frame.page(self.title, &content)
+    }
+}
+
+/// The page of a list for any visitor, after the list was read.
+///
+/// # Errors
+/// When the store fails.
+pub async fn list_page(
+    app: &App,
+    visit: &mut Visit,
+    here: &LocalPath,
+    list: NewsListPage<'_>,
+) -> Result<Markup, RequestError> {
+    let just_hidden = JustHidden::read(visit, here).await?;
+    let frame = Frame::of(app, visit, here).await?;
+    Ok(list.render(&frame, just_hidden.as_ref()))
+}
+
+/// GET /.
+pub async fn top(app: State<App>, visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+    top_from_start(PathOf(Start(0)), app, visit, here).await
+}
+
+/// GET /top/:start.
+pub async fn top_from_start(
+    PathOf(Start(start)): PathOf<Start>,
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let page = lists::top(&mut visit, start, FRONT_PAGE_STORIES).await?;
+    let title = if start == 0 { "" } else { "Top stories" };
+    let list = NewsListPage {
+        title,
+        heading: "Top stories",
+        heading_hidden: true,
+        before: html! {},
+        page: &page,
+        start,
+        address: ListAddress { first: "/", more: "/top/", size: FRONT_PAGE_STORIES },
+        empty: NONE_YET,
+    };
+    list_page(&app, &mut visit, &here, list).await
+}
+
+/// GET /latest.
+pub async fn latest_from_start(
+    app: State<App>,
+    visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    latest(PathOf(Start(0)), app, visit, here).await
+}
+
+/// GET /latest/:start.
+pub async fn latest(
+    PathOf(Start(start)): PathOf<Start>,
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let page = lists::latest(&mut visit, start, LATEST_STORIES).await?;
+    let list = NewsListPage {
+        title: "Latest stories",
+        heading: "Latest stories",
+        heading_hidden: true,
+        before: html! {},
+        page: &page,
+        start,
+        address: ListAddress { first: "/latest/0", more: "/latest/", size: LATEST_STORIES },
+        empty: NONE_YET,
+    };
+    list_page(&app, &mut visit, &here, list).await
+}
+
+/// GET /saved/:start: the stories that the viewer saved or voted up.
+pub async fn saved(
+    PathOf(Start(start)): PathOf<Start>,
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let page = lists::saved(&mut visit, user.id, start, MARKED_STORIES).await?;
+    let list = NewsListPage {
+        title: "Saved stories",
+        heading: "Your saved stories",
+        heading_hidden: false,
+        before: html! {},
+        page: &page,
+        start,
+        address: ListAddress { first: "/saved/0", more: "/saved/", size: MARKED_STORIES },
+        empty: ("Stories you save or vote up appear here.", ("/latest/0", "Read the latest stories")),
+    };
+    list_page(&app, &mut visit, &here, list).await
+}
+
+/// GET /hidden/:start: the stories that the viewer has hidden.
+pub async fn hidden(
+    PathOf(Start(start)): PathOf<Start>,
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let page = lists::hidden(&mut visit, user.id, start, MARKED_STORIES).await?;
+    let list = NewsListPage {
+        title: "Hidden stories",
+        heading: "Your hidden stories",
+        heading_hidden: false,
+        before: html! {},
+        page: &page,
+        start,
+        address: ListAddress { first: "/hidden/0", more: "/hidden/", size: MARKED_STORIES },
+        empty: ("Stories you hide appear here, and you can show them again.", ("/", "Go to the front page")),
+    };
+    list_page(&app, &mut visit, &here, list).await
+}
+
+/// GET /usernews/:name/:start.
+pub async fn of_user(
+    PathOf((name, Start(start))): PathOf<(String, Start)>,
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let user = profiles::profile(&mut visit, &name).await?.user.clone();
+    let page = lists::posted(&mut visit, user.id, start, USER_STORIES).await?;
+    let heading = format!("Stories by {}", user.username);
+    let base = user_address("usernews", &user.username, "/");
+    let first = format!("{base}0");
+    let list = NewsListPage {
+        title: &heading,
+        heading: &heading,
+        heading_hidden: false,
+        before: html! {},
+        page: &page,
+        start,
+        address: ListAddress { first: &first, more: &base, size: USER_STORIES },
+        empty: ("No stories here yet.", ("/submit", "Submit a story")),
+    };
+    list_page(&app, &mut visit, &here, list).await
+}
+
+/// GET /random: redirects to a random story.
+pub async fn random(mut visit: Visit) -> Result<Redirect, RequestError> {
+    // If the system has no randomness, the clock is good enough here.
+    let dice = getrandom::u64().unwrap_or(visit.now().0);
+    let drawn = lists::random(&mut visit, dice).await?;
+    Ok(Redirect::to(&drawn.map_or_else(|| "/".to_owned(), news_address)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{framed, line, news};
+
+    #[test]
+    fn a_list_has_one_heading_and_a_link_to_the_next_page() {
+        let lines = vec![line(news("t", "http://a.com/", false), None)];
+        let page = NewsPage { lines, total: 11, unlisted: 0 };
+        let list = NewsListPage {
+            title: "Stories by <x>",
+            heading: "Stories by <x>",
+            heading_hidden: false,
+            before: html! {},
+            page: &page,
+            start: 0,
+            address: ListAddress { first: "/usernews/x/0", more: "/usernews/x/", size: 10 },
+            empty: ("nothing", ("/", "go on")),
+        };
+        let html = framed(None, |frame| list.render(frame, None)).into_string();
+        assert_eq!(html.matches("<h1").count(), 1, "{html}");
+        assert!(html.contains("Stories by &lt;x&gt;"), "{html}");
+        assert!(html.contains(r#"<a href="/usernews/x/10" rel="next">more</a>"#), "{html}");
+        assert!(!html.contains("nothing"), "{html}");
+    }
+}

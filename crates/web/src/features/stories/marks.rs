@@ -1,0 +1,202 @@
+//! Hiding and saving stories: the buttons, what they do, and what a list says about hidden stories.
+//!
+//! All buttons of a page belong to one form (`marks`), so that a story in a list costs little
+//! more than its two buttons.
+
+use super::form::NewsIdForm;
+use crate::error::RequestError;
+use crate::features::action::{Action, ActionEntry};
+use crate::markup::fragments::{ContentPlaceholder, Fragment, written};
+use crate::markup::layout::Frame;
+use crate::markup::parts::{news_address, news_anchor};
+use crate::markup::withheld;
+use crate::request::form::Next;
+use crate::request::local_path::{LocalPath, add_parameter};
+use maud::{Markup, Render, html};
+use std::sync::LazyLock;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::news::lines::NewsLine;
+use tidings_domain::news::lists;
+use tidings_domain::news::marking::{self, Mark};
+use tidings_domain::values::ids::NewsId;
+
+/// The id of the form that the buttons belong to.
+const FORM: &str = "marks";
+/// The parameter of a page that names the story that was just hidden.
+const JUST_HIDDEN: &str = "hid";
+
+/// The form that the buttons of all stories on a page belong to. It redirects to the page.
+#[must_use]
+pub fn marks_form(frame: &Frame<'_>) -> Markup {
+    html! {
+        @if frame.viewer.is_some() {
+            form #(FORM) method="post" action="/hide" {
+                (frame.signed_fields())
+                input type="hidden" name="next" value=(frame.way_back);
+            }
+        }
+    }
+}
+
+/// A button of a story. The placeholder is the number of the story.
+type Button = Fragment<ContentPlaceholder>;
+
+/// The buttons to hide a story or undo that, and to save it or undo that, for a viewer who is
+/// logged in. A deleted story can only be removed from what the viewer has marked.
+pub fn mark_buttons(frame: &Frame<'_>, line: &NewsLine) -> impl Render {
+    static BUTTONS: LazyLock<[Button; 4]> = LazyLock::new(|| {
+        let button = |action: &str, title: Option<&str>, text: &str| {
+            Fragment::new(|slots| {
+                html! {
+                    " " button form=(FORM) formaction=(action) name="news_id"
+                        value=(slots.at(ContentPlaceholder::Content)) title=[title] { (text) }
+                }
+            })
+        };
+        [
+            button("/hide", None, "hide"),
+            button("/unhide", Some("Show it in lists again"), "unhide"),
+            button("/save", None, "save"),
+            button("/unsave", Some("Remove it from your saved stories"), "saved"),
+        ]
+    });
+    let has_viewer = frame.viewer.is_some();
+    written(move |html| {
+        if !has_viewer {
+            return;
+        }
+        let [hide, unhide, save, unsave] = &*BUTTONS;
+        let marks = line.marks;
+        let can_mark = !line.news.is_gone();
+        let shown = [
+            (hide, can_mark && !marks.hidden),
+            (unhide, marks.hidden),
+            (save, can_mark && !marks.saved),
+            (unsave, marks.saved),
+        ];
+        for (button, _) in shown.into_iter().filter(|(_, is_shown)| *is_shown) {
+            button.fill(html, |ContentPlaceholder::Content, html| line.news.id.0.render_to(html));
+        }
+    })
+}
+
+/// The story that the viewer has just hidden.
+pub struct JustHidden {
+    id: NewsId,
+    title: String,
+}
+
+impl JustHidden {
+    /// The story that the address names, if the viewer has hidden it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn read(visit: &mut Visit, here: &LocalPath) -> Result<Option<Self>, RequestError> {
+        let Some(id) = here.parameter(JUST_HIDDEN).and_then(|id| id.parse().ok()) else {
+            return Ok(None);
+        };
+        let title = lists::hidden_title(visit, id).await?;
+        Ok(title.map(|title| Self { id, title }))
+    }
+
+    /// The notice, with a button that undoes it.
+    pub fn render(&self, frame: &Frame<'_>) -> Markup {
+        html! {
+            div.notice.undo role="status" {
+                form.inline method="post" action="/unhide" {
+                    (frame.signed_fields())
+                    input type="hidden" name="next" value=(frame.way_back);
+                    span { "Hidden: " a href=(news_address(self.id)) { bdi { (self.title) } } "." }
+                    button.button.small name="news_id" value=(self.id) { "Undo" }
+                }
+            }
+        }
+    }
+}
+
+/// What a list says below its stories about those that are not listed for its viewer, with a
+/// link that shows them.
+#[must_use]
+pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize) -> Markup {
+    withheld::unlisted_note(frame, unlisted, ("story", "stories"))
+}
+
+/// The actions behind the forms of this file.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::setting("/hide", "Hide a story in the caller's lists.", |app, by, form: &NewsIdForm| {
+            Box::pin(marking::mark(&app.site, app.now(), by.user, Mark::Hidden, form.news_id))
+        })
+        .then(list_saying_what_was_hidden),
+        Action::setting("/unhide", "Show a hidden story again.", |app, by, form: &NewsIdForm| {
+            Box::pin(marking::unmark(&app.site, by.user, Mark::Hidden, form.news_id))
+        })
+        .then(story_in_list),
+        Action::setting("/save", "Save a story without voting.", |app, by, form: &NewsIdForm| {
+            Box::pin(marking::mark(&app.site, app.now(), by.user, Mark::Saved, form.news_id))
+        })
+        .then(story_in_list),
+        Action::setting("/unsave", "Remove a story from the saved ones.", |app, by, form: &NewsIdForm| {
+            Box::pin(marking::unmark(&app.site, by.user, Mark::Saved, form.news_id))
+        })
+        .then(story_in_list),
+    ]
+}
+
+/// The list that a story was hidden in, which then says so; or the page of the story.
+fn list_saying_what_was_hidden(form: &NewsIdForm, Next { next }: Next) -> String {
+    let mut back = next.way_back();
+    if back != news_address(form.news_id) {
+        add_parameter(&mut back, JUST_HIDDEN, &form.news_id.to_string());
+    }
+    back
+}
+
+/// The story on the page that the button was on.
+fn story_in_list(form: &NewsIdForm, Next { next }: Next) -> String {
+    format!("{}#{}", next.way_back(), news_anchor(form.news_id).render().into_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{framed, line, news, user};
+    use tidings_domain::news::listing::Marks;
+
+    fn buttons(marks: Marks, deleted: bool) -> String {
+        let bob = user("2", "bob", "");
+        let line = NewsLine { marks, ..line(news("t", "http://a.com/", deleted), None) };
+        framed(Some(&bob), |frame| mark_buttons(frame, &line).render()).into_string()
+    }
+
+    #[test]
+    fn a_story_has_the_buttons_for_what_can_be_done() {
+        let marked = Marks { saved: true, hidden: true, ..Marks::default() };
+        for (marks, deleted, shown) in [
+            (Marks::default(), false, &["/hide", "/save"][..]),
+            (marked, false, &["/unhide", "/unsave"]),
+            (marked, true, &["/unhide", "/unsave"]),
+            (Marks::default(), true, &[]),
+        ] {
+            let html = buttons(marks, deleted);
+            for action in ["/hide", "/unhide", "/save", "/unsave"] {
+                let button = format!(r#"formaction="{action}" name="news_id" value="5""#);
+                assert_eq!(html.contains(&button), shown.contains(&action), "{action} in {html}");
+            }
+        }
+        let line = line(news("t", "http://a.com/", false), None);
+        let html = framed(None, |frame| mark_buttons(frame, &line).render()).into_string();
+        assert_eq!(html, "", "visitors have none");
+    }
+
+    #[test]
+    fn a_list_says_how_many_stories_are_hidden() {
+        let bob = user("2", "bob", "");
+        let note = |count| framed(Some(&bob), |frame| unlisted_note(frame, count)).into_string();
+        assert!(note(1).contains("1 story is hidden here"), "{}", note(1));
+        assert!(note(2).contains(r#"2 stories are hidden here. <a href="/latest/0?hidden=1">"#));
+        assert_eq!(note(0), "");
+        assert_eq!(framed(None, |frame| unlisted_note(frame, 1)).into_string(), "");
+    }
+}

@@ -1,0 +1,247 @@
+//! The past: the best stories of a day or a month, and the way to them.
+
+use super::lists::{ListAddress, NewsListPage, list_page};
+use crate::App;
+use crate::error::RequestError;
+use crate::limits::PAST_STORIES;
+use crate::markup::layout::Frame;
+use crate::markup::parts::empty_but;
+use crate::request::local_path::LocalPath;
+use crate::request::path::{PathOf, Start};
+use axum::extract::State;
+use jiff::civil::Date;
+use maud::{Markup, html};
+use std::collections::BTreeMap;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::news::past;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::day::Day;
+use tidings_domain::values::period::{Month, Period};
+
+/// Days that the page of the past links to.
+const RECENT_DAYS: u64 = 7;
+/// Years that the page of the past links to, the latest ones.
+const LISTED_YEARS: usize = 40;
+
+/// A day in words: "Saturday, 21 November 2026".
+fn day_in_words(day: Day) -> String {
+    in_words(&day.to_string(), "%A, %-d %B %Y")
+}
+
+/// A month in words: "November 2026".
+fn month_in_words(month: Month) -> String {
+    in_words(&month.first().to_string(), "%B %Y")
+}
+
+fn in_words(date: &str, format: &str) -> String {
+    date.parse::<Date>().map_or_else(|_| date.to_owned(), |date| date.strftime(format).to_string())
+}
+
+fn words(period: Period) -> String {
+    match period {
+        Period::Day(day) => day_in_words(day),
+        Period::Month(month) => month_in_words(month),
+    }
+}
+
+fn address(period: Period) -> String {
+    format!("/past/{period}")
+}
+
+/// Where there are stories: from the day of the first one to the day of the visit.
+#[derive(Clone, Copy)]
+struct Reach {
+    first: Day,
+    today: Day,
+}
+
+impl Reach {
+    fn new(first: Option<Day>, now: Timestamp) -> Self {
+        let today = Day::of(now);
+        Self { first: first.unwrap_or(today).min(today), today }
+    }
+
+    /// Whether a period may have stories.
+    fn has(self, period: Period) -> bool {
+        period.start() <= self.today.start() && period.end() >= self.first.start()
+    }
+
+    /// The months, the latest first, by year.
+    fn months(self) -> BTreeMap<String, Vec<Month>> {
+        let mut years: BTreeMap<String, Vec<Month>> = BTreeMap::new();
+        let (mut month, first) = (Month::of(self.today), Month::of(self.first));
+        loop {
+            let year = month.to_string().chars().take_while(|c| *c != '-').collect();
+            let is_new = !years.contains_key(&year);
+            if is_new && years.len() == LISTED_YEARS {
+                return years;
+            }
+            years.entry(year).or_default().push(month);
+            if month <= first {
+                return years;
+            }
+            month = month.previous();
+        }
+    }
+}
+
+/// The links around a day or a month.
+fn around(period: Period, reach: Reach) -> Markup {
+    let neighbour = |neighbour: Period, rel: &str, mark: &str| {
+        html! {
+            @if reach.has(neighbour) && neighbour != period {
+                li { a href=(address(neighbour)) rel=(rel) { (mark) " " (neighbour) } }
+            }
+        }
+    };
+    html! {
+        nav.tabs.around aria-label="Days and months" {
+            ul {
+                (neighbour(period.previous(), "prev", "←"))
+                @match period {
+                    Period::Day(day) => {
+                        @let month = Month::of(day);
+                        li { a href=(address(Period::Month(month))) { (month_in_words(month)) } }
+                    }
+                    Period::Month(_) => { li { a href="/past" { "all months" } } }
+                }
+                (neighbour(period.next(), "next", "→"))
+            }
+        }
+        @if let Period::Month(month) = period {
+            nav aria-label="Days of the month" {
+                ul.days {
+                    @for day in month.days() {
+                        @let name = day.to_string();
+                        @let number = name.rsplit('-').next().unwrap_or_default().trim_start_matches('0');
+                        li {
+                            @if reach.has(Period::Day(day)) {
+                                a href=(address(Period::Day(day))) { span.hidden { (month) "-" } (number) }
+                            } @else {
+                                span { (number) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// GET /past: links to days and months.
+pub async fn index(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let first = past::first_day(&mut visit).await?;
+    let reach = Reach::new(first, visit.now());
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let yesterday = reach.today.previous();
+    let content = html! {
+        h1 { "Past stories" }
+        p { "The best stories of each day and month, by their votes. Days are UTC." }
+        @if first.is_none() {
+            (empty_but("No stories yet.", ("/submit", "Submit the first one")))
+        }
+        h2 { "Days" }
+        ul.plain-list {
+            @for day in reach.today.last(RECENT_DAYS).rev().filter(|day| reach.has(Period::Day(*day))) {
+                li {
+                    a href=(address(Period::Day(day))) {
+                        (day_in_words(day))
+                        @if day == reach.today { " (today)" } @else if day == yesterday { " (yesterday)" }
+                    }
+                }
+            }
+        }
+        h2 { "Months" }
+        @for (year, months) in reach.months().into_iter().rev() {
+            h3.year { (year) }
+            ul.months {
+                @for month in months {
+                    li { a href=(address(Period::Month(month))) { (month_in_words(month)) } }
+                }
+            }
+        }
+    };
+    Ok(frame.page("Past stories", &content))
+}
+
+/// GET /past/:day: the best of a day or month.
+pub async fn period(
+    PathOf(period): PathOf<String>,
+    app: State<App>,
+    visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    period_from_start(PathOf((period, Start(0))), app, visit, here).await
+}
+
+/// GET /past/:day/:start.
+pub async fn period_from_start(
+    PathOf((period, Start(start))): PathOf<(String, Start)>,
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let period: Period = period.parse().map_err(|_| RequestError::NotFound)?;
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    if period.start() > visit.now() {
+        return Err(RequestError::NotFound);
+    }
+    let page = past::of_period(&mut visit, period, start, PAST_STORIES).await?;
+    let reach = Reach::new(past::first_day(&mut visit).await?, visit.now());
+    let heading = format!("Best of {}", words(period));
+    let base = address(period);
+    let more = format!("{base}/");
+    let list = NewsListPage {
+        title: &heading,
+        heading: &heading,
+        heading_hidden: false,
+        before: around(period, reach),
+        page: &page,
+        start,
+        address: ListAddress { first: &base, more: &more, size: PAST_STORIES },
+        empty: ("No stories were submitted then.", ("/past", "Choose another day")),
+    };
+    list_page(&app, &mut visit, &here, list).await
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn day(text: &str) -> Day {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn dates_are_words() {
+        assert_eq!(day_in_words(day("2026-11-21")), "Saturday, 21 November 2026");
+        assert_eq!(month_in_words(Month::of(day("2026-11-21"))), "November 2026");
+    }
+
+    #[test]
+    fn links_lead_to_where_stories_can_be() {
+        let reach = Reach { first: day("2026-10-30"), today: day("2026-11-21") };
+        for (text, links, none) in [
+            ("2026-11-21", &["/past/2026-11-20", "/past/2026-11"][..], &["/past/2026-11-22"][..]),
+            ("2026-10-30", &["/past/2026-10-31", "/past/2026-10"], &["/past/2026-10-29"]),
+            (
+                "2026-11",
+                &["/past/2026-10", "/past/2026-11-01", "/past"],
+                &["/past/2026-12", "/past/2026-11-22"],
+            ),
+        ] {
+            let html = around(text.parse().unwrap(), reach).into_string();
+            let has = |link: &&str| html.contains(&format!(r#"href="{link}""#));
+            assert!(links.iter().all(has) && !none.iter().any(has), "{text}: {html}");
+        }
+        let years = reach.months();
+        assert_eq!(years["2026"].iter().map(Month::to_string).collect::<Vec<_>>(), ["2026-11", "2026-10"]);
+        let wide = Reach { first: day("1970-01-01"), today: day("2026-11-21") };
+        assert_eq!(wide.months().len(), LISTED_YEARS);
+    }
+}

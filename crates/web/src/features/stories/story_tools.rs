@@ -1,0 +1,155 @@
+//! What the page of a story has for moderators, and what it says of their work: the note of an
+//! edit, and the comments of stories that were merged into it.
+
+use crate::features::comments::comment_item::{CommentContext, comment_item};
+use crate::features::moderation::moderating::{ActionForm, field, may_moderate, tools};
+use crate::limits::THREAD_PAGE;
+use crate::markup::fragments::written;
+use crate::markup::layout::Frame;
+use crate::markup::parts::{counted, news_address};
+use maud::{Markup, Render, html};
+use tidings_domain::accounts::reader::{Perspective, Sight};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::comments::merged::{self, MergedThread};
+use tidings_domain::comments::threads::Thread;
+use tidings_domain::error::Error;
+use tidings_domain::news::item::News;
+use tidings_domain::values::limits::MAX_TITLE;
+use tidings_domain::values::moderation::{Action, Thing};
+use tidings_domain::values::withheld::Withheld;
+
+/// The tools of moderators for a story.
+#[must_use]
+pub fn story_tools(frame: &Frame<'_>, news: &News) -> Markup {
+    if news.deleted || !may_moderate(frame, news.user_id) {
+        return html! {};
+    }
+    let forms = match &news.withheld {
+        Some(Withheld::Removed(_)) => vec![plain(Action::Restore, "Put this story back", false)],
+        Some(Withheld::Merged(_)) => vec![plain(Action::Split, "Make this a story of its own again", false)],
+        Some(Withheld::Held(_) | Withheld::Unreadable(_)) => Vec::new(),
+        Some(Withheld::Flagged) | None => {
+            let lock = match news.locked {
+                None => plain(Action::Lock, "Lock the thread", false),
+                Some(_) => plain(Action::Unlock, "Unlock the thread", false),
+            };
+            vec![plain(Action::Remove, "Remove this story", true), lock, edit_form(news), merge_form()]
+        }
+    };
+    let thing = Thing::Story(news.id);
+    let forms = html! { @for form in &forms { (form.render(frame, &thing)) } };
+    tools(frame, "Moderate this story", &forms)
+}
+
+/// A form that takes nothing but a reason.
+fn plain(action: Action, label: &str, grave: bool) -> ActionForm<'_> {
+    ActionForm { action, label, grave, fields: html! {} }
+}
+
+fn edit_form(news: &News) -> ActionForm<'static> {
+    let fields = html! {
+        label {
+            span { "Title" }
+            input type="text" name="title" value=(news.title) maxlength=(MAX_TITLE) required;
+        }
+        @if news.link().is_some() {
+            label { span { "URL" } input type="url" name="url" value=(news.url) required; }
+        }
+        (field("Topics", ("topics", &news.topics.typed()), None))
+    };
+    ActionForm { action: Action::Edit, label: "Edit this story", grave: false, fields }
+}
+
+fn merge_form() -> ActionForm<'static> {
+    let hint = "Its number or its address. Comments and readers go there.";
+    let fields = html! {
+        label {
+            span { "Other story" }
+            input type="text" name="into" required autocapitalize="none" spellcheck="false";
+            span.hint { (hint) }
+        }
+    };
+    ActionForm { action: Action::Merge, label: "Merge into another story", grave: false, fields }
+}
+
+/// Says what a moderator has edited of a story, and why.
+#[must_use]
+pub fn edit_note(news: &News) -> Markup {
+    html! {
+        @if let Some(note) = &news.edited {
+            p.hint.edit-note dir="auto" {
+                @let before = note.moderation.0.saturating_add(1);
+                (capitalized(&note.what)) " "
+                a href={ "/moderations?before=" (before) "#line-" (note.moderation) } { "edited by a moderator" }
+                ": " bdi { (note.reason) }
+            }
+        }
+    }
+}
+
+/// A text with its first letter as a capital.
+fn capitalized(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().into_iter().flat_map(char::to_uppercase).chain(rest).collect()
+}
+
+/// The threads of the stories that were merged into one, with as many comments as fit below
+/// those that its page shows. Rounds: 2, none without merged stories.
+///
+/// # Errors
+/// When the store fails.
+pub async fn read_merged(
+    visit: &mut Visit,
+    thread: &Thread,
+    shown: &[usize],
+) -> Result<Vec<MergedThread>, Error> {
+    let mut room = THREAD_PAGE;
+    thread.outline().leave_room(shown, &mut room);
+    merged::of_stories(visit, &thread.news.news.merged.0, room).await
+}
+
+/// The element of a story that was merged into another, on the page of that story.
+fn merged_anchor(news: &News) -> String {
+    format!("merged-{}", news.id)
+}
+
+/// Where the address of a merged story leads.
+#[must_use]
+pub fn merged_address(news: &News) -> Option<String> {
+    match news.withheld {
+        Some(Withheld::Merged(into)) if !news.deleted => {
+            Some(format!("{}#{}", news_address(into), merged_anchor(news)))
+        }
+        _ => None,
+    }
+}
+
+/// The comments of merged stories, each with a heading.
+pub fn merged_threads(frame: &Frame<'_>, perspective: Perspective<'_>, threads: &[MergedThread]) -> Markup {
+    html! {
+        @for thread in threads {
+            @let news = &thread.news.news;
+            @let whole = format!("{}?page=1", news_address(news.id));
+            section.merged-thread #(merged_anchor(news)) {
+                h2 dir="auto" { "From “" a href=(whole) { (news.title) } "”" }
+                p.hint { "A moderator has merged this story with the one above." }
+                ol.thread role="list" data-incomplete {
+                    (written(|html| {
+                        let place = CommentContext { news: news.id, news_deleted: true, among_others: true };
+                        for line in thread.shown() {
+                            let sight = line.comment.sight(perspective);
+                            let level = line.depth.min(1);
+                            if sight != Sight::LeftOut {
+                                comment_item(frame, place, (line, sight), level).render_to(html);
+                            }
+                        }
+                    }))
+                }
+                @if thread.shown < thread.lines.places().len() {
+                    @let count = thread.lines.places().len() as u64;
+                    p { a.action href=(whole) { "All " (counted(count, "comment", "comments")) } }
+                }
+            }
+        }
+    }
+}

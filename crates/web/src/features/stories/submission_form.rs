@@ -1,0 +1,366 @@
+//! The form that submits or edits a story.
+
+use crate::features::topics::list::topic_link;
+use crate::markup::fields::{Field, RefusedForm, draft_key, summary};
+use crate::markup::layout::Frame;
+use crate::markup::markdown::markdown;
+use crate::markup::parts::OUTSIDE;
+use crate::request::form::Fields;
+use crate::settings::SiteSettings;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, header};
+use maud::{Markup, html};
+use tidings_domain::articles::topics::TopicLine;
+use tidings_domain::submissions::{Submission, SubmissionContent};
+use tidings_domain::values::ids::NewsId;
+use tidings_domain::values::limits::{MAX_TITLE, MAX_TOPICS, TOPIC_BUTTONS};
+use tidings_domain::values::text::Body;
+use tidings_domain::values::topic::Topics;
+
+/// The field by which buttons say what they are for. The button that sends the story has none.
+const STEP: &str = "then";
+/// The field in which the buttons of topics send theirs.
+const TOGGLED_TOPIC: &str = "toggle_topic";
+
+/// The fields of the form that people type into.
+pub const FIELDS: [&str; 4] = ["title", "url", "text", "topics"];
+
+/// What a button of the form asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// Submit the story, or save it.
+    Send,
+    /// Fill in the title of the page.
+    FetchTitle,
+    /// Show the story as it would look.
+    Preview,
+    /// Add a topic to the field, or remove it.
+    ToggleTopic(&'a str),
+}
+
+impl<'a> Step<'a> {
+    /// The button that was pressed.
+    #[must_use]
+    pub fn of(fields: &'a Fields) -> Self {
+        match (fields.get(TOGGLED_TOPIC), fields.text(STEP)) {
+            (Some(topic), _) => Self::ToggleTopic(topic),
+            (None, "fetch_title") => Self::FetchTitle,
+            (None, "preview") => Self::Preview,
+            _ => Self::Send,
+        }
+    }
+}
+
+/// What is in the fields, as it was typed.
+#[derive(Debug, Clone, Default)]
+pub struct TypedStory {
+    /// The title.
+    pub title: String,
+    /// The URL.
+    pub url: String,
+    /// The text.
+    pub text: String,
+    /// The topics.
+    pub topics: String,
+}
+
+impl TypedStory {
+    /// What a form sent.
+    #[must_use]
+    pub fn of(fields: &Fields) -> Self {
+        let typed = |name| fields.text(name).to_owned();
+        Self { title: typed("title"), url: typed("url"), text: typed("text"), topics: typed("topics") }
+    }
+}
+
+/// What the page says about the story.
+#[derive(Default)]
+pub enum Notice {
+    /// Nothing.
+    #[default]
+    None,
+    /// The title was fetched.
+    Fetched {
+        /// Another title that was in the field before; may be empty.
+        replaced: Option<String>,
+    },
+    /// The story as it would look.
+    Preview(Box<Submission>),
+}
+
+/// A page with the form.
+#[derive(Default)]
+pub struct SubmissionPage<'a> {
+    /// The story being edited; `None` for a new one.
+    pub edited: Option<NewsId>,
+    /// What is in the fields.
+    pub typed: TypedStory,
+    /// The topics that are offered, the largest first.
+    pub offered: &'a [TopicLine],
+    /// Why the form is shown again.
+    pub refused: Option<&'a RefusedForm>,
+    /// What the page says about the story.
+    pub notice: Notice,
+    /// The address of the form for a new story; see [`form_address`].
+    pub form_address: String,
+}
+
+impl SubmissionPage<'_> {
+    /// The whole page.
+    #[must_use]
+    pub fn render(&self, frame: &Frame<'_>) -> Markup {
+        let heading = if self.edited.is_some() { "Edit story" } else { "Submit a story" };
+        let content = html! {
+            h1 { (heading) }
+            (summary(self.refused))
+            @if let Notice::Preview(story) = &self.notice { (self.preview(frame, story)) }
+            (self.form(frame))
+            @if self.edited.is_none() { (bookmarklet(frame, &self.form_address)) }
+        };
+        frame.page(heading, &content)
+    }
+
+    fn form(&self, frame: &Frame<'_>) -> Markup {
+        let action = self.edited.map_or_else(|| "/submit".to_owned(), |id| format!("/editnews/{id}"));
+        let id = self.edited.map_or_else(|| "-1".to_owned(), |id| id.to_string());
+        html! {
+            form.form method="post" action=(action) data-submission {
+                input type="hidden" name="news_id" value=(id);
+                (frame.signed_fields())
+                // The Enter key presses the first button of a form.
+                button.hidden tabindex="-1" aria-hidden="true" {}
+                @let [title, url, text] = ["title", "url", "text"]
+                    .map(|field| draft_key(frame, &format!("story/{id}/{field}")));
+                (self.url_field(frame, &url))
+                (self.title_field(&title))
+                (self.text_field(&text))
+                (self.topics_field())
+                div.buttons {
+                    button.button { @if self.edited.is_some() { "Save" } @else { "Submit" } }
+                    button.button.quiet name=(STEP) value="preview" formnovalidate { "Preview" }
+                }
+            }
+        }
+    }
+
+    fn url_field(&self, frame: &Frame<'_>, draft: &str) -> Markup {
+        let after = html! {
+            div data-duplicate role="status" {}
+            @if frame.settings.titles.is_on {
+                button.button.small.quiet name=(STEP) value="fetch_title" formnovalidate data-fetch-title {
+                    "Fetch title"
+                }
+            }
+        };
+        let field = Field::new("url", "URL")
+            .value(&self.typed.url)
+            .with("inputmode", "url")
+            .with("data-draft", draft);
+        field.with("autocomplete", "off").exact().after(after).input(self.refused)
+    }
+
+    fn title_field(&self, draft: &str) -> Markup {
+        let after = html! {
+            div data-fetched role="status" {
+                @if let Notice::Fetched { replaced } = &self.notice {
+                    p.hint {
+                        "This is the title of the page."
+                        @if let Some(replaced) = replaced.as_ref().filter(|replaced| !replaced.is_empty()) {
+                            " You had typed: \"" (replaced) "\"."
+                        }
+                    }
+                }
+            }
+        };
+        let hint = html! { "Up to " (MAX_TITLE) " characters." };
+        let field = Field::new("title", "Title").value(&self.typed.title).hint(hint).after(after);
+        field.with("autocomplete", "off").with("data-draft", draft).required().input(self.refused)
+    }
+
+    fn text_field(&self, draft: &str) -> Markup {
+        let field = Field::new("text", "Text").value(&self.typed.text);
+        let field = if self.edited.is_some() {
+            field.hint(html! { "A story has either a URL or text." })
+        } else {
+            let hint = "Optional with a URL: it becomes the first comment. Without a URL, it is the story.";
+            field.hint(html! { (hint) })
+        };
+        field.with("data-draft", draft).text_area(self.refused)
+    }
+
+    fn topics_field(&self) -> Markup {
+        let hint = html! {
+            "Up to " (MAX_TOPICS) ", separated by commas. Use a-z, 0-9 and hyphens. See "
+            a href="/topics" { "all topics" } "."
+        };
+        let buttons = self.offered.get(..TOPIC_BUTTONS).unwrap_or(self.offered);
+        let chosen = Topics::from_stored(&self.typed.topics);
+        let after = html! {
+            datalist #offered-topics {
+                @for line in self.offered { option value=(line.topic) {} }
+            }
+            @if !buttons.is_empty() {
+                div.topic-buttons role="group" aria-label="Topics to choose" data-topic-buttons {
+                    @for line in buttons {
+                        @let is_chosen = chosen.contains(&line.topic).to_string();
+                        button name=(TOGGLED_TOPIC) value=(line.topic) formnovalidate
+                            aria-pressed=(is_chosen) { (line.topic) }
+                    }
+                }
+            }
+        };
+        let field = Field::new("topics", "Topics").value(&self.typed.topics).hint(hint).after(after);
+        let field = field.with("list", "offered-topics").with("autocomplete", "off").with("data-several", "");
+        field.exact().input(self.refused)
+    }
+
+    fn preview(&self, frame: &Frame<'_>, submission: &Submission) -> Markup {
+        let links = frame.link_target();
+        let shown =
+            |text: &Body| html! { div.text.formatted dir="auto" { (markdown(text.as_str(), links)) } };
+        html! {
+            section.preview aria-labelledby="preview-heading" {
+                h2 #preview-heading { "Preview" }
+                p.hint {
+                    @if self.edited.is_some() { "Your changes are not saved yet." }
+                    @else { "The story is not submitted yet." }
+                }
+                p.preview-title dir="auto" {
+                    @match &submission.content {
+                        SubmissionContent::Link(url, _) => {
+                            a href=(url.address()) rel=(OUTSIDE) target=[links.attribute()] { (submission.title) }
+                            " " span.host { (url.host()) }
+                        }
+                        SubmissionContent::Text(_) => { (submission.title) }
+                    }
+                }
+                @if let Some(topics) = submission.topics.as_ref().filter(|topics| !topics.is_empty()) {
+                    p.meta { @for topic in topics { (topic_link(topic)) " " } }
+                }
+                @match &submission.content {
+                    SubmissionContent::Text(text) => { (shown(text)) }
+                    SubmissionContent::Link(_, Some(comment)) => {
+                        p.hint { "Your first comment:" }
+                        (shown(comment))
+                    }
+                    SubmissionContent::Link(_, None) => {}
+                }
+            }
+        }
+    }
+}
+
+/// The address of the form for a new story, at the host in the visitor's own address bar, which
+/// can be another than the site's: a site can be reached by several names.
+#[must_use]
+pub fn form_address(site: &SiteSettings, headers: &HeaderMap) -> String {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    match host.and_then(|host| host.parse::<Authority>().ok()) {
+        // Whether there is a proxy with TLS is not visible here, but known from the setting.
+        Some(host) => {
+            format!("{}://{host}{}/submit", site.url.scheme(), site.url.path().trim_end_matches('/'))
+        }
+        None => site.link("/submit"),
+    }
+}
+
+/// The link to drag to the browser's bookmarks bar.
+fn bookmarklet(frame: &Frame<'_>, form_address: &str) -> Markup {
+    html! {
+        h2 { "Submit from any page" }
+        p { "Drag this to your bookmarks bar, then click it on any page to submit it." }
+        p {
+            a.bookmarklet href=(bookmarklet_script(form_address)) {
+                "Submit to " (frame.site().name)
+            }
+        }
+    }
+}
+
+/// The address of the form as a JavaScript string within a URL: what would
+/// end either is percent-encoded.
+fn bookmarklet_script(form: &str) -> String {
+    let form = form.replace('%', "%25").replace('"', "%22").replace('\'', "%27").replace('\\', "%5C");
+    format!(
+        "javascript:location.href='{form}?u='+encodeURIComponent(location.href)+'&t='+encodeURIComponent(document.title)"
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::markup::fields::test_support::refused;
+    use crate::markup::test_support::{framed, settings, user};
+    use axum::http::HeaderValue;
+
+    fn rendered(refused: Option<&RefusedForm>, notice: Notice) -> String {
+        let typed = TypedStory {
+            title: "\"><script>".to_owned(),
+            url: "javascript:alert(1)".to_owned(),
+            text: "</textarea>".to_owned(),
+            topics: "<i>".to_owned(),
+        };
+        let page = SubmissionPage { typed, refused, notice, ..SubmissionPage::default() };
+        let alice = user("1", "alice", "");
+        framed(Some(&alice), |frame| page.render(frame)).into_string()
+    }
+
+    #[test]
+    fn the_form_comes_back_filled_in_with_the_message() {
+        for (field, alert) in [
+            (None, r#"<p class="alert" role="alert">url is &lt;wrong&gt;</p>"#),
+            (Some("url"), r#"<p class="error" id="error-url" role="alert">url is &lt;wrong&gt;</p>"#),
+        ] {
+            let html = rendered(Some(&refused("url is <wrong>", field)), Notice::None);
+            for part in [
+                r#"value="&quot;&gt;&lt;script&gt;""#,
+                r#"value="javascript:alert(1)""#,
+                "&lt;/textarea&gt;</textarea>",
+                alert,
+                r#"name="news_id" value="-1""#,
+                r#"name="apisecret" value=""#,
+            ] {
+                assert!(html.contains(part), "{part} in {html}");
+            }
+            assert_eq!((html.matches("<h1").count(), html.matches(r#"role="alert""#).count()), (1, 1));
+        }
+    }
+
+    #[test]
+    fn a_preview_shows_the_story_escaped_and_linked() {
+        let parsed =
+            Submission::parse("<b>", "https://example.com/<i>", "see https://a.example/ <u>").unwrap();
+        let topics = Some(Topics::parse("rust").unwrap());
+        let submission = Submission { topics, ..parsed };
+        let html = rendered(None, Notice::Preview(Box::new(submission)));
+        let (_, preview) = html.split_once("<section class=\"preview\"").unwrap();
+        let (preview, _) = preview.split_once("</section>").unwrap();
+        assert!(preview.contains("not submitted yet") && !preview.contains("<b>"), "{preview}");
+        assert!(preview.contains("rel=\"nofollow ugc noopener\">&lt;b&gt;</a>"), "{preview}");
+        assert!(preview.contains("href=\"/topic/rust\"") && preview.contains("href=\"https://a.example/\""));
+        assert!(preview.contains("&lt;u&gt;") && preview.contains("Your first comment:"), "{preview}");
+    }
+
+    #[test]
+    fn the_bookmarklet_leads_to_the_host_in_the_address_bar() {
+        let mut site = settings().site;
+        let address = |site: &SiteSettings, host: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, HeaderValue::from_str(host).unwrap());
+            form_address(site, &headers)
+        };
+        assert_eq!(address(&site, "news.example"), "http://news.example/submit");
+        assert_eq!(address(&site, "[::1]:8080"), "http://[::1]:8080/submit");
+        site.url = "https://example.com/news/".parse().unwrap();
+        assert_eq!(address(&site, "localhost:81"), "https://localhost:81/news/submit");
+        assert_eq!(address(&site, "no host"), "https://example.com/news/submit");
+        assert_eq!(form_address(&site, &HeaderMap::new()), "https://example.com/news/submit");
+    }
+
+    #[test]
+    fn the_bookmarklet_cannot_be_broken_by_the_address_of_the_site() {
+        let script = bookmarklet_script("http://a.example/x'\"\\%27/submit");
+        assert!(script.starts_with("javascript:location.href='http://a.example/x%27%22%5C%2527/submit?u='"));
+    }
+}

@@ -1,0 +1,236 @@
+//! Submitting, editing and deleting stories.
+
+use super::form::{NewsIdForm, SubmissionForm};
+use super::submission_form::{FIELDS, Notice, Step, SubmissionPage, TypedStory, form_address};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::actions::{self, submit_or_edit};
+use crate::features::comments::thread::title_link;
+use crate::markup::fields::RefusedForm;
+use crate::markup::layout::Frame;
+use crate::markup::parts::news_address;
+use crate::request::form::{Fields, Form, FromFields};
+use crate::request::local_path::LocalPath;
+use crate::request::path::PathOf;
+use crate::request::viewer::{SignedFields, SignedForm, SignedIn};
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use std::sync::Arc;
+use tidings_domain::Error;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::articles::topics::{self, TopicLine};
+use tidings_domain::news::item::News;
+use tidings_domain::news::lists;
+use tidings_domain::submissions::Submission;
+use tidings_domain::values::ids::NewsId;
+use tidings_domain::values::limits::MAX_OFFERED_TOPICS;
+use tidings_domain::values::text::Title;
+use tidings_domain::values::topic::{Topic, Topics};
+use tidings_domain::values::urls::{NewsUrl, completed};
+
+/// The topics that the form offers.
+async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>, RequestError> {
+    Ok(topics::largest(visit, MAX_OFFERED_TOPICS).await?)
+}
+
+/// What the bookmarklet fills into the form; either may be empty.
+pub struct BookmarkletQuery {
+    title: String,
+    url: String,
+}
+
+impl FromFields for BookmarkletQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { title: fields.text("t").to_owned(), url: fields.text("u").to_owned() })
+    }
+}
+
+/// GET /submit, filled with `u` and `t` by the bookmarklet.
+pub async fn submit_form(
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+    headers: HeaderMap,
+    Form(query): Form<BookmarkletQuery>,
+) -> Result<Markup, RequestError> {
+    let offered = offered(&mut visit).await?;
+    let page = SubmissionPage {
+        typed: TypedStory { title: query.title, url: query.url, ..TypedStory::default() },
+        offered: &offered,
+        form_address: form_address(&app.settings.site, &headers),
+        ..SubmissionPage::default()
+    };
+    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+}
+
+/// POST /submit: title, url, text, topics, news_id (-1), apisecret; and what a button sends, see
+/// [`Step`].
+pub async fn submit(
+    State(app): State<App>,
+    here: LocalPath,
+    headers: HeaderMap,
+    form: SignedFields,
+) -> Result<Response, RequestError> {
+    let edited = form.fields.text("news_id").parse().ok();
+    let address = form_address(&app.settings.site, &headers);
+    PostedForm { edited, form, form_address: address }.respond(&app, &here).await
+}
+
+/// POST /editnews/:id: as [`submit`], `news_id` being the number in the address.
+pub async fn edit(
+    PathOf(id): PathOf<NewsId>,
+    State(app): State<App>,
+    here: LocalPath,
+    form: SignedFields,
+) -> Result<Response, RequestError> {
+    if form.fields.read::<NewsIdForm>()?.news_id != id {
+        return Err(RequestError::Field {
+            name: "news_id",
+            expected: "it must be the number in the address",
+        });
+    }
+    PostedForm { edited: Some(id), form, form_address: String::new() }.respond(&app, &here).await
+}
+
+/// The form as it was posted.
+struct PostedForm {
+    edited: Option<NewsId>,
+    form: SignedFields,
+    form_address: String,
+}
+
+/// What a button of the form has done.
+enum Done {
+    Sent(NewsId),
+    Fetched(Title),
+    Previewed(Box<Submission>),
+    ToggledTopic(Topics),
+}
+
+impl PostedForm {
+    /// Does what was asked for. The form comes back if the story was not to be sent yet, or was
+    /// refused.
+    async fn respond(mut self, app: &App, here: &LocalPath) -> Result<Response, RequestError> {
+        let mut typed = TypedStory::of(&self.form.fields);
+        let (mut refused, mut notice) = (None, Notice::None);
+        match self.act(app).await {
+            Ok(Done::Sent(id)) => return Ok(Redirect::to(&news_address(id)).into_response()),
+            Ok(Done::Fetched(title)) => {
+                let title = title.to_string();
+                let before = std::mem::replace(&mut typed.title, title);
+                notice = Notice::Fetched { replaced: Some(before).filter(|before| *before != typed.title) };
+            }
+            Ok(Done::Previewed(story)) => notice = Notice::Preview(story),
+            Ok(Done::ToggledTopic(topics)) => typed.topics = topics.typed(),
+            Err(failure) => refused = Some(RefusedForm::from_failure(failure)?.beside(&FIELDS)),
+        }
+        if refused.is_none() {
+            typed.url = completed(&typed.url).into_owned();
+        }
+        let (edited, form_address, offered) =
+            (self.edited, self.form_address, offered(&mut self.form.visit).await?);
+        let refused = refused.as_ref();
+        let page = SubmissionPage { edited, typed, offered: &offered, refused, notice, form_address };
+        let page = page.render(&Frame::for_user(app, here, &self.form.user));
+        Ok(match refused {
+            Some(refused) => refused.response(page),
+            None => page.into_response(),
+        })
+    }
+
+    async fn act(&self, app: &App) -> Result<Done, RequestError> {
+        let fields = &self.form.fields;
+        match Step::of(fields) {
+            Step::Send => {
+                let mut submission: SubmissionForm = fields.read()?;
+                submission.url = completed(&submission.url).into_owned();
+                Ok(Done::Sent(submit_or_edit(app, self.form.actor(), submission).await?.id))
+            }
+            Step::FetchTitle => {
+                let url = NewsUrl::parse(&completed(fields.text("url"))).map_err(Error::from)?;
+                Ok(Done::Fetched(actions::fetch_title(app, self.form.actor(), &url).await?))
+            }
+            Step::Preview => self.preview().map(|shown| Done::Previewed(Box::new(shown))),
+            Step::ToggleTopic(topic) => {
+                let topic = Topic::parse("topics", topic).map_err(Error::from)?;
+                let topics = Topics::parse(fields.text("topics")).map_err(Error::from)?;
+                Ok(Done::ToggledTopic(topics.with_toggled(&topic)))
+            }
+        }
+    }
+
+    /// The story as it would be; the errors are those of sending it.
+    fn preview(&self) -> Result<Submission, RequestError> {
+        let fields = &self.form.fields;
+        let url = completed(fields.text("url"));
+        let parsed = Submission::parse(fields.text("title"), &url, fields.text("text"))?;
+        if self.edited.is_some() {
+            parsed.check_edit()?;
+        }
+        let topics = Some(Topics::parse(fields.text("topics")).map_err(Error::from)?);
+        Ok(Submission { topics, ..parsed })
+    }
+}
+
+/// The story, if the viewer may change it.
+async fn changeable(app: &App, signed_in: &mut SignedIn, id: NewsId) -> Result<Arc<News>, RequestError> {
+    let news = lists::get(&mut signed_in.visit, id).await?.news.clone();
+    news.may_change(&signed_in.user, app.now(), app.site.rules.limits.news_edit_seconds)?;
+    Ok(news)
+}
+
+/// GET /editnews/:id.
+pub async fn edit_form(
+    PathOf(id): PathOf<NewsId>,
+    State(app): State<App>,
+    mut signed_in: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let news = changeable(&app, &mut signed_in, id).await?;
+    let text = news.text();
+    let url = if text.is_some() { String::new() } else { news.url.clone() };
+    let offered = offered(&mut signed_in.visit).await?;
+    let typed = TypedStory {
+        title: news.title.clone(),
+        url,
+        text: text.unwrap_or_default().to_owned(),
+        topics: news.topics.typed(),
+    };
+    let page = SubmissionPage { edited: Some(id), typed, offered: &offered, ..SubmissionPage::default() };
+    Ok(page.render(&Frame::for_user(&app, &here, &signed_in.user)))
+}
+
+/// GET /delnews/:id: asks for confirmation.
+pub async fn delete_form(
+    PathOf(id): PathOf<NewsId>,
+    State(app): State<App>,
+    mut signed_in: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let news = changeable(&app, &mut signed_in, id).await?;
+    let frame = Frame::for_user(&app, &here, &signed_in.user);
+    let content = html! {
+        h1 { "Delete this story?" }
+        p { (title_link(&news_address(id), Some(&news.title))) }
+        p.hint { "It will disappear from all lists. Its comments can still be read." }
+        form.form method="post" action={ "/delnews/" (id) } {
+            input type="hidden" name="news_id" value=(id);
+            (frame.signed_fields())
+            button.button.grave { "Delete" }
+        }
+        p { a.action href=(news_address(id)) { "Keep this story" } }
+    };
+    Ok(frame.page("Delete this story", &content))
+}
+
+/// POST /delnews/:id.
+pub async fn delete(
+    PathOf(id): PathOf<NewsId>,
+    State(app): State<App>,
+    form: SignedForm<()>,
+) -> Result<Redirect, RequestError> {
+    actions::delete_news(&app, &form.user, id).await?;
+    Ok(Redirect::to("/"))
+}

@@ -1,0 +1,79 @@
+//! What helps while a story is written: the title of the page, and an earlier story with the
+//! same URL.
+
+use super::submitting_form::{DuplicateQuery, FetchTitleForm};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::actions;
+use crate::request::answers::Status;
+use crate::request::description::FORM;
+use crate::request::form::Form;
+use crate::request::values;
+use crate::request::viewer::SignedFields;
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use tidings_domain::submissions::preparing;
+use tidings_domain::values::ids::NewsId;
+use utoipa::ToSchema;
+
+/// The title of a page.
+#[derive(Serialize, ToSchema)]
+#[schema(as = FetchedTitle)]
+pub struct TitleResponse {
+    status: Status,
+    /// The title, cut to the length that titles of stories may have.
+    #[schema(value_type = values::Title)]
+    title: String,
+}
+
+/// Fetch the title of a page.
+#[utoipa::path(
+    post,
+    path = "/api/fetchtitle",
+    request_body(content = inline(FetchTitleForm), content_type = FORM),
+    responses((status = 200, body = TitleResponse)),
+    security(("session" = [])),
+)]
+pub async fn fetch_title(
+    State(app): State<App>,
+    form: SignedFields,
+) -> Result<Json<TitleResponse>, RequestError> {
+    let page: FetchTitleForm = form.fields.read()?;
+    let title = actions::fetch_title(&app, form.actor(), &page.url).await?;
+    Ok(Json(TitleResponse { status: Status::Ok, title: title.to_string() }))
+}
+
+/// The story that a URL leads to when it is submitted.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Duplicate)]
+pub struct DuplicateResponse {
+    status: Status,
+    /// The URL as a form stores it.
+    #[schema(value_type = values::Url)]
+    url: String,
+    /// The story; missing if the URL would make a new one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u64, required = false)]
+    news_id: Option<NewsId>,
+    /// Its title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = values::StoredTitle, required = false)]
+    title: Option<String>,
+}
+
+/// Find the story that a URL leads to when it is submitted.
+#[utoipa::path(
+    get,
+    path = "/api/duplicate",
+    params(DuplicateQuery),
+    responses((status = 200, body = DuplicateResponse)),
+)]
+pub async fn duplicate(
+    State(app): State<App>,
+    Form(query): Form<DuplicateQuery>,
+) -> Result<Json<DuplicateResponse>, RequestError> {
+    let earlier = preparing::find_duplicate(&app.site, &query.url).await?;
+    let (news_id, title) = earlier.map(|news| (news.id, news.title)).unzip();
+    Ok(Json(DuplicateResponse { status: Status::Ok, url: query.url.to_string(), news_id, title }))
+}

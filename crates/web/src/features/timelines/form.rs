@@ -1,0 +1,31 @@
+//! Tweets and following.
+
+use crate::request::form::{form, parsed, text, valid};
+use crate::request::values;
+use tidings_domain::values::ids::TweetId;
+use tidings_domain::values::text::TweetText;
+
+form! {
+    /// A new tweet.
+    pub struct TweetForm {
+        /// The text.
+        pub text: TweetText = valid(TweetText::parse), values::TweetText;
+    }
+}
+
+form! {
+    /// A tweet to delete.
+    pub struct TweetDeletion {
+        /// The tweet.
+        pub tweet_id: TweetId = parsed("it must be the number of a tweet"), values::Id;
+    }
+}
+
+form! {
+    /// A user to follow or unfollow.
+    pub struct FollowForm {
+        // Imported accounts may have names that are not valid for new accounts.
+        /// The username. Case does not matter.
+        pub username: String = text, values::Username;
+    }
+}

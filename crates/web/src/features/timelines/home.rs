@@ -1,0 +1,220 @@
+//! The timelines: the tweets of the people a user follows, and everyone's.
+
+use super::calls::TweetedResponse;
+use super::form::TweetForm;
+use super::people::who_to_follow;
+use super::tweets::{rest_of_timeline, tweet_address, tweet_list};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::action::{Action, ActionEntry, SentForm};
+use crate::limits::{HOME_SUGGESTIONS, TIMELINE_ENTRIES};
+use crate::markup::fields::{Field, RefusedForm, draft_key, summary};
+use crate::markup::layout::Frame;
+use crate::markup::parts::empty_but;
+use crate::request::form::Form;
+use crate::request::local_path::LocalPath;
+use crate::request::paging::PageQuery;
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::timelines::reading::{self, TweetPage};
+use tidings_domain::timelines::suggestions::{self, Suggestion};
+use tidings_domain::timelines::tweets::{self, PostedTweet};
+use tidings_domain::values::cursor::Window;
+use tidings_domain::values::limits::MAX_TWEET;
+
+/// The pages about following.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tab {
+    /// The tweets of the people the viewer follows.
+    Home,
+    /// All tweets.
+    Everyone,
+    /// People to follow.
+    Suggestions,
+}
+
+/// The links between these pages, for viewers who are logged in.
+#[must_use]
+pub fn tabs(frame: &Frame<'_>, here: Tab) -> Markup {
+    let tabs = [
+        (Tab::Home, "/home", "Home"),
+        (Tab::Everyone, "/everyone", "Everyone"),
+        (Tab::Suggestions, "/suggestions", "Who to follow"),
+    ];
+    html! {
+        @if frame.viewer.is_some() {
+            nav.tabs aria-label="Timelines" {
+                ul {
+                    @for (tab, address, name) in tabs {
+                        li { a href=(address) aria-current=[(tab == here).then_some("page")] { (name) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The home timeline of the viewer.
+struct HomePage<'a> {
+    page: &'a TweetPage,
+    /// Whether this is the newest part, which has the form and reports new tweets.
+    is_first: bool,
+    suggestions: &'a [Suggestion],
+    /// What the viewer typed, if it was refused, and why.
+    typed: &'a str,
+    refused: Option<&'a RefusedForm>,
+}
+
+impl HomePage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let content = html! {
+            h1.hidden { "Home" }
+            (tabs(frame, Tab::Home))
+            div.with-beside {
+                div {
+                    @if self.is_first {
+                        (summary(self.refused))
+                        (self.form(frame))
+                        div.live aria-live="polite" data-live=(self.events()) {}
+                    }
+                    @if self.page.lines.is_empty() && self.page.unlisted > 0 {
+                        p.empty { "You have muted all tweets on this page." }
+                    } @else if self.page.lines.is_empty() {
+                        (self.nothing())
+                    } @else {
+                        (tweet_list(frame, &self.page.lines))
+                    }
+                    (rest_of_timeline(frame, "/home", self.page))
+                }
+                (who_to_follow(frame, self.suggestions))
+            }
+        };
+        frame.page("Home", &content)
+    }
+
+    fn form(&self, frame: &Frame<'_>) -> Markup {
+        let limit = MAX_TWEET.to_string();
+        let hint = html! { "Up to " (MAX_TWEET) " characters. Use @name to mention someone." };
+        let text = Field::new("text", "Your tweet").value(self.typed).hint(hint);
+        let draft = draft_key(frame, "tweet");
+        let text = text.with("data-limit", &limit).with("data-draft", &draft).required();
+        html! {
+            form.form.compose method="post" action="/tweet" {
+                (frame.signed_fields())
+                (text.text_area(self.refused))
+                // The script adds how many characters are left.
+                div.send { button.button { "Tweet" } }
+            }
+        }
+    }
+
+    /// The address that reports tweets newer than the newest on the page.
+    fn events(&self) -> String {
+        match self.page.lines.first() {
+            Some(newest) => format!("/home/events?since={}", newest.cursor),
+            None => "/home/events".to_owned(),
+        }
+    }
+
+    /// The text for an empty timeline.
+    fn nothing(&self) -> Markup {
+        html! {
+            @if self.is_first {
+                div.empty {
+                    p { "Your tweets and those of the people you follow appear here." }
+                    p {
+                        "Find " a href="/suggestions" { "people to follow" } " or read "
+                        a href="/everyone" { "everyone's tweets" } "."
+                    }
+                }
+            } @else {
+                p.empty { "No older tweets. " a href="/home" { "Go to the newest" } }
+            }
+        }
+    }
+}
+
+async fn show_home(
+    app: &App,
+    visit: &mut Visit,
+    here: &LocalPath,
+    window: &Window,
+    (typed, refused): (&str, Option<&RefusedForm>),
+) -> Result<Markup, RequestError> {
+    if !visit.has_token() {
+        return Err(RequestError::LoginRequired);
+    }
+    let page = reading::home(visit, window).await?.ok_or(RequestError::LoginRequired)?;
+    let is_first = window.before.is_none();
+    let suggestions =
+        if is_first { suggestions::suggestions(visit, HOME_SUGGESTIONS).await? } else { Vec::new() };
+    let frame = Frame::of(app, visit, here).await?;
+    if frame.viewer.is_none() {
+        return Err(RequestError::LoginRequired);
+    }
+    Ok(HomePage { page: &page, is_first, suggestions: &suggestions, typed, refused }.render(&frame))
+}
+
+/// GET /home: before, a cursor.
+pub async fn home(
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+    Form(query): Form<PageQuery>,
+) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    show_home(&app, &mut visit, &here, &query.into(), ("", None)).await
+}
+
+/// The actions behind the forms of this file.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::once("/tweet", "Post a tweet.", |app, by, form: &TweetForm| {
+            Box::pin(tweets::post_tweet(&app.site, app.moment(), by, &form.text))
+        })
+        .answering(async |_, tweet| Ok(TweetedResponse::from(tweet)))
+        .page(answer_to_tweet),
+    ]
+}
+
+/// Redirects to where the tweet is, or shows the form again.
+async fn answer_to_tweet(
+    SentForm { app, mut form }: SentForm,
+    posted: Result<(TweetForm, PostedTweet), RequestError>,
+) -> Result<Response, RequestError> {
+    let failure = match posted {
+        // What waits is in no timeline yet.
+        Ok((_, tweet)) if tweet.waits => return Ok(Redirect::to(&tweet_address(tweet.id)).into_response()),
+        Ok(_) => return Ok(Redirect::to("/home").into_response()),
+        Err(failure) => failure,
+    };
+    let refused = RefusedForm::from_failure(failure)?.beside(&["text"]);
+    // Buttons on the page return to the page with the form.
+    let here = LocalPath::parse("/home");
+    let typed = (form.fields.text("text"), Some(&refused));
+    let page = show_home(&app, &mut form.visit, &here, &Window::newest(TIMELINE_ENTRIES), typed).await?;
+    Ok(refused.response(page))
+}
+
+/// GET /everyone: before, a cursor.
+pub async fn everyone(
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+    Form(query): Form<PageQuery>,
+) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let page = reading::everyone(&mut visit, &query.into()).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let content = html! {
+        h1.hidden[frame.viewer.is_some()] { "Everyone's tweets" }
+        (tabs(&frame, Tab::Everyone))
+        @if page.lines.is_empty() && page.unlisted == 0 { (empty_but("No tweets here yet.", ("/home", "Write the first one"))) }
+        (tweet_list(&frame, &page.lines))
+        (rest_of_timeline(&frame, "/everyone", &page))
+    };
+    Ok(frame.page("Everyone's tweets", &content))
+}

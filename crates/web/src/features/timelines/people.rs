@@ -1,0 +1,231 @@
+//! Followers, followings, suggestions, and the follow buttons.
+
+use super::form::FollowForm;
+use super::home::{Tab, tabs};
+use super::tweets::{older, person_link};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::action::{Action, ActionEntry};
+use crate::features::actions::unknown_name;
+use crate::limits::SUGGESTIONS;
+use crate::markup::addresses::profile_address;
+use crate::markup::layout::Frame;
+use crate::markup::parts::{counted, empty_but};
+use crate::request::form::{Fields, Form, FromFields};
+use crate::request::local_path::LocalPath;
+use crate::request::login_reason::LoginReason;
+use crate::request::paging::PageQuery;
+use crate::request::path::{AtName, PathOf};
+use axum::extract::State;
+use futures_util::TryFutureExt;
+use maud::{Markup, html};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
+use tidings_domain::timelines::suggestions::{self, Suggestion};
+use tidings_domain::values::ids::UserId;
+
+/// The button that follows or unfollows a user; nothing for the viewer's own account. It
+/// redirects to `next`. In a list, its label includes the username.
+#[must_use]
+pub fn follow_button(frame: &Frame<'_>, person: &Person, next: &str, among_others: bool) -> Markup {
+    let (action, label) = if person.followed { ("/unfollow", "Unfollow") } else { ("/follow", "Follow") };
+    let whom = html! { @if among_others { span.hidden { " " (person.username) } } };
+    html! {
+        @match frame.viewer {
+            Some(viewer) if viewer.id == person.id => {}
+            Some(_) => {
+                form.follow method="post" action=(action) {
+                    input type="hidden" name="username" value=(person.username);
+                    (frame.signed_fields())
+                    input type="hidden" name="next" value=(next);
+                    button.button.small.quiet[person.followed] { (label) (whom) }
+                }
+            }
+            None => {
+                form.follow action="/login" {
+                    input type="hidden" name="next" value=(next);
+                    input type="hidden" name="reason" value=(LoginReason::Follow.name());
+                    button.button.small { "Follow" (whom) }
+                }
+            }
+        }
+    }
+}
+
+fn person_anchor(id: UserId) -> String {
+    format!("person-{id}")
+}
+
+/// One person in a list, with a remark about them.
+fn person_item(frame: &Frame<'_>, person: &Person, about: Option<&str>) -> Markup {
+    let anchor = person_anchor(person.id);
+    html! {
+        li.person #(anchor) data-item {
+            div {
+                (person_link(&person.username, &person.fullname))
+                @if let Some(about) = about { p.hint { (about) } }
+            }
+            (follow_button(frame, person, &format!("{}#{anchor}", frame.way_back), true))
+        }
+    }
+}
+
+/// The reason for a suggestion.
+fn reason(suggestion: &Suggestion) -> String {
+    match suggestion.followed_by_friends {
+        0 => counted(suggestion.followers, "follower", "followers"),
+        friends => format!("followed by {} you follow", counted(friends, "person", "people")),
+    }
+}
+
+/// A few suggestions next to other content; nothing if there are none.
+#[must_use]
+pub fn who_to_follow(frame: &Frame<'_>, suggestions: &[Suggestion]) -> Markup {
+    html! {
+        @if !suggestions.is_empty() {
+            aside.beside aria-labelledby="who-to-follow" {
+                h2 #who-to-follow { "Who to follow" }
+                ol.people role="list" {
+                    @for suggestion in suggestions {
+                        (person_item(frame, &suggestion.person, Some(&reason(suggestion))))
+                    }
+                }
+                p { a.action href="/suggestions" { "More people" } }
+            }
+        }
+    }
+}
+
+/// GET /suggestions.
+pub async fn suggestions(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let suggestions = suggestions::suggestions(&mut visit, SUGGESTIONS).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    if frame.viewer.is_none() {
+        return Err(RequestError::LoginRequired);
+    }
+    let content = html! {
+        h1.hidden { "Who to follow" }
+        (tabs(&frame, Tab::Suggestions))
+        @if suggestions.is_empty() {
+            p.empty {
+                "There is nobody left to suggest. "
+                a href="/everyone" { "See everyone's tweets" } "."
+            }
+        }
+        ol.people role="list" {
+            @for suggestion in &suggestions {
+                (person_item(&frame, &suggestion.person, Some(&reason(suggestion))))
+            }
+        }
+    };
+    Ok(frame.page("Who to follow", &content))
+}
+
+/// The followers or followings of a user.
+struct PeopleOf<'a> {
+    name: &'a str,
+    side: Side,
+    page: &'a PeoplePage,
+}
+
+impl PeopleOf<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let profile = profile_address(self.name, "");
+        let (heading, empty, base) = match self.side {
+            Side::Followers => (
+                "Followers of",
+                (
+                    "No followers yet. People follow those whose tweets they like.",
+                    ("/home", "Go to your tweets"),
+                ),
+                profile_address(self.name, "/followers"),
+            ),
+            Side::Followings => (
+                "Followed by",
+                ("Not following anyone yet.", ("/suggestions", "Find people to follow")),
+                profile_address(self.name, "/followings"),
+            ),
+        };
+        let content = html! {
+            h1 { (heading) " " a href=(profile) { (self.name) } }
+            @if self.page.count == 0 {
+                (empty_but(empty.0, empty.1))
+            } @else {
+                p.hint { (counted(self.page.count, "person", "people")) }
+            }
+            ol.people role="list" {
+                @for person in &self.page.people { (person_item(frame, person, None)) }
+            }
+            (older(&base, self.page.next))
+        };
+        frame.page(&format!("{heading} {}", self.name), &content)
+    }
+}
+
+async fn people_of(
+    app: &App,
+    mut visit: Visit,
+    here: &LocalPath,
+    name: &str,
+    side: Side,
+    query: PageQuery,
+) -> Result<Markup, RequestError> {
+    let page = follows::people(&mut visit, name, side, &query.into()).await?;
+    let frame = Frame::of(app, &mut visit, here).await?;
+    Ok(PeopleOf { name, side, page: &page }.render(&frame))
+}
+
+/// GET /@:name/followers.
+pub async fn followers(
+    PathOf(AtName(name)): PathOf<AtName>,
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+    Form(query): Form<PageQuery>,
+) -> Result<Markup, RequestError> {
+    people_of(&app, visit, &here, &name, Side::Followers, query).await
+}
+
+/// GET /@:name/followings.
+pub async fn followings(
+    PathOf(AtName(name)): PathOf<AtName>,
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+    Form(query): Form<PageQuery>,
+) -> Result<Markup, RequestError> {
+    people_of(&app, visit, &here, &name, Side::Followings, query).await
+}
+
+/// The actions behind the forms of this file.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::setting("/follow", "Follow a user.", |app, by, form: &FollowForm| {
+            Box::pin(follows::follow(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
+        })
+        .then(page_of_button),
+        Action::setting("/unfollow", "Unfollow a user.", |app, by, form: &FollowForm| {
+            Box::pin(follows::unfollow(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
+        })
+        .then(page_of_button),
+    ]
+}
+
+/// The page of the button; the profile of the user, if the form does not name the page.
+struct Back(Option<LocalPath>);
+
+impl FromFields for Back {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let next = fields.get("next").filter(|next| !next.is_empty());
+        Ok(Self(next.map(LocalPath::parse)))
+    }
+}
+
+fn page_of_button(form: &FollowForm, Back(next): Back) -> String {
+    next.map_or_else(|| profile_address(&form.username, ""), |next| next.to_string())
+}

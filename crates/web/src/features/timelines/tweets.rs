@@ -1,0 +1,271 @@
+//! Tweets: how one is shown, its own page, deleting it.
+
+use crate::App;
+use crate::error::RequestError;
+use crate::features::actions;
+use crate::features::moderation::post_tools::tweet_tools;
+use crate::limits::TWEET_CACHE_BYTES;
+use crate::markup::addresses::profile_address;
+use crate::markup::fragments::{
+    ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written,
+};
+use crate::markup::head::{PageHead, PageKind, shortened};
+use crate::markup::layout::Frame;
+use crate::markup::parts::{DELETED_USER, OUTSIDE, age_as, ago, news_address, number, title_link};
+use crate::markup::withheld::{insider_notice, reason, show_link, unlisted_note};
+use crate::request::local_path::LocalPath;
+use crate::request::path::PathOf;
+use crate::request::viewer::{SignedForm, SignedIn};
+use axum::extract::State;
+use axum::response::Redirect;
+use maud::{Markup, Render, html};
+use std::sync::LazyLock;
+use tidings_domain::accounts::reader::Sight;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::news::item::News;
+use tidings_domain::sites::Score;
+use tidings_domain::timelines::lines::{TweetLine, TweetSummary};
+use tidings_domain::timelines::reading::{self, TweetPage};
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::cursor::Cursor;
+use tidings_domain::values::ids::TweetId;
+use tidings_domain::values::mentions::{Piece, link_address, pieces};
+
+/// The address of a tweet.
+#[must_use]
+pub fn tweet_address(id: TweetId) -> String {
+    format!("/tweet/{id}")
+}
+
+/// The second in which a tweet was posted.
+#[must_use]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+pub fn posted_at(summary: &TweetSummary) -> Timestamp {
+    // The cast saturates.
+    Timestamp(summary.tweet.created_at as u64)
+}
+
+/// A person's name as a link to the profile: the full name, if there is one,
+/// and the username.
+#[must_use]
+pub fn person_link(username: &str, fullname: &str) -> Markup {
+    let shown = if fullname.is_empty() { username } else { fullname };
+    html! {
+        a.author href=(profile_address(username, "")) {
+            bdi.fullname { (shown) } " " span.handle { "@" (username) }
+        }
+    }
+}
+
+/// A list of tweets.
+pub fn tweet_list(frame: &Frame<'_>, lines: &[TweetLine]) -> impl Render {
+    placeholders! {
+        enum TweetItemPart {
+            Id,
+            Tweet,
+        }
+    }
+    static LIST: LazyLock<Fragment<ContentPlaceholder>> = LazyLock::new(|| {
+        Fragment::new(|slots| html! { ol.tweets role="list" { (slots.at(ContentPlaceholder::Content)) } })
+    });
+    static ITEM: LazyLock<Fragment<TweetItemPart>> = LazyLock::new(|| {
+        Fragment::new(|slots| {
+            html! { li.tweet #{ "tweet-" (slots.at(TweetItemPart::Id)) } data-item { (slots.at(TweetItemPart::Tweet)) } }
+        })
+    });
+    written(move |html| {
+        LIST.fill(html, |ContentPlaceholder::Content, html| {
+            for line in lines {
+                ITEM.fill(html, |placeholder, html| match placeholder {
+                    TweetItemPart::Id => line.tweet.id.0.render_to(html),
+                    TweetItemPart::Tweet => tweet(frame, line).render_to(html),
+                });
+            }
+        });
+    })
+}
+
+/// The link to the rest of a list by time.
+#[must_use]
+pub fn older(base: &str, next: Option<Cursor>) -> Markup {
+    html! {
+        @if let Some(next) = next {
+            nav.more aria-label="Pages" { a href={ (base) "?before=" (next) } rel="next" { "more" } }
+        }
+    }
+}
+
+/// What a page of a timeline says about the tweets that its reader does not see, and the link to
+/// the rest.
+#[must_use]
+pub fn rest_of_timeline(frame: &Frame<'_>, base: &str, page: &TweetPage) -> Markup {
+    html! {
+        (unlisted_note(frame, page.unlisted, ("tweet", "tweets")))
+        @if let Some(next) = page.next {
+            @let address = frame.here.keeping_hidden(format!("{base}?before={next}"));
+            nav.more aria-label="Pages" { a href=(address) rel="next" { "more" } }
+        }
+    }
+}
+
+placeholders! {
+    /// The parts of a tweet that depend on the viewer or the time.
+    enum TweetPlaceholder {
+        Age,
+        Links,
+    }
+}
+
+tidings_domain::cache_kind! {
+    /// The markup of tweets.
+    struct TweetFragments: DerivedKey => Fragment<TweetPlaceholder>, "tweet_fragments", TWEET_CACHE_BYTES,
+        |_, fragment| fragment.size();
+}
+
+fn tweet(frame: &Frame<'_>, line: &TweetLine) -> impl Render {
+    let tweet = &line.tweet;
+    let may_delete = frame.viewer.is_some_and(|viewer| tweet.may_delete(viewer).is_ok());
+    // An announcement is flagged as the story.
+    let may_flag = tweet.news_id.is_none() && frame.viewer.is_some_and(|viewer| viewer.id != tweet.user_id);
+    let fill = move |placeholder, html: &mut String| match placeholder {
+        TweetPlaceholder::Age => ago(frame.now.seconds_since(posted_at(line))).render_to(html),
+        TweetPlaceholder::Links => {
+            if may_flag {
+                html! { " " a href={ "/flag/tweet/" (tweet.id) } rel="nofollow" { "flag" } }.render_to(html);
+            }
+            if may_delete {
+                html! { " " a href={ "/deltweet/" (tweet.id) } { "delete" } }.render_to(html);
+            }
+        }
+    };
+    written(move |html| {
+        let fragment = frame.derived::<TweetFragments, _>(&line.summary, |summary, links| {
+            Fragment::new(|slots| tweet_markup(summary, links, slots))
+        });
+        match fragment {
+            Some(fragment) => fragment.fill(html, fill),
+            None => {
+                tweet_markup(&line.summary, frame.link_target(), &Slots::filled_by(&fill)).render_to(html)
+            }
+        }
+    })
+}
+
+/// The markup of a tweet that is the same for all viewers.
+fn tweet_markup(summary: &TweetSummary, links: LinkTarget, slots: &Slots<'_, TweetPlaceholder>) -> Markup {
+    let TweetSummary { tweet, username, fullname, news, .. } = summary;
+    let age = slots.at(TweetPlaceholder::Age);
+    html! {
+        div.meta {
+            @match username {
+                Some(username) => { (person_link(username, fullname)) }
+                None => { span.author { (DELETED_USER) } }
+            }
+            " "
+            a href=(tweet_address(tweet.id)) data-open { (age_as(posted_at(summary), age)) }
+            (slots.at(TweetPlaceholder::Links))
+        }
+        @match news {
+            Some(news) => { (announcement(links, news)) }
+            None => { div.text dir="auto" { (text(links, summary)) } }
+        }
+    }
+}
+
+/// The story that a tweet announces, in place of its text.
+fn announcement(links: LinkTarget, news: &News) -> Markup {
+    html! {
+        div.announced {
+            // Without the badge of the site, which would cost a round trip.
+            div dir="auto" { (title_link(links, news, Score::NoScore)) }
+            a href=(news_address(news.id)) {
+                "discuss" @if news.comments > 0 { " (" (number(news.comments)) ")" }
+            }
+        }
+    }
+}
+
+/// The text with its links, and with the names of users as links to them.
+fn text(links: LinkTarget, summary: &TweetSummary) -> Markup {
+    html! {
+        @for piece in pieces(&summary.tweet.text) {
+            @match piece {
+                Piece::Text(text) => { (text) }
+                Piece::Link(url) => {
+                    a href=(link_address(url)) rel=(OUTSIDE) target=[links.attribute()] { (url) }
+                }
+                Piece::Mention(name) => {
+                    @match summary.mentions.username(name) {
+                        Some(username) => { a href=(profile_address(username, "")) { "@" (name) } }
+                        None => { "@" (name) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// GET /tweet/:id.
+pub async fn show(
+    PathOf(id): PathOf<TweetId>,
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let line = reading::tweet(&mut visit, id).await?;
+    let sight = line.sight(visit.perspective());
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let heading = format!("Tweet by {}", line.username.as_deref().unwrap_or(DELETED_USER));
+    let withheld =
+        line.tweet.withheld.as_ref().or_else(|| line.news.as_ref().and_then(|news| news.withheld.as_ref()));
+    let content = html! {
+        h1.hidden { (heading) }
+        @if let Sight::Collapsed(why) = sight {
+            p.gone { "[" bdi { (reason(why, withheld, "a tweet")) } "]" (show_link(&frame, why, "")) }
+        } @else {
+            (insider_notice(withheld))
+            article.tweet.alone { (tweet(&frame, &line)) }
+        }
+        (tweet_tools(&frame, &line.tweet))
+        @if let Some(username) = &line.username {
+            p { a.action href=(profile_address(username, "")) { "More tweets by " (username) } }
+        }
+    };
+    let text = if sight.is_shown() { shortened(&line.tweet.text) } else { String::new() };
+    let head = PageHead::of(tweet_address(id)).about(PageKind::Article, text);
+    Ok(frame.page_with(&heading, &head, &content))
+}
+
+/// GET /deltweet/:id: asks for confirmation.
+pub async fn delete_form(
+    PathOf(id): PathOf<TweetId>,
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let line = reading::tweet(&mut visit, id).await?;
+    line.tweet.may_delete(&user)?;
+    let frame = Frame::for_user(&app, &here, &user);
+    let content = html! {
+        h1 { "Delete this tweet?" }
+        article.tweet.alone { (tweet(&frame, &line)) }
+        p.hint { "It will disappear from all timelines." }
+        form.form method="post" action={ "/deltweet/" (id) } {
+            (frame.signed_fields())
+            button.button.grave { "Delete" }
+        }
+        p { a.action href=(tweet_address(id)) { "Keep this tweet" } }
+    };
+    Ok(frame.page("Delete this tweet", &content))
+}
+
+/// POST /deltweet/:id: apisecret.
+pub async fn delete(
+    PathOf(id): PathOf<TweetId>,
+    State(app): State<App>,
+    form: SignedForm<()>,
+) -> Result<Redirect, RequestError> {
+    actions::delete_tweet(&app, &form.user, id).await?;
+    Ok(Redirect::to("/home"))
+}

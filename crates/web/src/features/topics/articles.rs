@@ -1,0 +1,462 @@
+//! Lists of articles: the best, the newest, those of topics.
+
+use super::list::{
+    FOLLOWED, TOPICS, admin_forms, choice_address, combinations, followed_topics, sentences, stance_forms,
+};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::stories::marks::{JustHidden, marks_form, unlisted_note};
+use crate::markup::head::PageHead;
+use crate::markup::layout::Frame;
+use crate::markup::parts::{OUTSIDE, Standing, age, empty_but, news_item, page_links};
+use crate::markup::vote_buttons::{NO_BUTTONS, karma_prices, karma_warning};
+use crate::request::form::{Fields, Form, FromFields};
+use crate::request::local_path::LocalPath;
+use crate::request::path::PathOf;
+use crate::request::viewer::SignedIn;
+use axum::extract::State;
+use maud::{Markup, html};
+use tidings_domain::accounts::reader::Reader;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::articles::article::{Article, open_for};
+use tidings_domain::articles::lists::{self, ArticleOrder, ArticlePage, PageNumber};
+use tidings_domain::values::topic::TopicChoice;
+use tidings_domain::values::urls::NewsUrl;
+use tidings_keyspace::Within;
+
+/// Which articles a list has.
+#[derive(Debug, Clone, Copy)]
+enum ArticleList<'a> {
+    /// All of them.
+    All,
+    /// Those of some topics.
+    Topics(&'a TopicChoice),
+    /// Those of the topics that the viewer follows.
+    Followed,
+}
+
+/// One page of a list of articles.
+struct ArticlesPage<'a> {
+    list: ArticleList<'a>,
+    order: ArticleOrder,
+    number: PageNumber,
+    page: &'a ArticlePage,
+    /// The viewer's choices, for a page about topics.
+    reader: Option<&'a Reader>,
+    just_hidden: Option<&'a JustHidden>,
+}
+
+impl ArticlesPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let heading = self.heading();
+        let here = self.address(self.order);
+        let content = html! {
+            // Only for screen readers if the navigation and the tabs show the same text.
+            h1.hidden[matches!(self.list, ArticleList::All)] { (heading) }
+            (self.about(frame))
+            (self.orders())
+            @if let Some(hidden) = self.just_hidden { (hidden.render(frame)) }
+            @if self.page.lines.is_empty() {
+                (self.nothing())
+            } @else {
+                (marks_form(frame))
+                (karma_warning(frame))
+                ol.news role="list" {
+                    @for (number, article) in (self.number.start() + 1..).zip(&self.page.lines) {
+                        @let standing = Standing {
+                            votes: article.article.votes,
+                            is_open: open_for(article.article.time, frame.now).is_some(),
+                        };
+                        @match &article.line {
+                            Some(line) => { (news_item(frame, number, line, Some(standing))) }
+                            None => { (foreign_item(frame, number, &article.article, standing)) }
+                        }
+                    }
+                }
+                @if let Some(prices) = karma_prices(frame) { (prices) }
+            }
+            (unlisted_note(frame, self.page.unlisted))
+            (page_links(&here, self.number, self.page.total, frame.here.shows_hidden()))
+            @if let ArticleList::Topics(topics) = self.list {
+                @if let Some(topic) = topics.single() {
+                    (admin_forms(frame, topic, self.page.about.sentences.first().map_or("", String::as_str)))
+                }
+                (combinations(topics, &self.page.about.others, self.order))
+            }
+        };
+        let head = PageHead::of(self.canonical()).with(self.feed(frame, &heading));
+        frame.page_with(&heading, &head, &content)
+    }
+
+    fn heading(&self) -> String {
+        match (self.list, self.order) {
+            (ArticleList::All, ArticleOrder::Score) => "Best".to_owned(),
+            (ArticleList::All, ArticleOrder::Time) => "Newest stories".to_owned(),
+            (ArticleList::Topics(topics), ArticleOrder::Score) => format!("Best in {}", described(topics)),
+            (ArticleList::Topics(topics), ArticleOrder::Time) => format!("Newest in {}", described(topics)),
+            (ArticleList::Followed, ArticleOrder::Score) => "Best in your topics".to_owned(),
+            (ArticleList::Followed, ArticleOrder::Time) => "Newest in your topics".to_owned(),
+        }
+    }
+
+    fn address(&self, order: ArticleOrder) -> String {
+        match self.list {
+            ArticleList::All => list_address(None, order),
+            ArticleList::Topics(topics) => list_address(Some(topics), order),
+            ArticleList::Followed => in_order(FOLLOWED, order),
+        }
+    }
+
+    /// The one address of the page.
+    fn canonical(&self) -> String {
+        let first = self.address(self.order);
+        if self.number == PageNumber::FIRST { first } else { format!("{first}?page={}", self.number.get()) }
+    }
+
+    /// The link to the list's feed, for the head of the page. A personal list has none.
+    fn feed(&self, frame: &Frame<'_>, heading: &str) -> Markup {
+        let title = format!("{heading} - {}", frame.site().name);
+        html! {
+            @if let Some(feed) = self.feed_address() {
+                link rel="alternate" type="application/atom+xml" title=(title) href=(feed);
+            }
+        }
+    }
+
+    fn feed_address(&self) -> Option<String> {
+        match self.list {
+            ArticleList::All => Some(feed_address(None, self.order)),
+            ArticleList::Topics(topics) => Some(feed_address(Some(topics), self.order)),
+            ArticleList::Followed => None,
+        }
+    }
+
+    /// What the page says about its topics.
+    fn about(&self, frame: &Frame<'_>) -> Markup {
+        match self.list {
+            ArticleList::All => html! {},
+            ArticleList::Topics(topics) => html! {
+                (sentences(topics, &self.page.about.sentences))
+                @if let (Some(topic), Some(reader)) = (topics.single(), self.reader) {
+                    (stance_forms(frame, topic, reader))
+                }
+            },
+            ArticleList::Followed => followed_topics(self.reader),
+        }
+    }
+
+    /// What an empty list says, and the first step.
+    fn nothing(&self) -> Markup {
+        let first_page = self.address(self.order);
+        match self.list {
+            _ if self.page.unlisted > 0 => {
+                html! { p.empty { "All stories on this page are hidden or in topics you have muted." } }
+            }
+            _ if self.number != PageNumber::FIRST => {
+                empty_but("No more stories.", (&first_page, "Go to the first page"))
+            }
+            ArticleList::Followed => empty_but(
+                "Stories with the topics you follow appear here.",
+                (TOPICS, "Choose topics to follow"),
+            ),
+            ArticleList::All | ArticleList::Topics(_) => {
+                empty_but("No stories here yet.", ("/submit", "Submit a story"))
+            }
+        }
+    }
+
+    /// The links to the two orders of the list.
+    fn orders(&self) -> Markup {
+        let order = |order, name: &str| {
+            let current = (order == self.order).then_some("page");
+            html! { li { a href=(self.address(order)) aria-current=[current] { (name) } } }
+        };
+        html! {
+            nav.tabs aria-label="Order" {
+                ul {
+                    (order(ArticleOrder::Score, "best"))
+                    (order(ArticleOrder::Time, "newest"))
+                    li { a href=(TOPICS) { "topics" } }
+                    @if matches!(self.list, ArticleList::All) { li { a href="/past" { "past" } } }
+                    @if let Some(feed) = self.feed_address() { li { a href=(feed) { "feed" } } }
+                }
+            }
+        }
+    }
+}
+
+/// An article that another program has posted, without a story: it has no thread, and nobody
+/// can vote on it here.
+fn foreign_item(frame: &Frame<'_>, number: u64, article: &Article, standing: Standing) -> Markup {
+    let url = NewsUrl::parse_imported(&article.link).ok();
+    html! {
+        li.item {
+            span.rank aria-hidden="true" { (number) }
+            (NO_BUTTONS)
+            div.story {
+                h2 dir="auto" {
+                    @if let Some(url) = &url {
+                        a href=(url.address()) rel=(OUTSIDE) target=[frame.link_target().attribute()] data-open {
+                            (article.title)
+                        }
+                        " " span.host { (url.host()) }
+                    } @else {
+                        (article.title)
+                    }
+                }
+                div.meta { (standing) " " (age(frame, article.time)) }
+            }
+        }
+    }
+}
+
+/// The names of topics for a heading.
+#[must_use]
+pub fn described(topics: &TopicChoice) -> String {
+    let between = if topics.within() == Within::All { " and " } else { " or " };
+    topics.topics().iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
+}
+
+/// The address of a list.
+#[must_use]
+pub fn list_address(topics: Option<&TopicChoice>, order: ArticleOrder) -> String {
+    in_order(&topics.map_or_else(|| "/best".to_owned(), choice_address), order)
+}
+
+fn in_order(base: &str, order: ArticleOrder) -> String {
+    match order {
+        ArticleOrder::Score => base.to_owned(),
+        ArticleOrder::Time => format!("{base}/new"),
+    }
+}
+
+/// The address of a list's feed.
+#[must_use]
+pub fn feed_address(topics: Option<&TopicChoice>, order: ArticleOrder) -> String {
+    format!("{}/atom", list_address(topics, order))
+}
+
+/// The requested page of a list.
+pub struct PageNumberQuery {
+    /// The number of the page; by default the first.
+    pub page: PageNumber,
+}
+
+impl FromFields for PageNumberQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let page = match fields.get("page") {
+            Some(page) => page.parse().map_err(|_| RequestError::NotFound)?,
+            None => PageNumber::FIRST,
+        };
+        Ok(Self { page })
+    }
+}
+
+/// GET /best?page=N.
+pub async fn best(
+    app: State<App>,
+    visit: Visit,
+    here: LocalPath,
+    query: Form<PageNumberQuery>,
+) -> Result<Markup, RequestError> {
+    show(app, visit, here, query, None, ArticleOrder::Score).await
+}
+
+/// GET /best/new?page=N.
+pub async fn newest(
+    app: State<App>,
+    visit: Visit,
+    here: LocalPath,
+    query: Form<PageNumberQuery>,
+) -> Result<Markup, RequestError> {
+    show(app, visit, here, query, None, ArticleOrder::Time).await
+}
+
+/// GET /topic/:name?page=N.
+pub async fn best_of_topics(
+    PathOf(topics): PathOf<TopicChoice>,
+    app: State<App>,
+    visit: Visit,
+    here: LocalPath,
+    query: Form<PageNumberQuery>,
+) -> Result<Markup, RequestError> {
+    show(app, visit, here, query, Some(topics), ArticleOrder::Score).await
+}
+
+/// GET /topic/:name/new?page=N.
+pub async fn newest_of_topics(
+    PathOf(topics): PathOf<TopicChoice>,
+    app: State<App>,
+    visit: Visit,
+    here: LocalPath,
+    query: Form<PageNumberQuery>,
+) -> Result<Markup, RequestError> {
+    show(app, visit, here, query, Some(topics), ArticleOrder::Time).await
+}
+
+/// GET /topics/followed?page=N.
+pub async fn best_of_followed(
+    app: State<App>,
+    signed_in: SignedIn,
+    here: LocalPath,
+    query: Form<PageNumberQuery>,
+) -> Result<Markup, RequestError> {
+    show_followed(app, signed_in, here, query, ArticleOrder::Score).await
+}
+
+/// GET /topics/followed/new?page=N.
+pub async fn newest_of_followed(
+    app: State<App>,
+    signed_in: SignedIn,
+    here: LocalPath,
+    query: Form<PageNumberQuery>,
+) -> Result<Markup, RequestError> {
+    show_followed(app, signed_in, here, query, ArticleOrder::Time).await
+}
+
+async fn show_followed(
+    State(app): State<App>,
+    SignedIn { visit, .. }: SignedIn,
+    here: LocalPath,
+    Form(PageNumberQuery { page: number }): Form<PageNumberQuery>,
+    order: ArticleOrder,
+) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let page = lists::of_followed(&mut visit, order, number).await?.unwrap_or_default();
+    let reader = visit.reader().await?;
+    let just_hidden = JustHidden::read(&mut visit, &here).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let page = ArticlesPage {
+        list: ArticleList::Followed,
+        order,
+        number,
+        page: &page,
+        reader: reader.as_deref(),
+        just_hidden: just_hidden.as_ref(),
+    };
+    Ok(page.render(&frame))
+}
+
+async fn show(
+    State(app): State<App>,
+    visit: Visit,
+    here: LocalPath,
+    Form(PageNumberQuery { page: number }): Form<PageNumberQuery>,
+    topics: Option<TopicChoice>,
+    order: ArticleOrder,
+) -> Result<Markup, RequestError> {
+    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let (page, list) = match &topics {
+        Some(topics) => {
+            (lists::of_topics(&mut visit, topics, order, number).await?, ArticleList::Topics(topics))
+        }
+        None => (lists::all(&mut visit, order, number).await?, ArticleList::All),
+    };
+    let reader = match list {
+        ArticleList::Topics(topics) if topics.single().is_some() => visit.reader().await?,
+        _ => None,
+    };
+    let just_hidden = JustHidden::read(&mut visit, &here).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let page = ArticlesPage {
+        list,
+        order,
+        number,
+        page: &page,
+        reader: reader.as_deref(),
+        just_hidden: just_hidden.as_ref(),
+    };
+    Ok(page.render(&frame))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{NOW, framed, line, news, user};
+    use tidings_domain::articles::lists::ArticleLine;
+    use tidings_domain::values::ids::NewsId;
+
+    fn page(total: u64) -> ArticlePage {
+        let article = Article {
+            title: "t".to_owned(),
+            link: "http://a.com/".to_owned(),
+            poster: "user:1".to_owned(),
+            time: NOW,
+            votes: 7,
+        };
+        let line = line(news("<t>", "http://a.com/", false), None);
+        let score = article.score();
+        ArticlePage {
+            lines: vec![ArticleLine { id: NewsId(5), line: Some(line), score, article }],
+            total,
+            ..ArticlePage::default()
+        }
+    }
+
+    fn all_by_score(page: &ArticlePage) -> ArticlesPage<'_> {
+        let (order, number) = (ArticleOrder::Score, PageNumber::FIRST);
+        ArticlesPage { list: ArticleList::All, order, number, page, reader: None, just_hidden: None }
+    }
+
+    #[test]
+    fn an_article_without_a_story_is_a_link_without_buttons() {
+        let mut page = page(1);
+        for (link, shown) in [
+            (
+                "http://a.com/x y",
+                r#"<a href="http://a.com/x%20y" rel="nofollow ugc noopener" data-open>t</a> <span class="host">a.com</span>"#,
+            ),
+            ("javascript:alert(1)", r#"<h2 dir="auto">t</h2>"#),
+        ] {
+            page.lines[0].line = None;
+            page.lines[0].article.link = link.to_owned();
+            let list = all_by_score(&page);
+            let html = framed(None, |frame| list.render(frame)).into_string();
+            assert!(html.contains(shown) && html.contains("7</span> votes"), "{html}");
+            assert!(!html.contains("javascript:") && !html.contains("Vote up"), "{html}");
+        }
+    }
+
+    #[test]
+    fn a_list_shows_the_votes_that_count_and_a_link_to_the_next_page() {
+        let page = page(30);
+        let list = all_by_score(&page);
+        let html = framed(None, |frame| list.render(frame)).into_string();
+        for part in [
+            r#"<h1 class="hidden">Best</h1>"#,
+            r#"<span data-count="up">7</span> votes"#,
+            r#"href="/best?page=2" rel="next""#,
+            r#"<link rel="alternate" type="application/atom+xml" title="Best - Tidings" href="/best/atom">"#,
+            "&lt;t&gt;",
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        assert_eq!(html.matches("<h1").count(), 1, "{html}");
+    }
+
+    #[test]
+    fn administrators_see_the_forms_of_a_topic() {
+        let (page, topics) = (page(1), "rust".parse().unwrap());
+        let list = ArticleList::Topics(&topics);
+        let list = ArticlesPage { list, order: ArticleOrder::Time, ..all_by_score(&page) };
+        for (flags, expected) in [("", false), ("a", true)] {
+            let viewer = user("2", "bob", flags);
+            let html = framed(Some(&viewer), |frame| list.render(frame)).into_string();
+            assert_eq!(html.contains(r#"action="/renametopic""#), expected, "{html}");
+            assert!(html.contains(">Newest in rust</h1>") && html.contains(r#"href="/topic/rust/new/atom""#));
+        }
+    }
+
+    #[test]
+    fn addresses_contain_the_topics_unencoded() {
+        for (text, address, words) in [
+            ("rust", "/topic/rust", "rust"),
+            ("rust+c-3", "/topic/c-3+rust", "c-3 and rust"),
+            ("go,rust", "/topic/go,rust", "go or rust"),
+        ] {
+            let topics: TopicChoice = text.parse().unwrap();
+            assert_eq!(list_address(Some(&topics), ArticleOrder::Score), address);
+            assert_eq!(described(&topics), words);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Topics: following, muting, describing, renaming and merging.
+
+use crate::error::RequestError;
+use crate::request::form::{Fields, form, valid};
+use crate::request::values;
+use tidings_domain::Error;
+use tidings_domain::values::text::TopicSentence;
+use tidings_domain::values::topic::Topic;
+
+form! {
+    /// A new name for a topic.
+    pub struct RenameForm {
+        /// The topic.
+        pub topic: Topic = topic, values::TopicName;
+        /// The new name.
+        pub name: Topic = topic, values::TopicName;
+    }
+}
+
+form! {
+    /// A topic to merge into another.
+    pub struct MergeForm {
+        /// The topic to remove.
+        pub topic: Topic = topic, values::TopicName;
+        /// The topic that receives its articles.
+        pub into: Topic = topic, values::TopicName;
+    }
+}
+
+form! {
+    /// A topic.
+    pub struct TopicForm {
+        /// The topic.
+        pub topic: Topic = topic, values::TopicName;
+    }
+}
+
+form! {
+    /// What a topic is about.
+    pub struct DescribeForm {
+        /// The sentence; empty to remove it.
+        pub about: Option<TopicSentence> = valid(TopicSentence::parse), values::TopicSentence, required = true;
+        /// The topic.
+        pub topic: Topic = topic, values::TopicName;
+    }
+}
+
+fn topic(fields: &Fields, name: &'static str) -> Result<Topic, RequestError> {
+    Ok(Topic::parse(name, fields.required(name)?).map_err(Error::from)?)
+}

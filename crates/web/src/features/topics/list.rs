@@ -1,0 +1,484 @@
+//! The list of topics, what a topic's page says about it, and the forms of topics.
+
+use super::articles::{described, list_address};
+use super::calls::TopicMovedResponse;
+use super::form::{DescribeForm, MergeForm, RenameForm, TopicForm};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::action::{Action, ActionEntry, SentForm};
+use crate::features::actions::move_topic;
+use crate::features::mutes::page::MUTES;
+use crate::limits::{LISTED_TOPIC_BYTES, LISTED_TOPICS, PAGE_LIST_BYTES};
+use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::layout::Frame;
+use crate::markup::parts::{counted, empty_but, fitting, number};
+use crate::request::form::{Fields, Form, FromFields};
+use crate::request::local_path::LocalPath;
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use tidings_domain::accounts::reader::Reader;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::articles::lists::ArticleOrder;
+use tidings_domain::articles::topic_choices::{self, Stance};
+use tidings_domain::articles::topic_moves::Move;
+use tidings_domain::articles::topics::{self, TopicLine, TopicsOverview};
+use tidings_domain::values::limits::MAX_TOPIC_SENTENCE;
+use tidings_domain::values::size;
+use tidings_domain::values::topic::{Topic, TopicChoice};
+use tidings_keyspace::Within;
+
+/// The address of the list of topics.
+pub const TOPICS: &str = "/topics";
+/// The address of the stories of the topics that the viewer follows.
+pub const FOLLOWED: &str = "/topics/followed";
+
+/// The page of all topics.
+struct TopicsPage<'a> {
+    overview: &'a TopicsOverview,
+    /// Whether a move that was just requested is still running.
+    moving: bool,
+}
+
+impl TopicsPage<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let content = html! {
+            h1 { "Topics" }
+            @if self.moving {
+                p.notice role="status" { "The stories are being moved. The move is listed here until it is finished." }
+            }
+            p.hint { "Open a topic to follow it, to mute it, or to combine it with others." }
+            @if frame.viewer.is_some() { p { a.action href=(FOLLOWED) { "Stories of your topics" } } }
+            (self.moves(frame))
+            @if self.overview.topics.is_empty() {
+                (empty_but("No topics yet. Topics appear when someone uses them.", ("/submit", "Submit a story with a topic")))
+            } @else {
+                @let topics = &self.overview.topics;
+                @let topics = topics.get(..LISTED_TOPICS).unwrap_or(topics);
+                @let shown = fitting(topics, PAGE_LIST_BYTES, listed_topic_bytes);
+                ul.topic-list role="list" {
+                    @for line in topics.iter().take(shown) {
+                        li {
+                            (topic_link(&line.topic)) " "
+                            span.count { (counted(line.articles, "story", "stories")) }
+                            @if !line.sentence.is_empty() { p.sentence { bdi { (line.sentence) } } }
+                        }
+                    }
+                }
+                @if self.overview.topics.len() > shown {
+                    p.hint { "These are the largest " (number(shown)) " topics." }
+                }
+            }
+        };
+        frame.page("Topics", &content)
+    }
+
+    /// Moves that are not finished, for administrators.
+    fn moves(&self, frame: &Frame<'_>) -> Markup {
+        html! {
+            @if is_admin(frame) && !self.overview.moves.is_empty() {
+                h2 { "Unfinished moves" }
+                ul {
+                    @for (from, to) in &self.overview.moves {
+                        li {
+                            form.inline method="post" action="/mergetopic" {
+                                (frame.signed_fields())
+                                input type="hidden" name="topic" value=(from);
+                                input type="hidden" name="into" value=(to);
+                                (from) " to " (to) " "
+                                button.button.small { "Continue" }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn is_admin(frame: &Frame<'_>) -> bool {
+    frame.viewer.is_some_and(|viewer| viewer.is_administrator())
+}
+
+/// A topic's name as a link to its articles.
+#[must_use]
+pub fn topic_link(topic: &Topic) -> Markup {
+    html! { a.topic href={ "/topic/" (topic) } rel="tag" { (topic) } }
+}
+
+/// The address of a list of topics.
+#[must_use]
+pub fn choice_address(topics: &TopicChoice) -> String {
+    format!("/topic/{topics}")
+}
+
+/// The most bytes of a topic on the page of topics.
+fn listed_topic_bytes(line: &TopicLine) -> usize {
+    LISTED_TOPIC_BYTES + size::escaped_bytes(&line.sentence)
+}
+
+/// The sentences that describe the topics of a list.
+#[must_use]
+pub fn sentences(topics: &TopicChoice, sentences: &[String]) -> Markup {
+    let is_one = topics.single().is_some();
+    html! {
+        @for (topic, sentence) in topics.topics().iter().zip(sentences).filter(|(_, text)| !text.is_empty()) {
+            p.sentence {
+                @if !is_one { (topic_link(topic)) ": " }
+                bdi { (sentence) }
+            }
+        }
+    }
+}
+
+/// The forms with which a reader follows or mutes a topic, or ends that.
+#[must_use]
+pub fn stance_forms(frame: &Frame<'_>, topic: &Topic, reader: &Reader) -> Markup {
+    let form = |action: &str, text: &str| {
+        html! {
+            form method="post" action=(action) {
+                (frame.signed_fields())
+                input type="hidden" name="topic" value=(topic);
+                input type="hidden" name="next" value=(frame.way_back);
+                button.button.small.quiet { (text) }
+            }
+        }
+    };
+    html! {
+        div.stance {
+            @if reader.followed.contains(topic) {
+                (form("/unfollowtopic", "Unfollow this topic"))
+            } @else {
+                (form("/followtopic", "Follow this topic"))
+            }
+            @if reader.has_muted_topic(topic) {
+                (form("/unmutetopic", "Unmute this topic"))
+            } @else {
+                (form("/mutetopic", "Mute this topic"))
+            }
+        }
+        @if reader.has_muted_topic(topic) {
+            p.hint {
+                "You have muted this topic: its stories are hidden in your lists. "
+                a href=(MUTES) { "All that you have muted" }
+            }
+        }
+    }
+}
+
+/// The topics that a reader follows and has muted.
+#[must_use]
+pub fn followed_topics(reader: Option<&Reader>) -> Markup {
+    let list = |label: &str, topics: &[Topic]| {
+        html! {
+            @if !topics.is_empty() {
+                p.chosen-topics { (label) @for topic in topics { " " (topic_link(topic)) } }
+            }
+        }
+    };
+    html! {
+        @if let Some(reader) = reader {
+            (list("You follow", &reader.followed))
+            (list("You have muted", &reader.muted_topics))
+        }
+    }
+}
+
+/// The links that add another topic to a list, or remove one.
+#[must_use]
+pub fn combinations(topics: &TopicChoice, others: &[Topic], order: ArticleOrder) -> Markup {
+    let link = |choice: Option<TopicChoice>, text: &str| {
+        html! {
+            @if let Some(choice) = choice {
+                " " a href=(list_address(Some(&choice), order)) {
+                    (text) span.hidden { ": " (described(&choice)) }
+                }
+            }
+        }
+    };
+    let is_all = topics.within() == Within::All;
+    let (other_way, other_text) =
+        if is_all { (Within::Any, "in any of them") } else { (Within::All, "in all of them") };
+    let is_several = topics.single().is_none();
+    html! {
+        @if is_several {
+            p.combined {
+                "Stories in " @if is_all { "all" } @else { "any" } " of these topics. Show those"
+                (link(TopicChoice::of(topics.topics().to_vec(), other_way), other_text))
+                "."
+                @for topic in topics.topics() {
+                    " " (link(topics.without(topic), &format!("without {topic}")))
+                }
+            }
+        }
+        @if others.first().is_some_and(|other| topics.with(other, Within::All).is_some()) {
+            details.tools.combine {
+                summary { "Combine with another topic" }
+                p.hint { "Any: stories in at least one of the topics. All: only stories in each of them." }
+                ul.topic-list role="list" {
+                    @for other in others {
+                        li {
+                            span { (other) }
+                            span.count {
+                                (link(topics.with(other, Within::Any), "any"))
+                                (link(topics.with(other, Within::All), "all"))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The forms that describe a topic, rename it and merge it into another, for administrators.
+#[must_use]
+pub fn admin_forms(frame: &Frame<'_>, topic: &Topic, sentence: &str) -> Markup {
+    html! {
+        @if is_admin(frame) {
+            details.tools {
+                summary { "Rename or merge this topic" }
+                (move_form(frame, topic.as_str(), Move::Rename, None))
+                (move_form(frame, topic.as_str(), Move::Merge, None))
+            }
+            details.tools {
+                summary { "Describe this topic" }
+                (describe_form(frame, topic, (sentence, None)))
+            }
+        }
+    }
+}
+
+/// The form for the sentence that describes a topic, with what was typed into it and why that
+/// was refused.
+fn describe_form(
+    frame: &Frame<'_>,
+    topic: &Topic,
+    (sentence, refused): (&str, Option<&RefusedForm>),
+) -> Markup {
+    let hint = html! {
+        "At most " (number(MAX_TOPIC_SENTENCE)) " characters. Leave it empty to remove the sentence."
+    };
+    let field = Field::new("about", "What it is about, in one sentence").value(sentence).hint(hint);
+    html! {
+        form.form method="post" action="/describetopic" {
+            (frame.signed_fields())
+            input type="hidden" name="topic" value=(topic);
+            (field.with("dir", "auto").with("autocomplete", "off").input(refused))
+            button.button { "Save" }
+        }
+    }
+}
+
+/// The form for a move of a topic, with what was typed into it if that was refused.
+fn move_form(frame: &Frame<'_>, topic: &str, kind: Move, typed: Option<(&str, &RefusedForm)>) -> Markup {
+    let (action, button) = match kind {
+        Move::Rename => ("/renametopic", "Rename"),
+        Move::Merge => ("/mergetopic", "Merge"),
+    };
+    let (name, label) = match kind {
+        Move::Rename => ("name", "New name"),
+        Move::Merge => ("into", "Topic to merge it into"),
+    };
+    let (value, refused) = typed.unzip();
+    let field = Field::new(name, label).value(value.unwrap_or_default());
+    html! {
+        form.form.narrow method="post" action=(action) {
+            (frame.signed_fields())
+            input type="hidden" name="topic" value=(topic);
+            (field.with("autocomplete", "off").required().exact().input(refused))
+            button.button { (button) }
+        }
+    }
+}
+
+/// The query of the page of topics.
+pub struct TopicsQuery {
+    /// Whether a move that was just requested is still running.
+    moving: bool,
+}
+
+impl FromFields for TopicsQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { moving: fields.get("moving").is_some() })
+    }
+}
+
+/// GET /topics.
+pub async fn topics(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+    Form(query): Form<TopicsQuery>,
+) -> Result<Markup, RequestError> {
+    let overview = topics::all(&mut visit).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    Ok(TopicsPage { overview: &overview, moving: query.moving }.render(&frame))
+}
+
+/// Redirects to the topic that has the articles now, or shows the form again.
+fn answer_to_move(
+    SentForm { app, form }: &SentForm,
+    kind: Move,
+    moved: Result<(Topic, Option<u64>), RequestError>,
+) -> Result<Response, RequestError> {
+    let failure = match moved {
+        Ok((to, articles)) => return Ok(redirect_after_move(to, articles).into_response()),
+        Err(failure) => failure,
+    };
+    // Only administrators have this form, and only for a topic.
+    let topic = Topic::parse("topic", form.fields.text("topic"));
+    let (true, Ok(topic)) = (form.user.is_administrator(), topic) else {
+        return Err(failure);
+    };
+    let (address, heading, name) = match kind {
+        Move::Rename => ("/renametopic", "Rename a topic", "name"),
+        Move::Merge => ("/mergetopic", "Merge a topic", "into"),
+    };
+    let refused = RefusedForm::from_failure(failure)?.beside(&[name]);
+    let here = LocalPath::parse(address);
+    let frame = Frame::for_user(app, &here, &form.user);
+    let content = html! {
+        h1 { (heading) }
+        (summary(Some(&refused)))
+        p { "The topic is " (topic_link(&topic)) "." }
+        (move_form(&frame, topic.as_str(), kind, Some((form.fields.text(name), &refused))))
+    };
+    Ok(refused.response(frame.page(heading, &content)))
+}
+
+/// Redirects to the topic, or shows the form again.
+async fn answer_to_description(
+    SentForm { app, form }: SentForm,
+    described: Result<(DescribeForm, ()), RequestError>,
+) -> Result<Response, RequestError> {
+    let failure = match described {
+        Ok((form, ())) => return Ok(Redirect::to(&choice_address(&form.topic.into())).into_response()),
+        Err(failure) => failure,
+    };
+    // Only administrators have this form, and only for a topic.
+    let topic = Topic::parse("topic", form.fields.text("topic"));
+    let (true, Ok(topic)) = (form.user.is_administrator(), topic) else {
+        return Err(failure);
+    };
+    let refused = RefusedForm::from_failure(failure)?.beside(&["about"]);
+    let here = LocalPath::parse("/describetopic");
+    let frame = Frame::for_user(&app, &here, &form.user);
+    let content = html! {
+        h1 { "Describe a topic" }
+        (summary(Some(&refused)))
+        p { "The topic is " (topic_link(&topic)) "." }
+        (describe_form(&frame, &topic, (form.fields.text("about"), Some(&refused))))
+    };
+    Ok(refused.response(frame.page("Describe a topic", &content)))
+}
+
+/// The actions on topics.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::setting("/followtopic", "Follow a topic.", |app, by, form: &TopicForm| {
+            Box::pin(topic_choices::choose(&app.site, app.moment(), by, Stance::Followed, &form.topic))
+        })
+        .back(),
+        Action::setting("/unfollowtopic", "Stop following a topic.", |app, by, form: &TopicForm| {
+            Box::pin(topic_choices::leave(&app.site, app.moment(), by, Stance::Followed, &form.topic))
+        })
+        .back(),
+        Action::setting(
+            "/mutetopic",
+            "Mute a topic: its stories leave the caller's lists.",
+            |app, by, form: &TopicForm| {
+                Box::pin(topic_choices::choose(&app.site, app.moment(), by, Stance::Muted, &form.topic))
+            },
+        )
+        .back(),
+        Action::setting("/unmutetopic", "Stop muting a topic.", |app, by, form: &TopicForm| {
+            Box::pin(topic_choices::leave(&app.site, app.moment(), by, Stance::Muted, &form.topic))
+        })
+        .back(),
+        Action::setting(
+            "/describetopic",
+            "Describe a topic in a sentence (administrators only).",
+            |app, by, form: &DescribeForm| {
+                Box::pin(topics::describe(&app.site, app.now(), by.user, &form.topic, form.about.as_ref()))
+            },
+        )
+        .page(answer_to_description),
+        Action::once(
+            "/renametopic",
+            "Rename a topic (administrators only).",
+            |app, by, form: &RenameForm| {
+                Box::pin(move_topic(app, by.user, Move::Rename, (&form.topic, &form.name)))
+            },
+        )
+        .answering(async |_, articles| Ok(TopicMovedResponse::from(articles)))
+        .page(async |sent, moved| {
+            answer_to_move(&sent, Move::Rename, moved.map(|(form, articles)| (form.name, articles)))
+        }),
+        Action::once(
+            "/mergetopic",
+            "Merge a topic into another one (administrators only).",
+            |app, by, form: &MergeForm| {
+                Box::pin(move_topic(app, by.user, Move::Merge, (&form.topic, &form.into)))
+            },
+        )
+        .answering(async |_, articles| Ok(TopicMovedResponse::from(articles)))
+        .page(async |sent, moved| {
+            answer_to_move(&sent, Move::Merge, moved.map(|(form, articles)| (form.into, articles)))
+        }),
+    ]
+}
+
+/// Redirects to the new topic, or to the list of topics if the move is still running.
+fn redirect_after_move(to: Topic, articles: Option<u64>) -> Redirect {
+    Redirect::to(&match articles {
+        Some(_) => choice_address(&to.into()),
+        None => "/topics?moving=yes".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{framed, user};
+
+    #[test]
+    fn topics_are_counted_and_unfinished_moves_are_for_administrators() {
+        let overview = TopicsOverview {
+            topics: vec![TopicLine {
+                topic: Topic::parse("topic", "rust").unwrap(),
+                articles: 1,
+                sentence: "A <b> language.".to_owned(),
+            }],
+            moves: [("old".to_owned(), "rust".to_owned())].into(),
+        };
+        let page = TopicsPage { overview: &overview, moving: false };
+        for (flags, expected) in [("", false), ("a", true)] {
+            let viewer = user("2", "bob", flags);
+            let html = framed(Some(&viewer), |frame| page.render(frame)).into_string();
+            assert!(html.contains(r#"<a class="topic" href="/topic/rust" rel="tag">rust</a>"#), "{html}");
+            assert!(html.contains("1 story<") && html.contains("A &lt;b&gt; language."), "{html}");
+            assert_eq!(html.contains(r#"name="topic" value="old""#), expected, "{html}");
+        }
+    }
+
+    #[test]
+    fn other_topics_are_added_and_removed_by_links() {
+        let others = ["go", "c-3"].map(|name| Topic::parse("topic", name).unwrap());
+        for (choice, links, none) in [
+            ("rust", &["/topic/go,rust", "/topic/go+rust", "/topic/c-3,rust"][..], "without"),
+            (
+                "rust+zig",
+                &["/topic/rust,zig", "/topic/rust", "/topic/zig", "/topic/go+rust+zig"],
+                "any of these",
+            ),
+            ("rust,zig", &["/topic/rust+zig", "/topic/go,rust,zig", "/topic/go+rust+zig"], "all of these"),
+            ("aa+bb+cc+dd+ee", &["/topic/aa+bb+cc+dd", "/topic/aa,bb,cc,dd,ee"], "Combine"),
+        ] {
+            let html = combinations(&choice.parse().unwrap(), &others, ArticleOrder::Score).into_string();
+            let has = |link: &&str| html.contains(&format!(r#"href="{link}""#));
+            assert!(links.iter().all(has) && !html.contains(none), "{choice}: {html}");
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! How things look, and what the pages of several nouns share.
+
+pub mod addresses;
+pub mod assets;
+pub mod autolink;
+pub mod brand;
+pub mod charts;
+pub mod error_pages;
+pub mod fields;
+pub mod fragments;
+pub mod head;
+pub mod identicon;
+pub mod layout;
+pub mod markdown;
+pub mod parts;
+pub mod qr_code;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+pub mod test_support;
+pub mod vote_buttons;
+pub mod withheld;

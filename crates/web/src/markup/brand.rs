@@ -1,0 +1,200 @@
+//! The site as people see it: what administrators have changed, and the configuration for the
+//! rest. It is made once for each identity that is read.
+
+use super::assets::{ASSETS, style_path};
+use super::layout::SharedMarkup;
+use crate::App;
+use crate::limits::BRAND_CACHE_BYTES;
+use crate::settings::SiteSettings;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::cache::{Caches, Shared};
+use tidings_domain::identity::Identity;
+use tidings_domain::values::colour::{Colour, READABLE_CONTRAST};
+use tidings_domain::values::identity::FooterLink;
+use tidings_domain::values::logo::LogoFile;
+
+/// How much of the accent colour is in the tint of notices, in percent.
+const TINT_PERCENT: u32 = 12;
+
+/// The colours behind text in one colour scheme: those of `styles/base.css`.
+struct Scheme {
+    page: Colour,
+    surface: Colour,
+    /// Where shades of the accent colour end that can be read on these.
+    end: Colour,
+    /// The two colours of text on the accent colour, the usual one first.
+    on_accent: [Colour; 2],
+}
+
+const LIGHT: Scheme = Scheme {
+    page: Colour { channels: [0xFA, 0xF9, 0xF6] },
+    surface: Colour::WHITE,
+    end: Colour::BLACK,
+    on_accent: [Colour::WHITE, Colour { channels: [0x0C, 0x17, 0x16] }],
+};
+const DARK: Scheme = Scheme {
+    page: Colour { channels: [0x14, 0x18, 0x1A] },
+    surface: Colour { channels: [0x1B, 0x20, 0x22] },
+    end: Colour::WHITE,
+    on_accent: [Colour { channels: [0x0C, 0x17, 0x16] }, Colour::WHITE],
+};
+
+impl Scheme {
+    /// The declarations of the accent colour, as a shade that can be read as text on all
+    /// backgrounds of the scheme.
+    fn declarations(&self, accent: Colour) -> String {
+        let tint = accent.mixed(TINT_PERCENT, self.surface);
+        let behind = [self.page, self.surface, tint];
+        let is_readable = |shade: Colour| behind.iter().all(|one| shade.contrast(*one) >= READABLE_CONTRAST);
+        let shade = accent.nearest_shade(self.end, is_readable);
+        let [usual, other] = self.on_accent;
+        let on_accent = if usual.contrast(shade) >= READABLE_CONTRAST { usual } else { other };
+        format!(":root{{--accent:{shade};--on-accent:{on_accent};--tint:{tint}}}")
+    }
+}
+
+/// The site as people see it.
+#[derive(Debug)]
+pub struct Brand {
+    /// Its name, address and description.
+    pub site: SiteSettings,
+    /// The rules that the style sheet ends with; empty without an accent colour.
+    pub colours: String,
+    /// The address of the style sheet.
+    pub style: String,
+    /// The address of the logo, with its file; `None` is the one of the program.
+    pub logo: Option<(String, LogoFile)>,
+    /// Links in the footer.
+    pub links: Vec<FooterLink>,
+    /// The text about the site, in Markdown; may be empty.
+    pub about: String,
+    /// The rules of the site, in Markdown; may be empty.
+    pub rules: String,
+    /// Markup that its pages share.
+    pub markup: SharedMarkup,
+}
+
+tidings_domain::cache_kind! {
+    /// What identities look like, by their ids.
+    struct Brands: u64 => Brand, "brands", BRAND_CACHE_BYTES,
+        |_, brand| size_of::<Brand>() + brand.about.len() + brand.rules.len() + brand.colours.len();
+}
+
+impl Brand {
+    /// What an identity looks like on a site with this configuration.
+    #[must_use]
+    pub fn new(configured: &SiteSettings, identity: &Identity) -> Self {
+        let Identity { name, description, accent, logo, about, rules, links } = identity;
+        let mut site = configured.clone();
+        if let Some(name) = name {
+            name.as_str().clone_into(&mut site.name);
+        }
+        if let Some(description) = description {
+            description.as_str().clone_into(&mut site.description);
+        }
+        let colours = accent.map(colours_of).unwrap_or_default();
+        let style = if colours.is_empty() { ASSETS.style.path().to_owned() } else { style_path(&colours) };
+        Self {
+            site,
+            colours,
+            style,
+            logo: logo.as_ref().map(|file| (format!("/assets/{}", file.name()), file.clone())),
+            links: links.clone(),
+            about: about.as_ref().map(ToString::to_string).unwrap_or_default(),
+            rules: rules.as_ref().map(ToString::to_string).unwrap_or_default(),
+            markup: SharedMarkup::default(),
+        }
+    }
+
+    /// The same, from the cache if possible.
+    #[must_use]
+    pub fn of(caches: &Caches, configured: &SiteSettings, identity: &Shared<Identity>) -> Shared<Self> {
+        let (cache, id) = (caches.of::<Brands>(), identity.id());
+        cache.derived(&id).unwrap_or_else(|| cache.insert_derived(id, Self::new(configured, identity)))
+    }
+}
+
+/// The rules of a style sheet for an accent colour.
+fn colours_of(accent: Colour) -> String {
+    format!(
+        "{}@media (prefers-color-scheme: dark){{{}}}.brand svg rect{{fill:{accent}}}",
+        LIGHT.declarations(accent),
+        DARK.declarations(accent)
+    )
+}
+
+impl App {
+    /// The site as a visit sees it; see [`Visit::identity`].
+    pub async fn brand_for(&self, visit: &mut Visit) -> Shared<Brand> {
+        let identity = visit.identity().await;
+        Brand::of(&self.site.caches, &self.settings.site, &identity)
+    }
+
+    /// The site as it is now, for what has no visit, such as mails. Rounds: at most 1.
+    pub async fn brand(&self) -> Shared<Brand> {
+        self.brand_for(&mut Visit::new(self.site.clone(), self.now(), None)).await
+    }
+
+    /// The site as far as it is known without a read.
+    #[must_use]
+    pub fn known_brand(&self) -> Shared<Brand> {
+        Brand::of(&self.site.caches, &self.settings.site, &self.site.known_identity())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::settings;
+
+    /// The value of a variable in a scheme's declarations.
+    fn value(declarations: &str, name: &str) -> Colour {
+        let (_, rest) = declarations.split_once(&format!("--{name}:")).unwrap();
+        Colour::parse(&rest[..7]).unwrap()
+    }
+
+    #[test]
+    fn every_accent_colour_can_be_read_in_light_and_dark() {
+        let levels = [0_u8, 64, 128, 192, 255];
+        for (red, green, blue) in
+            levels.iter().flat_map(|r| levels.iter().flat_map(move |g| levels.map(|b| (*r, *g, b))))
+        {
+            let accent = Colour { channels: [red, green, blue] };
+            for scheme in [&LIGHT, &DARK] {
+                let declarations = scheme.declarations(accent);
+                let [shade, on_accent, tint] =
+                    ["accent", "on-accent", "tint"].map(|name| value(&declarations, name));
+                for behind in [scheme.page, scheme.surface, tint, on_accent] {
+                    let contrast = shade.contrast(behind);
+                    assert!(contrast >= READABLE_CONTRAST, "{accent}: {shade} on {behind}: {contrast}");
+                }
+                // Plain text is black or white there.
+                let text = if scheme.end == Colour::BLACK { [0x1D, 0x23, 0x27] } else { [0xE3, 0xE6, 0xE7] };
+                assert!(Colour { channels: text }.contrast(tint) >= READABLE_CONTRAST, "{accent}: {tint}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_schemes_are_those_of_the_style_sheet() {
+        let base = include_str!("../../assets/styles/base.css");
+        for scheme in [&LIGHT, &DARK] {
+            for (name, colour) in [("page", scheme.page), ("surface", scheme.surface)] {
+                assert!(base.contains(&format!("--{name}: {colour};")), "{name} {colour}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_changed_comes_from_the_configuration() {
+        let configured = settings().site;
+        let brand = Brand::new(&configured, &Identity::default());
+        assert_eq!(brand.site, configured);
+        assert_eq!((brand.style.as_str(), brand.colours.as_str()), (ASSETS.style.path(), ""));
+        let accent = Colour::parse("#aa0000");
+        let brand = Brand::new(&configured, &Identity { accent, ..Identity::default() });
+        assert_ne!(brand.style, ASSETS.style.path());
+        assert!(brand.colours.contains("#aa0000"));
+    }
+}

@@ -1,0 +1,269 @@
+//! Charts of votes as SVG, drawn on the server. Good votes point up and bad votes down, so
+//! that the chart can be read without colours.
+//!
+//! The drawing stretches with the window and contains no text. The labels of the axes are next
+//! to it, and so is the text: in its accessible name, below it, and in a table.
+
+use super::parts::{self, counted};
+use maud::{Markup, html};
+use tidings_domain::sites::{DayOfVotes, Totals};
+use tidings_domain::values::words::grouped_signed;
+
+/// Units of the drawing for one day, and the part of them that the bar takes.
+const DAY_WIDTH: usize = 10;
+const BAR_WIDTH: usize = 8;
+/// Units of the drawing from top to bottom.
+const HEIGHT: f64 = 100.0;
+/// The fewest days in a chart: one day alone would be one wide bar.
+const FEWEST_DAYS: usize = 7;
+
+/// "3 good votes and 1 bad vote".
+#[must_use]
+pub fn votes_text(totals: Totals) -> String {
+    format!(
+        "{} and {}",
+        counted(totals.good().unsigned_abs(), "good vote", "good votes"),
+        counted(totals.bad().unsigned_abs(), "bad vote", "bad votes")
+    )
+}
+
+/// The votes of each day as bars, or a sentence if there are none. The chart begins on the
+/// first day with a vote.
+#[must_use]
+pub fn votes_per_day(days: &[DayOfVotes]) -> Markup {
+    let asked = days.len();
+    let first = days.iter().position(|day| day.totals.count > 0).unwrap_or(0);
+    let days = days.get(first.min(asked.saturating_sub(FEWEST_DAYS))..).unwrap_or_default();
+    let voted: Vec<&DayOfVotes> = days.iter().filter(|day| day.totals.count > 0).collect();
+    let all = days.iter().fold(Totals::default(), |all, day| Totals {
+        sum: all.sum + day.totals.sum,
+        count: all.count + day.totals.count,
+    });
+    let most = |votes: fn(Totals) -> i64| days.iter().map(|day| votes(day.totals)).max().unwrap_or(0);
+    let (good, bad) = (most(Totals::good), most(Totals::bad));
+    let summary = format!(
+        "{} on {} of the last {} days; at most {} good and {} bad on one day",
+        votes_text(all),
+        voted.len(),
+        asked,
+        grouped_signed(good),
+        grouped_signed(bad)
+    );
+    html! {
+        figure.chart {
+            figcaption {
+                strong { "Votes per day" } " "
+                span.key { span.swatch.good aria-hidden="true" {} "good (up)" } " "
+                span.key { span.swatch.bad aria-hidden="true" {} "bad (down)" }
+            }
+            @if voted.is_empty() {
+                p.empty { "No votes in the last " (asked) " days." }
+            } @else {
+                @let scale = Scale::new(good, bad);
+                div.plot {
+                    div.votes-axis aria-hidden="true" {
+                        @for label in scale.labels() { span { (label) } }
+                    }
+                    (bars(days, scale, &summary))
+                    div.days-axis aria-hidden="true" {
+                        @for day in [days.first(), days.get(days.len() / 2), days.last()].into_iter().flatten() {
+                            span { (day.day) }
+                        }
+                    }
+                }
+                p.hint { (summary) "." }
+                (table(&voted))
+            }
+        }
+    }
+}
+
+/// The axis of votes: as many of them up and down as are drawn. Both directions have the same
+/// scale; one without votes is left out.
+#[derive(Debug, Clone, Copy)]
+struct Scale {
+    up: i64,
+    down: i64,
+}
+
+impl Scale {
+    fn new(good: i64, bad: i64) -> Self {
+        let most = round_up(good.max(bad));
+        Self { up: if good > 0 { most } else { 0 }, down: if bad > 0 { most } else { 0 } }
+    }
+
+    /// The length of one vote.
+    fn unit(self) -> f64 {
+        HEIGHT / number((self.up + self.down).max(1))
+    }
+
+    /// What the axis says from top to bottom: the ends, and 0 where it is between them.
+    fn labels(self) -> Vec<String> {
+        let ends = [self.up, 0, -self.down];
+        let mut labels: Vec<String> = ends.into_iter().map(grouped_signed).collect();
+        labels.dedup();
+        labels
+    }
+}
+
+/// The next number that is 1, 2 or 5 times a power of ten.
+pub fn round_up(most: i64) -> i64 {
+    let mut power = 1_i64;
+    loop {
+        let round = [power, power.saturating_mul(2), power.saturating_mul(5)];
+        if let Some(round) = round.into_iter().find(|round| *round >= most) {
+            return round;
+        }
+        power = power.saturating_mul(10);
+    }
+}
+
+/// The bars themselves, and the lines at 0 and at the ends of the scale.
+fn bars(days: &[DayOfVotes], scale: Scale, summary: &str) -> Markup {
+    let unit = scale.unit();
+    let ground = number(scale.up) * unit;
+    let width = days.len() * DAY_WIDTH;
+    html! {
+        svg role="img" aria-label=(summary) preserveAspectRatio="none"
+            viewBox=(format!("0 0 {width} {HEIGHT}")) {
+            @for (at, day) in days.iter().enumerate().filter(|(_, day)| day.totals.count > 0) {
+                @let (up, down) = (number(day.totals.good()) * unit, number(day.totals.bad()) * unit);
+                @let x = at * DAY_WIDTH + 1;
+                g {
+                    title { (day.day) ": " (votes_text(day.totals)) }
+                    rect.reach x=(at * DAY_WIDTH) y="0" width=(DAY_WIDTH) height=(HEIGHT) {}
+                    rect.good x=(x) y=(decimal(ground - up)) width=(BAR_WIDTH) height=(decimal(up)) {}
+                    rect.bad x=(x) y=(decimal(ground)) width=(BAR_WIDTH) height=(decimal(down)) {}
+                }
+            }
+            line.ground x1="0" x2=(width) y1=(decimal(ground)) y2=(decimal(ground)) {}
+        }
+    }
+}
+
+fn table(voted: &[&DayOfVotes]) -> Markup {
+    html! {
+        details {
+            summary { "Show as a table" }
+            div.scroll tabindex="0" role="region" aria-label="Votes per day" { (day_table(voted)) }
+        }
+    }
+}
+
+fn day_table(voted: &[&DayOfVotes]) -> Markup {
+    html! {
+        table {
+            thead {
+                tr { th scope="col" { "day" } th.number scope="col" { "good" } th.number scope="col" { "bad" } }
+            }
+            tbody {
+                @for day in voted {
+                    tr {
+                        th scope="row" { (day.day) }
+                        td.number { (parts::number(day.totals.good())) }
+                        td.number { (parts::number(day.totals.bad())) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The votes on a site as one bar, good ones first, as long as its share of
+/// `most`. The numbers are next to it.
+#[must_use]
+pub fn votes_bar(totals: Totals, most: i64) -> Markup {
+    let unit = HEIGHT / number(most.max(1));
+    let (good, bad) = (number(totals.good()) * unit, number(totals.bad()) * unit);
+    html! {
+        svg.bar aria-hidden="true" preserveAspectRatio="none" viewBox=(format!("0 0 {HEIGHT} 10")) {
+            rect.good x="0" y="0" width=(decimal(good)) height="10" {}
+            rect.bad x=(decimal(good)) y="0" width=(decimal(bad)) height="10" {}
+        }
+    }
+}
+
+/// A number of votes as a length.
+#[allow(clippy::cast_precision_loss)]
+const fn number(votes: i64) -> f64 {
+    votes as f64
+}
+
+/// A length as text.
+fn decimal(length: f64) -> String {
+    format!("{length:.2}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidings_domain::values::day::Day;
+
+    fn days(figures: &[(i64, i64)]) -> Vec<DayOfVotes> {
+        let last: Day = "2026-11-21".parse().unwrap();
+        let days = last.last(figures.len() as u64).zip(figures);
+        days.map(|(day, (sum, count))| DayOfVotes { day, totals: Totals { sum: *sum, count: *count } })
+            .collect()
+    }
+
+    #[test]
+    fn good_votes_are_above_the_line_and_bad_ones_below() {
+        let chart = votes_per_day(&days(&[(0, 0), (3, 3), (-1, 1)])).into_string();
+        // The scale reaches from 5 good votes to 5 bad ones.
+        for part in [
+            r#"<rect class="good" x="11" y="20.00" width="8" height="30.00">"#,
+            r#"<rect class="bad" x="21" y="50.00" width="8" height="10.00">"#,
+            r#"aria-label="3 good votes and 1 bad vote on 2 of the last 3 days; at most 3 good and 1 bad on one day""#,
+            "<title>2026-11-20: 3 good votes and 0 bad votes</title>",
+            "<th scope=\"row\">2026-11-21</th>",
+            "<span>5</span><span>0</span><span>-5</span>",
+            "<span>2026-11-19</span><span>2026-11-20</span><span>2026-11-21</span>",
+        ] {
+            assert!(chart.contains(part), "{part} in {chart}");
+        }
+        assert!(!chart.contains(" style="), "{chart}");
+    }
+
+    #[test]
+    fn the_chart_begins_with_the_first_vote_but_has_a_week() {
+        let mut figures = [(0, 0); 30];
+        figures[10] = (1, 1);
+        let chart = votes_per_day(&days(&figures)).into_string();
+        assert!(
+            chart.contains(r#"viewBox="0 0 200 100""#) && chart.contains("<span>2026-11-02</span>"),
+            "{chart}"
+        );
+        assert!(chart.contains("1 of the last 30 days"), "{chart}");
+        assert!(chart.contains("<span>1</span><span>0</span></div>"), "{chart}");
+        let mut figures = [(0, 0); 30];
+        figures[29] = (-1, 1);
+        let chart = votes_per_day(&days(&figures)).into_string();
+        assert!(
+            chart.contains(r#"viewBox="0 0 70 100""#) && chart.contains("<span>2026-11-15</span>"),
+            "{chart}"
+        );
+        assert!(chart.contains("<span>0</span><span>-1</span></div>"), "{chart}");
+    }
+
+    #[test]
+    fn the_ends_of_the_scale_are_round_numbers() {
+        for (most, round) in
+            [(0, 1), (1, 1), (2, 2), (3, 5), (7, 10), (11, 20), (101, 200), (i64::MAX, i64::MAX)]
+        {
+            assert_eq!(round_up(most), round);
+        }
+    }
+
+    #[test]
+    fn without_votes_a_sentence_replaces_the_chart() {
+        let chart = votes_per_day(&days(&[(0, 0), (0, 0)])).into_string();
+        assert!(chart.contains("No votes in the last 2 days.") && !chart.contains("<svg"), "{chart}");
+    }
+
+    #[test]
+    fn a_bar_shows_both_kinds_of_votes() {
+        let bar = votes_bar(Totals { sum: 0, count: 4 }, 8).into_string();
+        assert!(bar.contains(r#"<rect class="good" x="0" y="0" width="25.00""#), "{bar}");
+        assert!(bar.contains(r#"<rect class="bad" x="25.00" y="0" width="25.00""#), "{bar}");
+    }
+}

@@ -1,0 +1,243 @@
+//! Fragments: markup that is rendered once, with placeholders for the parts that differ.
+//! Markup that repeats on a page or is the same for many viewers is a fragment, because
+//! filling it is little more than copying.
+//!
+//! The placeholders of a fragment are an enum, so the compiler checks that all are filled.
+//! Cached fragments are made by plain functions of shared values ([`Frame::derived`]), which
+//! cannot depend on the viewer.
+
+use super::layout::Frame;
+use maud::{Markup, PreEscaped, Render};
+use memchr::memmem;
+use tidings_domain::cache::{CacheKind, Shared};
+
+/// The placeholders of a fragment, declared with `placeholders!`.
+pub trait Placeholder: Copy + Send + Sync + 'static {
+    /// All placeholders, each at its [`Placeholder::index`].
+    const ALL: &'static [Self];
+
+    /// The position in [`Placeholder::ALL`].
+    fn index(self) -> usize;
+}
+
+/// Declares the placeholders of a fragment.
+macro_rules! placeholders {
+    ($(#[$meta:meta])* $visibility:vis enum $Name:ident { $($(#[$doc:meta])* $Variant:ident),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        $visibility enum $Name {
+            $($(#[$doc])* $Variant),+
+        }
+
+        impl $crate::markup::fragments::Placeholder for $Name {
+            const ALL: &'static [Self] = &[$(Self::$Variant),+];
+
+            fn index(self) -> usize {
+                self as usize
+            }
+        }
+    };
+}
+pub(crate) use placeholders;
+
+placeholders! {
+    /// The placeholder of a fragment that has only one.
+    pub enum ContentPlaceholder {
+        /// The content.
+        Content,
+    }
+}
+
+/// Inserts placeholders into markup.
+pub struct Slots<'a, P>(&'a dyn Fn(P, &mut String));
+
+impl<'a, P: Placeholder> Slots<'a, P> {
+    /// Placeholders that a function fills immediately.
+    pub fn filled_by(write: &'a dyn Fn(P, &mut String)) -> Self {
+        Self(write)
+    }
+
+    /// A placeholder, to be rendered into the markup.
+    pub fn at(&self, placeholder: P) -> impl Render {
+        written(move |html| (self.0)(placeholder, html))
+    }
+}
+
+/// Precedes the number of a placeholder in the markup. User text cannot contain it, because
+/// its `<` is escaped.
+const MARK: &str = "<placeholder ";
+
+/// Markup in pieces, with placeholders between them.
+#[derive(Debug)]
+pub struct Fragment<P> {
+    text: Box<str>,
+    /// The end of each piece but the last, and the placeholder that follows it.
+    places: Box<[(usize, P)]>,
+}
+
+impl<P: Placeholder> Fragment<P> {
+    /// Makes a fragment of the markup that a function returns.
+    pub fn new(make: impl FnOnce(&Slots<'_, P>) -> Markup) -> Self {
+        let mark = |placeholder: P, html: &mut String| {
+            html.push_str(MARK);
+            placeholder.index().render_to(html);
+            html.push('>');
+        };
+        let marked = make(&Slots(&mark)).into_string();
+        let (mut text, mut places, mut start) = (String::with_capacity(marked.len()), Vec::new(), 0);
+        for at in memmem::find_iter(marked.as_bytes(), MARK) {
+            let number = marked.get(at + MARK.len()..).and_then(|rest| rest.split_once('>'));
+            let Some((number, placeholder)) =
+                number.and_then(|(number, _)| Some((number, P::ALL.get(number.parse::<usize>().ok()?)?)))
+            else {
+                continue;
+            };
+            text.push_str(marked.get(start..at).unwrap_or_default());
+            places.push((text.len(), *placeholder));
+            start = at + MARK.len() + number.len() + 1;
+        }
+        text.push_str(marked.get(start..).unwrap_or_default());
+        Self { text: text.into(), places: places.into() }
+    }
+
+    /// Writes the markup; `write` writes the content of each placeholder.
+    pub fn fill(&self, html: &mut String, write: impl Fn(P, &mut String)) {
+        let mut start = 0;
+        for (end, placeholder) in &self.places {
+            html.push_str(self.text.get(start..*end).unwrap_or_default());
+            write(*placeholder, html);
+            start = *end;
+        }
+        html.push_str(self.text.get(start..).unwrap_or_default());
+    }
+
+    /// The approximate size in memory, in bytes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        size_of::<Self>() + self.text.len() + size_of_val(&*self.places)
+    }
+}
+
+/// Whether links to other sites open in new windows. Viewers can choose it, so it is part of
+/// the key of cached fragments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LinkTarget {
+    /// In the same window.
+    Same,
+    /// In a new window.
+    NewWindow,
+}
+
+impl LinkTarget {
+    /// The attribute `target` of such links.
+    #[must_use]
+    pub fn attribute(self) -> Option<&'static str> {
+        self.is_new_window().then_some("_blank")
+    }
+
+    /// Whether links open new windows.
+    #[must_use]
+    pub fn is_new_window(self) -> bool {
+        self == Self::NewWindow
+    }
+}
+
+/// The key of a value derived from a cached value: the id of that value, and the link target.
+pub type DerivedKey = (u64, LinkTarget);
+
+impl Frame<'_> {
+    /// The result of a plain function of a shared value, from the cache if possible. `None` if
+    /// the shared value itself is not cached, because most such values are shown only once.
+    pub fn derived<K: CacheKind<Key = DerivedKey>, V>(
+        &self,
+        value: &Shared<V>,
+        make: fn(&V, LinkTarget) -> K::Value,
+    ) -> Option<Shared<K::Value>> {
+        if !value.is_cached() {
+            return None;
+        }
+        let (cache, key) = (self.caches.of::<K>(), (value.id(), self.link_target()));
+        Some(
+            cache.derived(&key).unwrap_or_else(|| cache.insert_derived(key, make(value, self.link_target()))),
+        )
+    }
+}
+
+/// The key of a value derived from a part of a cached value: also the number of the part.
+pub type PartKey = (u64, LinkTarget, u64);
+
+impl Frame<'_> {
+    /// Like [`Frame::derived`], for a part of the shared value.
+    pub fn derived_part<K: CacheKind<Key = PartKey>, V>(
+        &self,
+        value: &Shared<V>,
+        part: u64,
+        make: fn(&V, u64, LinkTarget) -> K::Value,
+    ) -> Option<Shared<K::Value>> {
+        if !value.is_cached() {
+            return None;
+        }
+        let (cache, key) = (self.caches.of::<K>(), (value.id(), self.link_target(), part));
+        let made = || cache.insert_derived(key, make(value, part, self.link_target()));
+        Some(cache.derived(&key).unwrap_or_else(made))
+    }
+}
+
+/// Renders by writing directly into the output, without a string of its own.
+pub fn written<F: Fn(&mut String)>(write: F) -> Written<F> {
+    Written(write)
+}
+
+/// See [`written`].
+#[derive(Clone, Copy)]
+pub struct Written<F>(F);
+
+impl<F: Fn(&mut String)> Render for Written<F> {
+    fn render(&self) -> Markup {
+        let mut html = String::new();
+        (self.0)(&mut html);
+        PreEscaped(html)
+    }
+
+    fn render_to(&self, html: &mut String) {
+        (self.0)(html);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use maud::html;
+
+    placeholders! {
+        enum Two {
+            One,
+            Other,
+        }
+    }
+
+    fn filled(fragment: &Fragment<Two>) -> String {
+        let mut html = String::new();
+        fragment.fill(&mut html, |placeholder, html| match placeholder {
+            Two::One => html.push('1'),
+            Two::Other => "<2>".render_to(html),
+        });
+        html
+    }
+
+    #[test]
+    fn placeholders_are_filled_in_text_and_attributes() {
+        let fragment = Fragment::new(|slots| {
+            html! { p id=(slots.at(Two::One)) { (slots.at(Two::Other)) " and " (slots.at(Two::One)) "." } }
+        });
+        assert_eq!(filled(&fragment), r#"<p id="1">&lt;2&gt; and 1.</p>"#);
+        assert_eq!(filled(&fragment), r#"<p id="1">&lt;2&gt; and 1.</p>"#);
+        assert_eq!(filled(&Fragment::new(|_| html! { "none" })), "none");
+    }
+
+    #[test]
+    fn user_text_cannot_contain_a_placeholder() {
+        let fragment = Fragment::new(|slots| html! { "<placeholder 0>" (slots.at(Two::One)) });
+        assert_eq!(filled(&fragment), "&lt;placeholder 0&gt;1");
+    }
+}

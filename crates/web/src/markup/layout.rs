@@ -1,0 +1,496 @@
+//! The layout of every page: head, navigation, footer.
+
+use super::addresses::{login_address, profile_address};
+use super::assets::{ASSETS, LOGO};
+use super::brand::Brand;
+use super::fragments::LinkTarget;
+use super::head::{PageHead, icons};
+use super::parts::{OUTSIDE, number};
+use super::vote_buttons::VoteButtons;
+use crate::App;
+use crate::error::{RequestError, sentence};
+use crate::features::moderation::appeals::appeal_address;
+use crate::features::moderation::moderating::done_line;
+use crate::request::form::Fields;
+use crate::request::local_path::LocalPath;
+use crate::settings::{Settings, SiteSettings};
+use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::sync::OnceLock;
+use tidings_domain::accounts::users::{Role, User};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::cache::{Caches, Shared};
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::preferences::{Choice, Shortcuts};
+use tidings_domain::values::rules::Rules;
+use tidings_domain::values::secrets::random_hex;
+use tidings_domain::values::text::printable_lines;
+
+/// The field with the name of a request, so that it can be sent again.
+const REQUEST_FIELD: &str = "request";
+/// Bytes of randomness in the name of the requests of a page. It needs to be another one for one account
+/// within an hour, and protects nothing.
+const REQUEST_BYTES: usize = 8;
+
+/// The places of the navigation that everyone has.
+const PLACES: [(&str, &str); 6] = [
+    ("/", "top"),
+    ("/latest/0", "latest"),
+    ("/best", "best"),
+    ("/random", "random"),
+    ("/sites", "sites"),
+    ("/submit", "submit"),
+];
+
+/// Where links that are mailed lead: their addresses are secrets.
+const MAILED: [&str; 3] = ["/reset-password", "/unsubscribe", "/confirm-email"];
+
+/// Markup that the pages of a site share. Each part is made when it is first needed.
+#[derive(Debug, Default)]
+pub struct SharedMarkup {
+    /// What the heads of all pages have.
+    head: OnceLock<Markup>,
+    /// The vote buttons.
+    pub vote_buttons: VoteButtons,
+}
+
+/// The context in which a page is rendered: the viewer, the address, the time, the settings.
+pub struct Frame<'a> {
+    /// The settings.
+    pub settings: &'a Settings,
+    /// The rules of the site.
+    pub rules: &'a Rules,
+    /// The caches of the site.
+    pub caches: &'a Caches,
+    /// The site as people see it: its name, description, colours and links.
+    pub brand: Shared<Brand>,
+    /// The time of the visit.
+    pub now: Timestamp,
+    /// The page's own address.
+    pub here: &'a LocalPath,
+    /// The address to which the forms of the page's items redirect, before the item's anchor.
+    /// It is in each of them, so it is short: see [`LocalPath::way_back`].
+    pub way_back: String,
+    /// The viewer; `None` if they are not logged in.
+    pub viewer: Option<&'a User>,
+    /// How many rows of the review queue wait, if the viewer moderates and it is known.
+    waiting_rows: Option<u64>,
+    /// The name of the request that this page answers.
+    answered: Option<String>,
+    /// The fields that prove that a form is from the viewer's session, masked for this page.
+    signed_fields: OnceCell<Markup>,
+}
+
+impl<'a> Frame<'a> {
+    /// The frame of a page.
+    #[must_use]
+    pub fn new(
+        (settings, rules, caches): (&'a Settings, &'a Rules, &'a Caches),
+        brand: Shared<Brand>,
+        (now, here): (Timestamp, &'a LocalPath),
+        viewer: Option<&'a User>,
+    ) -> Self {
+        let answered = viewer.and_then(|viewer| viewer.request.as_ref());
+        Self {
+            settings,
+            rules,
+            caches,
+            brand,
+            now,
+            here,
+            way_back: here.way_back(),
+            viewer,
+            waiting_rows: None,
+            answered: answered.map(|request| request.name().to_owned()),
+            signed_fields: OnceCell::new(),
+        }
+    }
+
+    /// The same frame, whose forms keep the name of the request that was sent. The frame of the user or the
+    /// visit of a [`SignedFields`](crate::request::viewer::SignedFields) does that by itself.
+    #[must_use]
+    pub fn keeping_request(mut self, sent: &Fields) -> Self {
+        self.answered = sent.get(REQUEST_FIELD).map(str::to_owned);
+        self
+    }
+
+    /// The frame of a page for any visitor. Call it after the page's own reads, which
+    /// also read the session and the identity of the site in the same round trips.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn of(app: &'a App, visit: &'a mut Visit, here: &'a LocalPath) -> Result<Self, RequestError> {
+        let now = visit.now();
+        visit.recognise().await?;
+        let brand = app.brand_for(visit).await;
+        let waiting_rows = visit.waiting_rows().await;
+        let frame = Self::new(parts(app), brand, (now, here), visit.viewer().await?);
+        Ok(Self { waiting_rows, ..frame })
+    }
+
+    /// The frame of a page for a user who is logged in. [`SignedIn`](crate::request::viewer::SignedIn)
+    /// has read the identity of the site.
+    #[must_use]
+    pub fn for_user(app: &'a App, here: &'a LocalPath, viewer: &'a User) -> Self {
+        Self::known(app, here, Some(viewer))
+    }
+
+    /// The frame of a page without a viewer.
+    pub async fn anonymous(app: &'a App, here: &'a LocalPath) -> Self {
+        Self::new(parts(app), app.brand().await, (app.now(), here), None)
+    }
+
+    /// The frame of a page that must not read anything.
+    #[must_use]
+    pub fn known(app: &'a App, here: &'a LocalPath, viewer: Option<&'a User>) -> Self {
+        Self::new(parts(app), app.known_brand(), (app.now(), here), viewer)
+    }
+
+    /// The name, the description and the address of the site.
+    #[must_use]
+    pub fn site(&self) -> &SiteSettings {
+        &self.brand.site
+    }
+
+    /// Where links to other sites open.
+    #[must_use]
+    pub fn link_target(&self) -> LinkTarget {
+        match self.viewer {
+            Some(viewer) if viewer.flags.new_windows => LinkTarget::NewWindow,
+            _ => LinkTarget::Same,
+        }
+    }
+
+    /// The hidden fields of a form: what proves that it is from the viewer's session, and the name of the
+    /// request, so that it can be sent again: see [`tidings_domain::repeats`]. All forms of a page have the
+    /// same name: with other contents it is another request. A form that is shown again after it was sent keeps
+    /// its name: perhaps what it asked for was done. Empty without a viewer.
+    #[must_use]
+    pub fn signed_fields(&self) -> &Markup {
+        self.signed_fields.get_or_init(|| {
+            html! {
+                @if let Some(viewer) = self.viewer {
+                    input type="hidden" name="apisecret" value=(viewer.apisecret.masked());
+                    // Firefox otherwise fills in what the form had before a reload. A field of the
+                    // type "hidden" may not say so.
+                    input name=(REQUEST_FIELD) value=(self.request()) autocomplete="off" hidden;
+                }
+            }
+        })
+    }
+
+    /// The name of the request that the page answers, or a new one.
+    fn request(&self) -> String {
+        // Without randomness, it is another name each second.
+        let new = || random_hex::<REQUEST_BYTES>().unwrap_or_else(|_| self.now.to_string());
+        self.answered.clone().unwrap_or_else(new)
+    }
+
+    /// A whole page. An empty title is the front page's.
+    #[must_use]
+    pub fn page(&self, title: &str, content: &dyn Render) -> Markup {
+        // Only the front page has no title.
+        let head = if title.is_empty() { PageHead::of("/") } else { PageHead::default() };
+        self.page_with(title, &head, content)
+    }
+
+    /// A whole page that says more about itself in its head.
+    #[must_use]
+    pub fn page_with(&self, title: &str, page_head: &PageHead, content: &dyn Render) -> Markup {
+        let navigation = html! {
+            (self.places())
+            (self.account())
+        };
+        let is_admin = self.viewer.is_some_and(|viewer| viewer.is_administrator());
+        let head = head(&self.brand, title, page_head, self.viewer.is_none());
+        let footer = footer(&self.brand, is_admin, self.viewer.map(|viewer| viewer.preferences.shortcuts));
+        let content = html! {
+            (self.role_notice())
+            (done_line(self))
+            (self.silence_notice())
+            (content)
+        };
+        document(&self.brand, &head, &navigation, &content, &footer)
+    }
+
+    /// What somebody has to do whose role does not count yet.
+    fn role_notice(&self) -> Markup {
+        html! {
+            @if self.viewer.is_some_and(|viewer| viewer.role_suspended()) {
+                p.notice role="status" {
+                    "Moderators and administrators of this site need two-step login. "
+                    a href="/settings/two-factor" { "Set it up" } " to use your role."
+                }
+            }
+        }
+    }
+
+    /// What a viewer who is silenced reads above each page, before typing what would be refused.
+    fn silence_notice(&self) -> Markup {
+        let refusal = self.viewer.and_then(|viewer| viewer.demand_may_post(self.now).err());
+        html! {
+            @if let Some(refusal) = refusal {
+                p.notice {
+                    (sentence(&refusal.to_string()))
+                    @if let Some(id) = refusal.decision() {
+                        " " a href=(appeal_address(id)) { "Read the decision" }
+                    }
+                }
+            }
+        }
+    }
+
+    fn places(&self) -> Markup {
+        html! {
+            ul {
+                @if self.viewer.is_some() { (self.place("/home", "home")) }
+                @for (address, name) in PLACES { (self.place(address, name)) }
+            }
+        }
+    }
+
+    fn account(&self) -> Markup {
+        html! {
+            ul {
+                @if let Some(viewer) = self.viewer {
+                    li {
+                        a href="/inbox" aria-current=[self.is_here("/inbox")] {
+                            "inbox"
+                            @if viewer.replies > 0 {
+                                " " span.badge { (number(viewer.replies)) span.hidden { " unread" } }
+                            }
+                        }
+                    }
+                    @if viewer.role() >= Role::Moderator { (self.queue()) }
+                    @let profile = profile_address(&viewer.username, "");
+                    li {
+                        a href=(profile) aria-current=[self.is_here(&profile)] {
+                            span.name { (viewer.username) } " "
+                            span.karma title="karma" { "(" (number(viewer.karma)) ")" }
+                        }
+                    }
+                    li {
+                        form method="post" action="/logout" {
+                            (self.signed_fields())
+                            button { "log out" }
+                        }
+                    }
+                } @else {
+                    @let login = login_address(self.back_from_login());
+                    li { a href=(login) aria-current=[self.is_here("/login")] { "log in" } }
+                    li { a href="/register" aria-current=[self.is_here("/register")] { "sign up" } }
+                }
+            }
+        }
+    }
+
+    /// The link to the review queue, with the number of rows that wait.
+    fn queue(&self) -> Markup {
+        let waiting = self.waiting_rows.filter(|waiting| *waiting > 0);
+        html! {
+            li {
+                a href="/moderate" aria-current=[self.is_here("/moderate")] {
+                    "moderate"
+                    @if let Some(waiting) = waiting {
+                        " " span.badge { (number(waiting)) span.hidden { " waiting" } }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The page to return to after logging in: this one, unless this page is for
+    /// people who are not logged in.
+    fn back_from_login(&self) -> &str {
+        match self.here.path() {
+            "/login" | "/login/code" | "/login/passkey" | "/register" | "/logout" => "/",
+            path if MAILED.iter().any(|mailed| path.starts_with(mailed)) => "/",
+            _ => self.here.as_str(),
+        }
+    }
+
+    fn place(&self, address: &str, name: &str) -> Markup {
+        html! { li { a href=(address) aria-current=[self.is_here(address)] { (name) } } }
+    }
+
+    fn is_here(&self, address: &str) -> Option<&'static str> {
+        (self.here.path() == address).then_some("page")
+    }
+}
+
+/// The parts of the app that a frame needs.
+fn parts(app: &App) -> (&Settings, &Rules, &Caches) {
+    (&app.settings, &app.site.rules, &app.site.caches)
+}
+
+/// A page for when the viewer is not known because the store is unavailable. Without a session
+/// in sight, it offers neither to log in nor to log out.
+#[must_use]
+pub fn bare_page(brand: &Brand, title: &str, content: &dyn Render) -> Markup {
+    let navigation = html! {
+        ul {
+            @for (address, name) in PLACES { li { a href=(address) { (name) } } }
+        }
+    };
+    let head = head(brand, title, &PageHead::default(), false);
+    document(brand, &head, &navigation, content, &footer(brand, false, None))
+}
+
+/// Every page is made here, so this is where what no document may have is removed: control
+/// characters and noncharacters in texts that other programs have stored, or that somebody has
+/// just typed. Nothing that is removed separates markup from text: that is escaped before.
+fn document(
+    brand: &Brand,
+    head: &Markup,
+    navigation: &Markup,
+    content: &dyn Render,
+    footer: &Markup,
+) -> Markup {
+    let document = html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head)
+            body {
+                a.skip href="#main" { "Skip to content" }
+                header.site-header {
+                    div {
+                        a.brand href="/" { (logo(brand)) (brand.site.name) }
+                        nav aria-label="Main" { (navigation) }
+                    }
+                }
+                main #main tabindex="-1" { (content) }
+                (footer)
+            }
+        }
+    };
+    let cleaned = match printable_lines(&document.0) {
+        Cow::Owned(cleaned) => Some(cleaned),
+        Cow::Borrowed(_) => None,
+    };
+    cleaned.map_or(document, PreEscaped)
+}
+
+/// The head of a page. `has_card` says whether it describes the page for programs that show
+/// links to it as cards.
+fn head(brand: &Brand, title: &str, page: &PageHead, has_card: bool) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            title {
+                @if !title.is_empty() { (title) " - " }
+                (brand.site.name)
+            }
+            (brand.markup.head.get_or_init(|| common_head(brand)))
+            (page.render(brand, title, has_card))
+            script type="module" src=(ASSETS.script.path()) {}
+        }
+    }
+}
+
+/// What the heads of all pages have: the style sheet, the icons and the feeds.
+fn common_head(brand: &Brand) -> Markup {
+    let name = &brand.site.name;
+    html! {
+        link rel="stylesheet" href=(brand.style);
+        (icons(brand))
+        link rel="alternate" type="application/rss+xml" title=(format!("{name} (RSS)")) href="/rss";
+        link rel="alternate" type="application/atom+xml" title=(format!("{name} (Atom)")) href="/atom";
+    }
+}
+
+/// The footer. `shortcuts` is what a member has chosen.
+fn footer(brand: &Brand, is_admin: bool, shortcuts: Option<Shortcuts>) -> Markup {
+    html! {
+        footer.site-footer {
+            div {
+                ul {
+                    li { a href="/about" { "about" } }
+                    li { a href="/everyone" { "tweets" } }
+                    li { a href="/ranking" { "ranking" } }
+                    li { a href="/topics" { "topics" } }
+                    li { a href="/past" { "past" } }
+                    li { a href="/moderations" { "moderation" } }
+                    li { a href="/rss" { "RSS" } }
+                    li { a href="/atom" { "Atom" } }
+                    @for link in &brand.links {
+                        @let rel = (!link.is_local()).then_some(OUTSIDE);
+                        li { a href=(link.address()) rel=[rel] { (link.label()) } }
+                    }
+                    @if is_admin { li { a href="/admin" { "admin" } } }
+                    // The script removes `hidden`: without it there are no shortcuts.
+                    li hidden {
+                        button type="button" data-help=(shortcuts.map_or("", Choice::name)) {
+                            "keyboard shortcuts"
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The logo; the name beside it is its text.
+fn logo(brand: &Brand) -> Markup {
+    match &brand.logo {
+        Some((address, file)) => html! { img src=(address) width=(file.width) height=(file.height) alt=""; },
+        None => {
+            PreEscaped(LOGO.trim_end().replacen("<svg", r#"<svg aria-hidden="true" focusable="false""#, 1))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::markup::test_support::{framed, user};
+    use maud::html;
+
+    #[test]
+    fn a_page_has_its_landmarks_and_feeds() {
+        let page = framed(None, |frame| frame.page("A <b> title", &html! { h1 { "x" } })).into_string();
+        for part in [
+            "<!DOCTYPE html><html lang=\"en\">",
+            "<title>A &lt;b&gt; title - Tidings</title>",
+            r#"type="application/rss+xml""#,
+            r#"type="application/atom+xml""#,
+            "<header",
+            "<nav",
+            "<main id=\"main\"",
+            "<footer",
+            r##"href="#main""##,
+        ] {
+            assert!(page.contains(part), "{part} in {page}");
+        }
+        assert!(!page.contains(" style="), "{page}");
+    }
+
+    #[test]
+    fn the_login_link_returns_to_the_page() {
+        let page = framed(None, |frame| frame.page("", &html! {})).into_string();
+        assert!(page.contains(r#"href="/login?next=%2Flatest%2F0""#), "{page}");
+        assert!(page.contains(r#"<a href="/latest/0" aria-current="page">"#), "{page}");
+        assert!(!page.contains("apisecret") && !page.contains("/home"), "{page}");
+    }
+
+    #[test]
+    fn users_see_their_name_karma_and_badge() {
+        let mut alice = user("1", "ali<ce", "");
+        alice.replies = 3;
+        let page = framed(Some(&alice), |frame| frame.page("", &html! {})).into_string();
+        for part in [
+            r#"href="/@ali%3Cce""#,
+            r#"href="/home""#,
+            "ali&lt;ce",
+            "(7)",
+            r#"<span class="badge">3"#,
+            "log out",
+        ] {
+            assert!(page.contains(part), "{part} in {page}");
+        }
+        assert!(!page.contains("/admin"), "{page}");
+        let admin = user("1", "alice", "a");
+        assert!(framed(Some(&admin), |frame| frame.page("", &html! {})).into_string().contains("/admin"));
+    }
+}

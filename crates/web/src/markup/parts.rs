@@ -1,0 +1,625 @@
+//! Parts that several pages share: ages, vote counts, authors, stories in lists.
+
+use super::addresses::profile_address;
+use super::fragments::{ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
+use super::layout::Frame;
+use super::vote_buttons::{NO_BUTTONS, VoteTarget, karma_prices, karma_warning, vote_buttons};
+use super::withheld::{DELETED_STORY, insider_notice, show_link, title_stand_in};
+use crate::features::stories::marks::{mark_buttons, marks_form};
+use crate::features::topics::list::topic_link;
+use crate::limits::{LISTED_STORY_BYTES, STORY_CACHE_BYTES};
+use maud::{Markup, Render, html};
+use std::sync::LazyLock;
+use tidings_domain::accounts::reader::Sight;
+use tidings_domain::articles::lists::PageNumber;
+use tidings_domain::news::item::News;
+use tidings_domain::news::lines::{NewsLine, NewsSummary};
+use tidings_domain::news::listing::Marks;
+use tidings_domain::sites::Score;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::hostname::Hostname;
+use tidings_domain::values::ids::NewsId;
+use tidings_domain::values::limits::ARTICLES_PER_PAGE;
+use tidings_domain::values::size;
+use tidings_domain::values::words::{self, grouped_signed};
+
+/// The `rel` attribute of links in user content.
+pub const OUTSIDE: &str = "nofollow ugc noopener";
+
+/// Stands for the name of a deactivated account. No username has brackets.
+pub const DELETED_USER: &str = "[deleted user]";
+
+/// The age of something in words, such as "2 hours ago".
+pub fn ago(seconds: u64) -> impl Render + Copy {
+    const MINUTE: u64 = 60;
+    const HOUR: u64 = 60 * MINUTE;
+    const DAY: u64 = 24 * HOUR;
+    const MONTH: u64 = 30 * DAY;
+    const YEAR: u64 = 365 * DAY;
+    written(move |html| {
+        let (amount, unit) = match seconds {
+            0..MINUTE => return html.push_str("just now"),
+            MINUTE..HOUR => (seconds / MINUTE, " minute"),
+            HOUR..DAY => (seconds / HOUR, " hour"),
+            DAY..MONTH => (seconds / DAY, " day"),
+            MONTH..YEAR => (seconds / MONTH, " month"),
+            _ => (seconds / YEAR, " year"),
+        };
+        amount.render_to(html);
+        html.push_str(unit);
+        html.push_str(if amount == 1 { " ago" } else { "s ago" });
+    })
+}
+
+/// A time as a calendar timestamp; 1970 if it is out of range.
+#[must_use]
+pub fn moment(time: Timestamp) -> jiff::Timestamp {
+    let seconds = i64::try_from(time.0).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+}
+
+/// The age of something in words, with the exact time as an attribute and tooltip.
+#[must_use]
+pub fn age(frame: &Frame<'_>, time: Timestamp) -> Markup {
+    age_as(time, ago(frame.now.seconds_since(time)))
+}
+
+/// Like [`age`], with a given text.
+#[must_use]
+pub fn age_as(time: Timestamp, text: impl Render) -> Markup {
+    let moment = moment(time);
+    html! {
+        time datetime=(moment) title=(moment.strftime("%Y-%m-%d %H:%M UTC")) { (text) }
+    }
+}
+
+/// The author's name as a link to the profile.
+#[must_use]
+pub fn author(username: Option<&str>) -> Markup {
+    html! {
+        @match username {
+            Some(name) => { a.author href=(profile_address(name, "")) { (name) } }
+            None => { span { (DELETED_USER) } }
+        }
+    }
+}
+
+/// A number with thousands separators.
+pub fn number(number: impl TryInto<i64>) -> impl Render + Copy {
+    let number = number.try_into().unwrap_or(i64::MAX);
+    written(move |html| match number {
+        -999..=999 => number.render_to(html),
+        _ => html.push_str(&grouped_signed(number)),
+    })
+}
+
+/// "1 comment", "2 comments".
+#[must_use]
+pub fn counted(count: u64, one: &str, many: &str) -> String {
+    words::counted(count, one, many)
+}
+
+/// How many votes up, and how many down if there are any.
+pub fn vote_counts(up: impl TryInto<i64>, down: impl TryInto<i64>) -> impl Render {
+    // The script adds the count of votes down in the same form.
+    static COUNTS: LazyLock<[Fragment<ContentPlaceholder>; 2]> = LazyLock::new(|| {
+        let count = |name, label| {
+            Fragment::new(|slots: &Slots<'_, ContentPlaceholder>| {
+                let number = slots.at(ContentPlaceholder::Content);
+                html! { span { span data-count=(name) { (number) } (label) } }
+            })
+        };
+        [count("up", " up"), count("down", " down")]
+    });
+    let [up, down] = [up.try_into().unwrap_or(i64::MAX), down.try_into().unwrap_or(i64::MAX)];
+    written(move |html| {
+        let [count_up, count_down] = &*COUNTS;
+        count_up.fill(html, |ContentPlaceholder::Content, html| number(up).render_to(html));
+        if down > 0 {
+            html.push(' ');
+            count_down.fill(html, |ContentPlaceholder::Content, html| number(down).render_to(html));
+        }
+    })
+}
+
+/// The title of a story as a link, with its site and the score of the site.
+#[must_use]
+pub fn title_link(links: LinkTarget, news: &News, score: Score) -> Markup {
+    html! {
+        @if news.deleted {
+            span.gone { (DELETED_STORY) }
+        } @else if let Some((link, address)) = news.link().zip(news.link_address()) {
+            a href=(address) rel=(OUTSIDE) target=[links.attribute()] data-open { (news.title) }
+            " "
+            @match &link.site {
+                Some(site) => { a.host href=(site_address(site)) { (site) } " " (site_badge(score)) }
+                None => { span.host { (link.host) } }
+            }
+        } @else {
+            a href=(news_address(news.id)) data-open { (news.title) }
+        }
+    }
+}
+
+/// The address of the page of a site.
+#[must_use]
+pub fn site_address(site: &Hostname) -> String {
+    format!("/site/{site}")
+}
+
+/// The score of a site in a word; nothing without enough votes.
+#[must_use]
+pub fn site_badge(score: Score) -> Markup {
+    let (class, word) = match score {
+        Score::Good => ("good", "good"),
+        Score::Bad => ("bad", "bad"),
+        Score::Controversial => ("mixed", "controversial"),
+        Score::NoScore => return html! {},
+    };
+    html! { span class={ "site-score " (class) } { span.hidden { "site: " } (word) } }
+}
+
+/// The address of a story's thread.
+#[must_use]
+pub fn news_address(id: NewsId) -> String {
+    format!("/news/{id}")
+}
+
+/// The id of the element that shows a story.
+pub fn news_anchor(id: NewsId) -> impl Render + Copy {
+    written(move |html| {
+        html.push_str("news-");
+        id.0.render_to(html);
+    })
+}
+
+/// The votes on a story as an article.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing {
+    /// The votes that count.
+    pub votes: i64,
+    /// Whether further votes count.
+    pub is_open: bool,
+}
+
+impl Render for Standing {
+    fn render(&self) -> Markup {
+        let counted = self.is_open.then_some("up");
+        let word = if self.votes == 1 { " vote" } else { " votes" };
+        html! { span { span data-count=[counted] { (number(self.votes)) } (word) } }
+    }
+}
+
+placeholders! {
+    /// The parts of a listed story that depend on the viewer or the time.
+    pub enum StoryPlaceholder {
+        /// The votes: up and down, or those that count for an article.
+        Votes,
+        /// How old it is.
+        Age,
+        /// A link to the comments that are new for the viewer.
+        NewComments,
+        /// Links to the actions that the viewer may take.
+        Links,
+    }
+}
+
+tidings_domain::cache_kind! {
+    /// The markup of listed stories.
+    struct StoryFragments: DerivedKey => Fragment<StoryPlaceholder>, "story_fragments", STORY_CACHE_BYTES,
+        |_, fragment| fragment.size();
+}
+
+/// The title of a story and the line below it: votes (up and down, or those that count for an
+/// article), author, age, comments, topics, links to edit and delete.
+fn listed_story(frame: &Frame<'_>, line: &NewsLine, standing: Option<Standing>) -> impl Render {
+    written(move |html| {
+        let fill = story_filling(frame, line, standing);
+        let fragment = frame.derived::<StoryFragments, _>(&line.summary, |summary, links| {
+            Fragment::new(|slots| listed_story_markup(summary, links, slots))
+        });
+        match fragment {
+            Some(fragment) => fragment.fill(html, fill),
+            None => listed_story_markup(&line.summary, frame.link_target(), &Slots::filled_by(&fill))
+                .render_to(html),
+        }
+    })
+}
+
+/// Like `listed_story`, for the head of the story's own page. The page of a story that is not
+/// shown has no forms; what its reader has hidden or saved can be changed on the lists of those.
+pub fn leading_story(frame: &Frame<'_>, line: &NewsLine) -> Markup {
+    // The page itself says what is new.
+    let mut shown = NewsLine { new_comments: 0, ..line.clone() };
+    let stand_in = title_stand_in(line.marks.sight, &line.news);
+    let is_shown = stand_in.is_none();
+    if !is_shown {
+        shown.marks = Marks::default();
+    }
+    let fill = story_filling(frame, &shown, None);
+    let links = frame.link_target();
+    let title = html! {
+        h1 dir="auto" {
+            @match &stand_in {
+                Some(text) => {
+                    span.gone { (text) }
+                    @if let Sight::Collapsed(why) = line.marks.sight { (show_link(frame, why, "")) }
+                }
+                None => { (title_link(links, &line.news, line.site_score)) }
+            }
+        }
+    };
+    html! {
+        (story_markup(&line.summary, &title, &Slots::filled_by(&fill)))
+        @if is_shown {
+            (insider_notice(line.news.withheld.as_ref()))
+            (marks_form(frame))
+        }
+    }
+}
+
+fn listed_story_markup(
+    summary: &NewsSummary,
+    links: LinkTarget,
+    slots: &Slots<'_, StoryPlaceholder>,
+) -> Markup {
+    let title = html! { h2 dir="auto" { (title_link(links, &summary.news, summary.site_score)) } };
+    story_markup(summary, &title, slots)
+}
+
+fn story_markup(summary: &NewsSummary, title: &Markup, slots: &Slots<'_, StoryPlaceholder>) -> Markup {
+    let NewsSummary { news, username, .. } = summary;
+    html! {
+        (title)
+        div.meta {
+            (slots.at(StoryPlaceholder::Votes)) " "
+            (author(username.as_deref())) " "
+            (age_as(news.ctime, slots.at(StoryPlaceholder::Age))) " "
+            a href=(news_address(news.id)) {
+                @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
+            }
+            (slots.at(StoryPlaceholder::NewComments))
+            @for topic in &news.topics { " " (topic_link(topic)) }
+            (slots.at(StoryPlaceholder::Links))
+        }
+    }
+}
+
+/// The function that fills the placeholders of a story.
+fn story_filling(
+    frame: &Frame<'_>,
+    line: &NewsLine,
+    standing: Option<Standing>,
+) -> impl Fn(StoryPlaceholder, &mut String) {
+    let news = &line.news;
+    move |placeholder, html| match (placeholder, &standing) {
+        (StoryPlaceholder::Votes, Some(standing)) => standing.render_to(html),
+        (StoryPlaceholder::Votes, None) => vote_counts(news.up, news.down).render_to(html),
+        (StoryPlaceholder::Age, _) => ago(frame.now.seconds_since(news.ctime)).render_to(html),
+        (StoryPlaceholder::NewComments, _) => new_comments_link(line).render_to(html),
+        (StoryPlaceholder::Links, _) => {
+            news_links(frame, news).render_to(html);
+            mark_buttons(frame, line).render_to(html);
+        }
+    }
+}
+
+/// How many comments are new for the viewer, as a link to the page that names the first one.
+fn new_comments_link(line: &NewsLine) -> impl Render {
+    let (news, count) = (line.news.id, line.new_comments);
+    written(move |html| {
+        if count > 0 {
+            let link = html! {
+                " " a.new-count href={ (news_address(news)) "#new" } {
+                    (number(count)) " new" span.hidden { (if count == 1 { " comment" } else { " comments" }) }
+                }
+            };
+            link.render_to(html);
+        }
+    })
+}
+
+/// The links to the actions that the viewer may take.
+fn news_links(frame: &Frame<'_>, news: &News) -> impl Render {
+    let window = frame.rules.limits.news_edit_seconds;
+    let may_change = frame.viewer.is_some_and(|viewer| news.may_change(viewer, frame.now, window).is_ok());
+    written(move |html| {
+        if may_change {
+            let links = html! {
+                " " a href={ "/editnews/" (news.id) } { "edit" }
+                " " a href={ "/delnews/" (news.id) } { "delete" }
+            };
+            links.render_to(html);
+        }
+    })
+}
+
+/// The usual size of a story in a list, in bytes.
+const USUAL_STORY_BYTES: usize = 2_000;
+
+/// A list of stories, numbered from `start` + 1.
+pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Render {
+    static LIST: LazyLock<Fragment<ContentPlaceholder>> = LazyLock::new(|| {
+        Fragment::new(|slots| html! { ol.news role="list" { (slots.at(ContentPlaceholder::Content)) } })
+    });
+    written(move |html| {
+        html.reserve(lines.len() * USUAL_STORY_BYTES);
+        marks_form(frame).render_to(html);
+        karma_warning(frame).render_to(html);
+        LIST.fill(html, |ContentPlaceholder::Content, html| {
+            for (number, line) in (start + 1..).zip(lines) {
+                news_item(frame, number, line, None).render_to(html);
+            }
+        });
+        karma_prices(frame).into_iter().for_each(|prices| prices.render_to(html));
+    })
+}
+
+/// A story in a list, with its number.
+pub fn news_item(frame: &Frame<'_>, number: u64, line: &NewsLine, standing: Option<Standing>) -> impl Render {
+    placeholders! {
+        enum NewsItemPart {
+            Anchor,
+            Number,
+            Buttons,
+            Story,
+        }
+    }
+    static ITEM: LazyLock<Fragment<NewsItemPart>> = LazyLock::new(|| {
+        Fragment::new(|slots| {
+            html! {
+                li.item #(slots.at(NewsItemPart::Anchor)) data-item {
+                    span.rank aria-hidden="true" { (slots.at(NewsItemPart::Number)) }
+                    (slots.at(NewsItemPart::Buttons))
+                    div.story { (slots.at(NewsItemPart::Story)) }
+                }
+            }
+        })
+    });
+    written(move |html| {
+        let anchor = news_anchor(line.news.id);
+        ITEM.fill(html, |placeholder, html| match placeholder {
+            NewsItemPart::Anchor => anchor.render_to(html),
+            NewsItemPart::Number => number.render_to(html),
+            NewsItemPart::Buttons => news_buttons(frame, line, anchor).render_to(html),
+            NewsItemPart::Story => listed_story(frame, line, standing).render_to(html),
+        });
+    })
+}
+
+/// The vote buttons of a story, or an empty element if the story is gone or not shown.
+pub fn news_buttons<'a>(
+    frame: &'a Frame<'_>,
+    line: &'a NewsLine,
+    anchor: impl Render + Copy + 'a,
+) -> impl Render + 'a {
+    written(move |html| {
+        if line.news.is_gone() || !line.marks.sight.is_shown() {
+            NO_BUTTONS.render_to(html);
+        } else {
+            vote_buttons(frame, VoteTarget::News(&line.news), line.my_vote, anchor).render_to(html);
+        }
+    })
+}
+
+/// The text for an empty list, with a link to the first step.
+#[must_use]
+pub fn empty_but(text: &str, (address, step): (&str, &str)) -> Markup {
+    html! { p.empty { (text) " " a href=(address) { (step) } "." } }
+}
+
+/// The links to the pages of a list of articles before and after this one, with or without
+/// what the viewer has hidden.
+#[must_use]
+pub fn page_links(list: &str, page: PageNumber, total: u64, shows_hidden: bool) -> Markup {
+    let hidden = if shows_hidden { "&hidden=1" } else { "" };
+    let (number, has_more) = (page.get(), page.start().saturating_add(ARTICLES_PER_PAGE) < total);
+    html! {
+        @if number > 1 || has_more {
+            nav.more aria-label="Pages" {
+                @if number > 1 { a href={ (list) "?page=" (number - 1) (hidden) } rel="prev" { "back" } }
+                @if has_more { a href={ (list) "?page=" (number + 1) (hidden) } rel="next" { "more" } }
+            }
+        }
+    }
+}
+
+/// The links to the pages of a list before and after this one. `address` is that of the page
+/// that begins at a position, `size` the number of entries on a full page, `shown` how many of
+/// them fit on this one.
+#[must_use]
+pub fn paging(address: &dyn Fn(u64) -> String, start: u64, (size, shown): (u64, u64), total: u64) -> Markup {
+    let next = start.saturating_add(shown);
+    html! {
+        @if start > 0 || next < total {
+            nav.more aria-label="Pages" {
+                @if start > 0 {
+                    a href=(address(start.saturating_sub(size))) rel="prev" { "back" }
+                }
+                @if next < total { a href=(address(next)) rel="next" { "more" } }
+            }
+        }
+    }
+}
+
+/// How many items, from the first on, fit into a number of bytes: at least one, if there is
+/// one. `cost` is the most bytes that an item takes.
+pub fn fitting<T>(items: &[T], bytes: usize, cost: impl Fn(&T) -> usize) -> usize {
+    let mut room = bytes;
+    let fits = |item: &&T| match room.checked_sub(cost(item)) {
+        Some(left) => {
+            room = left;
+            true
+        }
+        None => false,
+    };
+    items.iter().take_while(fits).count().max(items.len().min(1))
+}
+
+/// The most bytes of a story in a list.
+#[must_use]
+pub fn listed_story_bytes(line: &NewsLine) -> usize {
+    let news = &line.news;
+    // Blanks in an address are encoded, which triples them.
+    let url = news.link().map_or(0, |_| size::escaped_bytes(&news.url) + 2 * news.url.len());
+    LISTED_STORY_BYTES + size::escaped_bytes(&news.title) + url
+}
+
+/// The error message of a form.
+#[must_use]
+pub fn alert(message: Option<&str>) -> Markup {
+    html! {
+        @if let Some(message) = message {
+            p.alert role="alert" { (message) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{framed, line, news, user};
+    use tidings_domain::news::item::Direction;
+
+    fn listed(url: &str, title: &str, deleted: bool, my_vote: Option<Direction>) -> String {
+        let bob = user("2", "bob", "");
+        let lines = [line(news(title, url, deleted), my_vote)];
+        framed(Some(&bob), |frame| news_list(frame, &lines, 0).render()).into_string()
+    }
+
+    #[test]
+    fn ages_use_the_largest_whole_unit() {
+        for (seconds, text) in [
+            (0, "just now"),
+            (60, "1 minute ago"),
+            (7_199, "1 hour ago"),
+            (7_200, "2 hours ago"),
+            (86_400 * 29, "29 days ago"),
+            (86_400 * 364, "12 months ago"),
+            (86_400 * 800, "2 years ago"),
+        ] {
+            assert_eq!(ago(seconds).render().into_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_time_out_of_range_becomes_1970() {
+        assert_eq!(moment(Timestamp(0)).to_string(), "1970-01-01T00:00:00Z");
+        assert_eq!(moment(Timestamp(u64::MAX)).to_string(), "1970-01-01T00:00:00Z");
+    }
+
+    #[test]
+    fn markup_in_titles_and_addresses_is_text() {
+        let html = listed("http://a.com/\"><script>x</script>", "<script>alert(1)</script>", false, None);
+        assert!(!html.contains("<script"), "{html}");
+        assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "{html}");
+    }
+
+    #[test]
+    fn only_web_addresses_are_linked() {
+        for url in ["javascript:alert(1)", "data:text/html,x", "text://javascript:alert(1)", ""] {
+            let html = listed(url, "title", false, None);
+            assert!(!html.contains("javascript:") && !html.contains("data:text"), "{html}");
+            assert!(html.contains(r#"<a href="/news/5" data-open>title</a>"#), "{html}");
+        }
+        let html = listed("https://Example.com/a?b=c&d", "title", false, None);
+        let link =
+            r#"<a href="https://Example.com/a?b=c&amp;d" rel="nofollow ugc noopener" data-open>title</a>"#;
+        assert!(html.contains(link), "{html}");
+        assert!(html.contains(r#"<a class="host" href="/site/example.com">example.com</a>"#), "{html}");
+    }
+
+    #[test]
+    fn links_open_new_windows_if_the_viewer_chose_it() {
+        let lines = [line(news("title", "http://a.com/", false), None)];
+        for (flags, expected) in [("", false), ("n", true)] {
+            let bob = user("2", "bob", flags);
+            let html = framed(Some(&bob), |frame| news_list(frame, &lines, 0).render()).into_string();
+            assert_eq!(html.contains(r#"target="_blank""#), expected, "{html}");
+        }
+    }
+
+    fn buttons(html: &str, name: &str) -> usize {
+        html.matches(&format!("<span class=\"hidden\">{name}: t")).count()
+    }
+
+    #[test]
+    fn a_story_has_one_button_up_and_one_down() {
+        let lines = [line(news("title", "http://a.com/", false), None)];
+        let anonymous = framed(None, |frame| news_list(frame, &lines, 0).render()).into_string();
+        for html in [
+            listed("http://a.com/", "t", false, None),
+            listed("http://a.com/", "t", false, Some(Direction::Up)),
+            anonymous,
+        ] {
+            assert_eq!((buttons(&html, "Vote up"), buttons(&html, "Vote down")), (1, 1), "{html}");
+        }
+        let html = listed("http://a.com/", "t", false, None);
+        for part in [
+            r#"method="post" action="/votenews""#,
+            r#"name="news_id" value="5""#,
+            r#"name="apisecret" value=""#,
+            r##"name="next" value="/latest/0#news-5""##,
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+    }
+
+    #[test]
+    fn votes_down_are_counted_only_where_there_are_any() {
+        let counts = |up: i64, down: i64| vote_counts(up, down).render().into_string();
+        assert_eq!(counts(1_200, 0), r#"<span><span data-count="up">1,200</span> up</span>"#);
+        assert!(counts(5, 1).ends_with(r#"</span> <span><span data-count="down">1</span> down</span>"#));
+        assert!(!counts(5, -1).contains("down"), "a counter that another program has broken");
+    }
+
+    #[test]
+    fn an_older_vote_is_marked_and_final() {
+        let html = listed("http://a.com/", "t", false, Some(Direction::Down));
+        assert!(html.contains(r#"value="down" aria-pressed="true" disabled"#), "{html}");
+        assert!(html.contains(r#"value="up" aria-pressed="false" disabled"#), "{html}");
+        assert!(!html.contains("/votenews"), "{html}");
+    }
+
+    #[test]
+    fn without_a_session_the_buttons_open_the_login_page() {
+        let lines = [line(news("title", "http://a.com/", false), None)];
+        let html = framed(None, |frame| news_list(frame, &lines, 0).render()).into_string();
+        assert!(html.contains(r#"action="/login""#) && !html.contains("apisecret"), "{html}");
+    }
+
+    #[test]
+    fn deleted_stories_show_neither_title_nor_link() {
+        let html = listed("http://secret.example/", "hidden title", true, Some(Direction::Up));
+        assert!(html.contains("[deleted story]"), "{html}");
+        assert!(!html.contains("hidden title") && !html.contains("secret.example"), "{html}");
+        assert!(!html.contains("<button"), "{html}");
+    }
+
+    #[test]
+    fn only_authors_see_edit_links() {
+        let lines = [line(news("title", "http://a.com/", false), None)];
+        for (id, flags, expected) in [("1", "", true), ("2", "", false), ("2", "a", false)] {
+            let viewer = user(id, "someone", flags);
+            let html = framed(Some(&viewer), |frame| news_list(frame, &lines, 0).render()).into_string();
+            assert_eq!(html.contains("/editnews/5"), expected, "{html}");
+            assert_eq!(html.contains("/delnews/5"), expected, "{html}");
+        }
+    }
+
+    #[test]
+    fn usernames_are_escaped_and_deleted_users_are_labelled() {
+        let html = author(Some("a<b")).into_string();
+        assert_eq!(html, r#"<a class="author" href="/@a%3Cb">a&lt;b</a>"#);
+        assert!(author(None).into_string().contains("[deleted user]"));
+    }
+
+    #[test]
+    fn pages_of_a_list_link_to_the_previous_and_next_page() {
+        let address = |start| format!("/latest/{start}");
+        let links = |start, total| paging(&address, start, (100, 100), total).into_string();
+        assert_eq!(links(0, 100), "");
+        assert!(links(0, 101).contains(r#"href="/latest/100""#) && !links(0, 101).contains("prev"));
+        assert!(links(150, 151).contains(r#"href="/latest/50""#) && !links(150, 151).contains("next"));
+    }
+}

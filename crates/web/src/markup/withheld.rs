@@ -1,0 +1,130 @@
+//! What stands in the place of something that its reader does not see, and what its author and
+//! moderators are told about it.
+
+use super::layout::Frame;
+use maud::{Markup, html};
+use tidings_domain::accounts::reader::{Collapsed, Sight};
+use tidings_domain::news::item::News;
+use tidings_domain::news::lines::NewsLine;
+use tidings_domain::values::withheld::Withheld;
+
+/// Stands for the title of a deleted story.
+pub const DELETED_STORY: &str = "[deleted story]";
+
+/// Why something is not shown, in the words of a line in its place. `what` is "a comment" or
+/// the like.
+#[must_use]
+pub fn reason(why: Collapsed, withheld: Option<&Withheld>, what: &str) -> String {
+    match why {
+        Collapsed::Removed => removal(withheld.and_then(Withheld::reason).unwrap_or_default()),
+        Collapsed::Held => "waiting for a moderator's approval".to_owned(),
+        Collapsed::Flagged => "hidden by readers' flags until a moderator looks at it".to_owned(),
+        Collapsed::MutedPerson => format!("{what} by somebody you muted"),
+        Collapsed::MutedWord => format!("{what} with a word you muted"),
+    }
+}
+
+/// That a moderator has removed something, and why.
+#[must_use]
+pub fn removal(reason: &str) -> String {
+    if reason.is_empty() {
+        "removed by a moderator".to_owned()
+    } else {
+        format!("removed by a moderator: {reason}")
+    }
+}
+
+/// What stands in the place of a story's title; `None` if the title is shown.
+#[must_use]
+pub fn title_stand_in(sight: Sight, news: &News) -> Option<String> {
+    match sight {
+        _ if news.deleted => Some(DELETED_STORY.to_owned()),
+        Sight::Shown => None,
+        Sight::Collapsed(why) => Some(format!("[{}]", reason(why, news.withheld.as_ref(), "a story"))),
+        Sight::LeftOut => Some("[story]".to_owned()),
+    }
+}
+
+/// The title of a story as its reader sees it.
+#[must_use]
+pub fn shown_title(line: &NewsLine) -> String {
+    title_stand_in(line.marks.sight, &line.news).unwrap_or_else(|| line.news.title.clone())
+}
+
+/// What the author and moderators are told about something that others do not see.
+#[must_use]
+pub fn insider_words(withheld: &Withheld) -> String {
+    match withheld {
+        Withheld::Removed(reason) => removal(reason),
+        Withheld::Held(reason) if reason.is_empty() => "waiting for a moderator's approval".to_owned(),
+        Withheld::Held(reason) => format!("waiting for a moderator's approval: {reason}"),
+        Withheld::Flagged => "hidden by readers' flags until a moderator looks at it".to_owned(),
+        Withheld::Merged(into) => format!("merged into story {into}"),
+        Withheld::Unreadable(_) => {
+            "its state in the store is damaged. Tell the operator of the site".to_owned()
+        }
+    }
+}
+
+/// The same as a notice above a story or a tweet that its reader sees all the same.
+#[must_use]
+pub fn insider_notice(withheld: Option<&Withheld>) -> Markup {
+    html! {
+        @if let Some(withheld) = withheld.filter(|withheld| !matches!(withheld, Withheld::Merged(_))) {
+            p.notice.withheld { "Not shown to everyone: " bdi { (insider_words(withheld)) } "." }
+        }
+    }
+}
+
+/// A link to the same page with what its reader has muted and what flags have hidden, for a
+/// reader who is logged in; `anchor` is the element to go to. Nothing for what nobody can choose
+/// to see.
+#[must_use]
+pub fn show_link(frame: &Frame<'_>, why: Collapsed, anchor: &str) -> Markup {
+    let can_choose = matches!(why, Collapsed::Flagged | Collapsed::MutedPerson | Collapsed::MutedWord);
+    html! {
+        @if can_choose && frame.viewer.is_some() {
+            " " a href={ (frame.here.with_hidden()) @if !anchor.is_empty() { "#" (anchor) } } rel="nofollow" { "Show" }
+        }
+    }
+}
+
+/// What a list says below its entries about those that are not listed for its reader, with a
+/// link that shows them. `one` and `many` name the entries.
+#[must_use]
+pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize, (one, many): (&str, &str)) -> Markup {
+    let is_viewed = frame.viewer.is_some();
+    // Below stories, it is in line with their titles.
+    let class = if one == "story" { "hint unlisted" } else { "hint" };
+    html! {
+        @if is_viewed && frame.here.shows_hidden() {
+            p class=(class) {
+                "Hidden " (many) " are shown. " a href=(frame.here.without_hidden()) { "Leave them out" }
+            }
+        } @else if is_viewed && unlisted > 0 {
+            @let verb = if unlisted == 1 { "is" } else { "are" };
+            @let count = crate::markup::parts::counted(u64::try_from(unlisted).unwrap_or(u64::MAX), one, many);
+            p class=(class) {
+                (count) " " (verb) " hidden here. " a href=(frame.here.with_hidden()) { "Show hidden" }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_why_something_is_not_shown() {
+        let removed = Withheld::Removed("spam".into());
+        for (why, withheld, words) in [
+            (Collapsed::Removed, Some(&removed), "removed by a moderator: spam"),
+            (Collapsed::Removed, None, "removed by a moderator"),
+            (Collapsed::MutedPerson, None, "a comment by somebody you muted"),
+            (Collapsed::MutedWord, None, "a comment with a word you muted"),
+        ] {
+            assert_eq!(reason(why, withheld, "a comment"), words);
+        }
+    }
+}

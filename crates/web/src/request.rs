@@ -1,0 +1,18 @@
+//! What a request says, who sends it, and whether it may.
+
+pub mod address;
+pub mod agent_name;
+pub mod answers;
+pub mod cookies;
+pub mod description;
+pub mod form;
+pub mod json;
+pub mod local_path;
+pub mod login_reason;
+pub mod origin;
+pub mod paging;
+pub mod path;
+pub mod request_rates;
+pub mod response_cache;
+pub mod values;
+pub mod viewer;

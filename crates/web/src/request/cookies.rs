@@ -1,0 +1,120 @@
+//! The only cookie: the session.
+//!
+//! Under https it is `__Host-auth`. A browser accepts that name only from the site itself,
+//! and not from another site below the same domain, which could otherwise log its visitors
+//! in to an account of its own. Under http browsers know no such rule, and the cookie is
+//! `auth`, as it was in the original.
+//!
+//! Programs have always sent `auth`, under https too. It still counts there in requests
+//! that do not come from a browser: browsers send `Sec-Fetch-Site`.
+
+use crate::App;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use cookie::{Cookie, SameSite};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tidings_domain::values::limits::SESSION_SECONDS;
+
+/// The session cookie under http, and of programs.
+const PLAIN_COOKIE: &str = "auth";
+/// The session cookie under https.
+const HOST_COOKIE: &str = "__Host-auth";
+/// How long a browser stores the cookie, in days: as long as a session lasts.
+#[allow(clippy::cast_possible_wrap)]
+const COOKIE_DAYS: i64 = (SESSION_SECONDS / 86_400) as i64;
+/// Sent by browsers, and never by programs.
+pub const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// The session token of a request.
+#[must_use]
+pub fn session_token(app: &App, headers: &HeaderMap) -> Option<String> {
+    token_of(headers, app.settings.site.is_https())
+}
+
+/// The session token of a request to a site whose visitors use https, or do not.
+#[must_use]
+pub fn token_of(headers: &HeaderMap, is_https: bool) -> Option<String> {
+    let plain = only_cookie(headers, PLAIN_COOKIE);
+    if !is_https {
+        return plain.ok()?;
+    }
+    match only_cookie(headers, HOST_COOKIE) {
+        Ok(None) if !headers.contains_key(SEC_FETCH_SITE) => plain.ok()?,
+        found => found.ok()?,
+    }
+}
+
+/// Whether a request has a session cookie of either name, valid or not.
+#[must_use]
+pub fn has_session_cookie(headers: &HeaderMap) -> bool {
+    cookies(headers).any(|cookie| [PLAIN_COOKIE, HOST_COOKIE].contains(&cookie.name()))
+}
+
+fn cookies(headers: &HeaderMap) -> impl Iterator<Item = Cookie<'static>> {
+    let values = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| Cookie::split_parse(value.to_owned()).filter_map(Result::ok))
+}
+
+/// Two cookies of one name: nobody can tell which of them is ours.
+struct Ambiguous;
+
+/// The value of the cookie with a name.
+fn only_cookie(headers: &HeaderMap, name: &str) -> Result<Option<String>, Ambiguous> {
+    let mut found = cookies(headers).filter(|cookie| cookie.name() == name);
+    match (found.next(), found.next()) {
+        (Some(cookie), None) => Ok(Some(cookie.value().to_owned())),
+        (None, _) => Ok(None),
+        (Some(_), Some(_)) => Err(Ambiguous),
+    }
+}
+
+/// The header that sets the session cookie.
+#[must_use]
+pub fn session_cookie(app: &App, token: &str) -> HeaderValue {
+    header_value(cookie(app, token, COOKIE_DAYS))
+}
+
+/// The header that deletes the session cookie.
+#[must_use]
+pub fn no_session_cookie(app: &App) -> HeaderValue {
+    header_value(cookie(app, "", 0))
+}
+
+fn cookie<'a>(app: &App, token: &'a str, days: i64) -> Cookie<'a> {
+    let is_https = app.settings.site.is_https();
+    Cookie::build((if is_https { HOST_COOKIE } else { PLAIN_COOKIE }, token))
+        .path("/")
+        .http_only(true)
+        .same_site(SameSite::Lax)
+        .secure(is_https)
+        .max_age(cookie::time::Duration::days(days))
+        .build()
+}
+
+fn header_value(cookie: Cookie<'_>) -> HeaderValue {
+    // Cannot fail: tokens are hex digits, and the attributes are valid in a header.
+    HeaderValue::from_str(&cookie.to_string()).unwrap_or_else(|_| HeaderValue::from_static(""))
+}
+
+/// An extension of requests: set when the request prolongs its session.
+#[derive(Clone, Default)]
+pub struct Prolonged(pub Arc<AtomicBool>);
+
+/// Middleware that renews the cookie when a request has prolonged its session, so that the
+/// browser stores the cookie as long as the session lasts.
+pub async fn renew_cookie(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let Some(token) = session_token(&app, request.headers()) else {
+        return next.run(request).await;
+    };
+    let prolonged = Prolonged::default();
+    request.extensions_mut().insert(prolonged.clone());
+    let mut response = next.run(request).await;
+    if prolonged.0.load(Ordering::Relaxed) {
+        // A handler that has set the cookie knows better, as after a logout.
+        response.headers_mut().entry(header::SET_COOKIE).or_insert_with(|| session_cookie(&app, &token));
+    }
+    response
+}

@@ -1,0 +1,125 @@
+//! The requested part of a list ordered by time, parsed strictly.
+
+use super::form::{Fields, FromFields};
+use super::values;
+use crate::error::RequestError;
+use crate::limits::TIMELINE_ENTRIES;
+use tidings_domain::values::cursor::{Cursor, Window};
+use tidings_domain::values::limits::MAX_PAGE;
+use utoipa::IntoParams;
+
+/// The part of a list that a call of the API asks for.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct WindowQuery {
+    /// The maximum number of entries; 50 by default.
+    #[param(value_type = values::PageSize, required = false)]
+    pub count: usize,
+    /// Only older entries than this.
+    #[param(value_type = values::Cursor, required = false)]
+    pub before: Option<Cursor>,
+    /// Only newer entries than this.
+    #[param(value_type = values::Cursor, required = false)]
+    pub since: Option<Cursor>,
+}
+
+impl FromFields for WindowQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { count: count(fields)?, before: cursor(fields, "before")?, since: cursor(fields, "since")? })
+    }
+}
+
+impl From<WindowQuery> for Window {
+    fn from(WindowQuery { count, before, since }: WindowQuery) -> Self {
+        Self { before, since, count }
+    }
+}
+
+/// The part of a list that a page shows.
+pub struct PageQuery {
+    /// Only older entries than this.
+    pub before: Option<Cursor>,
+}
+
+impl FromFields for PageQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { before: cursor(fields, "before")? })
+    }
+}
+
+impl From<PageQuery> for Window {
+    fn from(PageQuery { before }: PageQuery) -> Self {
+        Self { before, since: None, count: TIMELINE_ENTRIES }
+    }
+}
+
+/// The tweets that a page already shows.
+pub struct SinceQuery {
+    /// The newest of them.
+    pub since: Option<Cursor>,
+}
+
+impl FromFields for SinceQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { since: cursor(fields, "since")? })
+    }
+}
+
+/// The field `count`: the most entries of a response.
+///
+/// # Errors
+/// A failure that names the field.
+pub fn count(fields: &Fields) -> Result<usize, RequestError> {
+    let Some(text) = fields.get("count") else {
+        return Ok(TIMELINE_ENTRIES);
+    };
+    let count = text.parse().ok().filter(|count| (1..=MAX_PAGE).contains(count) && is_plain(text));
+    count.ok_or(RequestError::Field { name: "count", expected: "it must be a whole number from 1 to 100" })
+}
+
+/// A cursor in a field, which may be missing.
+fn cursor(fields: &Fields, name: &'static str) -> Result<Option<Cursor>, RequestError> {
+    fields.parsed_optional(name, "it must be a cursor like 1401267618.123-45")
+}
+
+/// Whether a number is written with digits only, and without leading zeros.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0')
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn read(query: &str) -> Result<Window, RequestError> {
+        Ok(Fields::parse(query.as_bytes()).unwrap().read::<WindowQuery>()?.into())
+    }
+
+    #[test]
+    fn a_window_has_defaults() {
+        assert_eq!(read("").unwrap(), Window { before: None, since: None, count: 50 });
+        let window = read("count=100&before=2.5-7&since=1-3").unwrap();
+        let (before, since) = (Cursor { score: 2.5, id: 7 }, Cursor { score: 1.0, id: 3 });
+        assert_eq!(window, Window { before: Some(before), since: Some(since), count: 100 });
+    }
+
+    #[test]
+    fn an_invalid_value_names_its_field() {
+        for (query, field) in [
+            ("count=0", "count"),
+            ("count=101", "count"),
+            ("count=", "count"),
+            ("count=-1", "count"),
+            ("count=%2B5", "count"),
+            ("count=05", "count"),
+            ("count=1.0", "count"),
+            ("before=", "before"),
+            ("before=5", "before"),
+            ("since=now", "since"),
+        ] {
+            let message = read(query).unwrap_err().message();
+            assert!(message.starts_with(&format!("The field {field} is wrong")), "{query}: {message}");
+        }
+    }
+}

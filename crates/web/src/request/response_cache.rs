@@ -1,0 +1,461 @@
+//! A cache of whole responses for visitors who are not logged in.
+//!
+//! An entry is valid within the second it was made in, because pages show ages, and until
+//! anything it was made from is written. So a cached response is byte for byte what the
+//! handler would return, with one exception: writes of another server to a shared store
+//! become visible in the next second. If the store reads replicas, an entry is valid within half
+//! a second: see [`tidings_keyspace::limits::READ_STALENESS`]. Requests with a session bypass the
+//! cache, except those for files.
+//!
+//! A response is made and compressed once, also for those who ask while it is being made.
+
+use super::cookies;
+use crate::App;
+use crate::error::RequestError;
+use crate::limits::RESPONSE_CACHE_BYTES;
+use crate::markup::assets;
+use crate::server::answer::{Answer, AnswerBody};
+use crate::server::compression::{Compressor, Encoding};
+use crate::server::headers::{PRIVATE, PUBLIC};
+use crate::server::traffic::RouteId;
+use axum::body::Bytes;
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use quick_cache::Equivalent;
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hasher};
+use tidings_domain::cache::{Lookup, Shared, View};
+use tidings_keyspace::Tracked;
+use url::form_urlencoded;
+
+/// The addresses of responses that can be shared, with the parameters that each depends on. What
+/// else an address says is dropped, so that it makes no further entries.
+#[derive(Debug, Default)]
+pub struct SharedAddresses(Vec<SharedAddress>);
+
+#[derive(Debug)]
+struct SharedAddress {
+    pattern: &'static str,
+    parameters: &'static [&'static str],
+}
+
+impl SharedAddresses {
+    /// Adds the addresses of a route.
+    #[must_use]
+    pub fn with(mut self, pattern: &'static str, parameters: &'static [&'static str]) -> Self {
+        self.0.push(SharedAddress { pattern, parameters });
+        self
+    }
+
+    /// Adds others.
+    #[must_use]
+    pub fn and(mut self, others: Self) -> Self {
+        self.0.extend(others.0);
+        self
+    }
+
+    /// Gives a request the one address that others for the same response have, if that can be
+    /// shared.
+    pub fn unify<B>(&self, request: &mut Request<B>) {
+        let asks_for_shared = *request.method() == Method::GET && !is_personal(request);
+        if asks_for_shared && let Some(address) = self.unified(request.uri()) {
+            *request.uri_mut() = address;
+        }
+    }
+
+    /// The one address; `None` if it is this one, or cannot be shared.
+    fn unified(&self, address: &Uri) -> Option<Uri> {
+        let (path, query) = (address.path(), address.query());
+        if query.is_none() && !path.contains('%') {
+            return None;
+        }
+        let shared = self.0.iter().find(|shared| is_of_pattern(path, shared.pattern))?;
+        let path = unescaped(path);
+        let kept = query.map(|query| kept_parameters(query, shared.parameters)).unwrap_or_default();
+        let unified = if kept.is_empty() { path.into_owned() } else { format!("{path}?{kept}") };
+        let mut parts = address.clone().into_parts();
+        parts.path_and_query = Some(unified.parse().ok()?);
+        Uri::from_parts(parts).ok()
+    }
+}
+
+/// Whether a path is one of a route. A name with an `@` is no other name.
+fn is_of_pattern(path: &str, pattern: &str) -> bool {
+    let (mut path, mut pattern) = (path.split('/'), pattern.split('/'));
+    loop {
+        match (path.next(), pattern.next()) {
+            (None, None) => return true,
+            (Some(part), Some("{at_name}")) if part.starts_with('@') => {}
+            (Some(part), Some(asked))
+                if asked.starts_with('{') && asked != "{at_name}" && !part.is_empty() => {}
+            (Some(part), Some(asked)) if part == asked => {}
+            _ => return false,
+        }
+    }
+}
+
+/// The fields of a query string with these names, sorted by them, each written in one way.
+fn kept_parameters(query: &str, names: &[&str]) -> String {
+    let mut kept: Vec<_> =
+        form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| names.contains(&name.as_ref())).collect();
+    kept.sort_by(|(one, _), (other, _)| one.cmp(other));
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).finish()
+}
+
+/// A path without the escapes that say nothing (RFC 3986, 6.2.2): letters, digits and `-._~` as they
+/// are, other bytes in capital digits.
+fn unescaped(path: &str) -> Cow<'_, str> {
+    let mut parts = path.split('%');
+    let first = parts.next().unwrap_or_default();
+    if first.len() == path.len() {
+        return Cow::Borrowed(path);
+    }
+    let mut unescaped = first.to_owned();
+    for part in parts {
+        let escape =
+            part.get(..2).and_then(|digits| Some((u8::from_str_radix(digits, 16).ok()?, part.get(2..)?)));
+        match escape {
+            Some((byte, rest)) if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => {
+                unescaped.push(char::from(byte));
+                unescaped.push_str(rest);
+            }
+            Some((byte, rest)) => {
+                unescaped.push_str(&format!("%{byte:02X}"));
+                unescaped.push_str(rest);
+            }
+            None => {
+                unescaped.push('%');
+                unescaped.push_str(part);
+            }
+        }
+    }
+    Cow::Owned(unescaped)
+}
+
+/// The approximate size of a response's headers, in bytes.
+const HEADERS_BYTES: usize = 1_024;
+
+/// An extension of responses that, without a session, depend only on the address of the
+/// request.
+#[derive(Debug, Clone, Copy)]
+struct SharedResponse;
+
+/// Middleware that marks the responses of its routes as the same for all visitors.
+pub async fn mark_shared(mut response: Response) -> Response {
+    response.extensions_mut().insert(SharedResponse);
+    response
+}
+
+tidings_domain::cache_kind! {
+    /// Whole responses.
+    struct CachedResponses: ResponseKey => CachedResponse, "responses", RESPONSE_CACHE_BYTES,
+        |key, response| HEADERS_BYTES + key.address.len() + response.body.len();
+}
+
+/// The parts of a request that its response depends on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct ResponseKey {
+    address: String,
+    encoding: Encoding,
+    is_of_second_half: bool,
+}
+
+/// A [`ResponseKey`] that borrows from the request.
+#[derive(Hash)]
+struct RequestKey<'a> {
+    address: &'a str,
+    encoding: Encoding,
+    /// Whether it is for the second half of a second, if responses are valid within half a second.
+    is_of_second_half: bool,
+}
+
+impl Equivalent<ResponseKey> for RequestKey<'_> {
+    fn equivalent(&self, key: &ResponseKey) -> bool {
+        self.address == key.address
+            && self.encoding == key.encoding
+            && self.is_of_second_half == key.is_of_second_half
+    }
+}
+
+/// Whether the response to a request depends on who sends it.
+fn is_personal<B>(request: &Request<B>) -> bool {
+    !assets::is_file(request.uri().path()) && cookies::has_session_cookie(request.headers())
+}
+
+impl<'a> RequestKey<'a> {
+    /// The key of a request, or `None` if its response must not come from the cache.
+    fn of<B>(request: &'a Request<B>, encoding: Encoding, is_of_second_half: bool) -> Option<Self> {
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        let is_refused = request.extensions().get::<RequestError>().is_some();
+        if !is_read || is_refused || is_personal(request) {
+            return None;
+        }
+        Some(Self { address: request.uri().path_and_query()?.as_str(), encoding, is_of_second_half })
+    }
+
+    fn to_key(&self) -> ResponseKey {
+        let Self { address, encoding, is_of_second_half } = *self;
+        ResponseKey { address: address.to_owned(), encoding, is_of_second_half }
+    }
+}
+
+/// A cached response. Its status is 200.
+struct CachedResponse {
+    headers: HeaderMap,
+    body: Bytes,
+    made_bytes: usize,
+    route: RouteId,
+}
+
+impl CachedResponse {
+    /// The answer to a request with these headers: 304 if the client has this version.
+    fn answer(&self, request_headers: &HeaderMap) -> Answer {
+        let mut headers = self.headers.clone();
+        if has_current_version(request_headers, self.headers.get(header::ETAG)) {
+            for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH, header::CONTENT_ENCODING] {
+                headers.remove(name);
+            }
+            return self.answer_with(StatusCode::NOT_MODIFIED, headers, Bytes::new());
+        }
+        self.answer_with(StatusCode::OK, headers, self.body.clone())
+    }
+
+    fn answer_with(&self, status: StatusCode, headers: HeaderMap, body: Bytes) -> Answer {
+        let (mut head, _) = status.into_response().into_parts();
+        head.headers = headers;
+        let made_bytes = if status == StatusCode::OK { self.made_bytes } else { 0 };
+        Answer { head, body: AnswerBody::Whole(body), made_bytes, route: self.route }
+    }
+}
+
+/// Whether a response is the same for all visitors. One that sets a cookie never is, even
+/// on a marked route.
+fn is_cacheable(response: &Response) -> bool {
+    response.status() == StatusCode::OK
+        && response.extensions().get::<SharedResponse>().is_some()
+        && !response.headers().contains_key(header::SET_COOKIE)
+}
+
+/// Whether `If-None-Match` contains the entity tag of the response (RFC 9110, 13.1.2).
+pub fn has_current_version(request_headers: &HeaderMap, tag: Option<&HeaderValue>) -> bool {
+    let Some(tag) = tag.and_then(|tag| tag.to_str().ok()) else {
+        return false;
+    };
+    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    let known = request_headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    known.flat_map(|value| value.split(',')).any(|known| known.trim() == "*" || opaque(known) == opaque(tag))
+}
+
+/// Answers from the cache, or with `handle`. Of concurrent requests for the same response,
+/// one calls `handle` and compresses what it returns, and the others wait for the result.
+pub async fn answer_cached<B, F: Future<Output = Response>>(
+    app: &App,
+    compressor: &Compressor,
+    request: Request<B>,
+    handle: impl FnOnce(Request<B>) -> F,
+) -> Answer {
+    let encoding = Encoding::of(request.headers());
+    let moment = app.moment();
+    let is_of_second_half = app.site.store.reads_replicas() && moment.is_in_second_half();
+    let Some(request_key) = RequestKey::of(&request, encoding, is_of_second_half) else {
+        return compressor.compress(Answer::from_response(handle(request).await).await, encoding).await;
+    };
+    // `is_current` skips the check for writes of other servers. They become visible when the
+    // second of the entry ends.
+    let view = View { store: &app.site.store, now: moment.timestamp(), is_current: true, keeps: true };
+    let cache = app.site.caches.of::<CachedResponses>();
+    if let Some(cached) = cache.get(view, &request_key) {
+        return cached.answer(request.headers());
+    }
+    let key = request_key.to_key();
+    let flight = match cache.claim(view, &key) {
+        Lookup::Hit(cached) => return cached.answer(request.headers()),
+        Lookup::Make(flight) => flight,
+        Lookup::Wait(waiting) => match waiting.value(view).await {
+            Some(cached) => return cached.answer(request.headers()),
+            None => cache.make_too(&key),
+        },
+    };
+    let request_headers = request.headers().clone();
+    let (response, reads) = app.site.store.record_reads(handle(request)).await;
+    let is_cacheable = is_cacheable(&response);
+    let made = compressor.compress(Answer::from_response(response).await, encoding).await;
+    let Answer { head, body: AnswerBody::Whole(body), made_bytes, route } = made else { return made };
+    if !is_cacheable {
+        return Answer { head, body: AnswerBody::Whole(body), made_bytes, route };
+    }
+    // A compressed body has no spare capacity; a plain one may have.
+    let body = if encoding == Encoding::Identity { Bytes::copy_from_slice(&body) } else { body };
+    let headers = shared_headers(head.headers, &body);
+    let response = CachedResponse { headers, body, made_bytes, route };
+    let response: Shared<CachedResponse> =
+        flight.finish(view, Tracked::recorded(response, &reads), Some(view.now));
+    response.answer(&request_headers)
+}
+
+/// The headers of a shared response: caches on the way may store it too, and revalidate it
+/// with its entity tag.
+fn shared_headers(mut headers: HeaderMap, body: &[u8]) -> HeaderMap {
+    if headers.get(header::CACHE_CONTROL) == Some(&PRIVATE) {
+        headers.insert(header::CACHE_CONTROL, PUBLIC);
+    }
+    if !headers.contains_key(header::ETAG) {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(body);
+        let tag = format!("\"{:016x}\"", hasher.finish());
+        // Hex digits within quotes are always a valid header.
+        headers.extend(HeaderValue::from_str(&tag).ok().map(|tag| (header::ETAG, tag)));
+    }
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+    headers
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::AppParts;
+    use crate::markup::test_support::settings;
+    use crate::server::answer_memory::AnswerMemory;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+    use tidings_domain::passwords::PasswordWorker;
+    use tidings_domain::site::Site;
+    use tidings_domain::values::rules::Rules;
+    use tidings_keyspace::{EngineClock, Query, Store};
+
+    async fn app() -> App {
+        let store = Store::in_memory().await.unwrap();
+        let site = Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()));
+        let clock = EngineClock::Manual(Arc::new(AtomicU64::new(1_000_000)));
+        AppParts {
+            site,
+            settings: settings().into(),
+            mailer: None,
+            clock,
+            live: Arc::default(),
+            traffic: Arc::default(),
+            health: Arc::default(),
+        }
+        .into()
+    }
+
+    /// Sends requests with these values of `Accept-Encoding` at the same time, and again one
+    /// after the other. Returns how often the handler was called and a body was compressed.
+    async fn work_for(encodings: &[&str], length: usize) -> (usize, u64) {
+        let app = app().await;
+        let compressor = Compressor::new(AnswerMemory::new(usize::MAX));
+        let calls = AtomicUsize::new(0);
+        let request = async |encoding: &str| {
+            let request = Request::builder().uri("/").header(header::ACCEPT_ENCODING, encoding);
+            let answer = answer_cached(&app, &compressor, request.body(()).unwrap(), async |_| {
+                calls.fetch_add(1, Ordering::Relaxed);
+                let mut query = Query::new();
+                query.string("read");
+                app.site.store.query(query).await.unwrap();
+                // The others arrive meanwhile.
+                tokio::task::yield_now().await;
+                mark_shared("a".repeat(length).into_response()).await
+            })
+            .await;
+            assert!(answer.head.headers.contains_key(header::ETAG));
+            answer.head.headers[header::CONTENT_LENGTH].clone()
+        };
+        let first = futures_util::future::join_all(encodings.iter().map(|encoding| request(encoding))).await;
+        for (encoding, length) in encodings.iter().zip(first) {
+            assert_eq!(request(encoding).await, length);
+        }
+        (calls.into_inner(), compressor.runs())
+    }
+
+    #[tokio::test]
+    async fn a_response_of_any_size_is_made_and_compressed_once_for_concurrent_readers() {
+        for length in [1_000, 1024 * 1024, 2 * 1024 * 1024] {
+            assert_eq!(work_for(&["br"; 20], length).await, (1, 1), "{length}");
+            assert_eq!(work_for(&["gzip"; 20], length).await, (1, 1), "{length}");
+            assert_eq!(work_for(&["identity"; 20], length).await, (1, 0), "{length}");
+        }
+    }
+
+    #[test]
+    fn an_address_has_only_what_its_route_reads() {
+        let addresses = crate::router::shared_addresses();
+        for (asked, unified) in [
+            ("/?q=1", "/"),
+            ("/?", "/"),
+            ("/?page=2&q=1", "/"),
+            ("/best?q=1&page=2&page2=3", "/best?page=2"),
+            ("/news/1?utm_source=x&sort=newest&page=%32", "/news/1?page=2&sort=newest"),
+            ("/news/%31?page=2", "/news/1?page=2"),
+            ("/news/1?page=1&page=2", "/news/1?page=1&page=2"),
+            ("/topic/r%75st%2bgo/new?x", "/topic/rust%2Bgo/new"),
+            ("/%40alice?before=1-2&x=1", "/%40alice?before=1-2&x=1"),
+            ("/@alice?before=1-2&x=1", "/@alice?before=1-2"),
+            ("/@%61lice/feed?x", "/@alice/feed"),
+            ("/@%c3%bc?x", "/@%C3%BC"),
+            ("/@%zz?x", "/@%zz"),
+            ("/assets/app.js?v=2", "/assets/app.js"),
+            ("/scores?for=b.com&x=1&for=a.com", "/scores?for=b.com&for=a.com"),
+            ("/api/getcomments/1?after=3&x=1&count=2", "/api/getcomments/1?after=3&count=2"),
+            // These are not shared.
+            ("/login?reason=vote&next=/", "/login?reason=vote&next=/"),
+            ("/submit?u=a&t=b", "/submit?u=a&t=b"),
+            ("/nothing?x", "/nothing?x"),
+            ("/news/?x", "/news/?x"),
+        ] {
+            let uri: Uri = asked.parse().unwrap();
+            let found = addresses.unified(&uri).unwrap_or(uri);
+            assert_eq!(found.to_string(), unified, "{asked}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_unknown_parameter_makes_no_further_entry() {
+        let app = app().await;
+        let (addresses, compressor) =
+            (crate::router::shared_addresses(), Compressor::new(AnswerMemory::new(usize::MAX)));
+        let mut calls = 0;
+        for number in 0..20 {
+            let request = Request::builder().uri(format!("/best?q={number}&page=1"));
+            let mut request = request.header(header::ACCEPT_ENCODING, "gzip").body(()).unwrap();
+            addresses.unify(&mut request);
+            let answer = answer_cached(&app, &compressor, request, async |request| {
+                calls += 1;
+                assert_eq!(request.uri(), "/best?page=1");
+                mark_shared("a".repeat(100_000).into_response()).await
+            })
+            .await;
+            assert_eq!(answer.made_bytes, 100_000);
+        }
+        assert_eq!((calls, compressor.runs()), (1, 1));
+        let with_session = Request::builder().uri("/best?q=1").header(header::COOKIE, "auth=1");
+        let mut with_session = with_session.body(()).unwrap();
+        addresses.unify(&mut with_session);
+        assert_eq!(with_session.uri(), "/best?q=1");
+    }
+
+    #[tokio::test]
+    async fn odd_encodings_do_not_make_further_entries() {
+        let encodings = ["br", "br, gzip", "br;q=0.9", "x-odd, br", " br ,", "gzip;q=0.1,br;q=0.2", "*"];
+        assert_eq!(work_for(&encodings, 1_000).await, (1, 1));
+    }
+
+    #[tokio::test]
+    async fn answers_to_people_with_a_session_are_made_and_compressed_for_each() {
+        let app = app().await;
+        let compressor = Compressor::new(AnswerMemory::new(usize::MAX));
+        let mut calls = 0;
+        for _ in 0..2 {
+            let request = Request::builder().uri("/").header(header::ACCEPT_ENCODING, "gzip");
+            let request = request.header(header::COOKIE, format!("auth={}", "0".repeat(40)));
+            let answer = answer_cached(&app, &compressor, request.body(()).unwrap(), async |_| {
+                calls += 1;
+                mark_shared("a".repeat(1_000).into_response()).await
+            })
+            .await;
+            assert_eq!(answer.head.headers[header::CONTENT_ENCODING], "gzip");
+            assert!(!answer.head.headers.contains_key(header::ETAG));
+        }
+        assert_eq!((calls, compressor.runs()), (2, 2));
+    }
+}

@@ -1,0 +1,308 @@
+//! Extractors for the sender of a request: the session, signed forms, the client address.
+
+use super::address::{client_address, is_from_this_machine};
+use super::cookies::{self, Prolonged};
+use super::form::{Fields, Form, FromFields};
+use super::json;
+use crate::App;
+use crate::error::{Malformed, RequestError};
+use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap, Method, header};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use tidings_domain::accounts::actor::Actor;
+use tidings_domain::accounts::session_store::{Device, VisitSession};
+use tidings_domain::accounts::users::User;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::repeats::NamedRequest;
+use tidings_domain::values::rates::subscriber;
+use tidings_domain::values::request_name::RequestName;
+
+/// How the addresses of the API begin.
+const API: &str = "/api/";
+
+/// An extension of requests for a list that is the same for all visitors.
+#[derive(Clone, Copy)]
+struct PublicList;
+
+/// Middleware that marks the requests of its routes as of a list that is the same for all visitors.
+pub async fn mark_public_list(mut request: Request) -> Request {
+    request.extensions_mut().insert(PublicList);
+    request
+}
+
+/// An extension of requests to do something that a second request would do once more.
+#[derive(Clone, Copy)]
+struct ActsOnce;
+
+/// Middleware that marks the requests of its routes as such that must not be done twice. The other
+/// forms set a state.
+pub async fn mark_acting_once(mut request: Request) -> Request {
+    request.extensions_mut().insert(ActsOnce);
+    request
+}
+
+impl FromRequestParts<App> for Visit {
+    type Rejection = RequestError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
+        let token = cookies::session_token(app, &parts.headers);
+        let visit = Self::new(app.site.clone(), app.now(), token.as_deref());
+        let is_action = parts.method == Method::POST && parts.uri.path().starts_with(API);
+        let visit = if is_action { visit.only_acting() } else { visit };
+        let is_list = parts.extensions.get::<PublicList>().is_some();
+        let visit = if is_list { visit.of_public_list() } else { visit };
+        Ok(match parts.extensions.get::<Prolonged>() {
+            Some(Prolonged(prolonged)) => visit.reporting_to(prolonged.clone()),
+            None => visit,
+        })
+    }
+}
+
+/// A visit by a user who is logged in, for pages that require it.
+pub struct SignedIn {
+    /// The visit.
+    pub visit: Visit,
+    /// The user.
+    pub user: User,
+}
+
+impl FromRequestParts<App> for SignedIn {
+    type Rejection = RequestError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
+        let mut visit = Visit::from_request_parts(parts, app).await?;
+        let user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
+        // The page needs it; see `Frame::for_user`.
+        visit.identity().await;
+        Ok(Self { visit, user })
+    }
+}
+
+/// A form sent by a user who is logged in, from a page of their own session.
+pub struct SignedForm<T> {
+    /// The user.
+    pub user: User,
+    /// What was sent.
+    pub form: T,
+}
+
+impl<T: FromFields> FromRequest<App> for SignedForm<T> {
+    type Rejection = RequestError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
+        let SignedFields { user, fields, .. } = SignedFields::from_request(request, app).await?;
+        Ok(Self { user, form: fields.read()? })
+    }
+}
+
+/// Like [`SignedForm`], with the fields as they were typed, so that a page can show them again
+/// after an error.
+pub struct SignedFields {
+    /// The visit.
+    pub visit: Visit,
+    /// The user.
+    pub user: User,
+    /// What was sent.
+    pub fields: Fields,
+    /// Where the request comes from; see [`ClientAddress`].
+    pub address: IpAddr,
+}
+
+impl SignedFields {
+    /// The user, for an action of the domain.
+    #[must_use]
+    pub const fn actor(&self) -> Actor<'_> {
+        Actor { user: &self.user, address: self.address }
+    }
+}
+
+impl FromRequest<App> for SignedFields {
+    type Rejection = RequestError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
+        let (mut parts, body) = request.into_parts();
+        let visit = Visit::from_request_parts(&mut parts, app).await?;
+        let ClientAddress(address) = ClientAddress::from_request_parts(&mut parts, app).await?;
+        let call = Call::from_request_parts(&mut parts, app).await?;
+        let fields = Fields::from_request(Request::from_parts(parts, body), app).await?;
+        Self::sign(visit, fields, address, &call).await
+    }
+}
+
+impl SignedFields {
+    /// What was sent in a session, if it carries the secret of the session.
+    ///
+    /// # Errors
+    /// [`RequestError::LoginRequired`], [`RequestError::WrongSecret`], [`RequestError::Field`] for
+    /// a wrong name of the request, or the store's.
+    pub async fn sign(
+        mut visit: Visit,
+        fields: Fields,
+        address: IpAddr,
+        call: &Call,
+    ) -> Result<Self, RequestError> {
+        let mut user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
+        // The page that shows the form again needs it; see `Frame::for_user`.
+        visit.identity().await;
+        let given = fields.text("apisecret");
+        let is_former = visit.session().is_some_and(|session| session.former_secret.matches(given));
+        if !user.apisecret.matches(given) && !is_former {
+            return Err(RequestError::WrongSecret);
+        }
+        if let Some(name) = request_name(&fields)? {
+            let request = NamedRequest::new(user.id, name, &call.address, &call.contents(&fields));
+            let request = if call.acts_once { request } else { request.setting_a_state() };
+            user.request = Some(request.clone());
+            visit.name_request(request);
+        }
+        Ok(Self { visit, user, fields, address })
+    }
+
+    /// Says that the request sets a state, although others to the same address act once.
+    pub fn set_a_state(&mut self) {
+        self.user.request = self.user.request.take().map(NamedRequest::setting_a_state);
+    }
+
+    /// The session of the visit.
+    ///
+    /// # Errors
+    /// [`RequestError::LoginRequired`], which cannot happen: there is a user.
+    pub fn session(&self) -> Result<&VisitSession, RequestError> {
+        self.visit.session().ok_or(RequestError::LoginRequired)
+    }
+}
+
+impl<T: FromFields> FromRequest<App> for Form<T> {
+    type Rejection = RequestError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
+        Ok(Self(Fields::from_request(request, app).await?.read()?))
+    }
+}
+
+impl FromRequest<App> for Fields {
+    type Rejection = RequestError;
+
+    /// The body of a POST, the query string of anything else.
+    async fn from_request(request: Request, _: &App) -> Result<Self, RequestError> {
+        if request.method() != Method::POST {
+            return Ok(Self::parse(request.uri().query().unwrap_or_default().as_bytes())?);
+        }
+        if !is_form(request.headers()) {
+            return Err(Malformed::NotAForm.into());
+        }
+        let body = json::read_body(request).await?;
+        Ok(Self::parse(&body)?)
+    }
+}
+
+/// Whether the body is a form. An empty POST may have no content type.
+fn is_form(headers: &HeaderMap) -> bool {
+    let Some(content_type) = headers.get(header::CONTENT_TYPE) else {
+        return true;
+    };
+    let content_type = content_type.to_str().unwrap_or_default();
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}
+
+/// Fields that say nothing about what is asked for.
+const NOT_CONTENTS: [&str; 2] = ["apisecret", "request"];
+/// Fields whose values must not be found out by guessing from what the store holds.
+const SECRETS: [&str; 3] = ["password", "current_password", "code"];
+
+/// Where a form was sent, and in which session.
+pub struct Call {
+    address: String,
+    session_token: Option<String>,
+    /// Whether a request with a name is not done again, whatever has changed since.
+    acts_once: bool,
+}
+
+impl Call {
+    /// The fields that tell a request from others of the same name. With a secret among them, its hash
+    /// would let whoever has the store guess the secret; so it then also depends on the token of
+    /// the session, which the store does not hold.
+    fn contents<'a>(&'a self, fields: &'a Fields) -> Vec<(&'a str, &'a str)> {
+        let mut contents: Vec<_> = fields.iter().filter(|(name, _)| !NOT_CONTENTS.contains(name)).collect();
+        if contents.iter().any(|(name, value)| SECRETS.contains(name) && !value.is_empty()) {
+            contents.push(("session", self.session_token.as_deref().unwrap_or_default()));
+        }
+        contents
+    }
+}
+
+impl FromRequestParts<App> for Call {
+    type Rejection = RequestError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
+        let session_token = cookies::session_token(app, &parts.headers);
+        let address = parts.uri.path().to_owned();
+        let acts_once = address.starts_with(API) || parts.extensions.get::<ActsOnce>().is_some();
+        Ok(Self { address, session_token, acts_once })
+    }
+}
+
+/// The name that a form gives its request, so that it can be sent again.
+fn request_name(fields: &Fields) -> Result<Option<RequestName>, RequestError> {
+    let named = |text| {
+        RequestName::parse(text)
+            .ok_or(RequestError::Field { name: "request", expected: "it must have 1 to 64 characters" })
+    };
+    fields.get("request").map(named).transpose()
+}
+
+/// The address that a request comes from, seen through trusted proxies; for IPv6 its
+/// network, see [`subscriber`].
+pub struct ClientAddress(pub IpAddr);
+
+impl FromRequestParts<App> for ClientAddress {
+    type Rejection = RequestError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
+        Ok(Self(subscriber_of(app, peer_of(&parts.extensions), &parts.headers)))
+    }
+}
+
+/// The other end of the connection that a request came on.
+pub fn peer_of(extensions: &Extensions) -> IpAddr {
+    let info = extensions.get::<ConnectInfo<SocketAddr>>();
+    info.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |info| info.0.ip())
+}
+
+/// Whether a request comes from the machine that the site runs on; see [`is_from_this_machine`].
+pub struct IsLocal(pub bool);
+
+impl FromRequestParts<App> for IsLocal {
+    type Rejection = RequestError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
+        Ok(Self(is_from_this_machine(
+            peer_of(&parts.extensions),
+            &parts.headers,
+            &app.settings.trusted_proxies,
+        )))
+    }
+}
+
+/// As [`ClientAddress`], for code that is no handler.
+pub fn subscriber_of(app: &App, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    let forwarded = headers.get_all("x-forwarded-for").iter();
+    subscriber(client_address(peer, forwarded, &app.settings.trusted_proxies))
+}
+
+/// What a request comes from: its address and the program, for new sessions.
+pub struct ClientDevice(pub Device);
+
+impl FromRequestParts<App> for ClientDevice {
+    type Rejection = RequestError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
+        let ClientAddress(address) = ClientAddress::from_request_parts(parts, app).await?;
+        let agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+        let device = Device::new(agent.unwrap_or_default(), address);
+        let IsLocal(is_local) = IsLocal::from_request_parts(parts, app).await?;
+        Ok(Self(device.being_local(is_local)))
+    }
+}

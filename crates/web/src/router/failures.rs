@@ -1,0 +1,266 @@
+//! The responses to failed requests: pages with the navigation of their viewer, or JSON.
+
+use crate::App;
+use crate::error::{INTERNAL, RequestError, sentence};
+use crate::features::sites::reputation;
+use crate::limits::ERROR_PAGE_READS;
+use crate::markup::addresses::login_to;
+use crate::markup::error_pages::{bare_error_page, error_page};
+use crate::markup::layout::Frame;
+use crate::request::answers::{ErrorResponse, ErrorStatus};
+use crate::request::cookies;
+use crate::request::local_path::LocalPath;
+use crate::request::login_reason::LoginReason;
+use crate::server::request_id;
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::uri::PathAndQuery;
+use axum::http::{Method, StatusCode, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+use futures_util::FutureExt;
+use maud::Markup;
+use std::panic::AssertUnwindSafe;
+use tidings_domain::accounts::visit::Visit;
+
+/// Middleware that turns failures into pages or JSON: those of handlers, and panics.
+///
+/// A request that was refused before it got here carries its failure as an extension.
+pub async fn error_responses(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let (method, address) = (request.method().clone(), request.uri().clone());
+    if let Some(failure) = request.extensions_mut().remove::<RequestError>() {
+        return failure_response(&app, &method, &address, &failure);
+    }
+    let visitor = ErrorVisitor::of(&app, &request);
+    let failure = match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        Ok(mut response) => {
+            if let Some(ShownInForm(failure)) = response.extensions_mut().remove() {
+                Failed { app: &app, method: &method, address: &address, failure: &failure }.note();
+            }
+            match response.extensions_mut().remove::<RequestError>() {
+                Some(failure) => failure,
+                None => return response,
+            }
+        }
+        Err(_) => RequestError::Panic,
+    };
+    let failed = Failed { app: &app, method: &method, address: &address, failure: &failure };
+    let format = ErrorFormat::of(address.path());
+    if format != ErrorFormat::Page || failed.login().is_some() {
+        return failed.response(format, |message| bare_error_page(&app, failure.status(), message));
+    }
+    visitor.page(&failed).await
+}
+
+/// An extension of responses with a form that is shown again: why the request failed.
+#[derive(Clone)]
+pub struct ShownInForm(pub RequestError);
+
+/// The response to a failed request without its viewer, and its line in the log.
+pub fn failure_response(app: &App, method: &Method, address: &Uri, failure: &RequestError) -> Response {
+    let failed = Failed { app, method, address, failure };
+    failed
+        .response(ErrorFormat::of(address.path()), |message| bare_error_page(app, failure.status(), message))
+}
+
+/// Who sent a request, as far as its head says.
+enum ErrorVisitor {
+    /// Somebody without a session.
+    Stranger,
+    /// Somebody with this session token, valid or not.
+    Token(String),
+}
+
+impl ErrorVisitor {
+    fn of(app: &App, request: &Request) -> Self {
+        cookies::session_token(app, request.headers()).map_or(Self::Stranger, Self::Token)
+    }
+
+    /// The page about a failure, with the navigation of the viewer. Rounds: none for a visitor
+    /// without a session; for others at most 3, and none if their session is cached. It has the
+    /// bare navigation if the viewer cannot be found out, as when the store is unavailable.
+    async fn page(self, failed: &Failed<'_>) -> Response {
+        let (app, status) = (failed.app, failed.failure.status());
+        let here = failed.here();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            return failed.response(ErrorFormat::Page, |message| bare_error_page(app, status, message));
+        }
+        let Self::Token(token) = self else {
+            let frame = Frame::known(app, &here, None);
+            return failed.response(ErrorFormat::Page, |message| error_page(&frame, status, message));
+        };
+        let mut visit = Visit::new(app.site.clone(), app.now(), Some(&token));
+        let found = tokio::time::timeout(ERROR_PAGE_READS, async {
+            visit.identity().await;
+            visit.recognise().await.map(|viewer| viewer.cloned())
+        });
+        match found.await {
+            Ok(Ok(viewer)) => {
+                let frame = Frame::known(app, &here, viewer.as_ref());
+                failed.response(ErrorFormat::Page, |message| error_page(&frame, status, message))
+            }
+            _ => failed.response(ErrorFormat::Page, |message| bare_error_page(app, status, message)),
+        }
+    }
+}
+
+/// A request that failed.
+struct Failed<'a> {
+    app: &'a App,
+    method: &'a Method,
+    address: &'a Uri,
+    failure: &'a RequestError,
+}
+
+impl Failed<'_> {
+    /// The page that was asked for; the front page if it was a form that was sent.
+    fn here(&self) -> LocalPath {
+        let wanted = self.address.path_and_query().map_or(self.address.path(), PathAndQuery::as_str);
+        LocalPath::parse(if *self.method == Method::GET { wanted } else { "/" })
+    }
+
+    /// The login page to redirect to, if that is all that is missing.
+    fn login(&self) -> Option<String> {
+        let path = self.address.path();
+        let is_page = ErrorFormat::of(path) == ErrorFormat::Page;
+        let is_missing = matches!(self.failure, RequestError::LoginRequired) && is_page;
+        is_missing.then(|| login_to(LoginReason::of_path(path), self.here().as_str()))
+    }
+
+    /// Notes what the failure says about the store, and its line in the log.
+    fn note(&self) {
+        let Self { app, method, address, failure } = *self;
+        if let Some(state) = failure.store_state() {
+            app.health.note_failure(state);
+        }
+        failure.log(app.now(), method, loggable(address.path()));
+    }
+
+    /// The response, and its line in the log. `page` makes the page with a message.
+    fn response(&self, format: ErrorFormat, page: impl FnOnce(&str) -> Markup) -> Response {
+        let Self { failure, .. } = *self;
+        if let Some(login) = self.login() {
+            return Redirect::to(&login).into_response();
+        }
+        let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
+        let request_id = internal.then(|| request_id::current().unwrap_or_default());
+        self.note();
+        let mut message = match format {
+            ErrorFormat::Page => failure.message(),
+            _ => failure.message_for_program(),
+        };
+        if let Some(request_id) = &request_id {
+            message = sentence(&format!("{INTERNAL} (request {request_id})"));
+        }
+        let mut response = match format {
+            ErrorFormat::Page => (failure.status(), page(&message)).into_response(),
+            ErrorFormat::Api => {
+                let code_required = failure.needs_code().then_some(true);
+                let body = ErrorResponse { status: ErrorStatus::Err, error: message, code_required };
+                (failure.api_status(), Json(body)).into_response()
+            }
+            ErrorFormat::Documented => reputation::documented_failure(failure, &message),
+            ErrorFormat::Deployed => reputation::deployed_failure(failure, &message),
+        };
+        if !response.status().is_success()
+            && let Some(seconds) = failure.retry_after()
+        {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}
+
+/// The form in which an address reports failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ErrorFormat {
+    Page,
+    Api,
+    /// The calls of browser extensions as they were documented.
+    Documented,
+    /// The calls of the original extension.
+    Deployed,
+}
+
+impl ErrorFormat {
+    /// Decided by the address alone, so that it also works for requests that reached
+    /// no handler. The calls of extensions are those of `router.rs`.
+    fn of(path: &str) -> Self {
+        match path {
+            "/scores" | "/vote" => Self::Documented,
+            "/v1/scores" | "/v1/vote" => Self::Deployed,
+            path if path.starts_with("/api/") => Self::Api,
+            _ => Self::Page,
+        }
+    }
+}
+
+/// Whether what is at an address is for people.
+#[must_use]
+pub fn is_of_pages(path: &str) -> bool {
+    ErrorFormat::of(path) == ErrorFormat::Page
+}
+
+/// A path as it may be logged: links that are mailed are secrets.
+fn loggable(path: &str) -> &str {
+    if path.starts_with("/reset-password/") {
+        "/reset-password/..."
+    } else if path.starts_with("/confirm-email/") {
+        "/confirm-email/..."
+    } else if path.starts_with("/inbox/feed/") {
+        "/inbox/feed/..."
+    } else if path.starts_with("/unsubscribe/") {
+        "/unsubscribe/..."
+    } else {
+        path
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use crate::AppParts;
+    use crate::markup::test_support::settings;
+    use axum::Router;
+    use axum::body::{Body, to_bytes};
+    use axum::middleware::from_fn_with_state;
+    use axum::routing::get;
+    use std::sync::Arc;
+    use tidings_domain::passwords::PasswordWorker;
+    use tidings_domain::site::Site;
+    use tidings_domain::values::rules::Rules;
+    use tidings_keyspace::{EngineClock, Store};
+    use tower_service::Service;
+
+    /// The status and body of the response when a handler panics.
+    async fn response_to(path: &'static str) -> (StatusCode, String) {
+        let store = Store::in_memory().await.unwrap();
+        let site = Site::new(store, Rules::default(), PasswordWorker::default());
+        let (site, clock) = (Arc::new(site), EngineClock::System);
+        let app = App::from(AppParts {
+            site,
+            settings: settings().into(),
+            mailer: None,
+            clock,
+            live: Arc::default(),
+            traffic: Arc::default(),
+            health: Arc::default(),
+        });
+        let mut router = Router::new()
+            .route("/api/panics", get(async || -> Response { panic!("a mistake of ours") }))
+            .layer(from_fn_with_state(app, error_responses));
+        let request = Request::builder().uri(path).body(Body::empty()).unwrap();
+        let response = router.call(request).await.unwrap();
+        let status = response.status();
+        (status, String::from_utf8(to_bytes(response.into_body(), 10_000).await.unwrap().into()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_panic_gives_a_500_with_a_request_id() {
+        let (status, text) = response_to("/api/panics").await;
+        assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(text.contains(&format!("{} (request ", sentence(INTERNAL).trim_end_matches('.'))), "{text}");
+        assert!(!text.contains("a mistake of ours"), "{text}");
+    }
+}

@@ -1,0 +1,260 @@
+//! Accepts connections, answers their requests, and shuts down gracefully.
+//!
+//! What a client may cost is bounded here: see `connections` for the number of
+//! connections, `client_stream` for their times, `answer_memory` for the
+//! memory of answers.
+
+use crate::error::RequestError;
+use crate::features::inbox::outbox;
+use crate::limits::{ADDRESS_BYTES, HEAD_BYTES, IDLE_TIMEOUT};
+use crate::request::request_rates::CountedRequest;
+use crate::request::response_cache::{SharedAddresses, answer_cached};
+use crate::router::writes::Writes;
+use crate::server::answer_memory::{AnswerMemory, BodyMemory};
+use crate::server::client_stream::ClientStream;
+use crate::server::compression::Compressor;
+use crate::server::connections::{AnswerGuard, ConnectionLimits, Connections, Place, UNKNOWN_LENGTH};
+use crate::server::figures;
+use crate::server::health::{self, is_health};
+use crate::server::host::HostRule;
+use crate::server::listening::Listening;
+use crate::server::request_id::{REQUEST_ID, RequestId};
+use crate::server::request_log::RequestLog;
+use crate::server::traffic::{self, Answered};
+use crate::{App, router};
+use axum::Router;
+use axum::body::HttpBody;
+use axum::extract::ConnectInfo;
+use axum::http::{HeaderValue, Method, Request, StatusCode, header};
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tidings_domain::background;
+use tidings_keyspace::count_rounds;
+use tidings_supervision::{Policy, supervise};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tower_service::Service;
+
+/// How long requests may take to finish once the server is told to stop.
+const DRAIN_TIME: Duration = Duration::from_secs(10);
+/// How long it may take after that to store what is only in memory, if the store does not answer.
+const STORE_TIME: Duration = Duration::from_secs(10);
+
+/// Serves the site on a listener until `shutdown` completes, then answers everything that was
+/// sent before it closes connections, for ten seconds at most. Runs the background jobs of the site
+/// meanwhile, and stores at the end what is only in memory.
+///
+/// Error pages read nothing: they show what the site was last known to be called, so call
+/// [`App::brand`] before.
+pub async fn serve(app: App, listening: impl Into<Listening>, shutdown: impl Future<Output = ()>) {
+    let mut listening = listening.into();
+    let background = tokio::spawn({
+        let app = app.clone();
+        async move {
+            tokio::join!(
+                background::run(app.site.clone(), app.clock.clone()),
+                supervise("outbox", Policy::UntilDone, || outbox::run(app.clone())),
+                supervise("traffic", Policy::Forever, || traffic::watch(&app.traffic)),
+                supervise("figures", Policy::Forever, || figures::run(&app)),
+                supervise("health", Policy::Forever, || health::watch(&app)),
+            )
+        }
+    });
+    let server = Arc::new(Server::new(app));
+    let http = http_builder();
+    listening.limit_buffers();
+    tokio::pin!(shutdown);
+    loop {
+        let (stream, peer) = tokio::select! {
+            accepted = listening.accept() => accepted,
+            () = &mut shutdown => break,
+        };
+        server.begin(&http, stream, peer);
+    }
+    server.app.health.stop();
+    // Clients that are connected have perhaps sent a request.
+    for (stream, peer) in listening.stop() {
+        server.begin(&http, stream, peer);
+    }
+    server.app.live.close();
+    let drained = async {
+        server.connections.drain().await;
+        // Also those whose clients have gone.
+        server.writes.ended().await;
+    };
+    if timeout(DRAIN_TIME, drained).await.is_err() {
+        tracing::warn!("some connections were still open");
+    }
+    // Unfinished jobs stay in the store.
+    background.abort();
+    let storing = async {
+        background::store_rest(&server.app.site, server.app.now()).await;
+        figures::keep(&server.app).await;
+    };
+    if timeout(STORE_TIME, storing).await.is_err() {
+        tracing::error!("the store does not answer; the last visits and figures were not stored");
+    }
+}
+
+fn http_builder() -> http1::Builder {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(IDLE_TIMEOUT)
+        .max_header_size(HEAD_BYTES)
+        .max_buf_size(HEAD_BYTES);
+    http
+}
+
+/// Serves a connection until it ends, or until it has to make room.
+async fn keep_place(place: Place, serving: impl Future<Output = hyper::Result<()>>) {
+    let connection = place.connection();
+    tokio::select! {
+        ended = serving => {
+            if let Err(error) = ended {
+                // Usually the client closed the connection, or was too slow.
+                tracing::debug!(%error, "connection ended");
+            }
+        }
+        () = connection.closed() => tracing::debug!("connection closed to make room"),
+    }
+}
+
+/// What all connections share.
+struct Server {
+    app: App,
+    router: Router,
+    shared: SharedAddresses,
+    host_rule: HostRule,
+    connections: Arc<Connections>,
+    writes: Arc<Writes>,
+    answers: Arc<AnswerMemory>,
+    compressor: Compressor,
+    log: RequestLog,
+}
+
+impl Server {
+    fn new(app: App) -> Self {
+        let settings = &app.settings;
+        let transport = &settings.transport;
+        let connections = Connections::new(ConnectionLimits {
+            total: transport.connections,
+            per_address: transport.connections_per_address,
+        });
+        let names = transport.hosts.iter().map(String::as_str).chain(settings.site.url.host_str());
+        let answers = AnswerMemory::new(transport.answers_bytes);
+        let writes: Arc<Writes> = Arc::default();
+        Self {
+            router: router::router(app.clone(), writes.clone()),
+            shared: router::shared_addresses(),
+            host_rule: HostRule::new(names),
+            connections,
+            writes,
+            compressor: Compressor::new(answers.clone()),
+            answers,
+            log: RequestLog::default(),
+            app,
+        }
+    }
+
+    /// Serves a connection in a task of its own, if there is a place for it; else it is closed.
+    fn begin(self: &Arc<Self>, http: &http1::Builder, stream: TcpStream, peer: SocketAddr) {
+        let is_exempt = self.is_exempt(peer.ip());
+        let Some(place) = self.connections.admit(peer, is_exempt, Instant::now()) else { return };
+        let connection = place.connection();
+        let io = ClientStream::new(self.app.clone(), stream, connection.clone());
+        let server = self.clone();
+        let service = service_fn(move |request: Request<Incoming>| {
+            // Before anything else is read.
+            let length = request.body().size_hint().exact().unwrap_or(UNKNOWN_LENGTH);
+            let guard = connection.begin_answer(length);
+            let server = server.clone();
+            async move { Ok::<_, Infallible>(server.answer(guard, peer, request).await) }
+        });
+        tokio::spawn(keep_place(place, http.serve_connection(TokioIo::new(io), service)));
+    }
+
+    async fn answer(&self, guard: AnswerGuard, peer: SocketAddr, request: Request<Incoming>) -> Response {
+        let id = RequestId::of(&self.app.settings, peer.ip(), request.headers());
+        let mut response = id.clone().scope(self.answer_request(guard, peer, request)).await;
+        response.headers_mut().insert(REQUEST_ID, id.header());
+        response
+    }
+
+    async fn answer_request(
+        &self,
+        guard: AnswerGuard,
+        peer: SocketAddr,
+        mut request: Request<Incoming>,
+    ) -> Response {
+        let (connection, began) = (guard.connection().clone(), Instant::now());
+        request.extensions_mut().insert(ConnectInfo(peer));
+        request.extensions_mut().insert(BodyMemory::new(self.answers.clone(), connection.clone()));
+        self.log.note_proxy(&self.app, peer.ip(), request.headers());
+        let method = request.method().clone();
+        // For HEAD, hyper sends only the head of the response.
+        if method == Method::HEAD {
+            *request.method_mut() = Method::GET;
+        }
+        let counted = CountedRequest::of(&self.app, peer.ip(), &request);
+        if let Err(refusal) = self.check(&counted, &request) {
+            // The router turns it into a response in the form of the address.
+            request.extensions_mut().insert(refusal);
+        }
+        self.shared.unify(&mut request);
+        let router = self.router.clone();
+        let made = answer_cached(&self.app, &self.compressor, request, |request| route(router, request));
+        let (mut answer, rounds) = count_rounds(made).await;
+        counted.charge(&self.app, answer.made_bytes);
+        let status = answer.head.status;
+        let answered = Answered { route: answer.route, method, status, took: began.elapsed() };
+        self.app.traffic.note(&answered);
+        self.log.note_answer(&self.app, &answered, rounds);
+        if matches!(status, StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT) {
+            connection.note_unread();
+        }
+        if connection.is_draining() && !connection.has_waiting() {
+            // The client must not send more requests here. What it sends nevertheless is read,
+            // so that it gets the response.
+            answer.head.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+            connection.note_unread();
+        }
+        answer.send(&self.answers, guard)
+    }
+
+    /// Whether an address may have any number of connections, by the settings of this moment.
+    fn is_exempt(&self, address: IpAddr) -> bool {
+        let proxies = &self.app.settings.trusted_proxies;
+        let mut exempt = proxies.iter().chain(&self.app.site.rules.rates.exempt.0);
+        let address = address.to_canonical();
+        exempt.any(|network| network.contains(&address))
+    }
+
+    fn check(&self, counted: &CountedRequest, request: &Request<Incoming>) -> Result<(), RequestError> {
+        let address = request.uri();
+        let length = address.path().len() + address.query().map_or(0, |query| 1 + query.len());
+        if length > ADDRESS_BYTES {
+            return Err(RequestError::AddressTooLong);
+        }
+        if is_health(address.path()) {
+            return Ok(());
+        }
+        self.host_rule.check(request)?;
+        Ok(counted.spend(&self.app)?)
+    }
+}
+
+/// Passes a request to the router.
+async fn route(mut router: Router, request: Request<Incoming>) -> Response {
+    match router.call(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}

@@ -1,0 +1,42 @@
+//! Passes what this server has answered to the domain, which stores it for the charts of
+//! administrators.
+
+use crate::App;
+use std::time::Duration;
+use tidings_domain::activity::Answered;
+use tidings_domain::statistics;
+use tokio::time::{Instant, MissedTickBehavior};
+
+/// How often the figures are stored, unless a test sets another time.
+pub const KEEP_FIGURES_EVERY: Duration = Duration::from_secs(60);
+
+/// Stores the figures once a minute until the future is dropped.
+pub async fn run(app: &App) {
+    let every = app.settings.keep_figures_every;
+    let mut ticks = tokio::time::interval_at(Instant::now() + every, every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        keep(app).await;
+    }
+}
+
+/// Stores what this server has counted so far. What cannot be stored is kept in memory.
+pub async fn keep(app: &App) {
+    note(app);
+    if let Err(error) = statistics::keep(&app.site).await {
+        tracing::warn!(%error, "the figures of the administration page were not stored; they will be later");
+    }
+}
+
+/// Counts what was answered since the last call. It is seen on this server at once.
+pub fn note(app: &App) {
+    let minute = app.traffic.take_minute();
+    let answered = Answered {
+        requests: minute.requests,
+        errors: minute.errors,
+        refused: minute.refused,
+        times: minute.times,
+    };
+    statistics::note(&app.site, app.now(), answered);
+}
