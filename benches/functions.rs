@@ -29,11 +29,11 @@ use tidings_domain::values::urls::NewsUrl;
 use tidings_keyspace::Hash;
 use tidings_testing::dataset::{self, Plan, Random, Size, words};
 use tidings_web::features::comments::comment_item::{CommentContext, comment_item};
+use tidings_web::features::stories::item::news_list;
 use tidings_web::markup::autolink::autolink;
 use tidings_web::markup::brand::Brand;
 use tidings_web::markup::fragments::LinkTarget;
-use tidings_web::markup::layout::Frame;
-use tidings_web::markup::parts::news_list;
+use tidings_web::markup::frame::Frame;
 use tidings_web::request::local_path::LocalPath;
 
 /// Items on a page.

@@ -69,6 +69,15 @@ const WINGS: [&[&str]; 12] = [
     &["background"],
     &["store_check"],
 ];
+/// The layers of the web crate, the lowest first: a file imports none of a later layer.
+const WEB_LAYERS: [&[&str]; 6] = [
+    &["error", "limits", "mail", "settings"],
+    &["server"],
+    &["request"],
+    &["markup"],
+    &["features"],
+    &["openapi", "router", "serve"],
+];
 /// The one file that may repeat an action.
 const ACTION_FILE: &str = "crates/domain/src/action.rs";
 /// The one file that may spell keys.
@@ -308,20 +317,71 @@ fn wings_import_downwards(source: &Source) -> Vec<Finding> {
     let Some(height) = height_of(wing) else {
         return vec![source.finding(1, format!("{wing} is none of the wings in tests/it/tidy.rs"))];
     };
-    let mut findings = Vec::new();
-    for (index, line) in source.bare.lines().enumerate() {
-        for (_, rest) in line.match_indices("crate::").map(|(at, word)| line.split_at(at + word.len())) {
-            let imported = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
-            let is_below = height_of(imported).is_none_or(|other| other < height);
-            // The ground and the values are one floor each.
-            let is_beside = height < 2 && height_of(imported) == Some(height);
-            if imported != wing && !is_below && !is_beside {
-                findings.push(
-                    source.finding(index + 1, format!("{wing} imports {imported}, which is not below it")),
-                );
+    let imports = crate_names(&source.bare).into_iter().filter(|(_, imported)| {
+        let is_below = height_of(imported).is_none_or(|other| other < height);
+        // The ground and the values are one floor each.
+        let is_beside = height < 2 && height_of(imported) == Some(height);
+        *imported != wing && !is_below && !is_beside
+    });
+    imports
+        .map(|(line, imported)| {
+            source.finding(line, format!("{wing} imports {imported}, which is not below it"))
+        })
+        .collect()
+}
+
+/// The names at the root of a crate that its code uses, each with its line: `a`, `b` and `c` of
+/// `crate::a` and `crate::{b::B, c}`.
+fn crate_names(code: &str) -> Vec<(usize, &str)> {
+    let mut names = Vec::new();
+    for (at, start) in code.match_indices("crate::") {
+        let rest = &code[at + start.len()..];
+        let line = code[..at].matches('\n').count() + 1;
+        let Some(group) = rest.strip_prefix('{') else {
+            names.extend(words(rest).next().map(|(_, name)| (line, name)));
+            continue;
+        };
+        let mut depth = 0;
+        let mut is_name_next = true;
+        for (index, character) in group.char_indices() {
+            match character {
+                '}' if depth == 0 => break,
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                ',' if depth == 0 => is_name_next = true,
+                _ if is_name_next && !character.is_whitespace() => {
+                    names.extend(words(&group[index..]).next().map(|(_, name)| (line, name)));
+                    is_name_next = false;
+                }
+                _ => {}
             }
         }
     }
+    names
+}
+
+/// A file of the web crate imports nothing of a layer above its own, and names other layers from the
+/// root of the crate only.
+fn web_layers_import_downwards(source: &Source) -> Vec<Finding> {
+    let Some(inside) = source.path.strip_prefix("crates/web/src/") else {
+        return Vec::new();
+    };
+    let own = inside.split(['/', '.']).next().unwrap_or_default();
+    if own == "lib" {
+        return Vec::new();
+    }
+    let height_of = |name: &str| WEB_LAYERS.iter().position(|layer| layer.contains(&name));
+    let Some(height) = height_of(own) else {
+        return vec![source.finding(1, format!("{own} is in none of the layers in tests/it/tidy.rs"))];
+    };
+    let mut findings: Vec<Finding> = crate_names(&source.bare)
+        .into_iter()
+        .filter(|(_, imported)| height_of(imported).is_some_and(|other| other > height))
+        .map(|(line, imported)| source.finding(line, format!("{own} imports {imported}, which is above it")))
+        .collect();
+    let to_the_root = "super::".repeat(inside.matches('/').count() + 1);
+    let lines = source.bare.lines().enumerate().filter(|(_, line)| line.contains(&to_the_root));
+    findings.extend(lines.map(|(index, _)| source.finding(index + 1, "say crate:: for this".to_owned())));
     findings
 }
 
@@ -625,6 +685,11 @@ fn the_wings_of_the_domain_have_no_circle() {
 }
 
 #[test]
+fn the_layers_of_the_web_depend_downwards() {
+    check_sources("a file imports only its layer and those below", web_layers_import_downwards);
+}
+
+#[test]
 fn no_action_writes_its_own_loop() {
     assert!(!source_of(ACTION_FILE).text.is_empty());
     check_sources("there is one way to act", actions_write_no_loop);
@@ -711,6 +776,17 @@ mod the_rules_can_fail {
         assert!(check("crates/domain/src/imports.rs") == [4]);
         assert_eq!(check("crates/domain/src/elsewhere.rs"), [1]);
         assert!(check("crates/web/src/news.rs").is_empty());
+
+        let text = "use crate::error::X;\nuse crate::{App, markup::{fields, parts}, router};\n// crate::router\n\
+                    use crate::request::viewer;\nfn f() { super::markup::x(); }\n";
+        let check = |path: &str| lines(&web_layers_import_downwards(&Source::new(path, text, false)));
+        assert_eq!(check("crates/web/src/error.rs"), [2, 2, 4, 5]);
+        assert_eq!(check("crates/web/src/server/host.rs"), [2, 2, 4]);
+        assert_eq!(check("crates/web/src/request/form.rs"), [2, 2]);
+        assert_eq!(check("crates/web/src/features/sites/pages.rs"), [2]);
+        assert_eq!(check("crates/web/src/router.rs"), [5]);
+        assert_eq!(check("crates/web/src/elsewhere.rs"), [1]);
+        assert!(check("crates/web/src/lib.rs").is_empty() && check("crates/domain/src/news.rs").is_empty());
 
         let text = "//! No news.\nlet newsletter = 1;\nlet key = \"news:1\";\nuse domain::keys;\n";
         let check = |path: &str| lines(&keyspace_knows_no_news(&Source::new(path, text, false)));

@@ -9,10 +9,9 @@ use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tidings_domain::Error;
-use tidings_domain::Refusal;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::ModerationId;
+use tidings_domain::{Error, Refusal};
 use tidings_keyspace::{KeyspaceError, StoreHealth, report_unreadable};
 
 /// Why a request failed.
@@ -633,6 +632,18 @@ impl IntoResponse for RequestError {
 /// of the last line.
 fn is_first_this_second(last: &AtomicU64, now: Timestamp) -> bool {
     last.swap(now.0, Ordering::Relaxed) != now.0
+}
+
+/// An extension of responses with a form that is shown again: why the request failed.
+#[derive(Clone)]
+pub struct ShownInForm(pub RequestError);
+
+/// The error for an action on a user who is given by name.
+pub(super) fn unknown_name(error: Error) -> RequestError {
+    match error {
+        Error::Refused(Refusal::NoSuchUser) => RequestError::UnknownUsername,
+        other => other.into(),
+    }
 }
 
 #[cfg(test)]

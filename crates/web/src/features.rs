@@ -2,7 +2,6 @@
 
 pub mod accounts;
 pub mod action;
-pub mod actions;
 pub mod administration;
 pub mod comments;
 pub mod export;

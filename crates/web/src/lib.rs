@@ -13,7 +13,7 @@ mod serve;
 pub mod server;
 pub mod settings;
 
-pub use features::actions::mail_decision;
+pub use features::moderation::acting::mail_decision;
 pub use serve::serve;
 pub use server::listening::Listening;
 pub use tidings_supervision::panics;

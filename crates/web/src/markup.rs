@@ -8,10 +8,12 @@ pub mod charts;
 pub mod error_pages;
 pub mod fields;
 pub mod fragments;
+pub mod frame;
 pub mod head;
 pub mod identicon;
 pub mod layout;
 pub mod markdown;
+pub mod moderation_tools;
 pub mod parts;
 pub mod qr_code;
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::features::inbox::outbox;
 use crate::limits::{ADDRESS_BYTES, HEAD_BYTES, IDLE_TIMEOUT};
 use crate::request::request_rates::CountedRequest;
 use crate::request::response_cache::{SharedAddresses, answer_cached};
+use crate::router::failures::failure_response;
 use crate::router::writes::Writes;
 use crate::server::answer_memory::{AnswerMemory, BodyMemory};
 use crate::server::client_stream::ClientStream;
@@ -169,7 +170,7 @@ impl Server {
         let is_exempt = self.is_exempt(peer.ip());
         let Some(place) = self.connections.admit(peer, is_exempt, Instant::now()) else { return };
         let connection = place.connection();
-        let io = ClientStream::new(self.app.clone(), stream, connection.clone());
+        let io = ClientStream::new(self.app.clone(), failure_response, stream, connection.clone());
         let server = self.clone();
         let service = service_fn(move |request: Request<Incoming>| {
             // Before anything else is read.

@@ -26,9 +26,6 @@ use tidings_domain::exports::Export;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
-/// The content type of the file.
-pub const ZIP: &str = "application/zip";
-
 /// A part of the file, or why there are no more.
 type Chunk = Result<Bytes, RequestError>;
 

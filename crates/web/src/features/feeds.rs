@@ -10,16 +10,17 @@ pub mod sitemap;
 pub use moderation::log_feed;
 
 use super::inbox::page::{description, destination};
-use super::timelines::tweets::{posted_at, tweet_address};
-use super::topics::articles::{described, feed_address, list_address};
+use super::timelines::tweets::posted_at;
 use crate::App;
 use crate::error::RequestError;
 use crate::limits::{FEED_STORIES, FEED_TITLE_CHARACTERS, FEED_TWEETS, INBOX_ENTRIES, PAGE_BYTES};
-use crate::markup::addresses::profile_address;
+use crate::markup::addresses::{
+    described, feed_address, list_address, news_address, profile_address, tweet_address,
+};
 use crate::markup::brand::Brand;
 use crate::markup::fragments::LinkTarget;
 use crate::markup::markdown::markdown_at;
-use crate::markup::parts::{DELETED_USER, moment, news_address};
+use crate::markup::parts::{DELETED_USER, moment};
 use crate::request::path::{AtName, PathOf};
 use crate::settings::SiteSettings;
 use axum::extract::State;

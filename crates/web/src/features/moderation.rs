@@ -1,5 +1,6 @@
 //! Moderation: flags, the queue, rules, appeals and the public log.
 
+pub mod acting;
 pub mod appeals;
 pub mod calls;
 pub mod flag_calls;

@@ -1,5 +1,6 @@
 //! Sessions: logging in and out, second factors.
 
+pub mod log_in;
 pub mod login;
 pub mod open_sessions;
 pub mod passkeys;

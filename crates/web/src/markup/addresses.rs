@@ -1,7 +1,15 @@
 //! Addresses of pages.
 
 use crate::request::login_reason::LoginReason;
+use maud::{Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use tidings_domain::articles::lists::ArticleOrder;
+use tidings_domain::values::hostname::Hostname;
+use tidings_domain::values::ids::{CommentAddress, ModerationId, NewsId, TweetId};
+use tidings_domain::values::moderation::Thing;
+use tidings_domain::values::signup::InvitationCode;
+use tidings_domain::values::topic::{Topic, TopicChoice};
+use tidings_keyspace::Within;
 
 /// The characters to encode in a path segment.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -30,6 +38,104 @@ pub fn user_address(family: &str, username: &str, rest: &str) -> String {
 pub fn login_to(reason: Option<LoginReason>, back: &str) -> String {
     let address = login_address(back);
     reason.map_or(address.clone(), |reason| format!("{address}&reason={}", reason.name()))
+}
+
+/// The address of the page about a decision.
+#[must_use]
+pub fn appeal_address(id: ModerationId) -> String {
+    format!("/appeal/{id}")
+}
+
+/// The address of the list of topics.
+pub const TOPICS: &str = "/topics";
+
+/// The address of the stories of the topics that the viewer follows.
+pub const FOLLOWED: &str = "/topics/followed";
+
+/// A topic's name as a link to its articles.
+#[must_use]
+pub fn topic_link(topic: &Topic) -> Markup {
+    html! { a.topic href={ "/topic/" (topic) } rel="tag" { (topic) } }
+}
+
+/// The address of a list of topics.
+#[must_use]
+pub fn choice_address(topics: &TopicChoice) -> String {
+    format!("/topic/{topics}")
+}
+
+/// The names of topics for a heading.
+#[must_use]
+pub fn described(topics: &TopicChoice) -> String {
+    let between = if topics.within() == Within::All { " and " } else { " or " };
+    topics.topics().iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
+}
+
+/// The address of a list.
+#[must_use]
+pub fn list_address(topics: Option<&TopicChoice>, order: ArticleOrder) -> String {
+    in_order(&topics.map_or_else(|| "/best".to_owned(), choice_address), order)
+}
+
+/// The address of a list's feed.
+#[must_use]
+pub fn feed_address(topics: Option<&TopicChoice>, order: ArticleOrder) -> String {
+    format!("{}/atom", list_address(topics, order))
+}
+
+/// A comment's own page.
+#[must_use]
+pub fn comment_address(address: CommentAddress) -> String {
+    format!("/comment/{}/{}", address.news, address.comment)
+}
+
+/// The address of a tweet.
+#[must_use]
+pub fn tweet_address(id: TweetId) -> String {
+    format!("/tweet/{id}")
+}
+
+/// The address of the list.
+pub const MUTES: &str = "/settings/mutes";
+
+/// Where somebody signs up with an invitation.
+#[must_use]
+pub fn invitation_address(code: &InvitationCode) -> String {
+    format!("/register?invitation={}", code.expose())
+}
+
+/// Where something is shown.
+#[must_use]
+pub fn address_of_thing(thing: &Thing) -> String {
+    match thing {
+        Thing::Story(id) => news_address(*id),
+        Thing::Comment(address) => comment_address(*address),
+        Thing::Tweet(id) => tweet_address(*id),
+        Thing::User(name) | Thing::Application(name) => profile_address(name, ""),
+        Thing::Appeal(id) => format!("/moderations?before={}#line-{id}", id.0.saturating_add(1)),
+        Thing::Rule(_) => "/moderations".to_owned(),
+    }
+}
+
+/// The address of the page of a site.
+#[must_use]
+pub fn site_address(site: &Hostname) -> String {
+    format!("/site/{site}")
+}
+
+/// The address of a story's thread.
+#[must_use]
+pub fn news_address(id: NewsId) -> String {
+    format!("/news/{id}")
+}
+
+/// The address of a list in this order, by its address.
+#[must_use]
+pub fn in_order(base: &str, order: ArticleOrder) -> String {
+    match order {
+        ArticleOrder::Score => base.to_owned(),
+        ArticleOrder::Time => format!("{base}/new"),
+    }
 }
 
 #[cfg(test)]

@@ -131,12 +131,6 @@ pub fn style_path(rules: &str) -> String {
     path_of("app", &[STYLES.as_bytes(), rules.as_bytes()], "css")
 }
 
-/// Whether a path is that of a file, which is the same for everyone.
-#[must_use]
-pub fn is_file(path: &str) -> bool {
-    path.starts_with("/assets/") || matches!(path, "/robots.txt" | "/favicon.ico" | "/manifest.webmanifest")
-}
-
 /// GET /assets/:file. The files of the program take no read; the style sheet with the colours of
 /// the site takes one if its identity is not cached, and the logo one.
 pub async fn file(PathOf(file): PathOf<String>, State(app): State<App>) -> Result<Response, RequestError> {

@@ -2,10 +2,12 @@
 //! rest. It is made once for each identity that is read.
 
 use super::assets::{ASSETS, style_path};
-use super::layout::SharedMarkup;
+use super::vote_buttons::VoteButtons;
 use crate::App;
 use crate::limits::BRAND_CACHE_BYTES;
 use crate::settings::SiteSettings;
+use maud::Markup;
+use std::sync::OnceLock;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::cache::{Caches, Shared};
 use tidings_domain::identity::Identity;
@@ -72,6 +74,15 @@ pub struct Brand {
     pub rules: String,
     /// Markup that its pages share.
     pub markup: SharedMarkup,
+}
+
+/// Markup that the pages of a site share. Each part is made when it is first needed.
+#[derive(Debug, Default)]
+pub struct SharedMarkup {
+    /// What the heads of all pages have.
+    pub head: OnceLock<Markup>,
+    /// The vote buttons.
+    pub vote_buttons: VoteButtons,
 }
 
 tidings_domain::cache_kind! {

@@ -4,10 +4,10 @@
 //! The drawing stretches with the window and contains no text. The labels of the axes are next
 //! to it, and so is the text: in its accessible name, below it, and in a table.
 
-use super::parts::{self, counted};
+use super::parts;
 use maud::{Markup, html};
 use tidings_domain::sites::{DayOfVotes, Totals};
-use tidings_domain::values::words::grouped_signed;
+use tidings_domain::values::words::{counted, grouped_signed};
 
 /// Units of the drawing for one day, and the part of them that the bar takes.
 const DAY_WIDTH: usize = 10;

@@ -1,6 +1,7 @@
 //! The pages that say why a request failed.
 
-use super::layout::{Frame, bare_page};
+use super::frame::Frame;
+use super::layout::bare_page;
 use crate::App;
 use crate::server::request_id;
 use axum::http::StatusCode;

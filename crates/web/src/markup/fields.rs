@@ -6,10 +6,9 @@
 //! message if it is about that field. So the message is always somewhere, once.
 
 use super::fragments::written;
-use super::layout::Frame;
+use super::frame::Frame;
 use super::parts::alert;
-use crate::error::{RequestError, correctable_message, sentence, wrong_fields};
-use crate::router::failures::ShownInForm;
+use crate::error::{RequestError, ShownInForm, correctable_message, sentence, wrong_fields};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use maud::{Escaper, Markup, Render, html};

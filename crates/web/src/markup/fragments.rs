@@ -3,13 +3,11 @@
 //! filling it is little more than copying.
 //!
 //! The placeholders of a fragment are an enum, so the compiler checks that all are filled.
-//! Cached fragments are made by plain functions of shared values ([`Frame::derived`]), which
+//! Cached fragments are made by plain functions of shared values (`Frame::derived`), which
 //! cannot depend on the viewer.
 
-use super::layout::Frame;
 use maud::{Markup, PreEscaped, Render};
 use memchr::memmem;
-use tidings_domain::cache::{CacheKind, Shared};
 
 /// The placeholders of a fragment, declared with `placeholders!`.
 pub trait Placeholder: Copy + Send + Sync + 'static {
@@ -145,43 +143,8 @@ impl LinkTarget {
 /// The key of a value derived from a cached value: the id of that value, and the link target.
 pub type DerivedKey = (u64, LinkTarget);
 
-impl Frame<'_> {
-    /// The result of a plain function of a shared value, from the cache if possible. `None` if
-    /// the shared value itself is not cached, because most such values are shown only once.
-    pub fn derived<K: CacheKind<Key = DerivedKey>, V>(
-        &self,
-        value: &Shared<V>,
-        make: fn(&V, LinkTarget) -> K::Value,
-    ) -> Option<Shared<K::Value>> {
-        if !value.is_cached() {
-            return None;
-        }
-        let (cache, key) = (self.caches.of::<K>(), (value.id(), self.link_target()));
-        Some(
-            cache.derived(&key).unwrap_or_else(|| cache.insert_derived(key, make(value, self.link_target()))),
-        )
-    }
-}
-
 /// The key of a value derived from a part of a cached value: also the number of the part.
 pub type PartKey = (u64, LinkTarget, u64);
-
-impl Frame<'_> {
-    /// Like [`Frame::derived`], for a part of the shared value.
-    pub fn derived_part<K: CacheKind<Key = PartKey>, V>(
-        &self,
-        value: &Shared<V>,
-        part: u64,
-        make: fn(&V, u64, LinkTarget) -> K::Value,
-    ) -> Option<Shared<K::Value>> {
-        if !value.is_cached() {
-            return None;
-        }
-        let (cache, key) = (self.caches.of::<K>(), (value.id(), self.link_target(), part));
-        let made = || cache.insert_derived(key, make(value, part, self.link_target()));
-        Some(cache.derived(&key).unwrap_or_else(made))
-    }
-}
 
 /// Renders by writing directly into the output, without a string of its own.
 pub fn written<F: Fn(&mut String)>(write: F) -> Written<F> {

@@ -1,27 +1,17 @@
 //! Parts that several pages share: ages, vote counts, authors, stories in lists.
 
-use super::addresses::profile_address;
-use super::fragments::{ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written};
-use super::layout::Frame;
-use super::vote_buttons::{NO_BUTTONS, VoteTarget, karma_prices, karma_warning, vote_buttons};
-use super::withheld::{DELETED_STORY, insider_notice, show_link, title_stand_in};
-use crate::features::stories::marks::{mark_buttons, marks_form};
-use crate::features::topics::list::topic_link;
-use crate::limits::{LISTED_STORY_BYTES, STORY_CACHE_BYTES};
+use super::addresses::{news_address, profile_address, site_address};
+use super::fragments::{ContentPlaceholder, Fragment, LinkTarget, Slots, written};
+use super::frame::Frame;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
-use tidings_domain::accounts::reader::Sight;
 use tidings_domain::articles::lists::PageNumber;
 use tidings_domain::news::item::News;
-use tidings_domain::news::lines::{NewsLine, NewsSummary};
-use tidings_domain::news::listing::Marks;
 use tidings_domain::sites::Score;
 use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits::ARTICLES_PER_PAGE;
-use tidings_domain::values::size;
-use tidings_domain::values::words::{self, grouped_signed};
+use tidings_domain::values::words::grouped_signed;
 
 /// The `rel` attribute of links in user content.
 pub const OUTSIDE: &str = "nofollow ugc noopener";
@@ -93,12 +83,6 @@ pub fn number(number: impl TryInto<i64>) -> impl Render + Copy {
     })
 }
 
-/// "1 comment", "2 comments".
-#[must_use]
-pub fn counted(count: u64, one: &str, many: &str) -> String {
-    words::counted(count, one, many)
-}
-
 /// How many votes up, and how many down if there are any.
 pub fn vote_counts(up: impl TryInto<i64>, down: impl TryInto<i64>) -> impl Render {
     // The script adds the count of votes down in the same form.
@@ -141,12 +125,6 @@ pub fn title_link(links: LinkTarget, news: &News, score: Score) -> Markup {
     }
 }
 
-/// The address of the page of a site.
-#[must_use]
-pub fn site_address(site: &Hostname) -> String {
-    format!("/site/{site}")
-}
-
 /// The score of a site in a word; nothing without enough votes.
 #[must_use]
 pub fn site_badge(score: Score) -> Markup {
@@ -157,249 +135,6 @@ pub fn site_badge(score: Score) -> Markup {
         Score::NoScore => return html! {},
     };
     html! { span class={ "site-score " (class) } { span.hidden { "site: " } (word) } }
-}
-
-/// The address of a story's thread.
-#[must_use]
-pub fn news_address(id: NewsId) -> String {
-    format!("/news/{id}")
-}
-
-/// The id of the element that shows a story.
-pub fn news_anchor(id: NewsId) -> impl Render + Copy {
-    written(move |html| {
-        html.push_str("news-");
-        id.0.render_to(html);
-    })
-}
-
-/// The votes on a story as an article.
-#[derive(Debug, Clone, Copy)]
-pub struct Standing {
-    /// The votes that count.
-    pub votes: i64,
-    /// Whether further votes count.
-    pub is_open: bool,
-}
-
-impl Render for Standing {
-    fn render(&self) -> Markup {
-        let counted = self.is_open.then_some("up");
-        let word = if self.votes == 1 { " vote" } else { " votes" };
-        html! { span { span data-count=[counted] { (number(self.votes)) } (word) } }
-    }
-}
-
-placeholders! {
-    /// The parts of a listed story that depend on the viewer or the time.
-    pub enum StoryPlaceholder {
-        /// The votes: up and down, or those that count for an article.
-        Votes,
-        /// How old it is.
-        Age,
-        /// A link to the comments that are new for the viewer.
-        NewComments,
-        /// Links to the actions that the viewer may take.
-        Links,
-    }
-}
-
-tidings_domain::cache_kind! {
-    /// The markup of listed stories.
-    struct StoryFragments: DerivedKey => Fragment<StoryPlaceholder>, "story_fragments", STORY_CACHE_BYTES,
-        |_, fragment| fragment.size();
-}
-
-/// The title of a story and the line below it: votes (up and down, or those that count for an
-/// article), author, age, comments, topics, links to edit and delete.
-fn listed_story(frame: &Frame<'_>, line: &NewsLine, standing: Option<Standing>) -> impl Render {
-    written(move |html| {
-        let fill = story_filling(frame, line, standing);
-        let fragment = frame.derived::<StoryFragments, _>(&line.summary, |summary, links| {
-            Fragment::new(|slots| listed_story_markup(summary, links, slots))
-        });
-        match fragment {
-            Some(fragment) => fragment.fill(html, fill),
-            None => listed_story_markup(&line.summary, frame.link_target(), &Slots::filled_by(&fill))
-                .render_to(html),
-        }
-    })
-}
-
-/// Like `listed_story`, for the head of the story's own page. The page of a story that is not
-/// shown has no forms; what its reader has hidden or saved can be changed on the lists of those.
-pub fn leading_story(frame: &Frame<'_>, line: &NewsLine) -> Markup {
-    // The page itself says what is new.
-    let mut shown = NewsLine { new_comments: 0, ..line.clone() };
-    let stand_in = title_stand_in(line.marks.sight, &line.news);
-    let is_shown = stand_in.is_none();
-    if !is_shown {
-        shown.marks = Marks::default();
-    }
-    let fill = story_filling(frame, &shown, None);
-    let links = frame.link_target();
-    let title = html! {
-        h1 dir="auto" {
-            @match &stand_in {
-                Some(text) => {
-                    span.gone { (text) }
-                    @if let Sight::Collapsed(why) = line.marks.sight { (show_link(frame, why, "")) }
-                }
-                None => { (title_link(links, &line.news, line.site_score)) }
-            }
-        }
-    };
-    html! {
-        (story_markup(&line.summary, &title, &Slots::filled_by(&fill)))
-        @if is_shown {
-            (insider_notice(line.news.withheld.as_ref()))
-            (marks_form(frame))
-        }
-    }
-}
-
-fn listed_story_markup(
-    summary: &NewsSummary,
-    links: LinkTarget,
-    slots: &Slots<'_, StoryPlaceholder>,
-) -> Markup {
-    let title = html! { h2 dir="auto" { (title_link(links, &summary.news, summary.site_score)) } };
-    story_markup(summary, &title, slots)
-}
-
-fn story_markup(summary: &NewsSummary, title: &Markup, slots: &Slots<'_, StoryPlaceholder>) -> Markup {
-    let NewsSummary { news, username, .. } = summary;
-    html! {
-        (title)
-        div.meta {
-            (slots.at(StoryPlaceholder::Votes)) " "
-            (author(username.as_deref())) " "
-            (age_as(news.ctime, slots.at(StoryPlaceholder::Age))) " "
-            a href=(news_address(news.id)) {
-                @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
-            }
-            (slots.at(StoryPlaceholder::NewComments))
-            @for topic in &news.topics { " " (topic_link(topic)) }
-            (slots.at(StoryPlaceholder::Links))
-        }
-    }
-}
-
-/// The function that fills the placeholders of a story.
-fn story_filling(
-    frame: &Frame<'_>,
-    line: &NewsLine,
-    standing: Option<Standing>,
-) -> impl Fn(StoryPlaceholder, &mut String) {
-    let news = &line.news;
-    move |placeholder, html| match (placeholder, &standing) {
-        (StoryPlaceholder::Votes, Some(standing)) => standing.render_to(html),
-        (StoryPlaceholder::Votes, None) => vote_counts(news.up, news.down).render_to(html),
-        (StoryPlaceholder::Age, _) => ago(frame.now.seconds_since(news.ctime)).render_to(html),
-        (StoryPlaceholder::NewComments, _) => new_comments_link(line).render_to(html),
-        (StoryPlaceholder::Links, _) => {
-            news_links(frame, news).render_to(html);
-            mark_buttons(frame, line).render_to(html);
-        }
-    }
-}
-
-/// How many comments are new for the viewer, as a link to the page that names the first one.
-fn new_comments_link(line: &NewsLine) -> impl Render {
-    let (news, count) = (line.news.id, line.new_comments);
-    written(move |html| {
-        if count > 0 {
-            let link = html! {
-                " " a.new-count href={ (news_address(news)) "#new" } {
-                    (number(count)) " new" span.hidden { (if count == 1 { " comment" } else { " comments" }) }
-                }
-            };
-            link.render_to(html);
-        }
-    })
-}
-
-/// The links to the actions that the viewer may take.
-fn news_links(frame: &Frame<'_>, news: &News) -> impl Render {
-    let window = frame.rules.limits.news_edit_seconds;
-    let may_change = frame.viewer.is_some_and(|viewer| news.may_change(viewer, frame.now, window).is_ok());
-    written(move |html| {
-        if may_change {
-            let links = html! {
-                " " a href={ "/editnews/" (news.id) } { "edit" }
-                " " a href={ "/delnews/" (news.id) } { "delete" }
-            };
-            links.render_to(html);
-        }
-    })
-}
-
-/// The usual size of a story in a list, in bytes.
-const USUAL_STORY_BYTES: usize = 2_000;
-
-/// A list of stories, numbered from `start` + 1.
-pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Render {
-    static LIST: LazyLock<Fragment<ContentPlaceholder>> = LazyLock::new(|| {
-        Fragment::new(|slots| html! { ol.news role="list" { (slots.at(ContentPlaceholder::Content)) } })
-    });
-    written(move |html| {
-        html.reserve(lines.len() * USUAL_STORY_BYTES);
-        marks_form(frame).render_to(html);
-        karma_warning(frame).render_to(html);
-        LIST.fill(html, |ContentPlaceholder::Content, html| {
-            for (number, line) in (start + 1..).zip(lines) {
-                news_item(frame, number, line, None).render_to(html);
-            }
-        });
-        karma_prices(frame).into_iter().for_each(|prices| prices.render_to(html));
-    })
-}
-
-/// A story in a list, with its number.
-pub fn news_item(frame: &Frame<'_>, number: u64, line: &NewsLine, standing: Option<Standing>) -> impl Render {
-    placeholders! {
-        enum NewsItemPart {
-            Anchor,
-            Number,
-            Buttons,
-            Story,
-        }
-    }
-    static ITEM: LazyLock<Fragment<NewsItemPart>> = LazyLock::new(|| {
-        Fragment::new(|slots| {
-            html! {
-                li.item #(slots.at(NewsItemPart::Anchor)) data-item {
-                    span.rank aria-hidden="true" { (slots.at(NewsItemPart::Number)) }
-                    (slots.at(NewsItemPart::Buttons))
-                    div.story { (slots.at(NewsItemPart::Story)) }
-                }
-            }
-        })
-    });
-    written(move |html| {
-        let anchor = news_anchor(line.news.id);
-        ITEM.fill(html, |placeholder, html| match placeholder {
-            NewsItemPart::Anchor => anchor.render_to(html),
-            NewsItemPart::Number => number.render_to(html),
-            NewsItemPart::Buttons => news_buttons(frame, line, anchor).render_to(html),
-            NewsItemPart::Story => listed_story(frame, line, standing).render_to(html),
-        });
-    })
-}
-
-/// The vote buttons of a story, or an empty element if the story is gone or not shown.
-pub fn news_buttons<'a>(
-    frame: &'a Frame<'_>,
-    line: &'a NewsLine,
-    anchor: impl Render + Copy + 'a,
-) -> impl Render + 'a {
-    written(move |html| {
-        if line.news.is_gone() || !line.marks.sight.is_shown() {
-            NO_BUTTONS.render_to(html);
-        } else {
-            vote_buttons(frame, VoteTarget::News(&line.news), line.my_vote, anchor).render_to(html);
-        }
-    })
 }
 
 /// The text for an empty list, with a link to the first step.
@@ -456,15 +191,6 @@ pub fn fitting<T>(items: &[T], bytes: usize, cost: impl Fn(&T) -> usize) -> usiz
     items.iter().take_while(fits).count().max(items.len().min(1))
 }
 
-/// The most bytes of a story in a list.
-#[must_use]
-pub fn listed_story_bytes(line: &NewsLine) -> usize {
-    let news = &line.news;
-    // Blanks in an address are encoded, which triples them.
-    let url = news.link().map_or(0, |_| size::escaped_bytes(&news.url) + 2 * news.url.len());
-    LISTED_STORY_BYTES + size::escaped_bytes(&news.title) + url
-}
-
 /// The error message of a form.
 #[must_use]
 pub fn alert(message: Option<&str>) -> Markup {
@@ -475,9 +201,21 @@ pub fn alert(message: Option<&str>) -> Markup {
     }
 }
 
+/// The id of the element that shows a story.
+pub fn news_anchor(id: NewsId) -> impl Render + Copy {
+    written(move |html| {
+        html.push_str("news-");
+        id.0.render_to(html);
+    })
+}
+
+/// Stands for the title of a deleted story.
+pub const DELETED_STORY: &str = "[deleted story]";
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::features::stories::item::news_list;
     use crate::markup::test_support::{framed, line, news, user};
     use tidings_domain::news::item::Direction;
 

@@ -1,7 +1,7 @@
 //! What unit tests of pages need.
 
 use super::brand::Brand;
-use super::layout::Frame;
+use super::frame::Frame;
 use crate::request::local_path::LocalPath;
 use crate::settings::{Settings, SiteSettings, TitleSettings, TransportSettings};
 use std::time::Duration;

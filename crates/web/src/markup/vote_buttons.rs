@@ -1,7 +1,7 @@
 //! The buttons that vote on a story or a comment, and what votes cost.
 
 use super::fragments::{Fragment, Slots, placeholders, written};
-use super::layout::Frame;
+use super::frame::Frame;
 use super::parts::{DELETED_USER, number};
 use crate::error::sentence;
 use crate::limits::{VOTE_LABEL_CHARACTERS, VOTE_LABEL_NAME_BYTES};

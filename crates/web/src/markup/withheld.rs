@@ -1,15 +1,14 @@
 //! What stands in the place of something that its reader does not see, and what its author and
 //! moderators are told about it.
 
-use super::layout::Frame;
+use super::frame::Frame;
+use super::parts::DELETED_STORY;
 use maud::{Markup, html};
 use tidings_domain::accounts::reader::{Collapsed, Sight};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::values::withheld::Withheld;
-
-/// Stands for the title of a deleted story.
-pub const DELETED_STORY: &str = "[deleted story]";
+use tidings_domain::values::words::counted;
 
 /// Why something is not shown, in the words of a line in its place. `what` is "a comment" or
 /// the like.
@@ -103,7 +102,7 @@ pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize, (one, many): (&str, &st
             }
         } @else if is_viewed && unlisted > 0 {
             @let verb = if unlisted == 1 { "is" } else { "are" };
-            @let count = crate::markup::parts::counted(u64::try_from(unlisted).unwrap_or(u64::MAX), one, many);
+            @let count = counted(u64::try_from(unlisted).unwrap_or(u64::MAX), one, many);
             p class=(class) {
                 (count) " " (verb) " hidden here. " a href=(frame.here.with_hidden()) { "Show hidden" }
             }

@@ -13,7 +13,6 @@ use super::cookies;
 use crate::App;
 use crate::error::RequestError;
 use crate::limits::RESPONSE_CACHE_BYTES;
-use crate::markup::assets;
 use crate::server::answer::{Answer, AnswerBody};
 use crate::server::compression::{Compressor, Encoding};
 use crate::server::headers::{PRIVATE, PUBLIC};
@@ -179,7 +178,7 @@ impl Equivalent<ResponseKey> for RequestKey<'_> {
 
 /// Whether the response to a request depends on who sends it.
 fn is_personal<B>(request: &Request<B>) -> bool {
-    !assets::is_file(request.uri().path()) && cookies::has_session_cookie(request.headers())
+    !is_file(request.uri().path()) && cookies::has_session_cookie(request.headers())
 }
 
 impl<'a> RequestKey<'a> {
@@ -308,6 +307,12 @@ fn shared_headers(mut headers: HeaderMap, body: &[u8]) -> HeaderMap {
     }
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
     headers
+}
+
+/// Whether a path is that of a file, which is the same for everyone.
+#[must_use]
+pub fn is_file(path: &str) -> bool {
+    path.starts_with("/assets/") || matches!(path, "/robots.txt" | "/favicon.ico" | "/manifest.webmanifest")
 }
 
 #[cfg(test)]

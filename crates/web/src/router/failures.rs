@@ -1,12 +1,12 @@
 //! The responses to failed requests: pages with the navigation of their viewer, or JSON.
 
 use crate::App;
-use crate::error::{INTERNAL, RequestError, sentence};
+use crate::error::{INTERNAL, RequestError, ShownInForm, sentence};
 use crate::features::sites::reputation;
 use crate::limits::ERROR_PAGE_READS;
 use crate::markup::addresses::login_to;
 use crate::markup::error_pages::{bare_error_page, error_page};
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::request::answers::{ErrorResponse, ErrorStatus};
 use crate::request::cookies;
 use crate::request::local_path::LocalPath;
@@ -51,10 +51,6 @@ pub async fn error_responses(State(app): State<App>, mut request: Request, next:
     }
     visitor.page(&failed).await
 }
-
-/// An extension of responses with a form that is shown again: why the request failed.
-#[derive(Clone)]
-pub struct ShownInForm(pub RequestError);
 
 /// The response to a failed request without its viewer, and its line in the log.
 pub fn failure_response(app: &App, method: &Method, address: &Uri, failure: &RequestError) -> Response {

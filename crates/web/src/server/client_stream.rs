@@ -2,7 +2,7 @@
 //! arrives in time, and an answer is taken at a least speed.
 
 use super::connections::Connection;
-use super::refusals::{HeadBeginning, bare_answer};
+use super::refusals::{HeadBeginning, Respond, bare_answer};
 use super::request_bytes::{Part, RequestBytes};
 use crate::App;
 use crate::limits::{DRAIN_QUIET, LINGER_BYTES, LINGER_TIMEOUT, SEND_LEAST_BYTES};
@@ -21,6 +21,7 @@ use tokio::time::{Sleep, sleep};
 /// A connection's stream.
 pub struct ClientStream {
     app: App,
+    respond: Respond,
     stream: TcpStream,
     connection: Arc<Connection>,
     requests: RequestBytes,
@@ -61,12 +62,13 @@ struct Linger {
 }
 
 impl ClientStream {
-    /// The stream of a new connection.
+    /// The stream of a new connection. `respond` makes the answers to heads that are refused.
     #[must_use]
-    pub fn new(app: App, stream: TcpStream, connection: Arc<Connection>) -> Self {
+    pub fn new(app: App, respond: Respond, stream: TcpStream, connection: Arc<Connection>) -> Self {
         let head = ArrivingHead::new(connection.phase());
         Self {
             app,
+            respond,
             stream,
             connection,
             requests: RequestBytes::default(),
@@ -272,7 +274,7 @@ impl AsyncWrite for ClientStream {
             && this.connection.is_idle()
             && let Some(answer) = bare_answer(chunk)
         {
-            this.refusal = answer.with_body(&this.app, &this.head.beginning);
+            this.refusal = answer.with_body(&this.app, this.respond, &this.head.beginning);
             this.connection.note_unread();
             return Poll::Ready(Ok(chunk.len()));
         }

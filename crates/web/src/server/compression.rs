@@ -5,7 +5,6 @@
 
 use super::answer::{Answer, AnswerBody};
 use super::answer_memory::AnswerMemory;
-use crate::features::export::ZIP;
 use crate::limits::{COMPRESSED_AT_ONCE_BYTES, LEAST_COMPRESSED_BYTES};
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -212,6 +211,9 @@ fn vary_by_encoding(headers: &mut HeaderMap) {
         headers.append(header::VARY, HeaderValue::from_static("accept-encoding"));
     }
 }
+
+/// The content type of the file.
+pub const ZIP: &str = "application/zip";
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]

@@ -7,9 +7,9 @@ use super::{cors, headers};
 use crate::App;
 use crate::error::RequestError;
 use crate::limits::ADDRESS_BYTES;
-use crate::router::failures::failure_response;
 use axum::body::to_bytes;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::Response;
 use futures_util::FutureExt;
 use std::time::Duration;
 
@@ -18,6 +18,9 @@ const BARE_ANSWER_BYTES: usize = 200;
 /// Bytes at the beginning of a head that are remembered: enough to tell the calls of
 /// programs from pages.
 const BEGINNING_BYTES: usize = 128;
+
+/// Makes the answer to a request that failed.
+pub type Respond = fn(&App, &Method, &Uri, &RequestError) -> Response;
 
 /// What is known of a head while it arrives.
 #[derive(Debug, Default)]
@@ -82,7 +85,7 @@ pub struct BareAnswer<'a> {
 impl BareAnswer<'_> {
     /// The answer as it is sent: with a body in the form that the address has, and with the
     /// headers of every response.
-    pub fn with_body(self, app: &App, head: &HeadBeginning) -> Vec<u8> {
+    pub fn with_body(self, app: &App, respond: Respond, head: &HeadBeginning) -> Vec<u8> {
         let failure = match self.failure {
             // The first line consists of little besides the address.
             RequestError::HeadTooLarge if head.line_bytes > ADDRESS_BYTES => RequestError::AddressTooLong,
@@ -90,7 +93,7 @@ impl BareAnswer<'_> {
         };
         let address = head.path();
         let id = RequestId::new();
-        let made = id.clone().sync_scope(|| failure_response(app, &Method::GET, &address, &failure));
+        let made = id.clone().sync_scope(|| respond(app, &Method::GET, &address, &failure));
         let (mut parts, body) = made.into_parts();
         // Its method is not known.
         let (route, method, took) = (RouteId::default(), Method::TRACE, Duration::ZERO);

@@ -1,10 +1,12 @@
 //! Accounts and sessions.
 
 use super::form::{Credentials, ProfileForm, Registration, ResetRequest};
-use super::invitations::invitation_address;
+use super::password_reset::send_reset_link;
+use super::register::open_account;
+use super::settings::save_profile;
 use crate::App;
 use crate::error::RequestError;
-use crate::features::actions;
+use crate::markup::addresses::invitation_address;
 use crate::request::answers::{DONE, DoneResponse, ErrorResponse, Status};
 use crate::request::description::FORM;
 use crate::request::form::Form;
@@ -83,7 +85,7 @@ pub async fn create_account(
     ClientDevice(device): ClientDevice,
     Form(form): Form<Registration>,
 ) -> Result<Json<NewAccountResponse>, RequestError> {
-    Ok(Json(actions::open_account(&app, &form, &device).await?.into()))
+    Ok(Json(open_account(&app, &form, &device).await?.into()))
 }
 
 /// An invitation.
@@ -126,7 +128,7 @@ pub async fn log_in(
     ClientDevice(device): ClientDevice,
     Form(form): Form<Credentials>,
 ) -> Result<Json<SecretsResponse>, RequestError> {
-    match actions::log_in(&app, &form, &device).await? {
+    match crate::features::sessions::log_in::log_in(&app, &form, &device).await? {
         LogIn::Done(session) => Ok(Json(session.into())),
         LogIn::SecondStep(_) => Err(Refusal::CodeRequired.into()),
     }
@@ -174,7 +176,7 @@ pub async fn reset_password(
     ClientAddress(address): ClientAddress,
     Form(form): Form<ResetRequest>,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    actions::send_reset_link(&app, form, address).await?;
+    send_reset_link(&app, form, address).await?;
     Ok(Json(DONE))
 }
 
@@ -209,7 +211,7 @@ pub async fn update_profile(
     ClientDevice(device): ClientDevice,
     form: SignedFields,
 ) -> Result<Response, RequestError> {
-    let session = actions::save_profile(&app, &form, &device).await?;
+    let session = save_profile(&app, &form, &device).await?;
     let mut response = Json(DONE).into_response();
     if let Some(session) = session {
         response

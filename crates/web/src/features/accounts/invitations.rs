@@ -2,14 +2,14 @@
 
 use super::calls::InvitationResponse;
 use super::form::{InviteForm, WithdrawForm};
+use super::signup_mail;
 use crate::App;
 use crate::error::{RequestError, sentence};
 use crate::features::action::{Action, ActionEntry, SentForm};
-use crate::features::actions::invite;
-use crate::markup::addresses::profile_address;
+use crate::markup::addresses::{invitation_address, profile_address};
 use crate::markup::fields::{Field, RefusedForm, summary};
-use crate::markup::layout::Frame;
-use crate::markup::parts::{DELETED_USER, age, counted, number};
+use crate::markup::frame::Frame;
+use crate::markup::parts::{DELETED_USER, age, number};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedForm, SignedIn};
@@ -17,18 +17,14 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use strum::{EnumString, IntoStaticStr};
+use tidings_domain::Error;
 use tidings_domain::accounts::invitations::{self, Invited, OpenInvitation, OwnInvitations};
+use tidings_domain::accounts::users::User;
 use tidings_domain::values::limits::INVITATION_SECONDS;
 use tidings_domain::values::signup::InvitationCode;
-use tidings_domain::values::words::{span, wait};
+use tidings_domain::values::words::{counted, span, wait};
 
 const PAGE: &str = "/settings/invitations";
-
-/// Where somebody signs up with an invitation.
-#[must_use]
-pub fn invitation_address(code: &InvitationCode) -> String {
-    format!("/register?invitation={}", code.expose())
-}
 
 /// The page.
 struct InvitationsPage<'a> {
@@ -233,6 +229,20 @@ pub async fn withdraw(
     let withdrawing = invitations::withdraw(&app.site, &user, &form.invitation);
     user.once(&app.site, withdrawing).await?;
     Ok(Done::Withdrawn.redirect())
+}
+
+/// Makes an invitation, and mails it if there is an address and the site sends mail.
+pub(crate) async fn invite(app: &App, user: &User, form: &InviteForm) -> Result<InvitationCode, Error> {
+    let email = form.email.as_ref();
+    let is_mailed = email.is_some() && app.mailer.is_some();
+    if is_mailed {
+        invitations::admit_mail(&app.site, app.now(), user).await?;
+    }
+    let code = invitations::invite(&app.site, app.now(), user, email).await?;
+    if let Some(email) = email.filter(|_| is_mailed) {
+        signup_mail::mail_invitation(app, &user.username, email.clone(), code.clone());
+    }
+    Ok(code)
 }
 
 #[cfg(test)]

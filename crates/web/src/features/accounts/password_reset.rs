@@ -1,12 +1,11 @@
 //! Setting a new password with a mailed link: both pages.
 
-use super::form::NewPasswordForm;
+use super::form::{NewPasswordForm, ResetRequest};
 use crate::App;
 use crate::error::RequestError;
-use crate::features::actions::send_reset_link;
 use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::layout::Frame;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
@@ -18,7 +17,9 @@ use maud::{Markup, html};
 use std::net::IpAddr;
 use tidings_domain::accounts::password_reset;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::values::limits::PASSWORD_MIN;
+use tidings_domain::values::limits::{MAX_RUNNING_RESETS, PASSWORD_MIN};
+use tidings_domain::{Error, Refusal};
+use tokio::sync::Semaphore;
 
 const HEADING: &str = "Reset your password";
 
@@ -165,6 +166,54 @@ pub async fn set_password(
 async fn try_set_password(app: &App, token: &str, fields: &Fields) -> Result<(), RequestError> {
     let NewPasswordForm { password } = fields.read()?;
     Ok(password_reset::set_new_password(&app.site, app.now(), token, &password).await?)
+}
+
+/// Sends the link if a user with this name has this address. All of that happens after the
+/// response, so that neither the response nor its time reveals whether one has.
+///
+/// # Errors
+/// [`Refusal::MailIsOff`], [`Refusal::TooManyRequests`], [`Error::Busy`] while too many requests
+/// are handled, or the store's.
+pub(crate) async fn send_reset_link(
+    app: &App,
+    form: ResetRequest,
+    address: IpAddr,
+) -> Result<(), RequestError> {
+    static RUNNING: Semaphore = Semaphore::const_new(MAX_RUNNING_RESETS);
+    if app.mailer.is_none() {
+        return Err(Refusal::MailIsOff.into());
+    }
+    let place = RUNNING.try_acquire().map_err(|_| Error::Busy)?;
+    password_reset::admit_request(&app.site, app.moment(), address).await?;
+    let app = app.clone();
+    tokio::spawn(async move {
+        let _place = place;
+        if let Err(error) = mail_reset_link(&app, &form).await {
+            tracing::error!(%error, "password reset failed");
+        }
+    });
+    Ok(())
+}
+
+async fn mail_reset_link(app: &App, form: &ResetRequest) -> Result<(), Error> {
+    let mail = password_reset::request_reset(&app.site, app.now(), &form.username, &form.email).await?;
+    let (Some(mail), Some(mailer)) = (mail, &app.mailer) else {
+        return Ok(());
+    };
+    let brand = app.brand().await;
+    let site = &brand.site;
+    let link = site.link(&format!("/reset-password/{}", mail.token));
+    let subject = format!("Set a new password for {}", site.name);
+    let body = format!(
+        "Hello {},\n\nTo set a new password for your account at {}, open this link within an hour:\n\n{link}\n\n\
+         If you did not request this, ignore this message. Your password has not changed.\n",
+        mail.username, site.name
+    );
+    if let Err(error) = mailer.send(&mail.email, &subject, &body).await {
+        tracing::error!(username = mail.username, %error, "password reset mail not sent");
+        password_reset::withdraw_reset(&app.site, &mail).await?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::profile_address;
-use crate::markup::layout::Frame;
-use crate::markup::parts::{DELETED_USER, age, counted, empty_but, paging};
+use crate::markup::frame::Frame;
+use crate::markup::parts::{DELETED_USER, age, empty_but, paging};
 use crate::request::local_path::LocalPath;
 use crate::request::path::{AtName, PathOf, Start};
 use axum::extract::State;
@@ -12,6 +12,7 @@ use maud::{Markup, html};
 use tidings_domain::accounts::invitations::tree::{self, Branch, BranchPage, TreePage};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::limits::TREE_PAGE;
+use tidings_domain::values::words::counted;
 
 const HEADING: &str = "Who invited whom";
 

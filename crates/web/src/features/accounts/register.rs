@@ -1,14 +1,14 @@
 //! Signing up: with a form that asks for what the site wants to know, an invitation or an
 //! application.
 
-use super::form::welcome_token;
+use super::form::{Registration, welcome_token};
+use super::signup_mail;
 use crate::App;
 use crate::error::RequestError;
-use crate::features::actions::open_account;
 use crate::features::sessions::login::{WantedPage, enter};
 use crate::markup::addresses::profile_address;
 use crate::markup::fields::{Field, RefusedForm, summary};
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{ClientDevice, IsLocal};
@@ -16,7 +16,8 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::first_administrator;
-use tidings_domain::accounts::signup::{self, Admittance, SignupFacts};
+use tidings_domain::accounts::session_store::Device;
+use tidings_domain::accounts::signup::{self, Admittance, SignUp, SignedUp, SignupFacts};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::limits::{MAX_APPLICATION, PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN};
 use tidings_domain::values::signup::{InvitationCode, SignupMode, WelcomeToken};
@@ -295,6 +296,28 @@ pub async fn register(
             Ok(refused.response(page.render(&frame)))
         }
     }
+}
+
+/// Creates an account, for both the form and the API.
+pub(crate) async fn open_account(
+    app: &App,
+    form: &Registration,
+    device: &Device,
+) -> Result<SignedUp, RequestError> {
+    let Registration { username, password, email, invitation, application, token } = form;
+    let sign_up = SignUp {
+        username,
+        password,
+        email: email.as_ref(),
+        invitation: invitation.as_ref(),
+        application: application.as_ref(),
+        token: token.as_ref(),
+    };
+    let signed_up = signup::create_account(&app.site, app.now(), sign_up, device).await?;
+    if signed_up.begins_burst {
+        signup_mail::tell_of_burst(app);
+    }
+    Ok(signed_up)
 }
 
 #[cfg(test)]

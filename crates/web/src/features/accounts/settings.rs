@@ -1,14 +1,12 @@
 //! Changing the settings of an account, and deactivating it.
 
 use super::confirm_email::{LinkSent, reminder, state_of_mail};
-use super::form::{PasswordForm, Saved};
+use super::form::{PasswordForm, ProfileForm, Saved};
 use crate::App;
 use crate::error::RequestError;
-use crate::features::actions;
-use crate::features::mutes::page::MUTES;
-use crate::markup::addresses::profile_address;
+use crate::markup::addresses::{MUTES, profile_address};
 use crate::markup::fields::{Field, RefusedForm, summary};
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::request::cookies;
 use crate::request::form::{Fields, Form};
 use crate::request::local_path::LocalPath;
@@ -17,7 +15,8 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use tidings_domain::accounts::session_store::Device;
+use tidings_domain::accounts::account::{self, Owner};
+use tidings_domain::accounts::session_store::{Device, Session};
 use tidings_domain::accounts::users::User;
 use tidings_domain::deactivation;
 use tidings_domain::values::limits::{MAX_FULL_NAME, PASSWORD_MIN};
@@ -265,7 +264,7 @@ pub(super) async fn save(
     device: &Device,
     saved: &str,
 ) -> Result<Response, RequestError> {
-    let session = actions::save_profile(app, form, device).await?;
+    let session = save_profile(app, form, device).await?;
     let mut response = Redirect::to(saved).into_response();
     if let Some(session) = session {
         response
@@ -356,6 +355,33 @@ pub async fn deactivate(
             Ok(refused.response(deactivate_page(&frame, Some(&refused))))
         }
     }
+}
+
+/// Changes a profile, for both the forms and the API. Returns the new session after a change of the
+/// password. A repeat returns none: the store holds no session tokens.
+pub(crate) async fn save_profile(
+    app: &App,
+    form: &SignedFields,
+    device: &Device,
+) -> Result<Option<Session>, RequestError> {
+    let mut session = None;
+    let saving = async {
+        session = change_profile(app, form, device).await?;
+        Ok::<_, RequestError>(())
+    };
+    form.user.once(&app.site, saving).await?;
+    Ok(session)
+}
+
+async fn change_profile(
+    app: &App,
+    form: &SignedFields,
+    device: &Device,
+) -> Result<Option<Session>, RequestError> {
+    let change = form.fields.read::<ProfileForm>()?.into();
+    let (user, session) = (&form.user, form.session()?);
+    let owner = Owner { user, session, device };
+    Ok(account::update_profile(&app.site, app.now(), owner, &change).await?)
 }
 
 #[cfg(test)]

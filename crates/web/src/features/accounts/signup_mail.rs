@@ -2,14 +2,13 @@
 //! and what administrators should know. What is sent here is sent in the background, and not tried
 //! again.
 
-use super::invitations::invitation_address;
 use crate::App;
 use crate::features::inbox::letters::unlinked;
+use crate::markup::addresses::invitation_address;
 use crate::settings::SiteSettings;
 use tidings_domain::Error;
-use tidings_domain::accounts::applications;
 use tidings_domain::accounts::confirmation::{self, ConfirmationMail};
-use tidings_domain::accounts::staff;
+use tidings_domain::accounts::{applications, staff};
 use tidings_domain::values::ids::UserId;
 use tidings_domain::values::limits::{CONFIRMATION_SECONDS, INVITATION_SECONDS, SIGNUP_BURST_SECONDS};
 use tidings_domain::values::signup::InvitationCode;

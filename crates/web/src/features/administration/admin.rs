@@ -9,8 +9,8 @@ use super::admin::figures::{Row, charts};
 use crate::App;
 use crate::error::RequestError;
 use crate::limits::{ADMIN_STORIES, LONG_ACTION_WAIT};
-use crate::markup::layout::Frame;
-use crate::markup::parts::{age, author, counted, number, title_link};
+use crate::markup::frame::Frame;
+use crate::markup::parts::{age, author, number, title_link};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedForm, SignedIn};
@@ -18,16 +18,13 @@ use crate::server::figures as app_figures;
 use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
-use tidings_domain::Error;
 use tidings_domain::accounts::users::User;
-use tidings_domain::administration;
 use tidings_domain::cache::CacheStatus;
-use tidings_domain::jobs;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
-use tidings_domain::news::lists;
-use tidings_domain::news::ranks;
+use tidings_domain::news::{lists, ranks};
 use tidings_domain::statistics::{self, Chronicle, SiteCounts};
-use tidings_domain::values::words;
+use tidings_domain::values::words::{self, counted};
+use tidings_domain::{Error, administration, jobs};
 
 /// The outcome of a recomputation.
 enum Recomputed {

@@ -6,7 +6,7 @@ use crate::error::{Malformed, RequestError, sentence};
 use crate::features::accounts::form::Saved;
 use crate::features::accounts::register::ways_in;
 use crate::limits::MAX_FIELDS;
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::request::form::Form;
 use crate::request::json::read_body;
 use crate::request::local_path::LocalPath;

@@ -2,9 +2,9 @@
 
 use super::form::{CommentForm, PreviewForm};
 use super::thread::sort_field;
+use super::writing::post_or_edit;
 use crate::App;
 use crate::error::RequestError;
-use crate::features::actions;
 use crate::features::stories::form::VoteType;
 use crate::limits::API_COMMENTS;
 use crate::markup::markdown::formatted;
@@ -203,7 +203,7 @@ pub async fn post(
     ClientAddress(address): ClientAddress,
     SignedForm { user, form }: SignedForm<CommentForm>,
 ) -> Result<Json<CommentPostedResponse>, RequestError> {
-    let posted = actions::post_or_edit(&app, Actor { user: &user, address }, &form).await?;
+    let posted = post_or_edit(&app, Actor { user: &user, address }, &form).await?;
     Ok(Json(CommentPostedResponse {
         status: Status::Ok,
         op: posted.change.into(),

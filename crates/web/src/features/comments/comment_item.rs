@@ -1,7 +1,8 @@
 //! A comment as a page shows it.
 
+use crate::markup::addresses::comment_address;
 use crate::markup::fragments::{Fragment, LinkTarget, Slots, placeholders, written};
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
 use crate::markup::parts::{age, age_as, ago, author, vote_counts};
 use crate::markup::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
@@ -13,12 +14,6 @@ use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::ThreadLine;
 use tidings_domain::news::item::News;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
-
-/// A comment's own page.
-#[must_use]
-pub fn comment_address(address: CommentAddress) -> String {
-    format!("/comment/{}/{}", address.news, address.comment)
-}
 
 placeholders! {
     /// The parts of a comment that depend on the viewer, the story or the time.

@@ -1,6 +1,5 @@
 //! The pages of a thread: a story with its comments, or one comment with those below it.
 
-use super::comment_item::comment_address;
 use super::thread_list::{ThreadList, jump_address};
 use super::writing::CommentEditor;
 use crate::App;
@@ -8,19 +7,20 @@ use crate::error::RequestError;
 use crate::features::inbox::page::subscription_button;
 use crate::features::moderation::flagging::flag_link;
 use crate::features::moderation::post_tools::comment_tools;
+use crate::features::stories::item::{leading_story, news_buttons};
 use crate::features::stories::story_tools::{
     edit_note, merged_address, merged_threads, read_merged, story_tools,
 };
 use crate::features::topics::articles::PageNumberQuery;
 use crate::limits::THREAD_PAGE;
-use crate::markup::addresses::login_to;
+use crate::markup::addresses::{comment_address, login_to, news_address};
 use crate::markup::fragments::written;
+use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, excerpt};
-use crate::markup::layout::Frame;
 use crate::markup::markdown::markdown;
-use crate::markup::parts::{DELETED_USER, counted, leading_story, news_address, news_anchor, news_buttons};
+use crate::markup::parts::{DELETED_STORY, DELETED_USER, news_anchor};
 use crate::markup::vote_buttons::{karma_prices, karma_warning};
-use crate::markup::withheld::{DELETED_STORY, shown_title};
+use crate::markup::withheld::shown_title;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
@@ -41,6 +41,7 @@ use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
 use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::preferences::{Choice, CommentOrder};
 use tidings_domain::values::withheld::Withheld;
+use tidings_domain::values::words::counted;
 
 /// The order of the comments on a page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

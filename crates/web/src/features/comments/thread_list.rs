@@ -9,8 +9,8 @@ use super::comment_item::{
 use super::thread::{Sorting, ThreadPart};
 use crate::limits::COMMENT_CACHE_BYTES;
 use crate::markup::fragments::{Fragment, LinkTarget, PartKey, written};
-use crate::markup::layout::Frame;
-use crate::markup::parts::{DELETED_USER, counted};
+use crate::markup::frame::Frame;
+use crate::markup::parts::DELETED_USER;
 use maud::{Render, html};
 use strum::IntoEnumIterator;
 use tidings_domain::accounts::reader::Sight;
@@ -21,6 +21,7 @@ use tidings_domain::comments::relatives::{Relatives, relatives};
 use tidings_domain::comments::threads::{NewComments, Thread};
 use tidings_domain::values::ids::CommentId;
 use tidings_domain::values::preferences::CommentOrder;
+use tidings_domain::values::words::counted;
 
 /// The usual size of a comment's markup without its text, in bytes.
 const USUAL_MARKUP_BYTES: usize = 1_500;

@@ -5,16 +5,16 @@ use super::form::CommentForm;
 use super::thread::{address_of, thread_link, title_link};
 use crate::App;
 use crate::error::RequestError;
-use crate::features::actions::post_or_edit;
+use crate::features::moderation::acting::moderates_instead;
 use crate::features::stories::form::NewsIdForm;
 use crate::limits::USER_COMMENTS;
-use crate::markup::addresses::user_address;
+use crate::markup::addresses::{news_address, user_address};
 use crate::markup::fields::{
     Field, PREVIEW, RefusedForm, draft_key, formatting_hint, preview_button, preview_place, summary,
 };
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
-use crate::markup::parts::{empty_but, news_address, paging};
+use crate::markup::parts::{empty_but, paging};
 use crate::markup::withheld::unlisted_note;
 use crate::request::form::{Fields, id_or_none};
 use crate::request::local_path::LocalPath;
@@ -23,14 +23,16 @@ use crate::request::viewer::{SignedFields, SignedIn};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::reader::Sight;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::comments::comment::Posted;
+use tidings_domain::comments::comment::{self, CommentChange, Posted};
 use tidings_domain::comments::lists::{self, UserComment};
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines};
 use tidings_domain::comments::threads::{self, Thread};
-use tidings_domain::values::ids::{CommentId, NewsId};
+use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
+use tidings_domain::values::moderation::{Deed, Thing};
 use tidings_domain::values::preferences::CommentOrder;
 use tidings_domain::values::text::Body;
 use tidings_domain::{Error, Refusal};
@@ -373,6 +375,47 @@ pub async fn of_user(
         ))
     };
     Ok(frame.page(&heading, &content))
+}
+
+/// Writes a comment, edits it, or deletes it if the text is empty, for both the form
+/// and the API.
+pub(crate) async fn post_or_edit(
+    app: &App,
+    actor: Actor<'_>,
+    form: &CommentForm,
+) -> Result<Posted, RequestError> {
+    if let Some(comment) = form.comment_id {
+        let address = CommentAddress { news: form.news_id, comment };
+        let is_deletion = form.comment.trim().is_empty();
+        let deed = || match is_deletion {
+            true => Ok(Deed::Remove),
+            false => {
+                let text = Some(Body::parse_comment(&form.comment)?);
+                Ok(Deed::Edit { title: None, topics: None, url: None, text })
+            }
+        };
+        if moderates_instead(app, actor.user, Thing::Comment(address), deed).await? {
+            let change = if is_deletion { CommentChange::Delete } else { CommentChange::Update };
+            return Ok(Posted { change, address, parent: form.parent_id, waits: false });
+        }
+    }
+    Ok(actor.once(&app.site, write_or_edit(app, actor, form)).await?)
+}
+
+async fn write_or_edit(app: &App, actor: Actor<'_>, form: &CommentForm) -> Result<Posted, Error> {
+    let (site, now, news) = (&app.site, app.now(), form.news_id);
+    let Some(comment) = form.comment_id else {
+        let body = Body::parse_comment(&form.comment)?;
+        return comment::post_comment(site, now, actor, news, form.parent_id, &body).await;
+    };
+    let address = CommentAddress { news, comment };
+    if form.comment.trim().is_empty() {
+        let deleted = comment::delete_comment(site, now, actor.user, address).await?;
+        return Ok(Posted::changed(CommentChange::Delete, address, &deleted));
+    }
+    let body = Body::parse_comment(&form.comment)?;
+    let changed = comment::edit_comment(site, now, actor, address, &body).await?;
+    Ok(Posted::changed(CommentChange::Update, address, &changed))
 }
 
 #[cfg(test)]

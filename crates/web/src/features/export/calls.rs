@@ -1,10 +1,11 @@
 //! Everything of one's own, as a file.
 
-use super::{Owner, ZIP};
+use super::Owner;
 use crate::App;
 use crate::error::RequestError;
 use crate::features::export;
 use crate::request::viewer::{ClientAddress, SignedIn};
+use crate::server::compression::ZIP;
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};

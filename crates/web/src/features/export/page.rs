@@ -1,6 +1,6 @@
 //! The page of an export for people: one file that needs no network, no script and no other file.
 
-use crate::markup::parts::{age_as, counted, moment};
+use crate::markup::parts::{age_as, moment};
 use crate::settings::SiteSettings;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use tidings_domain::exports::{
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::text::printable_lines;
 use tidings_domain::values::urls::NewsUrl;
-use tidings_domain::values::words::grouped_signed;
+use tidings_domain::values::words::{counted, grouped_signed};
 
 const STYLE: &str = include_str!("../../../assets/export/style.css");
 /// The page shows texts of people. Whatever they contain, it loads and runs nothing.

@@ -6,7 +6,7 @@
 use crate::App;
 use crate::error::RequestError;
 use crate::limits::{SITEMAP_PARTS, SITEMAP_STORIES};
-use crate::markup::parts::news_address;
+use crate::markup::addresses::news_address;
 use crate::request::path::{PathOf, Start};
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};

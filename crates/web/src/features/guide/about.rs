@@ -3,7 +3,7 @@
 use crate::App;
 use crate::error::RequestError;
 use crate::features::accounts::register::ways_in;
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
 use crate::markup::parts::number;
 use crate::request::local_path::LocalPath;

@@ -2,7 +2,7 @@
 
 use crate::App;
 use crate::error::RequestError;
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
 use crate::request::local_path::LocalPath;
 use axum::extract::State;

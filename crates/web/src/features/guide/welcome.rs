@@ -8,7 +8,7 @@ use crate::features::accounts::confirm_email::reminder;
 use crate::features::accounts::first_administrator;
 use crate::features::accounts::form::welcome_token;
 use crate::features::accounts::register::ways_in;
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::markup::parts::number;
 use crate::request::form::{Fields, Form, FromFields, Next};
 use crate::request::local_path::LocalPath;

@@ -3,7 +3,7 @@
 
 use super::page::{description, destination};
 use crate::mail::Letter;
-use crate::markup::parts::{counted, news_address};
+use crate::markup::addresses::news_address;
 use crate::settings::SiteSettings;
 use std::fmt::Write;
 use tidings_domain::accounts::outbox::{MailKind, Waiting};
@@ -15,7 +15,7 @@ use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::limits::{MAX_DAILY_MAILS, MAX_MAILED_TEXT};
 use tidings_domain::values::preferences::Digest;
 use tidings_domain::values::text::printable_lines;
-use tidings_domain::values::words::grouped;
+use tidings_domain::values::words::{counted, grouped};
 
 /// Where somebody unsubscribes with a token.
 #[must_use]

@@ -3,7 +3,7 @@
 use super::letters::name_of;
 use crate::App;
 use crate::error::RequestError;
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use axum::extract::State;

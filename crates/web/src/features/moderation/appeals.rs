@@ -1,20 +1,22 @@
 //! Appeals against decisions of moderators, and what somebody reads who is banned.
 
+use super::form::AppealForm;
 use crate::App;
 use crate::error::RequestError;
-use crate::features::actions;
+use crate::markup::addresses::appeal_address;
 use crate::markup::fields::{Field, RefusedForm, summary};
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::markup::parts::age;
 use crate::request::cookies::session_token;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use crate::request::viewer::{Call, ClientAddress, SignedIn};
+use crate::request::viewer::{Call, ClientAddress, SignedFields, SignedIn};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use std::net::IpAddr;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::appeals::{self, Appeal, DecisionFacts};
 use tidings_domain::values::clock::Timestamp;
@@ -24,12 +26,6 @@ use tidings_domain::values::limits::MAX_APPEAL;
 use tidings_domain::values::moderation::Action;
 
 const HEADING: &str = "Appeal";
-
-/// The address of the page about a decision.
-#[must_use]
-pub fn appeal_address(id: ModerationId) -> String {
-    format!("/appeal/{id}")
-}
 
 /// The form of an appeal.
 struct AppealFields<'a> {
@@ -149,7 +145,7 @@ pub async fn send(
 ) -> Result<Response, RequestError> {
     let id: ModerationId = fields.parsed("moderation_id", "it must be the number of a line of the log")?;
     let has_password = fields.get("username").is_some();
-    let failure = match actions::appeal(&app, visit, (fields.clone(), &call), address).await {
+    let failure = match appeal(&app, visit, (fields.clone(), &call), address).await {
         Ok(_) if has_password => return Ok(sent_without_session(&app, &here).await),
         Ok(id) => return Ok(Redirect::to(&appeal_address(id)).into_response()),
         Err(failure) => failure,
@@ -200,6 +196,29 @@ pub async fn banned_page(
         (form.render(&frame))
     };
     (StatusCode::FORBIDDEN, frame.page("You can't log in", &content)).into_response()
+}
+
+/// Appeals against a decision, for both the form and the API: in a session, or with username and
+/// password for who cannot have one.
+pub(crate) async fn appeal(
+    app: &App,
+    mut visit: Visit,
+    (fields, call): (Fields, &Call),
+    address: IpAddr,
+) -> Result<ModerationId, RequestError> {
+    let form: AppealForm = fields.read()?;
+    let (site, now, id) = (&app.site, app.moment(), form.moderation_id);
+    if visit.recognise().await?.is_some() {
+        let sender = SignedFields::sign(visit, fields, address, call).await?;
+        let user = &sender.user;
+        user.once(site, appeals::appeal(site, now, user, id, &form.text)).await?;
+    } else if let (Some(username), Some(password)) = (&form.username, &form.password) {
+        let who = (username.as_str(), password.0.as_str(), address);
+        appeals::appeal_with_password(site, now, who, (id, &form.text)).await?;
+    } else {
+        return Err(RequestError::LoginRequired);
+    }
+    Ok(id)
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 use super::flag_calls::QueueItem;
 use super::form::{AppealForm, LogQuery, ModerationForm};
 use crate::App;
-use crate::error::RequestError;
-use crate::features::actions;
+use crate::error::{RequestError, unknown_name};
 use crate::request::answers::{DONE, DoneResponse, ErrorStatus, Status};
 use crate::request::description::FORM;
 use crate::request::form::{Fields, Form};
@@ -139,7 +138,7 @@ impl From<LogEntry> for LogLine {
 )]
 pub async fn moderate(State(app): State<App>, mut form: SignedFields) -> Result<Response, RequestError> {
     let mut requests = form.fields.read::<ModerationForm>()?.requests()?;
-    match actions::moderate(&app, &form.user, &requests).await {
+    match super::acting::moderate(&app, &form.user, &requests).await {
         Ok(id) => Ok(Json(ModeratedResponse::from(id)).into_response()),
         Err(RequestError::Domain(error)) if matches!(*error, Error::Refused(Refusal::RowChanged)) => {
             let seen = requests.swap_remove(0);
@@ -181,7 +180,7 @@ pub async fn appeal(
     call: Call,
     fields: Fields,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    actions::appeal(&app, visit, (fields, &call), address).await?;
+    super::appeals::appeal(&app, visit, (fields, &call), address).await?;
     Ok(Json(DONE))
 }
 
@@ -236,7 +235,7 @@ pub async fn network(
     PathOf(name): PathOf<String>,
     SignedIn { mut visit, .. }: SignedIn,
 ) -> Result<Json<NetworkResponse>, RequestError> {
-    let found = networks::neighbourhood_of(&mut visit, &name).await.map_err(actions::unknown_name)?;
+    let found = networks::neighbourhood_of(&mut visit, &name).await.map_err(unknown_name)?;
     Ok(Json(found.into()))
 }
 

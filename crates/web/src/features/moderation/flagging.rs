@@ -3,15 +3,12 @@
 
 use super::flag_form::{FlagForm, UnflagForm};
 use crate::App;
-use crate::error::{RequestError, sentence};
+use crate::error::{RequestError, sentence, unknown_name};
 use crate::features::action::{Action, ActionEntry, SentForm};
-use crate::features::actions::unknown_name;
-use crate::features::comments::comment_item::comment_address;
-use crate::features::timelines::tweets::tweet_address;
-use crate::markup::addresses::profile_address;
+use crate::markup::addresses::address_of_thing;
 use crate::markup::fields::{Field, RefusedForm, summary};
-use crate::markup::layout::Frame;
-use crate::markup::parts::{age, news_address};
+use crate::markup::frame::Frame;
+use crate::markup::parts::age;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedIn;
@@ -38,19 +35,6 @@ pub fn flag_link(frame: &Frame<'_>, thing: &Thing, (author, can_be): (UserId, bo
     let is_offered = can_be && frame.viewer.is_some_and(|viewer| viewer.id != author);
     html! {
         @if is_offered { a.action href=(flag_address(thing)) rel="nofollow" { "Flag" } }
-    }
-}
-
-/// Where something is shown.
-#[must_use]
-pub fn address_of_thing(thing: &Thing) -> String {
-    match thing {
-        Thing::Story(id) => news_address(*id),
-        Thing::Comment(address) => comment_address(*address),
-        Thing::Tweet(id) => tweet_address(*id),
-        Thing::User(name) | Thing::Application(name) => profile_address(name, ""),
-        Thing::Appeal(id) => format!("/moderations?before={}#line-{id}", id.0.saturating_add(1)),
-        Thing::Rule(_) => "/moderations".to_owned(),
     }
 }
 

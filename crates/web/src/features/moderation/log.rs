@@ -2,15 +2,13 @@
 
 use super::calls::UNNAMED;
 use super::form::LogQuery;
-use super::moderating::{is_moderator, undo_form};
 use crate::App;
 use crate::error::RequestError;
-use crate::features::comments::comment_item::comment_address;
-use crate::features::timelines::tweets::tweet_address;
-use crate::markup::addresses::profile_address;
+use crate::markup::addresses::{comment_address, news_address, profile_address, tweet_address};
+use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::layout::Frame;
-use crate::markup::parts::{DELETED_USER, age, counted, news_address};
+use crate::markup::moderation_tools::{is_moderator, undo_form};
+use crate::markup::parts::{DELETED_USER, age};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use axum::extract::State;
@@ -21,6 +19,7 @@ use tidings_domain::values::day;
 use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::limits::LONGEST_NAMED_USERNAME;
 use tidings_domain::values::moderation::{Action, Thing};
+use tidings_domain::values::words::counted;
 
 /// The address of the log's feed.
 const FEED: &str = "/moderations/atom";

@@ -1,11 +1,11 @@
 //! What the page of a person has for moderators: their notes, where the person comes from, and
 //! the forms.
 
-use super::moderating::{ActionForm, may_moderate, tools};
 use crate::error::RequestError;
 use crate::markup::addresses::profile_address;
-use crate::markup::layout::Frame;
-use crate::markup::parts::{DELETED_USER, age, counted, number};
+use crate::markup::frame::Frame;
+use crate::markup::moderation_tools::{ActionForm, may_moderate, tools};
+use crate::markup::parts::{DELETED_USER, age, number};
 use maud::{Markup, html};
 use tidings_domain::accounts::profiles::ProfileFacts;
 use tidings_domain::accounts::users::Role;
@@ -16,6 +16,7 @@ use tidings_domain::values::day;
 use tidings_domain::values::limits::MAX_REASON;
 use tidings_domain::values::moderation::{Action, Thing};
 use tidings_domain::values::restriction::{Restriction, RestrictionKind};
+use tidings_domain::values::words::counted;
 
 /// How long a restriction can last: hours and words.
 const SPANS: [(&str, &str); 4] = [("1", "1 hour"), ("24", "1 day"), ("168", "1 week"), ("0", "for ever")];

@@ -1,7 +1,7 @@
 //! The tools of moderators for a comment and for a tweet, on the pages of their own.
 
-use super::moderating::{ActionForm, may_moderate, tools};
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
+use crate::markup::moderation_tools::{ActionForm, may_moderate, tools};
 use maud::{Markup, html};
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::timelines::tweets::Tweet;

@@ -1,13 +1,13 @@
 //! The review queue: what waits for a moderator, with the buttons to decide.
 
 use super::flag_form::QueueQuery;
-use super::flagging::{address_of_thing, reason_name};
+use super::flagging::reason_name;
 use crate::App;
 use crate::error::RequestError;
 use crate::limits::{QUEUE_RINGS, QUEUE_ROWS};
-use crate::markup::addresses::profile_address;
-use crate::markup::layout::Frame;
-use crate::markup::parts::{DELETED_USER, age, counted, number};
+use crate::markup::addresses::{address_of_thing, profile_address};
+use crate::markup::frame::Frame;
+use crate::markup::parts::{DELETED_USER, age, number};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedForm, SignedIn};
@@ -19,7 +19,7 @@ use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::moderation::queue::{self, QueuePage, Row, RowAuthor, Why};
 use tidings_domain::report::{BackgroundCheck, VoteRing, VoteRingReport};
 use tidings_domain::values::moderation::{Action, Thing};
-use tidings_domain::values::words::wait;
+use tidings_domain::values::words::{counted, wait};
 use tidings_domain::vote_rings;
 
 /// The durations that are offered, in hours.

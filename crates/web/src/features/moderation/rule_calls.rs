@@ -1,9 +1,9 @@
 //! Rules that new posts are checked with.
 
 use super::rule_form::RuleForm;
+use super::rules::add_rule;
 use crate::App;
 use crate::error::RequestError;
-use crate::features::actions;
 use crate::limits::LONG_ACTION_WAIT;
 use crate::request::answers::Status;
 use crate::request::description::FORM;
@@ -100,6 +100,6 @@ pub async fn add(
         let found = rules::dry_run(&app.site, app.moment(), &user, (&rule, LONG_ACTION_WAIT)).await?;
         return Ok(Json(RuleResponse::Tried(found.into())));
     }
-    let (rule_id, moderation_id) = actions::add_rule(&app, &user, &rule).await?;
+    let (rule_id, moderation_id) = add_rule(&app, &user, &rule).await?;
     Ok(Json(RuleResponse::Added(RuleAddedResponse { status: Status::Ok, rule_id, moderation_id })))
 }

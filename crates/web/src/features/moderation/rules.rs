@@ -5,13 +5,10 @@ use super::rule_form::{LiftForm, RuleForm};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
-use crate::features::actions;
-use crate::features::comments::comment_item::comment_address;
-use crate::features::timelines::tweets::tweet_address;
 use crate::limits::LONG_ACTION_WAIT;
+use crate::markup::addresses::{comment_address, news_address, tweet_address};
 use crate::markup::fields::{Field, RefusedForm, summary};
-use crate::markup::layout::Frame;
-use crate::markup::parts::{counted, news_address};
+use crate::markup::frame::Frame;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
 use axum::extract::State;
@@ -19,10 +16,12 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use strum::IntoEnumIterator;
 use tidings_domain::accounts::users::User;
-use tidings_domain::moderation::rules::{self, DryRun};
+use tidings_domain::moderation::rules::{self, DryRun, NewRule};
+use tidings_domain::values::ids::{ModerationId, RuleId};
 use tidings_domain::values::limits::MAX_PATTERN;
 use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::post_rule::{PostRule, RuleEffect, RuleKind};
+use tidings_domain::values::words::counted;
 
 /// The address of the page.
 pub const ADDRESS: &str = "/moderate/rules";
@@ -235,7 +234,7 @@ async fn act(app: &App, form: &SignedFields) -> Result<Option<DryRun>, RequestEr
         let how = (&rule, LONG_ACTION_WAIT);
         return Ok(Some(rules::dry_run(&app.site, app.moment(), &form.user, how).await?));
     }
-    actions::add_rule(app, &form.user, &rule).await?;
+    add_rule(app, &form.user, &rule).await?;
     Ok(None)
 }
 
@@ -250,4 +249,13 @@ pub fn actions() -> Vec<ActionEntry> {
         .answering(async |_, id| Ok(ModeratedResponse::from(id)))
         .then(|_, ()| ADDRESS.to_owned()),
     ]
+}
+
+/// Adds a rule for posts, for both the form and the API.
+pub(crate) async fn add_rule(
+    app: &App,
+    user: &User,
+    rule: &NewRule,
+) -> Result<(RuleId, ModerationId), RequestError> {
+    Ok(user.once(&app.site, rules::add_rule(&app.site, app.moment(), user, rule)).await?)
 }

@@ -4,13 +4,11 @@
 use super::calls::MutesResponse;
 use super::form::{BlockForm, MuteForm, MuteTarget};
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, unknown_name};
 use crate::features::action::{Action, ActionEntry, SentForm};
-use crate::features::actions::unknown_name;
-use crate::features::topics::list::topic_link;
-use crate::markup::addresses::profile_address;
+use crate::markup::addresses::{MUTES, profile_address, topic_link};
 use crate::markup::fields::{Field, RefusedForm, summary};
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::markup::parts::age;
 use crate::request::form::{Fields, Form, FromFields, Next};
 use crate::request::local_path::LocalPath;
@@ -28,9 +26,6 @@ use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::limits::MAX_MUTED_WORD;
 use tidings_domain::values::mutes::MuteKind;
 use tidings_domain::values::topic::Topic;
-
-/// The address of the list.
-pub const MUTES: &str = "/settings/mutes";
 
 /// What each kind is called, and how many are.
 const KINDS: [(MuteKind, &str); 4] = [

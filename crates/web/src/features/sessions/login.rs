@@ -1,14 +1,14 @@
 //! Logging in and out.
 
+use super::log_in::log_in as begin_log_in;
 use super::second_step::second_step_page;
 use super::two_factor::has_passkeys;
 use crate::App;
 use crate::error::RequestError;
-use crate::features::actions::log_in as begin_log_in;
 use crate::features::moderation::appeals::banned_page;
 use crate::markup::addresses::login_to;
 use crate::markup::fields::{Field, RefusedForm, summary};
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::request::cookies;
 use crate::request::form::{Fields, Form, FromFields, Next};
 use crate::request::local_path::LocalPath;

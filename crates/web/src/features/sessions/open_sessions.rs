@@ -3,9 +3,8 @@
 use crate::App;
 use crate::error::RequestError;
 use crate::features::accounts::form::{EndedSession, Saved};
-use crate::features::actions;
 use crate::markup::fields::RefusedForm;
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::markup::parts::{age, alert};
 use crate::request::agent_name::agent_name;
 use crate::request::form::Form;
@@ -108,7 +107,7 @@ pub async fn end(
         // Sent again, the form ends those that have begun since.
         form.set_a_state();
     }
-    match actions::end_session(&app, &form).await {
+    match end_session(&app, &form).await {
         Ok(()) => Ok(Redirect::to("/settings/sessions?saved").into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?;
@@ -117,6 +116,19 @@ pub async fn end(
             Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
         }
     }
+}
+
+/// Ends one session or all others, for both the form and the API.
+pub(crate) async fn end_session(app: &App, form: &SignedFields) -> Result<(), RequestError> {
+    let session = form.session()?;
+    let ended: EndedSession = form.fields.read()?;
+    let ending = async {
+        match ended {
+            EndedSession::Others => sessions::end_other_sessions(&app.site, &form.user, session).await,
+            EndedSession::One(id) => sessions::end_session(&app.site, session, &id).await,
+        }
+    };
+    Ok(form.user.once(&app.site, ending).await?)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::two_factor;
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::fields::{Field, RefusedForm, summary};
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{ClientDevice, SignedFields, SignedIn};

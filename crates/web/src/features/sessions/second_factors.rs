@@ -6,7 +6,7 @@ use crate::App;
 use crate::error::RequestError;
 use crate::features::accounts::form::Saved;
 use crate::markup::fields::{Field, RefusedForm, summary};
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::markup::parts::age;
 use crate::markup::qr_code::qr_code;
 use crate::request::form::Form;

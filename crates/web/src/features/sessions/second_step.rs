@@ -7,7 +7,7 @@ use super::two_factor;
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::fields::{RefusedForm, summary};
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::request::form::{Fields, Form};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::ClientDevice;

@@ -1,9 +1,9 @@
 //! The sessions of an account.
 
+use super::open_sessions::end_session;
 use crate::App;
 use crate::error::RequestError;
 use crate::features::accounts::form::EndedSessionForm;
-use crate::features::actions;
 use crate::request::answers::{DONE, DoneResponse, Status};
 use crate::request::description::FORM;
 use crate::request::values;
@@ -79,6 +79,6 @@ pub async fn list(
     security(("session" = [])),
 )]
 pub async fn end(State(app): State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
-    actions::end_session(&app, &form).await?;
+    end_session(&app, &form).await?;
     Ok(Json(DONE))
 }

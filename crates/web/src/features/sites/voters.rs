@@ -5,20 +5,21 @@ use super::form::{PeriodQuery, VoterForm, VotingSettingsForm};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry, SentForm};
-use crate::features::actions::ban_voter;
+use crate::limits::LONG_ACTION_WAIT;
+use crate::markup::addresses::site_address;
 use crate::markup::fields::{Field, RefusedForm, summary};
-use crate::markup::layout::Frame;
-use crate::markup::parts::{number, site_address};
+use crate::markup::frame::Frame;
+use crate::markup::parts::number;
 use crate::request::form::{Fields, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use tidings_domain::Error;
 use tidings_domain::accounts::users::User;
 use tidings_domain::sites::{self, AuditLine, DailyVoter, VoterDetails, VoterVote, VotingSettings};
-use tidings_domain::values::day::Day;
-use tidings_domain::values::day::written;
+use tidings_domain::values::day::{Day, written};
 use tidings_domain::values::voter_id::VoterId;
 
 /// The voter that was looked up.
@@ -373,6 +374,28 @@ async fn answer_to_settings(
     let SignedFields { visit, user, fields, .. } = form;
     let here = LocalPath::parse("/admin/sites/settings");
     show(&app, SignedIn { visit, user }, &here, (&fields, None, Some(refused))).await
+}
+
+/// Bans a voter or lifts the ban. Returns whether all votes have been updated; if not, the update continues
+/// after the response.
+async fn ban_voter(app: &App, user: &User, voter: VoterId, is_ban: bool) -> Result<bool, RequestError> {
+    let (site, now, user) = (app.site.clone(), app.now(), user.clone());
+    let task = tokio::spawn(async move {
+        let result = if is_ban {
+            sites::ban(&site, now, &user, voter).await
+        } else {
+            sites::unban(&site, now, &user, voter).await
+        };
+        if let Err(error @ (Error::Store(_) | Error::Busy | Error::Internal(_))) = &result {
+            tracing::warn!(%error, "ban interrupted; repeat it or restart the server to continue");
+        }
+        result
+    });
+    match tokio::time::timeout(LONG_ACTION_WAIT, task).await {
+        Ok(Ok(result)) => Ok(result.map(|()| true)?),
+        Ok(Err(_)) => Err(RequestError::Panic),
+        Err(_) => Ok(false),
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! News: submitting, deleting, voting, listing.
 
 use super::form::{NewsIdForm, SubmissionForm, VoteType};
+use super::sending::{Sent, delete_news, submit_or_edit};
 use crate::App;
 use crate::error::RequestError;
-use crate::features::actions::{self, Sent};
 use crate::markup::parts::DELETED_USER;
 use crate::request::answers::{Status, is_false};
 use crate::request::description::FORM;
@@ -102,8 +102,7 @@ pub async fn submit(
     State(app): State<App>,
     form: SignedFields,
 ) -> Result<Json<SubmittedResponse>, RequestError> {
-    let Sent { id: news_id, waits: held } =
-        actions::submit_or_edit(&app, form.actor(), form.fields.read()?).await?;
+    let Sent { id: news_id, waits: held } = submit_or_edit(&app, form.actor(), form.fields.read()?).await?;
     Ok(Json(SubmittedResponse { status: Status::Ok, news_id, held }))
 }
 
@@ -119,7 +118,7 @@ pub async fn delete(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<NewsIdForm>,
 ) -> Result<Json<NewsDeletedResponse>, RequestError> {
-    actions::delete_news(&app, &user, form.news_id).await?;
+    delete_news(&app, &user, form.news_id).await?;
     Ok(Json(NewsDeletedResponse { status: Status::Ok, news_id: -1 }))
 }
 

@@ -1,12 +1,13 @@
 //! Lists of stories: the front page, the latest, those of a user, a random one.
 
+use super::item::{listed_story_bytes, news_list};
 use super::marks::{JustHidden, unlisted_note};
 use crate::App;
 use crate::error::RequestError;
 use crate::limits::{FRONT_PAGE_STORIES, LATEST_STORIES, MARKED_STORIES, PAGE_LIST_BYTES, USER_STORIES};
-use crate::markup::addresses::user_address;
-use crate::markup::layout::Frame;
-use crate::markup::parts::{empty_but, fitting, listed_story_bytes, news_address, news_list, paging};
+use crate::markup::addresses::{news_address, user_address};
+use crate::markup::frame::Frame;
+use crate::markup::parts::{empty_but, fitting, paging};
 use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};
 use crate::request::viewer::SignedIn;

@@ -6,9 +6,10 @@
 use super::form::NewsIdForm;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
+use crate::markup::addresses::news_address;
 use crate::markup::fragments::{ContentPlaceholder, Fragment, written};
-use crate::markup::layout::Frame;
-use crate::markup::parts::{news_address, news_anchor};
+use crate::markup::frame::Frame;
+use crate::markup::parts::news_anchor;
 use crate::markup::withheld;
 use crate::request::form::Next;
 use crate::request::local_path::{LocalPath, add_parameter};

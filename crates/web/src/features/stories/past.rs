@@ -4,7 +4,7 @@ use super::lists::{ListAddress, NewsListPage, list_page};
 use crate::App;
 use crate::error::RequestError;
 use crate::limits::PAST_STORIES;
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::markup::parts::empty_but;
 use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};

@@ -2,11 +2,11 @@
 //! edit, and the comments of stories that were merged into it.
 
 use crate::features::comments::comment_item::{CommentContext, comment_item};
-use crate::features::moderation::moderating::{ActionForm, field, may_moderate, tools};
 use crate::limits::THREAD_PAGE;
+use crate::markup::addresses::news_address;
 use crate::markup::fragments::written;
-use crate::markup::layout::Frame;
-use crate::markup::parts::{counted, news_address};
+use crate::markup::frame::Frame;
+use crate::markup::moderation_tools::{ActionForm, field, may_moderate, tools};
 use maud::{Markup, Render, html};
 use tidings_domain::accounts::reader::{Perspective, Sight};
 use tidings_domain::accounts::visit::Visit;
@@ -17,6 +17,7 @@ use tidings_domain::news::item::News;
 use tidings_domain::values::limits::MAX_TITLE;
 use tidings_domain::values::moderation::{Action, Thing};
 use tidings_domain::values::withheld::Withheld;
+use tidings_domain::values::words::counted;
 
 /// The tools of moderators for a story.
 #[must_use]

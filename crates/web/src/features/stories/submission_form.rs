@@ -1,8 +1,8 @@
 //! The form that submits or edits a story.
 
-use crate::features::topics::list::topic_link;
+use crate::markup::addresses::topic_link;
 use crate::markup::fields::{Field, RefusedForm, draft_key, summary};
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
 use crate::markup::parts::OUTSIDE;
 use crate::request::form::Fields;

@@ -1,14 +1,14 @@
 //! Submitting, editing and deleting stories.
 
 use super::form::{NewsIdForm, SubmissionForm};
+use super::sending::{delete_news, fetch_title, submit_or_edit};
 use super::submission_form::{FIELDS, Notice, Step, SubmissionPage, TypedStory, form_address};
 use crate::App;
 use crate::error::RequestError;
-use crate::features::actions::{self, submit_or_edit};
 use crate::features::comments::thread::title_link;
+use crate::markup::addresses::news_address;
 use crate::markup::fields::RefusedForm;
-use crate::markup::layout::Frame;
-use crate::markup::parts::news_address;
+use crate::markup::frame::Frame;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
@@ -150,7 +150,7 @@ impl PostedForm {
             }
             Step::FetchTitle => {
                 let url = NewsUrl::parse(&completed(fields.text("url"))).map_err(Error::from)?;
-                Ok(Done::Fetched(actions::fetch_title(app, self.form.actor(), &url).await?))
+                Ok(Done::Fetched(fetch_title(app, self.form.actor(), &url).await?))
             }
             Step::Preview => self.preview().map(|shown| Done::Previewed(Box::new(shown))),
             Step::ToggleTopic(topic) => {
@@ -231,6 +231,6 @@ pub async fn delete(
     State(app): State<App>,
     form: SignedForm<()>,
 ) -> Result<Redirect, RequestError> {
-    actions::delete_news(&app, &form.user, id).await?;
+    delete_news(&app, &form.user, id).await?;
     Ok(Redirect::to("/"))
 }

@@ -4,7 +4,6 @@
 use super::submitting_form::{DuplicateQuery, FetchTitleForm};
 use crate::App;
 use crate::error::RequestError;
-use crate::features::actions;
 use crate::request::answers::Status;
 use crate::request::description::FORM;
 use crate::request::form::Form;
@@ -40,7 +39,7 @@ pub async fn fetch_title(
     form: SignedFields,
 ) -> Result<Json<TitleResponse>, RequestError> {
     let page: FetchTitleForm = form.fields.read()?;
-    let title = actions::fetch_title(&app, form.actor(), &page.url).await?;
+    let title = super::sending::fetch_title(&app, form.actor(), &page.url).await?;
     Ok(Json(TitleResponse { status: Status::Ok, title: title.to_string() }))
 }
 

@@ -6,12 +6,11 @@ use crate::features::action::{Action, ActionEntry, SentForm};
 use crate::features::comments::calls::CommentVotedResponse;
 use crate::features::comments::form::CommentVoteForm;
 use crate::features::comments::thread::address_of;
-use crate::markup::parts::news_address;
+use crate::markup::addresses::news_address;
 use crate::request::form::Next;
 use axum::response::Redirect;
-use tidings_domain::Error;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
-use tidings_domain::votes;
+use tidings_domain::{Error, votes};
 
 /// Votes on stories.
 #[must_use]

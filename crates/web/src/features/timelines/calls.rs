@@ -1,9 +1,9 @@
 //! Tweets, timelines, followers and followings.
 
 use super::form::TweetDeletion;
+use super::tweets::delete_tweet;
 use crate::App;
-use crate::error::RequestError;
-use crate::features::actions;
+use crate::error::{RequestError, unknown_name};
 use crate::markup::parts::DELETED_USER;
 use crate::request::answers::{DONE, DoneResponse, Status, is_false};
 use crate::request::description::FORM;
@@ -116,7 +116,7 @@ pub async fn delete(
     State(app): State<App>,
     SignedForm { user, form }: SignedForm<TweetDeletion>,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    actions::delete_tweet(&app, &user, form.tweet_id).await?;
+    delete_tweet(&app, &user, form.tweet_id).await?;
     Ok(Json(DONE))
 }
 
@@ -171,7 +171,7 @@ pub async fn of_user(
     Form(query): Form<WindowQuery>,
 ) -> Result<Json<TimelineResponse>, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
-    let user = profiles::profile(&mut visit, &name).await.map_err(actions::unknown_name)?.user.clone();
+    let user = profiles::profile(&mut visit, &name).await.map_err(unknown_name)?.user.clone();
     Ok(Json(reading::of_user(&mut visit, user.id, &query.into()).await?.into()))
 }
 
@@ -188,7 +188,7 @@ pub async fn followers(
     Form(query): Form<WindowQuery>,
 ) -> Result<Json<PeopleResponse>, RequestError> {
     let people = follows::people(&mut visit, &name, Side::Followers, &query.into()).await;
-    Ok(Json(people.map_err(actions::unknown_name)?.into()))
+    Ok(Json(people.map_err(unknown_name)?.into()))
 }
 
 /// List the users that a user follows.
@@ -204,7 +204,7 @@ pub async fn followings(
     Form(query): Form<WindowQuery>,
 ) -> Result<Json<PeopleResponse>, RequestError> {
     let people = follows::people(&mut visit, &name, Side::Followings, &query.into()).await;
-    Ok(Json(people.map_err(actions::unknown_name)?.into()))
+    Ok(Json(people.map_err(unknown_name)?.into()))
 }
 
 impl From<TweetPage> for TimelineResponse {

@@ -3,13 +3,14 @@
 use super::calls::TweetedResponse;
 use super::form::TweetForm;
 use super::people::who_to_follow;
-use super::tweets::{rest_of_timeline, tweet_address, tweet_list};
+use super::tweets::{rest_of_timeline, tweet_list};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry, SentForm};
 use crate::limits::{HOME_SUGGESTIONS, TIMELINE_ENTRIES};
+use crate::markup::addresses::tweet_address;
 use crate::markup::fields::{Field, RefusedForm, draft_key, summary};
-use crate::markup::layout::Frame;
+use crate::markup::frame::Frame;
 use crate::markup::parts::empty_but;
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;

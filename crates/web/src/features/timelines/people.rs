@@ -4,13 +4,12 @@ use super::form::FollowForm;
 use super::home::{Tab, tabs};
 use super::tweets::{older, person_link};
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, unknown_name};
 use crate::features::action::{Action, ActionEntry};
-use crate::features::actions::unknown_name;
 use crate::limits::SUGGESTIONS;
 use crate::markup::addresses::profile_address;
-use crate::markup::layout::Frame;
-use crate::markup::parts::{counted, empty_but};
+use crate::markup::frame::Frame;
+use crate::markup::parts::empty_but;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
@@ -23,6 +22,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
 use tidings_domain::values::ids::UserId;
+use tidings_domain::values::words::counted;
 
 /// The button that follows or unfollows a user; nothing for the viewer's own account. It
 /// redirects to `next`. In a list, its label includes the username.

@@ -2,16 +2,16 @@
 
 use crate::App;
 use crate::error::RequestError;
-use crate::features::actions;
+use crate::features::moderation::acting::moderates_instead;
 use crate::features::moderation::post_tools::tweet_tools;
 use crate::limits::TWEET_CACHE_BYTES;
-use crate::markup::addresses::profile_address;
+use crate::markup::addresses::{news_address, profile_address, tweet_address};
 use crate::markup::fragments::{
     ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written,
 };
+use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, shortened};
-use crate::markup::layout::Frame;
-use crate::markup::parts::{DELETED_USER, OUTSIDE, age_as, ago, news_address, number, title_link};
+use crate::markup::parts::{DELETED_USER, OUTSIDE, age_as, ago, number, title_link};
 use crate::markup::withheld::{insider_notice, reason, show_link, unlisted_note};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
@@ -21,21 +21,18 @@ use axum::response::Redirect;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::accounts::reader::Sight;
+use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
 use tidings_domain::timelines::lines::{TweetLine, TweetSummary};
 use tidings_domain::timelines::reading::{self, TweetPage};
+use tidings_domain::timelines::tweets;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::cursor::Cursor;
 use tidings_domain::values::ids::TweetId;
 use tidings_domain::values::mentions::{Piece, link_address, pieces};
-
-/// The address of a tweet.
-#[must_use]
-pub fn tweet_address(id: TweetId) -> String {
-    format!("/tweet/{id}")
-}
+use tidings_domain::values::moderation::{Deed, Thing};
 
 /// The second in which a tweet was posted.
 #[must_use]
@@ -266,6 +263,14 @@ pub async fn delete(
     State(app): State<App>,
     form: SignedForm<()>,
 ) -> Result<Redirect, RequestError> {
-    actions::delete_tweet(&app, &form.user, id).await?;
+    delete_tweet(&app, &form.user, id).await?;
     Ok(Redirect::to("/home"))
+}
+
+/// Deletes a tweet, for both the form and the API.
+pub(crate) async fn delete_tweet(app: &App, user: &User, id: TweetId) -> Result<(), RequestError> {
+    if moderates_instead(app, user, Thing::Tweet(id), || Ok(Deed::Remove)).await? {
+        return Ok(());
+    }
+    Ok(user.once(&app.site, tweets::delete_tweet(&app.site, app.moment(), user, id)).await?)
 }

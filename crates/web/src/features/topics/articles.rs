@@ -1,14 +1,14 @@
 //! Lists of articles: the best, the newest, those of topics.
 
-use super::list::{
-    FOLLOWED, TOPICS, admin_forms, choice_address, combinations, followed_topics, sentences, stance_forms,
-};
+use super::list::{admin_forms, combinations, followed_topics, sentences, stance_forms};
 use crate::App;
 use crate::error::RequestError;
+use crate::features::stories::item::{Standing, news_item};
 use crate::features::stories::marks::{JustHidden, marks_form, unlisted_note};
+use crate::markup::addresses::{FOLLOWED, TOPICS, described, feed_address, in_order, list_address};
+use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::layout::Frame;
-use crate::markup::parts::{OUTSIDE, Standing, age, empty_but, news_item, page_links};
+use crate::markup::parts::{OUTSIDE, age, empty_but, page_links};
 use crate::markup::vote_buttons::{NO_BUTTONS, karma_prices, karma_warning};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
@@ -22,7 +22,6 @@ use tidings_domain::articles::article::{Article, open_for};
 use tidings_domain::articles::lists::{self, ArticleOrder, ArticlePage, PageNumber};
 use tidings_domain::values::topic::TopicChoice;
 use tidings_domain::values::urls::NewsUrl;
-use tidings_keyspace::Within;
 
 /// Which articles a list has.
 #[derive(Debug, Clone, Copy)]
@@ -208,32 +207,6 @@ fn foreign_item(frame: &Frame<'_>, number: u64, article: &Article, standing: Sta
             }
         }
     }
-}
-
-/// The names of topics for a heading.
-#[must_use]
-pub fn described(topics: &TopicChoice) -> String {
-    let between = if topics.within() == Within::All { " and " } else { " or " };
-    topics.topics().iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
-}
-
-/// The address of a list.
-#[must_use]
-pub fn list_address(topics: Option<&TopicChoice>, order: ArticleOrder) -> String {
-    in_order(&topics.map_or_else(|| "/best".to_owned(), choice_address), order)
-}
-
-fn in_order(base: &str, order: ArticleOrder) -> String {
-    match order {
-        ArticleOrder::Score => base.to_owned(),
-        ArticleOrder::Time => format!("{base}/new"),
-    }
-}
-
-/// The address of a list's feed.
-#[must_use]
-pub fn feed_address(topics: Option<&TopicChoice>, order: ArticleOrder) -> String {
-    format!("{}/atom", list_address(topics, order))
 }
 
 /// The requested page of a list.

@@ -1,37 +1,33 @@
 //! The list of topics, what a topic's page says about it, and the forms of topics.
 
-use super::articles::{described, list_address};
 use super::calls::TopicMovedResponse;
 use super::form::{DescribeForm, MergeForm, RenameForm, TopicForm};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry, SentForm};
-use crate::features::actions::move_topic;
-use crate::features::mutes::page::MUTES;
-use crate::limits::{LISTED_TOPIC_BYTES, LISTED_TOPICS, PAGE_LIST_BYTES};
+use crate::limits::{LISTED_TOPIC_BYTES, LISTED_TOPICS, LONG_ACTION_WAIT, PAGE_LIST_BYTES};
+use crate::markup::addresses::{FOLLOWED, MUTES, choice_address, described, list_address, topic_link};
 use crate::markup::fields::{Field, RefusedForm, summary};
-use crate::markup::layout::Frame;
-use crate::markup::parts::{counted, empty_but, fitting, number};
+use crate::markup::frame::Frame;
+use crate::markup::parts::{empty_but, fitting, number};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use tidings_domain::Error;
 use tidings_domain::accounts::reader::Reader;
+use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::articles::topic_choices::{self, Stance};
-use tidings_domain::articles::topic_moves::Move;
+use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::articles::topics::{self, TopicLine, TopicsOverview};
 use tidings_domain::values::limits::MAX_TOPIC_SENTENCE;
 use tidings_domain::values::size;
 use tidings_domain::values::topic::{Topic, TopicChoice};
+use tidings_domain::values::words::counted;
 use tidings_keyspace::Within;
-
-/// The address of the list of topics.
-pub const TOPICS: &str = "/topics";
-/// The address of the stories of the topics that the viewer follows.
-pub const FOLLOWED: &str = "/topics/followed";
 
 /// The page of all topics.
 struct TopicsPage<'a> {
@@ -98,18 +94,6 @@ impl TopicsPage<'_> {
 
 fn is_admin(frame: &Frame<'_>) -> bool {
     frame.viewer.is_some_and(|viewer| viewer.is_administrator())
-}
-
-/// A topic's name as a link to its articles.
-#[must_use]
-pub fn topic_link(topic: &Topic) -> Markup {
-    html! { a.topic href={ "/topic/" (topic) } rel="tag" { (topic) } }
-}
-
-/// The address of a list of topics.
-#[must_use]
-pub fn choice_address(topics: &TopicChoice) -> String {
-    format!("/topic/{topics}")
 }
 
 /// The most bytes of a topic on the page of topics.
@@ -436,6 +420,31 @@ fn redirect_after_move(to: Topic, articles: Option<u64>) -> Redirect {
         Some(_) => choice_address(&to.into()),
         None => "/topics?moving=yes".to_owned(),
     })
+}
+
+/// Renames or merges a topic. Returns how many articles were moved; `None` while the move is still running. The
+/// move of a large topic continues after the response.
+pub(crate) async fn move_topic(
+    app: &App,
+    user: &User,
+    kind: Move,
+    (from, to): (&Topic, &Topic),
+) -> Result<Option<u64>, RequestError> {
+    let (site, now, user, from, to) = (app.site.clone(), app.now(), user.clone(), from.clone(), to.clone());
+    let moving = tokio::spawn(async move {
+        let moved = topic_moves::move_topic(&site, now, &user, kind, &from, &to).await;
+        match &moved {
+            Ok(articles) => tracing::info!(%from, %to, articles, "topic moved"),
+            Err(Error::Refused(_)) => {}
+            Err(error) => tracing::warn!(%from, %to, %error, "topic not moved"),
+        }
+        moved
+    });
+    match tokio::time::timeout(LONG_ACTION_WAIT, moving).await {
+        Ok(Ok(moved)) => Ok(Some(moved?)),
+        Ok(Err(_)) => Err(RequestError::Panic),
+        Err(_) => Ok(None),
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! What needs a person: first on the page of administrators, each with what to do about it.
 
 use crate::App;
-use crate::markup::parts::counted;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
 use tidings_domain::administration::Waiting;
@@ -10,7 +9,7 @@ use tidings_domain::report::{BackgroundCheck, BackupReport, BackupState, VoteRin
 use tidings_domain::supervision::panics;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day;
-use tidings_domain::values::words::{age, wait};
+use tidings_domain::values::words::{age, counted, wait};
 use tidings_keyspace::StoreHealth;
 
 /// Seconds after which a job or a mail that waits should be done.

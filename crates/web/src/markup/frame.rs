@@ -1,0 +1,192 @@
+//! The frame of a page: what its rendering needs to know of the viewer, the address, the time and the site.
+
+use super::brand::Brand;
+use super::fragments::{DerivedKey, LinkTarget, PartKey};
+use crate::App;
+use crate::error::RequestError;
+use crate::request::form::Fields;
+use crate::request::local_path::LocalPath;
+use crate::settings::{Settings, SiteSettings};
+use maud::{Markup, html};
+use std::cell::OnceCell;
+use tidings_domain::accounts::users::User;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::cache::{CacheKind, Caches, Shared};
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::rules::Rules;
+use tidings_domain::values::secrets::random_hex;
+
+/// The field with the name of a request, so that it can be sent again.
+const REQUEST_FIELD: &str = "request";
+/// Bytes of randomness in the name of the requests of a page. It needs to be another one for one account
+/// within an hour, and protects nothing.
+const REQUEST_BYTES: usize = 8;
+
+/// The context in which a page is rendered: the viewer, the address, the time, the settings.
+pub struct Frame<'a> {
+    /// The settings.
+    pub settings: &'a Settings,
+    /// The rules of the site.
+    pub rules: &'a Rules,
+    /// The caches of the site.
+    pub caches: &'a Caches,
+    /// The site as people see it: its name, description, colours and links.
+    pub brand: Shared<Brand>,
+    /// The time of the visit.
+    pub now: Timestamp,
+    /// The page's own address.
+    pub here: &'a LocalPath,
+    /// The address to which the forms of the page's items redirect, before the item's anchor.
+    /// It is in each of them, so it is short: see [`LocalPath::way_back`].
+    pub way_back: String,
+    /// The viewer; `None` if they are not logged in.
+    pub viewer: Option<&'a User>,
+    /// How many rows of the review queue wait, if the viewer moderates and it is known.
+    pub waiting_rows: Option<u64>,
+    /// The name of the request that this page answers.
+    answered: Option<String>,
+    /// The fields that prove that a form is from the viewer's session, masked for this page.
+    signed_fields: OnceCell<Markup>,
+}
+
+impl<'a> Frame<'a> {
+    /// The frame of a page.
+    #[must_use]
+    pub fn new(
+        (settings, rules, caches): (&'a Settings, &'a Rules, &'a Caches),
+        brand: Shared<Brand>,
+        (now, here): (Timestamp, &'a LocalPath),
+        viewer: Option<&'a User>,
+    ) -> Self {
+        let answered = viewer.and_then(|viewer| viewer.request.as_ref());
+        Self {
+            settings,
+            rules,
+            caches,
+            brand,
+            now,
+            here,
+            way_back: here.way_back(),
+            viewer,
+            waiting_rows: None,
+            answered: answered.map(|request| request.name().to_owned()),
+            signed_fields: OnceCell::new(),
+        }
+    }
+
+    /// The same frame, whose forms keep the name of the request that was sent. The frame of the user or the
+    /// visit of a [`SignedFields`](crate::request::viewer::SignedFields) does that by itself.
+    #[must_use]
+    pub fn keeping_request(mut self, sent: &Fields) -> Self {
+        self.answered = sent.get(REQUEST_FIELD).map(str::to_owned);
+        self
+    }
+
+    /// The frame of a page for any visitor. Call it after the page's own reads, which
+    /// also read the session and the identity of the site in the same round trips.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn of(app: &'a App, visit: &'a mut Visit, here: &'a LocalPath) -> Result<Self, RequestError> {
+        let now = visit.now();
+        visit.recognise().await?;
+        let brand = app.brand_for(visit).await;
+        let waiting_rows = visit.waiting_rows().await;
+        let frame = Self::new(parts(app), brand, (now, here), visit.viewer().await?);
+        Ok(Self { waiting_rows, ..frame })
+    }
+
+    /// The frame of a page for a user who is logged in. [`SignedIn`](crate::request::viewer::SignedIn)
+    /// has read the identity of the site.
+    #[must_use]
+    pub fn for_user(app: &'a App, here: &'a LocalPath, viewer: &'a User) -> Self {
+        Self::known(app, here, Some(viewer))
+    }
+
+    /// The frame of a page without a viewer.
+    pub async fn anonymous(app: &'a App, here: &'a LocalPath) -> Self {
+        Self::new(parts(app), app.brand().await, (app.now(), here), None)
+    }
+
+    /// The frame of a page that must not read anything.
+    #[must_use]
+    pub fn known(app: &'a App, here: &'a LocalPath, viewer: Option<&'a User>) -> Self {
+        Self::new(parts(app), app.known_brand(), (app.now(), here), viewer)
+    }
+
+    /// The name, the description and the address of the site.
+    #[must_use]
+    pub fn site(&self) -> &SiteSettings {
+        &self.brand.site
+    }
+
+    /// Where links to other sites open.
+    #[must_use]
+    pub fn link_target(&self) -> LinkTarget {
+        match self.viewer {
+            Some(viewer) if viewer.flags.new_windows => LinkTarget::NewWindow,
+            _ => LinkTarget::Same,
+        }
+    }
+
+    /// The hidden fields of a form: what proves that it is from the viewer's session, and the name of the
+    /// request, so that it can be sent again: see [`tidings_domain::repeats`]. All forms of a page have the
+    /// same name: with other contents it is another request. A form that is shown again after it was sent keeps
+    /// its name: perhaps what it asked for was done. Empty without a viewer.
+    #[must_use]
+    pub fn signed_fields(&self) -> &Markup {
+        self.signed_fields.get_or_init(|| {
+            html! {
+                @if let Some(viewer) = self.viewer {
+                    input type="hidden" name="apisecret" value=(viewer.apisecret.masked());
+                    // Firefox otherwise fills in what the form had before a reload. A field of the
+                    // type "hidden" may not say so.
+                    input name=(REQUEST_FIELD) value=(self.request()) autocomplete="off" hidden;
+                }
+            }
+        })
+    }
+
+    /// The name of the request that the page answers, or a new one.
+    fn request(&self) -> String {
+        // Without randomness, it is another name each second.
+        let new = || random_hex::<REQUEST_BYTES>().unwrap_or_else(|_| self.now.to_string());
+        self.answered.clone().unwrap_or_else(new)
+    }
+
+    /// The result of a plain function of a shared value, from the cache if possible. `None` if
+    /// the shared value itself is not cached, because most such values are shown only once.
+    pub fn derived<K: CacheKind<Key = DerivedKey>, V>(
+        &self,
+        value: &Shared<V>,
+        make: fn(&V, LinkTarget) -> K::Value,
+    ) -> Option<Shared<K::Value>> {
+        if !value.is_cached() {
+            return None;
+        }
+        let (cache, key) = (self.caches.of::<K>(), (value.id(), self.link_target()));
+        Some(
+            cache.derived(&key).unwrap_or_else(|| cache.insert_derived(key, make(value, self.link_target()))),
+        )
+    }
+
+    /// Like [`Frame::derived`], for a part of the shared value.
+    pub fn derived_part<K: CacheKind<Key = PartKey>, V>(
+        &self,
+        value: &Shared<V>,
+        part: u64,
+        make: fn(&V, u64, LinkTarget) -> K::Value,
+    ) -> Option<Shared<K::Value>> {
+        if !value.is_cached() {
+            return None;
+        }
+        let (cache, key) = (self.caches.of::<K>(), (value.id(), self.link_target(), part));
+        let made = || cache.insert_derived(key, make(value, part, self.link_target()));
+        Some(cache.derived(&key).unwrap_or_else(made))
+    }
+}
+
+/// The parts of the app that a frame needs.
+fn parts(app: &App) -> (&Settings, &Rules, &Caches) {
+    (&app.settings, &app.site.rules, &app.site.caches)
+}
