@@ -287,22 +287,20 @@ fn limit_links(call: &mut Operation) {
 
 /// The tag of the calls of a module. Actions have theirs already.
 fn tag(module_or_tag: &str) -> &str {
-    match module_or_tag {
-        "accounts::calls" | "sessions::session_calls" | "sessions::totp_calls" | "export::calls" => {
-            "Accounts"
-        }
-        "stories::calls" | "stories::submitting_calls" => "News",
-        "topics::calls" => "Articles and topics",
-        "comments::calls" => "Comments",
-        "timelines::calls" => "Tweets and timelines",
-        "inbox::calls" => "Inbox",
-        "moderation::calls" | "moderation::rule_calls" => "Moderation",
-        "mutes::calls" => "Muting and blocking",
-        "sites::calls" => "Sites",
-        "sites::reputation" => "Browser extensions",
+    match module_or_tag.split_once("::").unwrap_or((module_or_tag, "")) {
+        ("accounts" | "sessions" | "export", _) => "Accounts",
+        ("stories", _) => "News",
+        ("topics", _) => "Articles and topics",
+        ("comments", _) => "Comments",
+        ("timelines", _) => "Tweets and timelines",
+        ("inbox", _) => "Inbox",
+        ("mutes", _) => "Muting and blocking",
+        ("sites", "reputation") => "Browser extensions",
+        ("sites", _) => "Sites",
         // This module, too.
-        "moderation::flag_calls" | "" => "About",
-        tag => tag,
+        ("moderation", "flag_calls") | ("", _) => "About",
+        ("moderation", _) => "Moderation",
+        _ => module_or_tag,
     }
 }
 
