@@ -540,81 +540,8 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::CurrentPasswordWrong
         | Refusal::ReasonDoesNotFit { .. }
         | Refusal::DuplicateOfWhat => StatusCode::UNPROCESSABLE_ENTITY,
-        Refusal::SessionEnded
-        | Refusal::TooManyPasskeys { .. }
-        | Refusal::PasskeysUnavailable
-        | Refusal::RoleNeedsTwoFactor
-        | Refusal::SignupClosed
-        | Refusal::TooNewToInvite { .. }
-        | Refusal::NoInvitationsLeft { .. }
-        | Refusal::InvitationsAreOff
-        | Refusal::TooManyOpenInvitations { .. }
-        | Refusal::ApplicationWaits
-        | Refusal::ApplicationRejected { .. }
-        | Refusal::EmailNotConfirmed
-        | Refusal::MailIsOff
-        | Refusal::NewsDeleted
-        | Refusal::NewsRemoved
-        | Refusal::NewsHeld
-        | Refusal::NewsMerged(_)
-        | Refusal::TextHasNoUrl
-        | Refusal::HasMergedStories
-        | Refusal::TooManyMerged { .. }
-        | Refusal::NotYourNews
-        | Refusal::TooLateToChange { .. }
-        | Refusal::OwnFirstVote
-        | Refusal::TooLateToTakeBack { .. }
-        | Refusal::VotesAreFinal
-        | Refusal::NotEnoughKarma { .. }
-        | Refusal::NewTopicNeedsKarma { .. }
-        | Refusal::CommentDeleted
-        | Refusal::CommentRemoved
-        | Refusal::CommentHeld
-        | Refusal::NoSuchParent
-        | Refusal::NotYourComment
-        | Refusal::NotYourTweet
-        | Refusal::FollowingOneself
-        | Refusal::BlockedBy
-        | Refusal::MutingOneself
-        | Refusal::TooManyMutes { .. }
-        | Refusal::BlockingOneself
-        | Refusal::TooManyBlocks { .. }
-        | Refusal::TooManyFollowings { .. }
-        | Refusal::TooManySaved { .. }
-        | Refusal::TooManyFollowedTopics { .. }
-        | Refusal::TooManyMutedTopics { .. }
-        | Refusal::TooManyTopicSentences { .. }
-        | Refusal::ThreadFull { .. }
-        | Refusal::VoterBanned
-        | Refusal::VotingDisabled
-        | Refusal::TooManyVotes { .. }
-        | Refusal::TooManyVotesFromNetwork { .. }
-        | Refusal::ModeratorsOnly
-        | Refusal::OwnThing
-        | Refusal::HigherRole
-        | Refusal::DecidedByAdministrator
-        | Refusal::ActionDoesNotApply { .. }
-        | Refusal::CannotBeUndone
-        | Refusal::CannotBeFlagged(_)
-        | Refusal::RemovedAlready
-        | Refusal::TooNewToFlag { .. }
-        | Refusal::FlagNeedsKarma { .. }
-        | Refusal::OwnFlag
-        | Refusal::FlaggedEnough
-        | Refusal::ThreadLocked { .. }
-        | Refusal::RefusedByRule { .. }
-        | Refusal::EditNeedsApproval { .. }
-        | Refusal::TooManyRules { .. }
-        | Refusal::NewTopicByNew { .. }
-        | Refusal::TooManyLinks { .. }
-        | Refusal::Silenced(_)
-        | Refusal::Banned(_)
-        | Refusal::VotesDiscounted(_)
-        | Refusal::LastAdministrator
-        | Refusal::NotYourDecision
-        | Refusal::AppealAgainstOneself
-        | Refusal::TooManyNotes { .. }
-        | Refusal::AdministratorsOnly => StatusCode::FORBIDDEN,
+        // A rule of the site says no.
+        _ => StatusCode::FORBIDDEN,
     }
 }
 

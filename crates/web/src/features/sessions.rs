@@ -8,5 +8,4 @@ pub mod second_factors;
 pub mod second_step;
 pub mod session_calls;
 pub mod totp_calls;
-pub mod totp_form;
 pub mod two_factor;

@@ -11,6 +11,5 @@ pub mod story_tools;
 pub mod submission_form;
 pub mod submitting;
 pub mod submitting_calls;
-pub mod submitting_form;
 pub mod titles;
 pub mod votes;

@@ -84,9 +84,6 @@ impl<'a> Frame<'a> {
 
     /// The frame of a page for any visitor. Call it after the page's own reads, which
     /// also read the session and the identity of the site in the same round trips.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn of(app: &'a App, visit: &'a mut Visit, here: &'a LocalPath) -> Result<Self, RequestError> {
         let now = visit.now();
         visit.recognise().await?;

@@ -53,9 +53,6 @@ macro_rules! form {
 pub(crate) use form;
 
 /// Reads a required field as it is.
-///
-/// # Errors
-/// A failure that names the field.
 pub fn text(fields: &Fields, name: &'static str) -> Result<String, RequestError> {
     fields.required(name).map(str::to_owned)
 }
@@ -145,17 +142,11 @@ impl Fields {
     }
 
     /// The value of a required field.
-    ///
-    /// # Errors
-    /// A failure that names the field.
     pub fn required(&self, name: &'static str) -> Result<&str, RequestError> {
         self.get(name).ok_or(RequestError::Field { name, expected: RequestError::MISSING })
     }
 
     /// The parsed value of a required field.
-    ///
-    /// # Errors
-    /// A failure that names the field and says what is expected.
     pub fn parsed<T: std::str::FromStr>(
         &self,
         name: &'static str,
@@ -165,9 +156,6 @@ impl Fields {
     }
 
     /// The parsed value of an optional field.
-    ///
-    /// # Errors
-    /// A failure that names the field and says what is expected.
     pub fn parsed_optional<T: std::str::FromStr>(
         &self,
         name: &'static str,
@@ -195,9 +183,6 @@ fn shown(name: &str) -> String {
 }
 
 /// A field that is an id, or -1 for none.
-///
-/// # Errors
-/// A failure that names the field.
 pub fn id_or_none<T: std::str::FromStr>(
     fields: &Fields,
     name: &'static str,

@@ -66,9 +66,6 @@ impl FromFields for SinceQuery {
 }
 
 /// The field `count`: the most entries of a response.
-///
-/// # Errors
-/// A failure that names the field.
 pub fn count(fields: &Fields) -> Result<usize, RequestError> {
     let Some(text) = fields.get("count") else {
         return Ok(TIMELINE_ENTRIES);

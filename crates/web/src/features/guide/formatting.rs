@@ -9,11 +9,6 @@ use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 
-/// The address of the page.
-pub const FORMATTING: &str = "/formatting";
-/// The text of a link to it.
-pub const FORMATTING_LINK: &str = "Formatting";
-
 /// What can be done, how, and an example.
 const EXAMPLES: [(&str, &str, &str); 6] = [
     (

@@ -11,10 +11,10 @@ use tidings_domain::accounts::notices::Notice;
 use tidings_domain::accounts::outbox::{self, Claim, MailSubject, Postponed, Waiting};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::digests::{self, Candidates};
+use tidings_domain::digests::{self, Candidates, last_due};
 use tidings_domain::error::Error;
+use tidings_domain::inbox;
 use tidings_domain::values::clock::Timestamp;
-use tidings_domain::{digests::last_due, inbox};
 use tokio::time::{MissedTickBehavior, interval};
 
 /// How often the outbox is looked at.
@@ -37,9 +37,6 @@ pub async fn run(app: App) {
 }
 
 /// Sends some of the mails that are due, one after the other. Returns how many were due.
-///
-/// # Errors
-/// When the store fails.
 pub async fn send_due(app: &App) -> Result<usize, Error> {
     let Some(mailer) = app.mailer.clone() else {
         return Ok(0);

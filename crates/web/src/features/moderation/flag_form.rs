@@ -56,9 +56,6 @@ impl FromFields for UnflagForm {
 }
 
 /// The thing in the fields `kind` and `id`, of a kind that can be flagged.
-///
-/// # Errors
-/// A failure that names the field.
 fn flagged_thing(fields: &Fields) -> Result<Thing, RequestError> {
     let thing = thing(fields)?;
     if FlagReason::of(&thing).is_empty() {

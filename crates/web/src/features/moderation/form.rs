@@ -298,9 +298,6 @@ impl From<LogQuery> for LogWindow {
 }
 
 /// The thing in the fields `kind` and `id`.
-///
-/// # Errors
-/// A failure that names the field.
 pub fn thing(fields: &Fields) -> Result<Thing, RequestError> {
     let kind = fields.required("kind")?;
     if !Thing::KINDS.contains(&kind) {
@@ -312,9 +309,6 @@ pub fn thing(fields: &Fields) -> Result<Thing, RequestError> {
 }
 
 /// The field `reason`; empty if it is missing.
-///
-/// # Errors
-/// A failure that names the field.
 pub fn reason(fields: &Fields) -> Result<Reason, RequestError> {
     Ok(Reason::parse(fields.text("reason")).map_err(Error::from)?)
 }

@@ -51,7 +51,7 @@ pub fn actions() -> Vec<ActionEntry> {
     ]
 }
 
-/// Redirects to a page, which then shows [`done_line`].
+/// Redirects to a page, which then says what was done.
 fn done(mut back: String, id: ModerationId) -> Redirect {
     add_parameter(&mut back, DONE, &id.to_string());
     Redirect::to(&back)

@@ -42,9 +42,6 @@ pub struct PersonFile {
 impl PersonFile {
     /// What moderators may know of a person; `None` for other viewers. Rounds: 7 for moderators,
     /// none for others.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn read(visit: &mut Visit, person: &ProfileFacts) -> Result<Option<Self>, RequestError> {
         let viewer = visit.recognise().await?;
         if viewer.is_none_or(|viewer| viewer.role() < Role::Moderator) {

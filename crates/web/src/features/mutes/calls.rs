@@ -59,9 +59,6 @@ impl MutesResponse {
     }
 
     /// What a user avoids.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn of(visit: &mut Visit, user: UserId) -> Result<Self, RequestError> {
         Ok(Self::new(mutes::avoided(visit, user).await?))
     }

@@ -1,7 +1,6 @@
 //! Second factors: authenticator apps. Passkeys need a browser, so they have pages only.
 
-use super::totp_form::{ConfirmedTotpForm, EndedTotpForm, NewTotpForm};
-use super::two_factor;
+use super::two_factor::{self, ConfirmedTotpForm, EndedTotpForm, NewTotpForm};
 use crate::App;
 use crate::error::RequestError;
 use crate::request::answers::{DONE, DoneResponse, Status};

@@ -1,15 +1,49 @@
 //! What the pages and the API calls of second factors have in common.
 
-use super::totp_form::{ConfirmedTotpForm, EndedTotpForm, NewTotpForm};
 use crate::App;
 use crate::error::RequestError;
+use crate::request::form::{Fields, form, text};
+use crate::request::values;
 use crate::request::viewer::SignedFields;
 use tidings_domain::Refusal;
-use tidings_domain::accounts::account::Owner;
+use tidings_domain::accounts::account::{CurrentPassword, Owner};
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::two_factor::RelyingParty;
 use tidings_domain::accounts::two_factor::passkeys::{self, NewPasskey};
 use tidings_domain::accounts::two_factor::setup::{self, NewTotp};
+
+fn current_password(fields: &Fields, name: &'static str) -> Result<CurrentPassword, RequestError> {
+    Ok(CurrentPassword(Some(text(fields, name)?)))
+}
+
+form! {
+    /// The beginning of the setup of an authenticator app.
+    #[schema(as = NewTotpRequest)]
+    pub struct NewTotpForm {
+        /// The user's password.
+        pub current_password: CurrentPassword = current_password, values::Password;
+    }
+}
+
+form! {
+    /// The end of the setup of an authenticator app.
+    #[schema(as = ConfirmedTotp)]
+    pub struct ConfirmedTotpForm {
+        /// A code that the app shows.
+        pub code: String = text, values::TotpCode;
+    }
+}
+
+form! {
+    /// The removal of an authenticator app.
+    #[schema(as = EndedTotp)]
+    pub struct EndedTotpForm {
+        /// The user's password.
+        pub current_password: CurrentPassword = current_password, values::Password;
+        /// A code that the app shows, or a recovery code.
+        pub code: String = text, values::LoginCode;
+    }
+}
 
 /// Whether passkeys work at the address of the site: it must have a host name.
 #[must_use]

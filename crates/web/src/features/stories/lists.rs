@@ -94,9 +94,6 @@ impl NewsListPage<'_> {
 }
 
 /// The page of a list for any visitor, after the list was read.
-///
-/// # Errors
-/// When the store fails.
 pub async fn list_page(
     app: &App,
     visit: &mut Visit,

@@ -89,9 +89,6 @@ pub struct JustHidden {
 
 impl JustHidden {
     /// The story that the address names, if the viewer has hidden it.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn read(visit: &mut Visit, here: &LocalPath) -> Result<Option<Self>, RequestError> {
         let Some(id) = here.parameter(JUST_HIDDEN).and_then(|id| id.parse().ok()) else {
             return Ok(None);

@@ -56,10 +56,6 @@ pub(crate) async fn delete_news(app: &App, user: &User, id: NewsId) -> Result<()
 }
 
 /// Fetches the title of the page at a URL, for both the form and the API.
-///
-/// # Errors
-/// [`Error::Busy`] while too many titles are being fetched, [`Refusal::TooManyRequests`], the
-/// store's, or a [`TitleError`].
 pub(crate) async fn fetch_title(app: &App, actor: Actor<'_>, url: &NewsUrl) -> Result<Title, RequestError> {
     let settings = &app.settings.titles;
     if !settings.is_on {

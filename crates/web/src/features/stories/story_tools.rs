@@ -96,9 +96,6 @@ fn capitalized(text: &str) -> String {
 
 /// The threads of the stories that were merged into one, with as many comments as fit below
 /// those that its page shows. Rounds: 2, none without merged stories.
-///
-/// # Errors
-/// When the store fails.
 pub async fn read_merged(
     visit: &mut Visit,
     thread: &Thread,

@@ -1,20 +1,44 @@
 //! What helps while a story is written: the title of the page, and an earlier story with the
 //! same URL.
 
-use super::submitting_form::{DuplicateQuery, FetchTitleForm};
 use crate::App;
 use crate::error::RequestError;
 use crate::request::answers::Status;
 use crate::request::description::FORM;
-use crate::request::form::Form;
+use crate::request::form::{Fields, Form, FromFields, form, valid};
 use crate::request::values;
 use crate::request::viewer::SignedFields;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
+use tidings_domain::Error;
 use tidings_domain::submissions::preparing;
 use tidings_domain::values::ids::NewsId;
-use utoipa::ToSchema;
+use tidings_domain::values::urls::{NewsUrl, completed};
+use utoipa::{IntoParams, ToSchema};
+
+form! {
+    /// A page whose title is wanted.
+    pub struct FetchTitleForm {
+        /// The address of the page.
+        pub url: NewsUrl = valid(NewsUrl::parse), values::Url;
+    }
+}
+
+/// A URL that somebody is about to submit.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct DuplicateQuery {
+    /// The URL, with or without `https://`.
+    #[param(value_type = values::Url)]
+    pub url: NewsUrl,
+}
+
+impl FromFields for DuplicateQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { url: NewsUrl::parse(&completed(fields.required("url")?)).map_err(Error::from)? })
+    }
+}
 
 /// The title of a page.
 #[derive(Serialize, ToSchema)]
