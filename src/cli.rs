@@ -13,6 +13,7 @@ pub mod check;
 pub mod config;
 pub mod copy;
 pub mod create;
+pub mod demo;
 pub mod end;
 pub mod generate;
 pub mod import;
@@ -99,6 +100,7 @@ impl ServeOptions {
 enum Command {
     /// Serve the site.
     Serve(ServeOptions),
+    Demo(demo::DemoCommand),
     /// Print every setting with its meaning, its value and where the value comes from.
     Config(ServeOptions),
     /// Create the store, if there is none, for a new site.
@@ -169,6 +171,12 @@ impl Cli {
             Command::Serve(_) => {
                 serve::run(config, || Config::load(file.as_deref(), environment(), &settings)).await
             }
+            Command::Demo(_) if file.is_some() || settings.store.is_some() => {
+                let words =
+                    "tidings demo has settings and a store of its own; leave out --config and --store";
+                Err(WrongUse(words.to_owned()).into())
+            }
+            Command::Demo(demo) => demo.run().await,
             Command::Config(_) => print_settings(&config),
             Command::Create => create::run(config).await,
             Command::Import(ImportCommand::Links(links)) => links.run(&config).await,

@@ -162,6 +162,7 @@ impl ImportLinks {
                     source_id: row.id.clone(),
                     title: row.title.clone(),
                     url: row.url.clone(),
+                    text: None,
                     author,
                     posted: row.created_at,
                     topics: row.topics.clone(),

@@ -265,7 +265,7 @@ async fn serve_until(
 }
 
 /// Completes when the process is asked to end (Ctrl-C, or a service manager).
-fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
+pub(super) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     Ok(async move {

@@ -41,6 +41,7 @@ mod confirmations;
 mod crash;
 mod dataset;
 mod deliveries;
+mod demo;
 mod discounts;
 mod drain;
 mod edges;

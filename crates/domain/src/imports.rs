@@ -1,4 +1,4 @@
-//! Importing submissions from other sites: accounts, news and votes in bulk.
+//! Importing submissions from other sites: accounts, news, comments and votes in bulk.
 //!
 //! The same batch notes the ids of the source in `import:links` and `import:accounts`, so
 //! that nothing is imported twice.
@@ -6,6 +6,7 @@
 use crate::accounts::names;
 use crate::articles::article::{self, Article};
 use crate::articles::ids;
+use crate::comments::comment::{self, Comment, NEXT_ID};
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
@@ -13,11 +14,11 @@ use crate::news::item::{TEXT_SCHEME, linked_site};
 use crate::news::ranks::write_rank;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
-use crate::values::ids::{NewsId, UserId};
+use crate::values::ids::{CommentId, NewsId, UserId};
 use crate::values::lookalikes;
 use crate::values::ranking;
 use crate::values::secrets::random_token;
-use crate::values::text::Username;
+use crate::values::text::{Body, Username};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use std::collections::{HashMap, HashSet};
@@ -34,8 +35,10 @@ pub struct ImportedLink {
     pub source_id: String,
     /// The title to store.
     pub title: String,
-    /// The link; `None` for a text item without its text.
+    /// The link; `None` for a text item.
     pub url: Option<NewsUrl>,
+    /// The text of a text item, if it is known.
+    pub text: Option<Body>,
     /// Who posted it.
     pub author: UserId,
     /// When it was posted.
@@ -97,12 +100,13 @@ pub async fn import_links(
 fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: &ImportedLink) {
     let others = u64::try_from(link.voters.len()).unwrap_or(u64::MAX);
     let up = i64::try_from(others).unwrap_or(i64::MAX).saturating_add(1);
+    let text = || format!("{TEXT_SCHEME}{}", link.text.as_ref().map_or("", Body::as_str));
     batch.set_fields(
         keys::news(id),
         [
             ("id", id.to_string()),
             ("title", link.title.clone()),
-            ("url", link.url.as_ref().map_or(TEXT_SCHEME, NewsUrl::as_str).to_owned()),
+            ("url", link.url.as_ref().map_or_else(text, |url| url.as_str().to_owned())),
             ("user_id", link.author.to_string()),
             ("ctime", link.posted.to_string()),
             ("up", up.to_string()),
@@ -140,6 +144,48 @@ fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: 
         && let Some(key) = link.url.as_ref().and_then(|url| keys::urls(url).into_iter().next())
     {
         batch.set_expiring(key, id.to_string(), Duration::from_secs(life));
+    }
+}
+
+/// A comment from another site.
+#[derive(Debug, Clone)]
+pub struct ImportedComment {
+    /// Who wrote it.
+    pub author: UserId,
+    /// What it answers: the place of an earlier comment in the list, from 0; `None` for the item itself.
+    pub parent: Option<usize>,
+    /// The text.
+    pub body: Body,
+    /// When it was posted.
+    pub posted: Timestamp,
+    /// The other users who voted it up, and those who voted it down: all different, and not the author.
+    pub votes: [Vec<UserId>; 2],
+}
+
+/// Imports the whole thread of an item in one batch, in the order given. Nobody is told of it. Rounds: 1.
+///
+/// # Errors
+/// [`Error::Busy`] when the item is not there, or has comments; or the store's.
+pub async fn import_comments(site: &Site, news: NewsId, comments: Vec<ImportedComment>) -> Result<(), Error> {
+    let count = u64::try_from(comments.len()).unwrap_or(u64::MAX);
+    let thread = keys::thread(news);
+    let mut batch = Batch::new();
+    batch.key_present(keys::news(news));
+    batch.key_absent(&thread);
+    batch.set_field(&thread, NEXT_ID, count.to_string());
+    batch.set_field(keys::news(news), "comments", count.to_string());
+    for (id, imported) in (1..).map(CommentId).zip(comments) {
+        let parent = imported.parent.and_then(|place| u64::try_from(place).ok());
+        let parent = parent.map(|place| CommentId(place.saturating_add(1)));
+        let mut comment = Comment::new(id, imported.author, parent, &imported.body, imported.posted);
+        let [up, down] = imported.votes.map(|voters| voters.into_iter().map(u64::from));
+        comment.up.extend(up);
+        comment.down.extend(down);
+        comment::write_new(&mut batch, news, &comment);
+    }
+    match site.apply(batch).await? {
+        Applied::Yes(_) => Ok(()),
+        Applied::No(_) => Err(Error::Busy),
     }
 }
 
