@@ -35,6 +35,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tidings_domain::supervision::panics;
+use tidings_domain::accounts::karma;
 use tidings_domain::{Error, migrations};
 use tidings_keyspace::{OpenError, Store, StoreOptions, without_password};
 
@@ -177,7 +178,7 @@ impl Cli {
                 Err(WrongUse(words.to_owned()).into())
             }
             Command::Demo(demo) => demo.run().await,
-            Command::Config(_) => print_settings(&config),
+            Command::Config(_) => print_settings(&with_stored_economy(config).await),
             Command::Create => create::run(config).await,
             Command::Import(ImportCommand::Links(links)) => links.run(&config).await,
             Command::Import(ImportCommand::Sites(sites)) => sites.run(&config).await,
@@ -223,6 +224,17 @@ fn print_settings(config: &Config) -> anyhow::Result<()> {
     let mut text = Vec::new();
     config::run(config, &mut text)?;
     print(&String::from_utf8(text)?)
+}
+
+/// The settings with what the store says about them, if there is a store.
+async fn with_stored_economy(config: Config) -> Config {
+    if !config.leaves_economy_to_store() {
+        return config;
+    }
+    let Ok(store) = reach_existing_store(config.server.store.as_str(), &config).await else { return config };
+    let economy = karma::stored_economy(&store).await;
+    store.close().await;
+    config.with_stored_economy(economy.ok().flatten())
 }
 
 /// The command asks for something that cannot be, as clap finds out for most of it.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tidings_domain::cache::MEBIBYTE;
-use tidings_domain::values::rules::Rules;
+use tidings_domain::values::rules::{Economy, KarmaRules, Rules};
 use tidings_web::settings::TitleSettings;
 use tidings_web::settings::TransportSettings;
 
@@ -29,6 +29,9 @@ use self::values::{CONCEALED, FromText, ValueKind};
 const VARIABLE_PREFIX: &str = "TIDINGS_";
 /// Sets what is logged, before any setting is read; see `docs/operating.md`.
 pub const LOG_VARIABLE: &str = "TIDINGS_LOG";
+
+/// The setting that other settings have their defaults from.
+const ECONOMY: &str = "karma.economy";
 
 /// The effective settings. `Debug` shows no secrets.
 #[derive(Clone, PartialEq)]
@@ -95,6 +98,10 @@ pub enum Origin {
     Variable(String),
     /// An option on the command line.
     Flag(&'static str),
+    /// The setting `karma.economy`, which has other defaults.
+    Economy,
+    /// The store of the site.
+    Store,
 }
 
 impl fmt::Display for Origin {
@@ -104,6 +111,8 @@ impl fmt::Display for Origin {
             Self::File(path) => write!(formatter, "file {}", path.display()),
             Self::Variable(name) => write!(formatter, "variable {name}"),
             Self::Flag(name) => write!(formatter, "flag {name}"),
+            Self::Economy => write!(formatter, "default of {ECONOMY}"),
+            Self::Store => formatter.write_str("the key site of the store"),
         }
     }
 }
@@ -188,11 +197,67 @@ impl Config {
         }
         layers.add_environment(environment)?;
         layers.add_flags(flags);
-        let config = settings::build(&layers)?;
+        let mut config = settings::build(&layers)?;
+        config.follow_economy();
         if config.rules.accounts.confirm_email && config.mail.relay.is_none() {
             return Err(layers.contradiction("accounts.confirm_email", "false without mail.relay"));
         }
         Ok(config)
+    }
+
+    /// The same settings for a site whose store names an economy. What the settings say goes first.
+    #[must_use]
+    pub fn with_stored_economy(mut self, stored: Option<Economy>) -> Self {
+        let economy = match stored {
+            Some(Economy::Lamer) => Economy::LamerOfStore,
+            Some(economy) => economy,
+            None => return self,
+        };
+        if self.change_default(ECONOMY, &economy.to_string(), Origin::Store) {
+            self.rules.karma.economy = economy;
+            self.follow_economy();
+        }
+        self
+    }
+
+    /// Whether no layer names an economy, so that the store may.
+    #[must_use]
+    pub fn leaves_economy_to_store(&self) -> bool {
+        self.lines.iter().any(|line| line.name == ECONOMY && line.origin == Origin::Default)
+    }
+
+    /// Gives the prices that no layer has set those of the economy.
+    fn follow_economy(&mut self) {
+        let of = KarmaRules::of(self.rules.karma.economy);
+        if of.economy == Economy::Free {
+            return;
+        }
+        let mut karma = self.rules.karma.clone();
+        let mut follow = |name, price: &mut i64, value: i64| {
+            if self.change_default(name, &value.to_string(), Origin::Economy) {
+                *price = value;
+            }
+        };
+        follow("karma.upvote_minimum", &mut karma.upvote_minimum, of.upvote_minimum);
+        follow("karma.upvote_cost", &mut karma.upvote_cost, of.upvote_cost);
+        follow("karma.downvote_cost", &mut karma.downvote_cost, of.downvote_cost);
+        follow("karma.comment_upvote_transfer", &mut karma.comment_upvote_transfer, of.comment_upvote_transfer);
+        follow("karma.comment_downvote_minimum", &mut karma.comment_downvote_minimum, of.comment_downvote_minimum);
+        follow("karma.comment_downvote_cost", &mut karma.comment_downvote_cost, of.comment_downvote_cost);
+        if self.change_default("karma.visit_seconds", &of.visit_seconds.to_string(), Origin::Economy) {
+            karma.visit_seconds = of.visit_seconds;
+        }
+        self.rules.karma = karma;
+    }
+
+    /// Changes how a setting is shown that no layer has set. Returns whether it is one.
+    fn change_default(&mut self, name: &'static str, value: &str, origin: Origin) -> bool {
+        let is_default = |line: &&mut SettingLine| line.name == name && line.origin == Origin::Default;
+        let Some(line) = self.lines.iter_mut().find(is_default) else { return false };
+        let shown = if name == ECONOMY { format!("{value:?}") } else { value.to_owned() };
+        (line.value, line.origin) = (shown, origin);
+        self.texts.insert(name, value.to_owned());
+        true
     }
 
     /// How lines of the log must look, as far as the settings tell it although [`Config::load`]

@@ -21,6 +21,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tidings_domain::accounts::first_administrator;
+use tidings_domain::accounts::karma;
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::keys;
 use tidings_domain::migrations;
@@ -29,6 +30,7 @@ use tidings_domain::site::Site;
 use tidings_domain::sites;
 use tidings_domain::supervision::{self, Policy, panics, supervise};
 use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::rules::Economy;
 use tidings_keyspace::{EngineClock, Store, without_password};
 use tidings_web::limits::{MAX_CONNECTIONS, RESERVED_FILES};
 use tidings_web::mail::SendMail;
@@ -67,9 +69,10 @@ pub async fn run(config: Config, load: impl Fn() -> Result<Config, ConfigError>)
     };
     let store = opened.store;
     let app = app(&config, (store.clone(), socket.address), mailer, connections);
-    if !opened.is_awaited {
-        upgrade(&app, &config).await?;
-    }
+    let economy = match opened.is_awaited {
+        true => None,
+        false => upgrade(&app, &config).await?,
+    };
     let control = Control::listen(&config)?;
     writeln!(std::io::stdout(), "listening on http://{}", socket.address).ok();
     tracing::info!(
@@ -83,13 +86,17 @@ pub async fn run(config: Config, load: impl Fn() -> Result<Config, ConfigError>)
     }
     let commands = control.answer(&config, &app);
     let beside = async {
-        if opened.is_awaited {
+        let economy = if opened.is_awaited {
             store::wait_for(&store, &config).await?;
-            upgrade(&app, &config).await?;
-        }
+            upgrade(&app, &config).await?
+        } else {
+            economy
+        };
         prepare(&app, &config).await;
         service_manager::tell_ready();
-        let reloading = Reloading { app: &app, started: &config, load };
+        let load = || Ok(load()?.with_stored_economy(economy));
+        let started = config.clone().with_stored_economy(economy);
+        let reloading = Reloading { app: &app, started: &started, load };
         let watchdog = || service_manager::feed_watchdog(&store);
         tokio::join!(reloading.run(hangups), supervise("watchdog", Policy::UntilDone, watchdog));
         std::future::pending().await
@@ -107,13 +114,18 @@ pub async fn run(config: Config, load: impl Fn() -> Result<Config, ConfigError>)
     served
 }
 
-/// Prepares the store. systemd waits for a migration that advances.
-async fn upgrade(app: &App, config: &Config) -> anyhow::Result<()> {
+/// Prepares the store. systemd waits for a migration that advances. Returns the economy that the store names,
+/// which holds from now on if no setting names another.
+async fn upgrade(app: &App, config: &Config) -> anyhow::Result<Option<Economy>> {
     let now_ms = EngineClock::System.now_ms();
     upgrade::prepare(&app.site, config, now_ms, service_manager::tell_migrating).await?;
     // From now on the version is there. Without it the database has lost the site.
     app.site.store.guard(keys::LAYOUT_VERSION, keys::UNFINISHED_RESTORE);
-    Ok(())
+    let economy = karma::stored_economy(&app.site.store).await?;
+    if economy.is_some() {
+        app.site.rules.replace(config.clone().with_stored_economy(economy).rules);
+    }
+    Ok(economy)
 }
 
 /// What sends mail, if a relay is configured.

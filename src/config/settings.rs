@@ -273,6 +273,8 @@ settings! {
                 "Comma-separated addresses or networks that have no rates per address.";
         }
         karma: KarmaRules {
+            economy: ValueKind::Economy,
+                "Where the defaults of the prices come from: free, where votes up are free, or lamer, as in Lamer News.";
             initial: KARMA, "Karma of a new account.";
             visit_increment: KARMA_COST, "Karma earned by visiting, once per karma.visit_seconds; 0 = none.";
             visit_seconds: LIMIT, "Seconds between two visits that earn karma; 0 = visits earn none.";
@@ -281,6 +283,9 @@ settings! {
             upvote_transfer: KARMA_COST, "Karma that an upvote gives the author.";
             downvote_minimum: KARMA, "Karma needed to vote a story down.";
             downvote_cost: KARMA_COST, "Karma that a downvote costs the voter.";
+            comment_upvote_transfer: KARMA_COST, "Karma that an upvote on a comment gives its author.";
+            comment_downvote_minimum: KARMA, "Karma needed to vote a comment down.";
+            comment_downvote_cost: KARMA_COST, "Karma that a downvote on a comment costs the voter.";
             new_topic_minimum: KARMA,
                 "Karma needed to create a topic, except for administrators.";
             take_back_seconds: LIMIT, "How long a vote can be taken back, in seconds; 0 = never.";

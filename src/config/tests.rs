@@ -7,6 +7,7 @@ use super::*;
 use tidings_domain::cache::{DEFAULT_BYTES, MEBIBYTE};
 use tidings_domain::values::preferences::Choice;
 use tidings_domain::values::rates::Rate;
+use tidings_domain::values::rules::{Economy, KarmaRules};
 use tidings_domain::values::signup::SignupMode;
 
 fn load(file: &str, variables: &[(&str, &str)], flags: &CommandLineSettings) -> Result<Config, String> {
@@ -413,4 +414,33 @@ fn a_store_that_was_named_is_created_on_request_alone() {
     let flags =
         CommandLineSettings { store: Some("redb:tidings.redb".to_owned()), ..CommandLineSettings::default() };
     assert!(!load("", &[], &flags).unwrap().creates_store());
+}
+
+/// Where the prices of votes come from: the economy, two numbers and the origin of the first.
+fn prices(variables: &[(&str, &str)], stored: Option<Economy>) -> (Economy, i64, i64, String) {
+    let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let config = Config::load(None, variables, &CommandLineSettings::default()).unwrap();
+    let config = config.with_stored_economy(stored);
+    let KarmaRules { economy, upvote_cost, comment_downvote_cost, .. } = config.rules.karma;
+    let line = config.describe().iter().find(|line| line.name == "karma.upvote_cost").unwrap();
+    assert_eq!(line.value, upvote_cost.to_string());
+    (economy, upvote_cost, comment_downvote_cost, line.origin.to_string())
+}
+
+#[test]
+fn a_number_goes_before_the_economy_of_the_settings_and_that_before_the_store() {
+    const ECONOMY: &str = "TIDINGS_KARMA__ECONOMY";
+    const COST: &str = "TIDINGS_KARMA__UPVOTE_COST";
+    use Economy::{Free, Lamer, LamerOfStore};
+    let default = || "default".to_owned();
+    let of_economy = || "default of karma.economy".to_owned();
+    let variable = || format!("variable {COST}");
+    assert_eq!(prices(&[], None), (Free, 0, 1, default()));
+    assert_eq!(prices(&[], Some(Lamer)), (LamerOfStore, 1, 0, of_economy()));
+    assert_eq!(prices(&[], Some(Free)), (Free, 0, 1, default()));
+    assert_eq!(prices(&[(ECONOMY, "free")], Some(Lamer)), (Free, 0, 1, default()));
+    assert_eq!(prices(&[(ECONOMY, "lamer")], None), (Lamer, 1, 0, of_economy()));
+    assert_eq!(prices(&[(ECONOMY, "lamer")], Some(Free)), (Lamer, 1, 0, of_economy()));
+    assert_eq!(prices(&[(COST, "3"), (ECONOMY, "lamer")], None), (Lamer, 3, 0, variable()));
+    assert_eq!(prices(&[(COST, "0")], Some(Lamer)), (LamerOfStore, 0, 0, variable()));
 }

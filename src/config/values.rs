@@ -13,6 +13,7 @@ use tidings_domain::timelines::moving::Destination;
 use tidings_domain::values::lookalikes::ReservedNames;
 use tidings_domain::values::preferences::Choice;
 use tidings_domain::values::rates::{Networks, Rate};
+use tidings_domain::values::rules::Economy;
 use tidings_domain::values::signup::SignupMode;
 use tidings_keyspace::flaw_of_sentinel_url;
 use url::Url;
@@ -84,6 +85,8 @@ pub(super) enum ValueKind {
     Interval,
     /// A [`SignupMode`].
     SignupMode,
+    /// An [`Economy`].
+    Economy,
     /// A number with decimals.
     Decimal {
         /// The smallest.
@@ -117,6 +120,7 @@ impl ValueKind {
             }
             Self::Interval => "a whole number and s, m, h or d, from 1s to 3650d, like 6h or 1d".to_owned(),
             Self::SignupMode => "open, invite, apply or closed".to_owned(),
+            Self::Economy => "free or lamer".to_owned(),
             Self::Hosts => "comma-separated host names, like example.com, www.example.com".to_owned(),
             Self::Origins => "comma-separated origins, like https://search.example.com".to_owned(),
             Self::Names => format!("names with commas between them, at most {MOST_NAMES_CHARACTERS} characters"),
@@ -314,6 +318,12 @@ impl FromText for ReservedNames {
 }
 
 impl FromText for SignupMode {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        Self::parse(text)
+    }
+}
+
+impl FromText for Economy {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         Self::parse(text)
     }

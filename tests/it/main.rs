@@ -44,6 +44,7 @@ mod deliveries;
 mod demo;
 mod discounts;
 mod drain;
+mod economy;
 mod edges;
 mod escaping;
 mod export;

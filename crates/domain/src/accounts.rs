@@ -36,7 +36,7 @@ pub mod first_administrator;
 pub mod harden;
 pub mod inbox;
 pub mod invitations;
-mod karma;
+pub mod karma;
 pub mod log_in;
 pub mod login;
 pub(crate) mod mentioned;

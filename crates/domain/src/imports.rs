@@ -88,12 +88,17 @@ pub async fn import_links(
         *karma.entry(link.author).or_default() += earned * site.rules.karma.upvote_transfer;
         ids.push(id);
     }
-    for (author, earned) in karma.into_iter().filter(|(_, earned)| *earned > 0) {
-        batch.increment_field(keys::user(author), "karma", earned);
-    }
+    write_earned(&mut batch, karma);
     match site.apply(batch).await? {
         Applied::Yes(_) => Ok(ids),
         Applied::No(_) => Err(Error::Busy),
+    }
+}
+
+/// Gives authors the karma of their votes.
+fn write_earned(batch: &mut Batch, karma: HashMap<UserId, i64>) {
+    for (author, earned) in karma.into_iter().filter(|(_, earned)| *earned > 0) {
+        batch.increment_field(keys::user(author), "karma", earned);
     }
 }
 
@@ -162,7 +167,8 @@ pub struct ImportedComment {
     pub votes: [Vec<UserId>; 2],
 }
 
-/// Imports the whole thread of an item in one batch, in the order given. Nobody is told of it. Rounds: 1.
+/// Imports the whole thread of an item in one batch, in the order given. Authors get the karma of their votes;
+/// voters pay none. Nobody is told of it. Rounds: 1.
 ///
 /// # Errors
 /// [`Error::Busy`] when the item is not there, or has comments; or the store's.
@@ -174,15 +180,19 @@ pub async fn import_comments(site: &Site, news: NewsId, comments: Vec<ImportedCo
     batch.key_absent(&thread);
     batch.set_field(&thread, NEXT_ID, count.to_string());
     batch.set_field(keys::news(news), "comments", count.to_string());
+    let mut karma: HashMap<UserId, i64> = HashMap::new();
     for (id, imported) in (1..).map(CommentId).zip(comments) {
         let parent = imported.parent.and_then(|place| u64::try_from(place).ok());
         let parent = parent.map(|place| CommentId(place.saturating_add(1)));
         let mut comment = Comment::new(id, imported.author, parent, &imported.body, imported.posted);
+        let earned = i64::try_from(imported.votes[0].len()).unwrap_or(i64::MAX);
+        *karma.entry(imported.author).or_default() += earned * site.rules.karma.comment_upvote_transfer;
         let [up, down] = imported.votes.map(|voters| voters.into_iter().map(u64::from));
         comment.up.extend(up);
         comment.down.extend(down);
         comment::write_new(&mut batch, news, &comment);
     }
+    write_earned(&mut batch, karma);
     match site.apply(batch).await? {
         Applied::Yes(_) => Ok(()),
         Applied::No(_) => Err(Error::Busy),

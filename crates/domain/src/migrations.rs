@@ -7,6 +7,7 @@
 //! `restore:unfinished` marks a store that a restore has not filled completely.
 
 use crate::accounts::confirmation;
+use crate::accounts::karma;
 use crate::accounts::names;
 use crate::accounts::outbox;
 use crate::articles::ids;
@@ -18,7 +19,7 @@ use std::pin::Pin;
 use tidings_keyspace::{Batch, Expiry, Query, Store};
 
 /// The version of the layout that this program reads and writes.
-pub const LAYOUT_VERSION: u64 = 3;
+pub const LAYOUT_VERSION: u64 = 4;
 
 /// One step of a migration.
 pub type Migrating<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
@@ -37,7 +38,7 @@ pub struct Migration {
 }
 
 /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-pub static MIGRATIONS: [Migration; 3] = [
+pub static MIGRATIONS: [Migration; 4] = [
     Migration {
         to: 1,
         what: "give every account its entry in the index of names, and the counter of articles its number",
@@ -56,6 +57,12 @@ pub static MIGRATIONS: [Migration; 3] = [
                and note when waiting mails were written",
         only_adds: true,
         run: |site, advance| Box::pin(confirm_known_addresses(site, advance)),
+    },
+    Migration {
+        to: 4,
+        what: "note that votes cost karma on a site that has accounts",
+        only_adds: true,
+        run: |site, _| Box::pin(karma::keep_economy(site)),
     },
 ];
 

@@ -4,7 +4,7 @@
 use crate::accounts::actor::Actor;
 use crate::accounts::people;
 use crate::accounts::recent_votes::{RecentVote, VoteRecord, VotedOn};
-use crate::accounts::users::User;
+use crate::accounts::users::{Role, User};
 use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::articles::article::{ArticleVote, article_state};
@@ -20,11 +20,11 @@ use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::ranking;
 use crate::values::rates::RatedAction;
+use crate::values::rules::VotePrice;
 use tidings_keyspace::{Batch, Committed, Fetch, read};
 
-/// Votes on an item. A vote up also saves the item, costs the voter karma, gives some to the
-/// author and counts for the article within its first week. A vote down costs more. A vote
-/// on one's own item is free. Rounds: 3, and 2 more after a concurrent vote.
+/// Votes on an item. A vote up also saves the item, gives the author karma and counts for the article
+/// within its first week. The rules say what votes cost; a vote on one's own item is free. Rounds: 3, and 2 more after a concurrent vote.
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], those of [`News::refuse_if_gone`], [`Refusal::VotedAlready`],
@@ -56,22 +56,21 @@ pub async fn vote_news(
             None => {}
         }
         standing.refuse_second_vote()?;
-        let Price { needed, cost, transfer } = price(site, &news, &user, direction)?;
-        let pays_author = transfer != 0 && people::exists(site, news.user_id).await?;
+        let prices = site.rules.karma.story_vote(is_up);
+        let price = Price::of(site, (&user, account), news.user_id, prices)?;
+        let [cost, transfer] = price.karma(site, news.user_id).await?;
         let record = VoteRecord {
             cost,
-            transfer: if pays_author { transfer } else { 0 },
+            transfer,
             article: article.as_ref().map(ArticleVote::effect).unwrap_or_default(),
             saved: saved.as_ref().and_then(|saved| saved.time),
             ..VoteRecord::free(now)
         };
         let mut batch = vote_batch(now, &news, voter, direction);
         standing.check(&mut batch);
-        if let Some(needed) = needed {
-            batch.field_at_least(keys::user(voter), "karma", needed);
-        }
+        price.check(&mut batch, voter);
         let counters = write_counters(&mut batch, site, now, &news, (direction, 1));
-        write_karma(&mut batch, &news, voter, [-record.cost, record.transfer]);
+        write_karma(&mut batch, [voter, news.user_id], [-cost, transfer]);
         saved.iter().for_each(|saved| saved.write_saved(&mut batch, now));
         article.iter().for_each(|article| article.write(&mut batch));
         recent.add(site, &mut batch, &record).await?;
@@ -117,7 +116,7 @@ pub async fn take_back_news_vote(
         standing.check(&mut batch);
         recent.remove(&mut batch);
         let counters = write_counters(&mut batch, site, now, &news, (direction, -1));
-        write_karma(&mut batch, &news, voter, [record.cost, -record.transfer]);
+        write_karma(&mut batch, [voter, news.user_id], [record.cost, -record.transfer]);
         if direction == Direction::Up {
             saved.write_taken_back(&mut batch, &record);
             article.write_taken_back(&mut batch, record.article);
@@ -186,7 +185,7 @@ impl State {
     }
 }
 
-/// The karma that a vote needs, costs and gives.
+/// The karma that a vote of one person needs, costs and gives.
 struct Price {
     /// Karma that the voter must have; `None` if there is no minimum.
     needed: Option<i64>,
@@ -194,21 +193,51 @@ struct Price {
     transfer: i64,
 }
 
-fn price(site: &Site, news: &News, voter: &User, direction: Direction) -> Result<Price, Refusal> {
-    let rules = &site.rules.karma;
-    if voter.id == news.user_id {
-        return Ok(Price { needed: None, cost: 0, transfer: 0 });
+impl Price {
+    /// The price for a voter, as stored now and as known from the session. Votes on what one has written
+    /// oneself are free. Moderators and administrators need no karma, and pay what they have.
+    fn of(
+        site: &Site,
+        (voter, account): (&User, &User),
+        author: UserId,
+        price: VotePrice,
+    ) -> Result<Self, Refusal> {
+        let VotePrice { needed, cost, transfer } = price;
+        if voter.id == author {
+            return Ok(Self { needed: None, cost: 0, transfer: 0 });
+        }
+        // Only a karma source may go below zero.
+        if voter.flags.karma_source {
+            return Ok(Self { needed: None, cost, transfer });
+        }
+        let (needed, cost) = if account.role() >= Role::Moderator {
+            let paid = cost.min(voter.karma.max(0));
+            (paid, paid)
+        } else {
+            (needed, cost)
+        };
+        if needed <= 0 {
+            return Ok(Self { needed: None, cost, transfer });
+        }
+        if voter.karma < needed {
+            return Err(Refusal::of_vote(needed, &site.rules.karma));
+        }
+        Ok(Self { needed: Some(needed), cost, transfer })
     }
-    let (needed, cost) = rules.vote_price(direction == Direction::Up);
-    let transfer = if direction == Direction::Up { rules.upvote_transfer } else { 0 };
-    // Only a karma source may go below zero.
-    if voter.flags.karma_source {
-        return Ok(Price { needed: None, cost, transfer });
+
+    /// The karma that the vote moves: what the voter pays, and what the author gets if they are still there.
+    /// Rounds: none, and 1 if it gives any.
+    async fn karma(&self, site: &Site, author: UserId) -> Result<[i64; 2], Error> {
+        let pays_author = self.transfer != 0 && people::exists(site, author).await?;
+        Ok([self.cost, if pays_author { self.transfer } else { 0 }])
     }
-    if voter.karma < needed {
-        return Err(Refusal::of_vote(needed, rules));
+
+    /// Checks that the voter still has enough.
+    fn check(&self, batch: &mut Batch, voter: UserId) {
+        if let Some(needed) = self.needed {
+            batch.field_at_least(keys::user(voter), "karma", needed);
+        }
     }
-    Ok(Price { needed: Some(needed), cost, transfer })
 }
 
 /// The batch of a vote with its checks.
@@ -262,8 +291,8 @@ fn write_counters(
 }
 
 /// Changes the karma of the voter and of the author.
-fn write_karma(batch: &mut Batch, news: &News, voter: UserId, [of_voter, of_author]: [i64; 2]) {
-    for (user, by) in [(voter, of_voter), (news.user_id, of_author)] {
+fn write_karma(batch: &mut Batch, people: [UserId; 2], karma: [i64; 2]) {
+    for (user, by) in people.into_iter().zip(karma) {
         if by != 0 {
             batch.increment_field(keys::user(user), "karma", by);
         }
@@ -307,12 +336,12 @@ impl Saved {
     }
 }
 
-/// Votes on a comment. Rounds: 2.
+/// Votes on a comment. Rounds: 2, and 1 more if it gives the author karma.
 ///
 /// # Errors
 /// [`Refusal::NoSuchComment`], [`Refusal::CommentDeleted`],
-/// [`Refusal::NewsDeleted`], [`Refusal::VotedAlready`], [`Refusal::TooManyRequests`], or the
-/// store's.
+/// [`Refusal::NewsDeleted`], [`Refusal::VotedAlready`], [`Refusal::NotEnoughKarma`],
+/// [`Refusal::TooManyRequests`], or the store's.
 pub async fn vote_comment(
     site: &Site,
     now: Timestamp,
@@ -324,15 +353,23 @@ pub async fn vote_comment(
     let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     let home = comment_home(address);
     let is_new = site.act(&home, || async {
-        let (mut stored, recent, standing) = read_comment(site, now, address, account).await?;
+        let reads = (User::by_id(voter), read_comment(site, now, address, account));
+        let (user, read) = site.store.fetch(reads).await?;
+        let (user, (mut stored, recent, standing)) = (user.ok_or(Refusal::NoSuchUser)?, read?);
         if stored.comment.vote_of(voter) == Some(direction) {
             return Decision::done_already(request, false, Refusal::VotedAlready);
         }
         stored.comment.vote(voter, direction)?;
         standing.refuse_second_vote_on(address.comment)?;
+        let author = stored.comment.user_id;
+        let prices = site.rules.karma.comment_vote(direction == Direction::Up);
+        let price = Price::of(site, (&user, account), author, prices)?;
+        let [cost, transfer] = price.karma(site, author).await?;
         let mut batch = comment::replacement(address, &stored.json, &stored.comment);
         standing.check(&mut batch);
-        recent.add(site, &mut batch, &VoteRecord::free(now)).await?;
+        price.check(&mut batch, voter);
+        write_karma(&mut batch, [voter, author], [-cost, transfer]);
+        recent.add(site, &mut batch, &VoteRecord { cost, transfer, ..VoteRecord::free(now) }).await?;
         Decision::commit(batch, true).once(request, &address)
     });
     if is_new.await? {
@@ -341,7 +378,7 @@ pub async fn vote_comment(
     Ok(())
 }
 
-/// Takes the voter's own vote on a comment back. Rounds: 2.
+/// Takes the voter's own vote on a comment back, and the karma that it moved then. Rounds: 2.
 ///
 /// # Errors
 /// [`Refusal::NoSuchComment`], [`Refusal::CommentDeleted`], [`Refusal::NewsDeleted`],
@@ -356,15 +393,17 @@ pub async fn take_back_comment_vote(
     voter.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
     let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     site.act(&comment_home(address), || async {
-        let (mut stored, recent, standing) = read_comment(site, now, address, account).await?;
+        let read = site.store.fetch(read_comment(site, now, address, account)).await?;
+        let (mut stored, recent, standing) = read?;
         if stored.comment.vote_of(voter).is_none() {
             return Decision::done_already(request, (), Refusal::NoVoteToTakeBack);
         }
-        recent.record().ok_or_else(|| why_final(site, voter == stored.comment.user_id))?;
+        let record = recent.record().ok_or_else(|| why_final(site, voter == stored.comment.user_id))?;
         stored.comment.take_back_vote(voter);
         let mut batch = comment::replacement(address, &stored.json, &stored.comment);
         standing.check(&mut batch);
         recent.remove(&mut batch);
+        write_karma(&mut batch, [voter, stored.comment.user_id], [record.cost, -record.transfer]);
         Decision::commit(batch, ()).once(request, &address)
     })
     .await
@@ -374,20 +413,21 @@ fn comment_home(address: CommentAddress) -> String {
     format!("{}/{}", keys::thread(address.news), address.comment)
 }
 
-/// Reads a comment that can be voted on, and the recent vote of the voter on it. Rounds: 1.
-async fn read_comment(
+/// A comment that can be voted on, and the recent vote of the voter on it.
+fn read_comment(
     site: &Site,
     now: Timestamp,
     address: CommentAddress,
     voter: &User,
-) -> Result<(Stored, RecentVote, VoterStanding), Error> {
+) -> impl Fetch<Value = Result<(Stored, RecentVote, VoterStanding), Refusal>> {
     let window = site.rules.karma.take_back_seconds;
     let recent = RecentVote::by(voter.id, VotedOn::Comment(address), now, window);
     let reads = (Stored::at(address), recent, VoterStanding::of(address.news, voter.id, now));
-    let (stored, recent, standing) = site.store.fetch(reads).await?;
-    let stored = stored?;
-    stored.news.refuse_if_gone(voter)?;
-    let standing = standing?;
-    stored.comment.refuse_if_gone(voter)?;
-    Ok((stored, recent, standing))
+    reads.map(|(stored, recent, standing)| {
+        let stored = stored?;
+        stored.news.refuse_if_gone(voter)?;
+        let standing = standing?;
+        stored.comment.refuse_if_gone(voter)?;
+        Ok((stored, recent, standing))
+    })
 }

@@ -1,12 +1,53 @@
 //! Karma: earned by visiting and by being voted up, spent on votes.
+//!
+//! The field `karma_economy` of `site` says what votes cost, if no setting does.
 
 use crate::accounts::users::User;
 use crate::error::Error;
+use crate::fields;
 use crate::keys;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
+use crate::values::rules::Economy;
 use std::sync::Arc;
-use tidings_keyspace::Batch;
+use tidings_keyspace::{Batch, Store, read};
+
+/// The field of `site` with the name of the economy.
+const KARMA_ECONOMY: &str = "karma_economy";
+
+/// The economy that the store names. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn stored_economy(store: &Store) -> Result<Option<Economy>, Error> {
+    let name = store.fetch(read::field(keys::SITE, KARMA_ECONOMY)).await?;
+    let economy = name.as_deref().map(Economy::parse);
+    if economy == Some(None) {
+        fields::report(keys::SITE, Some(KARMA_ECONOMY));
+    }
+    Ok(economy.flatten())
+}
+
+/// Keeps what votes cost on a site that has accounts from before votes up were free. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn keep_economy(site: &Site) -> Result<(), Error> {
+    if site.store.fetch(read::string(keys::USERS_COUNT)).await?.is_none() {
+        return Ok(());
+    }
+    let mut batch = Batch::new();
+    batch.field_absent(keys::SITE, KARMA_ECONOMY);
+    batch.set_field(keys::SITE, KARMA_ECONOMY, Economy::Lamer.to_string());
+    // Another server may have done it before.
+    if let Applied::Yes(_) = site.apply(batch).await? {
+        tracing::info!(
+            "votes still cost karma on this site, because it is older than free votes up; to make them free, \
+             set karma.economy to \"free\""
+        );
+    }
+    Ok(())
+}
 
 /// Gives the viewer the karma for visiting, if the last gain is long enough ago. Concurrent
 /// visits earn it once. Rounds: at most 1.

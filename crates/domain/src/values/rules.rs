@@ -7,6 +7,7 @@ use crate::values::clock::Timestamp;
 use crate::values::lookalikes::ReservedNames;
 use crate::values::rates::{Networks, Rate};
 use crate::values::signup::SignupMode;
+use std::fmt;
 
 /// Everything an operator may set about how the site behaves.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -182,9 +183,44 @@ impl Default for RateRules {
     }
 }
 
+/// What votes cost, as the setting `karma.economy` names it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Economy {
+    /// Votes up are free.
+    #[default]
+    Free,
+    /// Votes cost karma, as in Lamer News.
+    Lamer,
+    /// The same, because the store says so and no setting does.
+    LamerOfStore,
+}
+
+impl Economy {
+    /// The economy with a name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "free" => Some(Self::Free),
+            "lamer" => Some(Self::Lamer),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Economy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Free => "free",
+            Self::Lamer | Self::LamerOfStore => "lamer",
+        })
+    }
+}
+
 /// What karma is given for and what it pays.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KarmaRules {
+    /// Where the defaults of the others come from.
+    pub economy: Economy,
     /// Karma of a new account.
     pub initial: i64,
     /// Karma earned by visiting, once per `visit_seconds`.
@@ -201,6 +237,12 @@ pub struct KarmaRules {
     pub downvote_minimum: i64,
     /// Karma that a down-vote costs the voter.
     pub downvote_cost: i64,
+    /// Karma that an up-vote on a comment gives its author.
+    pub comment_upvote_transfer: i64,
+    /// Karma needed to vote a comment down.
+    pub comment_downvote_minimum: i64,
+    /// Karma that a down-vote on a comment costs the voter.
+    pub comment_downvote_cost: i64,
     /// Karma needed to submit under a topic that does not exist yet;
     /// administrators excepted.
     pub new_topic_minimum: i64,
@@ -208,31 +250,77 @@ pub struct KarmaRules {
     pub take_back_seconds: u64,
 }
 
+/// What a vote on what another person has written needs, costs and gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VotePrice {
+    /// Karma that the voter must have. Nobody's karma falls below zero, so it is at least the cost.
+    pub needed: i64,
+    /// Karma that it costs the voter.
+    pub cost: i64,
+    /// Karma that it gives the author.
+    pub transfer: i64,
+}
+
+impl VotePrice {
+    const fn of(minimum: i64, cost: i64, transfer: i64) -> Self {
+        Self { needed: if minimum > cost { minimum } else { cost }, cost, transfer }
+    }
+}
+
 impl KarmaRules {
-    /// The karma that a vote up or down on another person's item needs, and what it costs.
-    /// Nobody's karma falls below zero, so it needs at least what it costs.
+    /// The rules of an economy.
     #[must_use]
-    pub fn vote_price(&self, is_up: bool) -> (i64, i64) {
-        let (minimum, cost) = if is_up {
-            (self.upvote_minimum, self.upvote_cost)
-        } else {
-            (self.downvote_minimum, self.downvote_cost)
-        };
-        (minimum.max(cost), cost)
+    pub fn of(economy: Economy) -> Self {
+        match economy {
+            Economy::Free => Self::default(),
+            Economy::Lamer | Economy::LamerOfStore => Self {
+                economy,
+                visit_seconds: 3_600,
+                upvote_minimum: 1,
+                upvote_cost: 1,
+                downvote_cost: 6,
+                comment_upvote_transfer: 0,
+                comment_downvote_minimum: 0,
+                comment_downvote_cost: 0,
+                ..Self::default()
+            },
+        }
+    }
+
+    /// The price of a vote up or down on another person's story.
+    #[must_use]
+    pub const fn story_vote(&self, is_up: bool) -> VotePrice {
+        match is_up {
+            true => VotePrice::of(self.upvote_minimum, self.upvote_cost, self.upvote_transfer),
+            false => VotePrice::of(self.downvote_minimum, self.downvote_cost, 0),
+        }
+    }
+
+    /// The price of a vote up or down on another person's comment.
+    #[must_use]
+    pub const fn comment_vote(&self, is_up: bool) -> VotePrice {
+        match is_up {
+            true => VotePrice::of(0, 0, self.comment_upvote_transfer),
+            false => VotePrice::of(self.comment_downvote_minimum, self.comment_downvote_cost, 0),
+        }
     }
 }
 
 impl Default for KarmaRules {
     fn default() -> Self {
         Self {
+            economy: Economy::Free,
             initial: 1,
             visit_increment: 1,
-            visit_seconds: 3_600,
-            upvote_minimum: 1,
-            upvote_cost: 1,
+            visit_seconds: 86_400,
+            upvote_minimum: 0,
+            upvote_cost: 0,
             upvote_transfer: 1,
             downvote_minimum: 30,
-            downvote_cost: 6,
+            downvote_cost: 1,
+            comment_upvote_transfer: 1,
+            comment_downvote_minimum: 30,
+            comment_downvote_cost: 1,
             new_topic_minimum: 10,
             take_back_seconds: 600,
         }
@@ -353,8 +441,8 @@ impl Default for AccountRules {
     }
 }
 
-impl std::fmt::Debug for AccountRules {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for AccountRules {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("AccountRules(***)")
     }
 }

@@ -36,6 +36,7 @@ async function vote(form, button) {
   }
   changeCount(item, directionOf(button), choice === "none" ? -1 : 1);
   showVote(form, choice);
+  changeKarma(Number(button.dataset.cost ?? 0) * (choice === "none" ? 1 : -1));
   if (choice === "up") showSaved(item);
   voteStatus.textContent = VOTE_TEXTS[choice];
 }
@@ -52,15 +53,21 @@ function showVote(form, vote) {
   for (const button of form.querySelectorAll("button")) {
     const direction = directionOf(button);
     const pressed = direction === vote;
-    // What the vote costs.
-    button.dataset.title ??= button.title;
-    button.title = vote === "none" ? button.dataset.title : pressed && !isFinal ? "Take back your vote" : "";
+    button.title = pressed && !isFinal ? "Take back your vote" : "";
     if (!button.title) button.removeAttribute("title");
     button.value = pressed && !isFinal ? "none" : direction;
     button.setAttribute("aria-pressed", String(pressed));
     if (pressed && isFinal) button.setAttribute("aria-disabled", "true");
     button.disabled = vote !== "none" && !pressed;
   }
+}
+
+// The karma beside the name of the viewer. A vote never takes it below 0.
+function changeKarma(by) {
+  const shown = document.querySelector(".karma");
+  if (!shown || by === 0) return;
+  const karma = parseNumber(shown.textContent.slice(1, -1));
+  shown.textContent = `(${formatNumber(Math.max(karma + by, Math.min(karma, 0)))})`;
 }
 
 // Votes down are not shown while there are none.

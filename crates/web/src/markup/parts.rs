@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_story_has_one_button_up_and_one_down() {
+    fn a_story_has_a_button_up_and_none_down_for_those_without_the_karma() {
         let lines = [line(news("title", "http://a.com/", false), None)];
         let anonymous = framed(None, |frame| news_list(frame, &lines, 0).render()).into_string();
         for html in [
@@ -290,7 +290,7 @@ mod tests {
             listed("http://a.com/", "t", false, Some(Direction::Up)),
             anonymous,
         ] {
-            assert_eq!((buttons(&html, "Vote up"), buttons(&html, "Vote down")), (1, 1), "{html}");
+            assert_eq!((buttons(&html, "Vote up"), buttons(&html, "Vote down")), (1, 0), "{html}");
         }
         let html = listed("http://a.com/", "t", false, None);
         for part in [

@@ -1,19 +1,19 @@
-//! The buttons that vote on a story or a comment, and what votes cost.
+//! The buttons that vote on a story or a comment.
 
 use super::fragments::{Fragment, Slots, placeholders, written};
 use super::frame::Frame;
-use super::parts::{DELETED_USER, number};
-use crate::error::sentence;
+use super::parts::DELETED_USER;
 use crate::limits::{VOTE_LABEL_CHARACTERS, VOTE_LABEL_NAME_BYTES};
 use crate::request::login_reason::LoginReason;
 use maud::{Markup, PreEscaped, Render, html};
 use std::cell::Cell;
 use std::sync::OnceLock;
-use tidings_domain::Refusal;
 use tidings_domain::accounts::recent_votes::VotedOn;
+use tidings_domain::accounts::users::Role;
 use tidings_domain::news::item::{Direction, News};
 use tidings_domain::values::ids::{CommentAddress, UserId};
 use tidings_domain::values::limits::USERNAME_MAX;
+use tidings_domain::values::rules::VotePrice;
 use tidings_domain::values::size;
 
 /// Takes the place of the buttons where voting is not possible.
@@ -150,45 +150,38 @@ impl ButtonState {
     }
 }
 
-/// The fragments of the vote buttons of a site, and what it says about prices. Each is made
+/// The fragments of the vote buttons of a site, without and with the one to vote down. Each is made
 /// when it is first needed.
 #[derive(Debug, Default)]
-pub struct VoteButtons {
-    buttons: [[[OnceLock<Fragment<VotePlaceholder>>; STATES]; KINDS]; LACKS],
-    prices: [OnceLock<Markup>; LACKS],
-}
+pub struct VoteButtons([[[OnceLock<Fragment<VotePlaceholder>>; STATES]; KINDS]; 2]);
 
 impl VoteButtons {
     fn get(&self, frame: &Frame<'_>, kind: TargetKind, state: ButtonState) -> &Fragment<VotePlaceholder> {
-        let lacks = Lack::of(frame);
         // The indexes are below the lengths: a place for each combination.
-        let place = &self.buttons[lacks.index()][kind as usize][state.index()];
+        let place = &self.0[usize::from(may_vote_down(frame, kind))][kind as usize][state.index()];
         place.get_or_init(|| Fragment::new(|slots| buttons_markup(frame, kind, state, slots)))
     }
 }
 
-/// For which votes the viewer has too little karma: the tooltips say so.
-struct Lack {
-    up: bool,
-    down: bool,
+/// What a vote on a thing of a kind needs and costs.
+const fn price(frame: &Frame<'_>, kind: TargetKind, button: Direction) -> VotePrice {
+    let is_up = matches!(button, Direction::Up);
+    match kind {
+        TargetKind::News => frame.rules.karma.story_vote(is_up),
+        TargetKind::OwnNews => VotePrice { needed: 0, cost: 0, transfer: 0 },
+        TargetKind::Comment => frame.rules.karma.comment_vote(is_up),
+    }
 }
 
-/// How many combinations there are.
-const LACKS: usize = 4;
-
-impl Lack {
-    fn of(frame: &Frame<'_>) -> Self {
-        Self { up: lacks_karma(frame, Direction::Up), down: lacks_karma(frame, Direction::Down) }
-    }
-
-    /// Whether the viewer can vote in neither direction.
-    const fn is_all(&self) -> bool {
-        self.up && self.down
-    }
-
-    const fn index(&self) -> usize {
-        (self.up as usize) * 2 + self.down as usize
-    }
+/// Whether the viewer has the karma to vote down.
+fn may_vote_down(frame: &Frame<'_>, kind: TargetKind) -> bool {
+    let needed = price(frame, kind, Direction::Down).needed;
+    frame.viewer.is_some_and(|viewer| {
+        needed <= 0
+            || viewer.karma >= needed
+            || viewer.flags.karma_source
+            || viewer.role() >= Role::Moderator
+    })
 }
 
 placeholders! {
@@ -206,7 +199,7 @@ placeholders! {
     }
 }
 
-/// The buttons to vote up and down, within the element with the id `anchor`.
+/// The buttons to vote up and, with the karma for it, down, within the element with the id `anchor`.
 /// They show the viewer's vote, and take it back while that is possible. Without a session
 /// they open the login page, which then returns to the anchor.
 pub fn vote_buttons<'a>(
@@ -245,8 +238,9 @@ fn buttons_markup(
     slots: &Slots<'_, VotePlaceholder>,
 ) -> Markup {
     let label = slots.at(VotePlaceholder::Label);
-    let titles = [Direction::Up, Direction::Down].map(|button| ButtonTitles::of(frame, kind, state, button));
-    let both = both_buttons(state, &titles, &label);
+    let button = |direction| vote_button(state, direction, price(frame, kind, direction).cost, &label);
+    let has_down = may_vote_down(frame, kind) || state.vote() == Some(Direction::Down);
+    let both = html! { (button(Direction::Up)) @if has_down { (button(Direction::Down)) } };
     let next = html! {
         input type="hidden" name="next"
             value={ (slots.at(VotePlaceholder::Back)) "#" (slots.at(VotePlaceholder::Anchor)) };
@@ -279,45 +273,8 @@ fn buttons_markup(
     }
 }
 
-/// What the tooltip of a button says.
-#[derive(Default)]
-struct ButtonTitles {
-    now: Option<String>,
-    /// After the vote is taken back by the script.
-    later: Option<String>,
-}
-
-impl ButtonTitles {
-    fn of(frame: &Frame<'_>, kind: TargetKind, state: ButtonState, button: Direction) -> Self {
-        let price = || match kind {
-            TargetKind::News => price_of_vote(frame, button).map(|price| sentence_part(&price)),
-            TargetKind::OwnNews | TargetKind::Comment => None,
-        };
-        match state {
-            ButtonState::Open => Self { now: price(), later: None },
-            ButtonState::Voted(vote) => Self {
-                now: (vote == button).then(|| "Take back your vote".to_owned()),
-                later: Some(price().unwrap_or_default()),
-            },
-            ButtonState::Final(_) | ButtonState::LogIn => Self::default(),
-        }
-    }
-}
-
-fn both_buttons(state: ButtonState, [up, down]: &[ButtonTitles; 2], label: &dyn Render) -> Markup {
-    html! {
-        (vote_button(state, Direction::Up, up, label))
-        (vote_button(state, Direction::Down, down, label))
-    }
-}
-
 /// One of the two buttons. The pressed one takes the vote back, while that is possible.
-fn vote_button(
-    state: ButtonState,
-    direction: Direction,
-    titles: &ButtonTitles,
-    label: &dyn Render,
-) -> Markup {
+fn vote_button(state: ButtonState, direction: Direction, cost: i64, label: &dyn Render) -> Markup {
     let (name, text) = match direction {
         Direction::Up => ("up", "Vote up: "),
         Direction::Down => ("down", "Vote down: "),
@@ -330,62 +287,8 @@ fn vote_button(
     let takes_back = pressed && state == ButtonState::Voted(direction);
     html! {
         button class=(name) name="vote_type" value=(if takes_back { "none" } else { name })
-            title=[titles.now.as_ref()] data-title=[titles.later.as_ref()]
             aria-pressed=(if pressed { "true" } else { "false" })
-            disabled[state.vote().is_some() && !takes_back] { (text) }
-    }
-}
-
-/// A text with a capital letter and without a full stop.
-fn sentence_part(text: &str) -> String {
-    let text = sentence(text);
-    text.strip_suffix('.').unwrap_or(&text).to_owned()
-}
-
-/// What the viewer pays for a vote on another person's story, or what it needs that the viewer
-/// does not have; `None` for nothing.
-fn price_of_vote(frame: &Frame<'_>, direction: Direction) -> Option<String> {
-    frame.viewer?;
-    let (needed, cost) = frame.rules.karma.vote_price(direction == Direction::Up);
-    if lacks_karma(frame, direction) {
-        Some(format!("needs {} karma", number(needed).render().into_string()))
-    } else {
-        (cost > 0).then(|| format!("costs {} karma", number(cost).render().into_string()))
-    }
-}
-
-/// Whether the viewer has too little karma for a vote on another person's story.
-fn lacks_karma(frame: &Frame<'_>, direction: Direction) -> bool {
-    let (needed, _) = frame.rules.karma.vote_price(direction == Direction::Up);
-    frame.viewer.is_some_and(|viewer| viewer.karma < needed && !viewer.flags.karma_source)
-}
-
-/// Says that the viewer has too little karma to vote on stories, and how to get more.
-#[must_use]
-pub fn karma_warning(frame: &Frame<'_>) -> Markup {
-    let karma = &frame.rules.karma;
-    let needed = karma.vote_price(true).0.min(karma.vote_price(false).0);
-    html! {
-        @if Lack::of(frame).is_all() {
-            p.hint.karma-warning { (sentence(&Refusal::of_vote(needed, karma).to_string())) }
-        }
-    }
-}
-
-/// Says below a list of stories what votes on them cost, unless [`karma_warning`] says more.
-pub fn karma_prices<'a>(frame: &'a Frame<'_>) -> Option<&'a Markup> {
-    let lack = Lack::of(frame);
-    if frame.viewer.is_none() || lack.is_all() {
-        return None;
-    }
-    Some(frame.brand.markup.vote_buttons.prices[lack.index()].get_or_init(|| price_list(frame)))
-}
-
-fn price_list(frame: &Frame<'_>) -> Markup {
-    let prices = [("voting up ", Direction::Up), ("voting down ", Direction::Down)]
-        .map(|(what, direction)| Some(format!("{what}{}", price_of_vote(frame, direction)?)));
-    let prices: Vec<String> = prices.into_iter().flatten().collect();
-    html! {
-        @if !prices.is_empty() { p.hint.karma-prices { (sentence(&prices.join(", "))) } }
+            disabled[state.vote().is_some() && !takes_back]
+            title=[takes_back.then_some("Take back your vote")] data-cost=[(cost > 0).then_some(cost)] { (text) }
     }
 }

@@ -23,6 +23,7 @@ use tidings_domain::cache::CacheStatus;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::{lists, ranks};
 use tidings_domain::statistics::{self, Chronicle, SiteCounts};
+use tidings_domain::values::rules::Economy;
 use tidings_domain::values::words::{self, counted};
 use tidings_domain::{Error, administration, jobs};
 
@@ -77,6 +78,13 @@ impl AdminPage<'_> {
                 }
             }
             (attention(&self.facts))
+            @if frame.rules.karma.economy == Economy::LamerOfStore {
+                p.hint {
+                    "Votes cost karma here, because this site is older than free votes up. To make them free, set "
+                    code { "karma.economy = \"free\"" } " and reload the settings; " code { "\"lamer\"" }
+                    " keeps the prices without this line."
+                }
+            }
             ul.admin-links {
                 li { a.action href="/moderate" { "Review queue" } }
                 li { a.action href="/admin/site" { "Name, colours, logo and texts of this site" } }

@@ -19,7 +19,6 @@ use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, excerpt};
 use crate::markup::markdown::markdown;
 use crate::markup::parts::{DELETED_STORY, DELETED_USER, news_anchor};
-use crate::markup::vote_buttons::{karma_prices, karma_warning};
 use crate::markup::withheld::shown_title;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
@@ -351,15 +350,12 @@ impl<'a> ThreadPage<'a> {
 pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
     let news = &line.news;
     let anchor = news_anchor(news.id);
-    let is_own = frame.viewer.is_some_and(|viewer| viewer.id == news.user_id);
     let is_shown = !news.deleted && line.marks.sight.is_shown();
-    let may_vote = is_shown && !news.is_gone() && line.my_vote.is_none() && !is_own;
     html! {
         article.item.lead #(anchor) data-item {
             (news_buttons(frame, line, anchor))
             div.story {
                 (leading_story(frame, line))
-                @if may_vote { (karma_warning(frame)) @if let Some(prices) = karma_prices(frame) { (prices) } }
                 @if let (true, Some(text)) = (is_shown, news.text()) {
                     div.text.formatted dir="auto" { (markdown(text, frame.link_target())) }
                 }

@@ -12,7 +12,7 @@ use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::article::{OPEN_SECONDS, VOTE_SCORE};
 use tidings_domain::values::limits::SESSION_SECONDS;
-use tidings_domain::values::rules::{KarmaRules, LimitRules, ModerationRules, RankingRules, Rules};
+use tidings_domain::values::rules::{LimitRules, ModerationRules, RankingRules, Rules};
 use tidings_domain::values::words::{every, grouped, span};
 
 const SECONDS_A_DAY: u64 = 86_400;
@@ -178,7 +178,6 @@ impl RankingPage<'_> {
                 }
                 (ranking(&self.rules.ranking))
                 (best())
-                (karma(&self.rules.karma))
                 (limits(&self.rules.limits))
             }
             h2 { "Settings" }
@@ -189,7 +188,7 @@ impl RankingPage<'_> {
 
     fn table(&self) -> Markup {
         let Rules { ranking, karma, limits, .. } = self.rules;
-        let rows: [(&str, String); 19] = [
+        let rows: [(&str, String); 22] = [
             ("ranking.log_start", ranking.log_start.to_string()),
             ("ranking.log_factor", ranking.log_factor.to_string()),
             ("ranking.age_padding_seconds", ranking.age_padding_seconds.to_string()),
@@ -204,6 +203,9 @@ impl RankingPage<'_> {
             ("karma.upvote_transfer", karma.upvote_transfer.to_string()),
             ("karma.downvote_minimum", karma.downvote_minimum.to_string()),
             ("karma.downvote_cost", karma.downvote_cost.to_string()),
+            ("karma.comment_upvote_transfer", karma.comment_upvote_transfer.to_string()),
+            ("karma.comment_downvote_minimum", karma.comment_downvote_minimum.to_string()),
+            ("karma.comment_downvote_cost", karma.comment_downvote_cost.to_string()),
             ("karma.new_topic_minimum", karma.new_topic_minimum.to_string()),
             ("limits.submission_seconds", limits.submission_seconds.to_string()),
             ("limits.repost_seconds", limits.repost_seconds.to_string()),
@@ -267,28 +269,6 @@ fn best() -> Markup {
             (86_400 / VOTE_SCORE) " of them keep a story up for one more day. Votes count for "
             (span(OPEN_SECONDS)) "; after that the score is fixed. The author's own vote counts; votes down "
             "do not. A story never sinks by itself: newer ones rise past it."
-        }
-    }
-}
-
-fn karma(rules: &KarmaRules) -> Markup {
-    html! {
-        h2 { "Karma" }
-        ul {
-            li { "A new account starts with " (number(rules.initial)) "." }
-            @if rules.visit_increment > 0 && rules.visit_seconds > 0 {
-                li { "Visiting earns " (number(rules.visit_increment)) ", at most once " (every(rules.visit_seconds)) "." }
-            }
-            li {
-                "A vote up needs " (number(rules.upvote_minimum.max(rules.upvote_cost))) ", costs you "
-                (number(rules.upvote_cost)) " and gives the author " (number(rules.upvote_transfer)) "."
-            }
-            li {
-                "A vote down needs " (number(rules.downvote_minimum.max(rules.downvote_cost))) " and costs you "
-                (number(rules.downvote_cost)) "."
-            }
-            li { "Votes on comments cost nothing." }
-            li { "Creating a topic needs " (number(rules.new_topic_minimum)) " karma." }
         }
     }
 }
@@ -368,7 +348,7 @@ mod tests {
         rules.limits.comment_edit_seconds = 0;
         let html = framed(None, |frame| RankingPage { rules: &rules }.render(frame)).into_string();
         for part in
-            ["<sup>1.375</sup>", "4,711", "8 hours", "at any time", "once an hour", "432 × votes", "7 days"]
+            ["<sup>1.375</sup>", "4711", "8 hours", "at any time", "432 × votes", "7 days"]
         {
             assert!(html.contains(part), "{part} in {html}");
         }

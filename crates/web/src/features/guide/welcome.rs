@@ -9,7 +9,6 @@ use crate::features::accounts::first_administrator;
 use crate::features::accounts::form::welcome_token;
 use crate::features::accounts::register::ways_in;
 use crate::markup::frame::Frame;
-use crate::markup::parts::number;
 use crate::request::form::{Fields, Form, FromFields, Next};
 use crate::request::local_path::LocalPath;
 use axum::extract::State;
@@ -18,9 +17,7 @@ use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::administration::{self, FirstSteps};
-use tidings_domain::values::rules::KarmaRules;
 use tidings_domain::values::signup::WelcomeToken;
-use tidings_domain::values::words::{counted, every};
 
 /// The name of a site that nobody has named.
 const UNNAMED: &str = "Tidings";
@@ -52,7 +49,7 @@ impl WelcomePage<'_> {
                     p { "Please read the " a href="/about#rules" { "rules" } "." }
                 }
                 (lists())
-                (karma(frame))
+                (karma())
                 (now(frame))
             }
         };
@@ -126,43 +123,14 @@ fn lists() -> Markup {
     }
 }
 
-fn karma(frame: &Frame<'_>) -> Markup {
-    let KarmaRules { initial, visit_increment, visit_seconds, upvote_cost, upvote_minimum, .. } =
-        frame.rules.karma;
-    let KarmaRules { upvote_transfer, downvote_minimum, downvote_cost, .. } = frame.rules.karma;
-    let price = upvote_minimum.max(upvote_cost);
+fn karma() -> Markup {
     html! {
-        h2 { "How karma works" }
+        h2 { "What karma is" }
         p {
-            "The number beside your name is your karma. A vote up costs " (number(upvote_cost)) ", which keeps votes \
-             worth something. "
-            @if upvote_cost > 0 && initial >= price {
-                "You start with " (number(initial)) ", enough for "
-                (counted(votes_of(initial, price, upvote_cost), "vote", "votes")) ". "
-            } @else {
-                "You start with " (number(initial)) ". "
-            }
-        }
-        p { "You get more karma:" }
-        ul {
-            @if visit_increment > 0 && visit_seconds > 0 {
-                li { "by visiting: " (number(visit_increment)) ", once " (every(visit_seconds)) " at most" }
-            }
-            @if upvote_transfer > 0 {
-                li { "by submitting stories that others vote up: " (number(upvote_transfer)) " for each vote" }
-            }
-        }
-        p {
-            "A vote down costs " (number(downvote_cost)) ", and you need at least " (number(downvote_minimum.max(downvote_cost))) " karma"
-            ". Votes on comments cost nothing. " a href="/ranking" { "All the numbers" } "."
+            "The number beside your name is your karma. It grows when others vote up what you write, and with \
+             your visits."
         }
     }
-}
-
-/// How many votes somebody can pay.
-fn votes_of(karma: i64, least: i64, cost: i64) -> u64 {
-    let votes = if cost > 0 && karma >= least { 1 + (karma - least) / cost } else { 0 };
-    u64::try_from(votes).unwrap_or(0)
 }
 
 fn now(frame: &Frame<'_>) -> Markup {
@@ -233,12 +201,11 @@ mod tests {
     }
 
     #[test]
-    fn a_newcomer_is_told_what_one_vote_is_for() {
+    fn a_newcomer_is_told_what_karma_is_and_led_back() {
         let html = page("", FirstSteps::default(), "localhost:8080");
         for part in [
             "Welcome to Tidings",
-            "You start with 1, enough for 1 vote.",
-            "once an hour at most",
+            "It grows when others vote up what you write",
             r#"href="/news/1""#,
             "Back to what you were reading",
         ] {
@@ -258,14 +225,5 @@ mod tests {
         // All but the name.
         assert_eq!(done(&html), 5);
         assert!(html.contains("That is where you are."), "{html}");
-    }
-
-    #[test]
-    fn votes_are_counted_as_the_rules_pay_them() {
-        for (karma, least, cost, votes) in
-            [(1, 1, 1, 1), (10, 1, 1, 10), (0, 1, 1, 0), (5, 3, 2, 2), (4, 1, 0, 0)]
-        {
-            assert_eq!(votes_of(karma, least, cost), votes, "{karma} {least} {cost}");
-        }
     }
 }

@@ -8,7 +8,7 @@ use crate::markup::fragments::{
 };
 use crate::markup::frame::Frame;
 use crate::markup::parts::{age_as, ago, author, news_anchor, number, title_link, vote_counts};
-use crate::markup::vote_buttons::{NO_BUTTONS, VoteTarget, karma_prices, karma_warning, vote_buttons};
+use crate::markup::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
 use crate::markup::withheld::{insider_notice, show_link, title_stand_in};
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
@@ -191,13 +191,11 @@ pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Rend
     written(move |html| {
         html.reserve(lines.len() * USUAL_STORY_BYTES);
         marks_form(frame).render_to(html);
-        karma_warning(frame).render_to(html);
         LIST.fill(html, |ContentPlaceholder::Content, html| {
             for (number, line) in (start + 1..).zip(lines) {
                 news_item(frame, number, line, None).render_to(html);
             }
         });
-        karma_prices(frame).into_iter().for_each(|prices| prices.render_to(html));
     })
 }
 

@@ -9,7 +9,7 @@ use crate::markup::addresses::{FOLLOWED, TOPICS, described, feed_address, in_ord
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::parts::{OUTSIDE, age, empty_but, page_links};
-use crate::markup::vote_buttons::{NO_BUTTONS, karma_prices, karma_warning};
+use crate::markup::vote_buttons::NO_BUTTONS;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
@@ -59,7 +59,6 @@ impl ArticlesPage<'_> {
                 (self.nothing())
             } @else {
                 (marks_form(frame))
-                (karma_warning(frame))
                 ol.news role="list" {
                     @for (number, article) in (self.number.start() + 1..).zip(&self.page.lines) {
                         @let standing = Standing {
@@ -72,7 +71,6 @@ impl ArticlesPage<'_> {
                         }
                     }
                 }
-                @if let Some(prices) = karma_prices(frame) { (prices) }
             }
             (unlisted_note(frame, self.page.unlisted))
             (page_links(&here, self.number, self.page.total, frame.here.shows_hidden()))
