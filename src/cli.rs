@@ -34,8 +34,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tidings_domain::supervision::panics;
 use tidings_domain::accounts::karma;
+use tidings_domain::supervision::panics;
 use tidings_domain::{Error, migrations};
 use tidings_keyspace::{OpenError, Store, StoreOptions, without_password};
 

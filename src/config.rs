@@ -241,8 +241,16 @@ impl Config {
         follow("karma.upvote_minimum", &mut karma.upvote_minimum, of.upvote_minimum);
         follow("karma.upvote_cost", &mut karma.upvote_cost, of.upvote_cost);
         follow("karma.downvote_cost", &mut karma.downvote_cost, of.downvote_cost);
-        follow("karma.comment_upvote_transfer", &mut karma.comment_upvote_transfer, of.comment_upvote_transfer);
-        follow("karma.comment_downvote_minimum", &mut karma.comment_downvote_minimum, of.comment_downvote_minimum);
+        follow(
+            "karma.comment_upvote_transfer",
+            &mut karma.comment_upvote_transfer,
+            of.comment_upvote_transfer,
+        );
+        follow(
+            "karma.comment_downvote_minimum",
+            &mut karma.comment_downvote_minimum,
+            of.comment_downvote_minimum,
+        );
         follow("karma.comment_downvote_cost", &mut karma.comment_downvote_cost, of.comment_downvote_cost);
         if self.change_default("karma.visit_seconds", &of.visit_seconds.to_string(), Origin::Economy) {
             karma.visit_seconds = of.visit_seconds;

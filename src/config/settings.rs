@@ -219,7 +219,7 @@ settings! {
     }
     rules {
         limits: LimitRules {
-            account_creation_seconds: LIMIT, "One new account per address in this many seconds; 0 = no limit.";
+            account_creation_seconds: LIMIT, "One new account per address in this many seconds, unless a member has invited it; 0 = no limit.";
             submission_seconds: LIMIT,
                 "One story per user in this many seconds, except for administrators; 0 = no limit.";
             repost_seconds: LIMIT,
@@ -236,11 +236,13 @@ settings! {
             mentions_per_day: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
                 "People whom one author's mentions notify in a day; 0 = no limit.";
             site_votes_per_network: ValueKind::Whole { unit: "", least: 0, most: MAX_SITE_VOTES_PER_NETWORK },
-                "Votes on one site from one network (IPv4 /24, IPv6 /48) in 24 hours; 0 = no limit.";
+                "Votes on one site by voters without accounts from one network (IPv4 /24, IPv6 /48) in 24 hours; 0 = no limit.";
+            site_account_votes_per_network: ValueKind::Whole { unit: "", least: 0, most: MAX_SITE_VOTES_PER_NETWORK },
+                "The same for voters with accounts; 0 = no limit.";
             site_score_networks: ValueKind::Whole { unit: "", least: 0, most: MAX_SITE_SCORE_NETWORKS },
                 "Networks whose votes a site needs for a score, unless 5 accounts have voted; 0 = none.";
             signups_per_network: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
-                "New accounts from one network (IPv4 /24, IPv6 /48) in 24 hours; 0 = no limit.";
+                "New accounts from one network (IPv4 /24, IPv6 /48) in 24 hours, before only invited ones; 0 = no limit.";
             signup_burst: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
                 "New accounts within an hour after which new ones wait for approval for an hour; 0 = no limit.";
         }

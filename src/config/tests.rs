@@ -340,7 +340,7 @@ fn the_rates_have_the_documented_defaults() {
         ("rates.reset_per_address", "\"10/1h\""),
         ("rates.streams_per_account", "5"),
         ("rates.streams_per_address", "20"),
-        ("rates.new_account_share", "0.25"),
+        ("rates.new_account_share", "0.5"),
         ("rates.exempt", "\"\""),
     ];
     assert_eq!(rates, expected);

@@ -102,10 +102,9 @@ async fn by_keyboard_a_vote_is_cast_and_taken_back_without_losing_the_focus() {
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/").await;
     browser.mark_page().await;
-    for (button, direction, said, counts, karma) in [
-        (".up", "up", "Voted up", ["2", "-"], "(49)"),
-        (".down", "down", "Voted down", ["1", "1"], "(44)"),
-    ] {
+    for (button, direction, said, counts, karma) in
+        [(".up", "up", "Voted up", ["2", "-"], "(49)"), (".down", "down", "Voted down", ["1", "1"], "(44)")]
+    {
         let button = format!("#news-{news} .vote {button}");
         browser.tab_to(&button).await;
         assert_eq!(browser.wait_for(&button).await.attr("title").await.unwrap(), None);

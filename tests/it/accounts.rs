@@ -178,10 +178,10 @@ async fn one_account_per_address_may_be_created_in_15_hours() {
     assert_eq!(server.expiry(LIMIT_KEY).await, Expiry::In(Duration::from_secs(54_000)));
     let before = server.dump().await;
     let error = refused(try_register(&visitor, "bob", PASSWORD).await);
-    assert!(error.ends_with("Try again in 15 hours."), "{error}");
+    assert!(error.contains("Try again in 15 hours,"), "{error}");
     server.advance(53_999);
     let error = refused(try_register(&visitor, "bob", PASSWORD).await);
-    assert!(error.ends_with(" 1 minute."), "{error}");
+    assert!(error.contains(" 1 minute,"), "{error}");
     assert_eq!(server.dump().await, before);
     server.advance(1);
     visitor.register("bob").await;

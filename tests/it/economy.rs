@@ -20,7 +20,8 @@ async fn community(server: &Server) -> [Client; 3] {
 }
 
 async fn vote(client: &Client, on: &str, vote: &str) -> Result<(), String> {
-    let (call, field) = if on.contains('-') { ("votecomment", "comment_id") } else { ("votenews", "news_id") };
+    let (call, field) =
+        if on.contains('-') { ("votecomment", "comment_id") } else { ("votenews", "news_id") };
     let answer = client.api_post(&format!("/api/{call}"), &[(field, on), ("vote_type", vote)]).await;
     if answer["status"] == "ok" { Ok(()) } else { Err(answer["error"].as_str().unwrap().to_owned()) }
 }

@@ -241,7 +241,12 @@ async fn what_is_rejected_stays_unseen_and_its_author_is_told_why() {
             .iter()
             .map(|entry| entry["text"].as_str().unwrap())
             .collect();
-        assert!(texts[0].contains("Your tweet “") && texts[0].contains("was rejected") && texts[0].contains("a reason"), "{texts:?}");
+        assert!(
+            texts[0].contains("Your tweet “")
+                && texts[0].contains("was rejected")
+                && texts[0].contains("a reason"),
+            "{texts:?}"
+        );
         assert!(refused(decide(&alice, "approve", "tweet", &tweet).await).contains("does not wait"));
     })
     .await;

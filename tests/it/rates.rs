@@ -5,7 +5,7 @@ use reqwest::header::RETRY_AFTER;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use crate::client::{Client, Fields, HttpResponse, ok};
+use crate::client::{Client, Fields, HttpResponse, ok, refused};
 use crate::html::Page;
 use crate::pages::{error_message, page};
 use crate::redis_server::RedisServer;
@@ -170,7 +170,8 @@ async fn an_address_does_so_much_whoever_is_logged_in_there() {
 #[tokio::test]
 async fn a_new_account_has_a_share_of_it_for_a_day() {
     let a_day = ("accounts.new_days", "1");
-    each_engine(&[("rates.tweet_per_account", "8/1m"), a_day], async |server| {
+    let a_quarter = ("rates.new_account_share", "0.25");
+    each_engine(&[("rates.tweet_per_account", "8/1m"), a_quarter, a_day], async |server| {
         furnish(&server).await;
         let dave = server.member("dave").await;
         for _ in 0..2 {
@@ -197,6 +198,33 @@ async fn a_new_account_has_a_share_of_it_for_a_day() {
     let dave = server.member("dave").await;
     assert_done(&Action::Tweet.call(&dave, 1).await, "at least one");
     too_many(&Action::Tweet.call(&dave, 1).await, 60);
+}
+
+#[tokio::test]
+async fn a_new_account_is_told_why_it_has_less_and_until_when() {
+    let settings = [
+        ("rates.comment_per_account", "10/10m"),
+        ("rates.tweet_per_account", "10/10m"),
+        ("accounts.new_days", "3"),
+        ("accounts.new_posts", "3"),
+    ];
+    let server = Server::start(Engine::Memory, &settings).await;
+    let dave = server.member("dave").await;
+    let story = dave.submit_text("A story", "text").await;
+    for number in 0..5 {
+        dave.comment(story, &format!("Comment {number}")).await;
+        ok(dave.api_post("/api/tweet", &[("text", &format!("Tweet {number}"))]).await);
+    }
+    let fields = [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", "One more")];
+    let error = refused(dave.post("/api/postcomment", &fields).await.json());
+    let expected = "because your account is new, until 2027-01-18 08:00 UTC and until it has 3 posts";
+    assert!(error.contains(expected), "{error}");
+    server.advance(3 * DAY);
+    for number in 0..10 {
+        dave.comment(story, &format!("Comment {number}")).await;
+    }
+    let error = refused(dave.post("/api/postcomment", &fields).await.json());
+    assert!(!error.contains("new"), "{error}");
 }
 
 #[tokio::test]

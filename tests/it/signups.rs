@@ -127,7 +127,8 @@ async fn a_network_creates_so_many_accounts_in_a_day() {
         let before = server.dump().await;
         let error = refused(sign_up(&from(&server, "192.0.2.200"), "frank", &[]).await);
         assert!(error.starts_with("Too many accounts were created from your network in a day."), "{error}");
-        assert!(error.contains("Try again in 1 day.") || error.contains("24 hours"), "{error}");
+        assert!(error.contains("Try again in 1 day,") || error.contains("24 hours"), "{error}");
+        assert!(error.ends_with(", or ask the administrator for an invitation."), "{error}");
         assert_eq!(server.dump().await, before);
         // The page says the same, with the status and the time.
         let form = page(&from(&server, "192.0.2.9"), "/register").await.form("/register");
@@ -143,6 +144,42 @@ async fn a_network_creates_so_many_accounts_in_a_day() {
 }
 
 #[tokio::test]
+async fn the_next_of_an_address_waits_ten_seconds_and_the_invited_do_not_wait() {
+    let defaults = [("limits.account_creation_seconds", "10"), ("limits.signups_per_network", "20")];
+    for engine in [Engine::Memory, Engine::Redis] {
+        let (server, alice) = site(engine, &defaults).await;
+        server.advance(10);
+        ok(sign_up(&server.visitor(), "bob", &[]).await);
+        let error = refused(sign_up(&server.visitor(), "carol", &[]).await);
+        assert!(error.contains("1 minute, or ask the administrator for an invitation."), "{error}");
+        let invitation = async || {
+            let made = ok(alice.api_post("/api/invite", &[]).await);
+            made["invitation"].as_str().unwrap().to_owned()
+        };
+        ok(sign_up(&server.visitor(), "carol", &[("invitation", &invitation().await)]).await);
+        refused(sign_up(&server.visitor(), "dave", &[]).await);
+        for number in 0..17 {
+            server.advance(10);
+            ok(sign_up(&server.visitor(), &format!("member-{number}"), &[]).await);
+        }
+        server.advance(10);
+        let error = refused(sign_up(&server.visitor(), "dave", &[]).await);
+        assert!(error.contains("your network"), "{error}");
+        ok(sign_up(&server.visitor(), "dave", &[("invitation", &invitation().await)]).await);
+    }
+}
+
+#[tokio::test]
+async fn the_owner_reads_the_limits_beside_signing_up() {
+    let defaults = [("limits.account_creation_seconds", "10"), ("limits.signups_per_network", "20")];
+    let (_server, alice) = site(Engine::Memory, &defaults).await;
+    let page = page(&alice, "/welcome").await;
+    let content = page.content();
+    assert!(content.contains("One network address makes one account in 10 seconds."), "{content}");
+    assert!(content.contains("One network makes 20 accounts a day."), "{content}");
+}
+
+#[tokio::test]
 async fn the_count_of_a_network_ends_a_day_after_its_first_account() {
     let settings = [PROXY, ("limits.signups_per_network", "2")];
     let (server, _) = site(Engine::Memory, &settings).await;
@@ -150,7 +187,7 @@ async fn the_count_of_a_network_ends_a_day_after_its_first_account() {
     ok(sign_up(&bob, "bob", &[]).await);
     server.advance(DAY - 1);
     ok(sign_up(&bob, "carol", &[]).await);
-    assert!(refused(sign_up(&bob, "dave", &[]).await).ends_with("Try again in 1 minute."));
+    assert!(refused(sign_up(&bob, "dave", &[]).await).contains("Try again in 1 minute,"));
     server.advance(1);
     ok(sign_up(&bob, "dave", &[]).await);
 }

@@ -143,21 +143,25 @@ async fn a_network_is_a_48_of_ipv6() {
 }
 
 #[tokio::test]
-async fn every_way_to_vote_counts_for_the_network() {
-    each_engine(&[PROXY, VOTES], async |server| {
+async fn every_way_to_vote_counts_for_the_network_and_accounts_count_apart() {
+    each_engine(&[PROXY, VOTES, ("limits.site_account_votes_per_network", "2")], async |server| {
         let visitor = server.visitor().forwarded_for("203.0.113.1");
         let (alice, bob) = (server.member("alice").await, server.member("bob").await);
         let (alice, bob) = (alice.forwarded_for("203.0.113.2"), bob.forwarded_for("203.0.113.3"));
+        let carol = server.member("carol").await.forwarded_for("203.0.113.4");
         let deployed = |voter| json!({"link": {"hostname": "a.com"}, "value": 1, "user_id": uuid(voter)});
         assert_eq!(vote(&visitor, "a.com", 1, &uuid(1)).await.status, 204);
         assert_eq!(post_text(&visitor, "/v1/vote", &deployed(2)).await.status, 200);
-        ok(alice.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
+        for account in [&alice, &carol] {
+            ok(account.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
+        }
+        accepts(&visitor, "203.0.113.9", "a.com", 1, 3).await;
 
-        refuses(&visitor, "203.0.113.9", "a.com", 1, 3).await;
-        let answer = post_text(&visitor, "/v1/vote", &deployed(3)).await;
+        refuses(&visitor, "203.0.113.9", "a.com", 1, 4).await;
+        let answer = post_text(&visitor, "/v1/vote", &deployed(4)).await;
         assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
         assert_eq!(body(&answer), r#"{"error":"User has voted too many times today"}"#);
-        let limit = "limit of 3 votes on one site in 24 hours";
+        let limit = "limit of 2 votes on one site in 24 hours";
         let reason = refused(bob.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
         assert!(reason.contains(limit), "{reason}");
         let fields = [("link", "a.com"), ("vote", "1"), ("next", "/site/a.com")];

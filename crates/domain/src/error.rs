@@ -5,7 +5,7 @@ use crate::values::day;
 use crate::values::hostname::HostnameError;
 use crate::values::ids::{ModerationId, NewsId};
 use crate::values::post_rule::PatternError;
-use crate::values::rates::RatedAction;
+use crate::values::rates::{Newness, RatedAction};
 use crate::values::restriction::Restriction;
 use crate::values::rules::KarmaRules;
 use crate::values::secrets::NoRandomness;
@@ -81,13 +81,13 @@ pub enum Refusal {
     #[error("this username is taken. Choose another")]
     UsernameTaken,
     /// An account was created from this address.
-    #[error("an account was created from your address recently. Try again in {0}", wait(*.seconds))]
+    #[error("an account was created from your address recently. Try again in {0}, or ask the administrator for an invitation", wait(*.seconds))]
     AccountCreatedRecently {
         /// Until the next may be created.
         seconds: u64,
     },
     /// Too many accounts were created from this network.
-    #[error("too many accounts were created from your network in a day. Try again in {0}", wait(*.seconds))]
+    #[error("too many accounts were created from your network in a day. Try again in {0}, or ask the administrator for an invitation", wait(*.seconds))]
     TooManySignupsFromNetwork {
         /// Until the next may be created.
         seconds: u64,
@@ -225,7 +225,7 @@ pub enum Refusal {
     #[error("your full name looks like another user's username. Choose another")]
     FullNameConfusable,
     /// The account or the address has done this too often.
-    #[error("too many {}{}. Try again in {}", .action.plural(), from(*.by_address), wait(*.seconds))]
+    #[error("too many {}{}. Try again in {}{}", .action.plural(), from(*.by_address), wait(*.seconds), because(*.newness))]
     TooManyRequests {
         /// What was done too often.
         action: RatedAction,
@@ -233,6 +233,8 @@ pub enum Refusal {
         by_address: bool,
         /// Until the next try.
         seconds: u64,
+        /// Until when the account is new, if it has less for that reason.
+        newness: Option<Newness>,
     },
     /// The session that asked for this has ended in the meantime.
     #[error("your session has ended. Log in again")]
@@ -698,6 +700,19 @@ impl Refusal {
             _ => None,
         }
     }
+}
+
+/// Why an account that is new has less.
+fn because(newness: Option<Newness>) -> String {
+    let Some(Newness { until, posts }) = newness else { return String::new() };
+    let posts = posts.map(|posts| format!("it has {}", counted(posts, "post", "posts")));
+    let until = match (until.map(day::to_the_minute), posts) {
+        (Some(time), Some(posts)) => format!("until {time} and until {posts}"),
+        (Some(time), None) => format!("until {time}"),
+        (None, Some(posts)) => format!("until {posts}"),
+        (None, None) => return String::new(),
+    };
+    format!(". You have fewer than others because your account is new, {until}")
 }
 
 const fn from(by_address: bool) -> &'static str {

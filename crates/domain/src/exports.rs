@@ -118,7 +118,7 @@ impl<'a> Place<'a> {
         let mut accounts = running.0.lock().unwrap_or_else(PoisonError::into_inner);
         if accounts.iter().filter(|other| **other == account).count() >= EXPORTS_OF_ONE_ACCOUNT {
             let (action, seconds) = (RatedAction::Export, EXPORT_RETRY_SECONDS);
-            return Err(Refusal::TooManyRequests { action, by_address: false, seconds }.into());
+            return Err(Refusal::TooManyRequests { action, by_address: false, seconds, newness: None }.into());
         }
         if accounts.len() >= EXPORTS_AT_ONCE {
             return Err(Error::Busy);

@@ -220,7 +220,7 @@ schema! {
         /// The user whose password this link may set.
         PASSWORD_RESET: String, HOUR, Ours = password_reset(token: &str) "password_reset:" {token, "reset token"};
         /// An account was created from this address.
-        LIMIT_CREATE_USER: String, 15 * HOUR, LamerNews =
+        LIMIT_CREATE_USER: String, 10, LamerNews =
             create_user_limit(address: IpAddr) "limit:create_user:" {address, "address"};
         /// Accounts created from this network.
         LIMIT_SIGNUPS: String, DAY, Ours =
@@ -287,7 +287,10 @@ schema! {
         /// This network has brought a new voter or a new site.
         LIMIT_BROUGHT_SOMETHING: String, DAY, Ours =
             brought_something(network: Network) "limit:brought_something:" {network, "network"};
-        /// Voters on this site from this network.
+        /// Voters with accounts on this site from this network.
+        LIMIT_SITE_ACCOUNT_VOTES: String, DAY, Ours =
+            site_account_votes(network: Network, host: &Hostname) "limit:site_account_votes:" {network, "network"} ":" {host, "host"};
+        /// Voters without accounts on this site from this network.
         LIMIT_SITE_VOTES: String, DAY, Ours =
             site_votes(network: Network, host: &Hostname) "limit:site_votes:" {network, "network"} ":" {host, "host"};
         /// This user submitted a story.

@@ -23,7 +23,7 @@ use crate::values::clock::Moment;
 use crate::values::ids::UserId;
 use crate::values::limits::{EXPORTS_PER_ACCOUNT, EXPORTS_PER_ADDRESS, MAX_RATED_SOURCES, POSTS_PER_ADDRESS};
 use crate::values::network::{ClientNetworks, CountedNetwork};
-use crate::values::rates::{Rate, RatedAction};
+use crate::values::rates::{Newness, Rate, RatedAction};
 use crate::values::rules::RateRules;
 use quick_cache::sync::Cache;
 use std::net::IpAddr;
@@ -56,8 +56,8 @@ struct Spent {
 pub(crate) struct RatedAccount {
     /// The account.
     pub(crate) id: UserId,
-    /// Whether it is new, and so has a share of the rates only.
-    pub(crate) is_new: bool,
+    /// Until when it is new, and so has a share of the rates only.
+    pub(crate) newness: Option<Newness>,
 }
 
 /// What a server remembers about the rates of its site.
@@ -119,7 +119,7 @@ pub(crate) async fn spend_for(
     } else {
         site.of::<Buckets>().data.take(now, &buckets)
     };
-    Ok(taken.map_err(|spent| refusal(site, now, &spent))?)
+    Ok(taken.map_err(|spent| refusal(site, now, &spent, account))?)
 }
 
 /// Whether there is a token for an action from the account and from the address, which is taken
@@ -140,7 +140,7 @@ pub(crate) async fn look_for(
     } else {
         site.of::<Buckets>().data.look(now, &buckets)
     };
-    Ok(found.map_err(|spent| refusal(site, now, &spent))?)
+    Ok(found.map_err(|spent| refusal(site, now, &spent, Some(account)))?)
 }
 
 /// The buckets that an action takes a token from.
@@ -193,7 +193,7 @@ fn take_here(site: &Site, now: Moment, mut buckets: impl Iterator<Item = Bucket>
             reads.take(now, &all)
         }
     };
-    taken.map_err(|spent| refusal(site, now, &spent))
+    taken.map_err(|spent| refusal(site, now, &spent, None))
 }
 
 /// The bucket of an account; `None` if the action has no rate per account.
@@ -216,7 +216,7 @@ fn bucket_of_account(rules: &RateRules, action: RatedAction, account: RatedAccou
         | RatedAction::Stream => Rate::OFF,
     };
     // An export is of no use to spammers.
-    let has_less = account.is_new && action != RatedAction::Export;
+    let has_less = account.newness.is_some() && action != RatedAction::Export;
     let rate = if has_less { rate.share(rules.new_account_share) } else { rate };
     (!rate.is_off()).then_some(Bucket { action, source: Source::Account(account.id), rate })
 }
@@ -254,13 +254,15 @@ fn buckets_of_address(
 }
 
 /// The refusal for a bucket without tokens; logs it once a minute for each source.
-fn refusal(site: &Site, now: Moment, spent: &Spent) -> Refusal {
+fn refusal(site: &Site, now: Moment, spent: &Spent, account: Option<RatedAccount>) -> Refusal {
     let Bucket { action, source, .. } = spent.bucket;
     counts::count_rate_limited(action);
     report(site, now, action, source);
     let seconds = spent.wait.as_secs() + u64::from(spent.wait.subsec_nanos() > 0);
     let by_address = matches!(source, Source::Network(_));
-    Refusal::TooManyRequests { action, by_address, seconds: seconds.max(1) }
+    let newness = account.and_then(|account| account.newness);
+    let newness = newness.filter(|_| !by_address && action != RatedAction::Export);
+    Refusal::TooManyRequests { action, by_address, seconds: seconds.max(1), newness }
 }
 
 /// Logs that a source is over a limit, once a minute for each.
@@ -359,7 +361,7 @@ mod tests {
             spend(&site, Moment(NOW), action, ADDRESS).await.unwrap();
         }
         let refused = spend(&site, Moment(NOW), action, ADDRESS).await;
-        let expected = Refusal::TooManyRequests { action, by_address: true, seconds: 300 };
+        let expected = Refusal::TooManyRequests { action, by_address: true, seconds: 300, newness: None };
         assert!(matches!(&refused, Err(Error::Refused(refusal)) if *refusal == expected), "{refused:?}");
     }
 }

@@ -209,6 +209,7 @@ static WITHOUT_RULES: &[(&Family, &str)] = &[
     (&families::LIMIT_SIGNUPS, EXPIRES),
     (&families::SIGNUP_BURST, EXPIRES),
     (&families::SIGNUP_PAUSED, EXPIRES),
+    (&families::LIMIT_SITE_ACCOUNT_VOTES, EXPIRES),
     (&families::LIMIT_SITE_VOTES, EXPIRES),
     (&families::LIMIT_WRONG_CODES, EXPIRES),
     (&families::MAIL_LEASE, EXPIRES),

@@ -36,7 +36,7 @@ use crate::redis_server::RedisServer;
 pub const START: u64 = 1_800_000_000;
 
 /// Limits that would disturb tests about something else.
-const TEST_SETTINGS: [(&str, &str); 14] = [
+const TEST_SETTINGS: [(&str, &str); 15] = [
     // Most tests that count karma count the prices of Lamer News.
     ("karma.economy", "lamer"),
     // Everybody is new in most tests.
@@ -51,6 +51,7 @@ const TEST_SETTINGS: [(&str, &str); 14] = [
     ("limits.new_hosts_of_site_per_day", "0"),
     // In most tests all votes come from one address.
     ("limits.site_votes_per_network", "0"),
+    ("limits.site_account_votes_per_network", "0"),
     ("limits.site_score_networks", "0"),
     ("limits.signups_per_network", "0"),
     ("limits.signup_burst", "0"),

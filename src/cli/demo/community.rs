@@ -108,6 +108,7 @@ fn rules(rules: &Rules) -> Rules {
         new_hosts_of_site_per_day: 0,
         new_voters_of_site_per_day: 0,
         site_votes_per_network: 0,
+        site_account_votes_per_network: 0,
         ..rules.limits
     };
     (rules.accounts.new_days, rules.accounts.new_posts) = (0, 0);

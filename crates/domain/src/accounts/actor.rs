@@ -60,8 +60,8 @@ impl Actor<'_> {
         if self.is_administrator() {
             return Ok(None);
         }
-        let is_new = newness::is_new(site, now.timestamp(), self.user).await?;
-        Ok(Some(RatedAccount { id: self.id, is_new }))
+        let newness = newness::newness(site, now.timestamp(), self.user).await?;
+        Ok(Some(RatedAccount { id: self.id, newness }))
     }
 }
 

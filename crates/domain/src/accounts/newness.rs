@@ -11,10 +11,22 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::limits::MAX_LINKS_OF_NEW;
+use crate::values::rates::Newness;
 use linkify::{LinkFinder, LinkKind};
 use tidings_keyspace::{Batch, Query};
 
 const DAY: u64 = 86_400;
+
+/// Until when an account is new; `None` if it is not. Rounds: those of [`is_new`].
+pub(crate) async fn newness(site: &Site, now: Timestamp, user: &User) -> Result<Option<Newness>, Error> {
+    let rules = &site.rules.accounts;
+    let end = Timestamp(user.ctime.0.saturating_add(rules.new_days.saturating_mul(DAY)));
+    let newness = Newness {
+        until: (end > now).then_some(end),
+        posts: (rules.new_posts > 0).then_some(rules.new_posts),
+    };
+    Ok(is_new(site, now, user).await?.then_some(newness))
+}
 
 /// Whether an account is new. Rounds: none in its first days and once it is established; else
 /// 1, and a commit the one time that it is no longer new.

@@ -231,7 +231,7 @@ impl<'a> Gate<'a> {
             return Err(Refusal::UsernameReserved.into());
         }
         self.names.admit()?;
-        if let Some(limits) = &self.limits {
+        if let Some(limits) = self.limits.as_ref().filter(|_| self.invitation.is_none()) {
             limits.admit(&site.rules.limits)?;
         }
         Ok(())

@@ -1,8 +1,9 @@
-//! How many accounts are created: one of an address in some hours, some of a network in a day,
+//! How many accounts are created: one of an address in some seconds, some of a network in a day,
 //! and of all in an hour. After too many of the last, new accounts wait for approval for an hour,
 //! unless their network has brought nobody today.
 //!
-//! Each limit is one key that expires. A refused sign-up writes none of them.
+//! Each limit is one key that expires. A refused sign-up writes none of them. The first two hold for nobody whom
+//! a member has invited.
 
 use crate::error::Refusal;
 use crate::fields;
@@ -133,7 +134,8 @@ impl SignupLimits {
         rules: &LimitRules,
         is_invited: bool,
     ) -> bool {
-        if rules.account_creation_seconds > 0 {
+        // An invited account may come at any time.
+        if rules.account_creation_seconds > 0 && self.of_address == Expiry::Absent {
             let (key, time) = (keys::create_user_limit(self.address), rules.account_creation_seconds);
             batch.key_absent(&key);
             batch.set_expiring(key, now.to_string(), Duration::from_secs(time));

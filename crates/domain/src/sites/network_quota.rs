@@ -1,5 +1,5 @@
 //! The votes that one network has recently brought on one host. A voter is only a UUID, of
-//! which anyone can make any number; networks are harder to come by.
+//! which anyone can make any number; networks are harder to come by. Voters with accounts count apart.
 
 use crate::fields;
 use crate::keys;
@@ -20,8 +20,11 @@ pub(super) struct NetworkQuotaRead {
 }
 
 impl NetworkQuotaRead {
-    pub(super) fn ask(query: &mut Query, network: Network, host: &Hostname) -> Self {
-        let key = keys::site_votes(network, host);
+    pub(super) fn ask(query: &mut Query, network: Network, host: &Hostname, is_account: bool) -> Self {
+        let key = match is_account {
+            true => keys::site_account_votes(network, host),
+            false => keys::site_votes(network, host),
+        };
         let read = query.string(&key);
         Self { key, read }
     }

@@ -44,7 +44,7 @@ pub struct SiteVote {
 /// hosts that are new to the voter count towards the daily maximum; withdrawing such a vote
 /// on the same day does not count it any more.
 ///
-/// One network may bring only so many votes on a host in 24 hours, whoever the voters are. A
+/// One network may bring only so many votes on a host in 24 hours, voters with accounts apart. A
 /// vote counts for the network that it is cast from. Changing it from there does not count
 /// again, and withdrawing it makes room for another.
 ///
@@ -181,7 +181,8 @@ impl Action<'_> {
         let newcomers = NewcomersRead::ask(&mut query, self.address);
         let count = query.hash_fields(keys::link(host), [COUNT_OF_VOTES]);
         let of_network = NetworkVotesRead::ask(&mut query, host, self.network());
-        let quota = self.ask_quota(&mut query, self.network());
+        // The voter is known only when both are read.
+        let quotas = [false, true].map(|is_account| self.ask_quota(&mut query, self.network(), is_account));
         let mut answers = self.site.store.query(query).await?;
         let settings = settings.take(&mut answers);
         let stored = vote.take(&mut answers).pop().unwrap_or_default();
@@ -195,8 +196,11 @@ impl Action<'_> {
             newcomers: newcomers.take(&mut answers),
             is_known_host: fields::only(answers.take(count)).is_some_and(|count| count != "0"),
             networks: NetworkVotes::default(),
-            quota: quota.map(|quota| quota.take(&mut answers, self.now)),
+            quota: None,
         };
+        let [of_voters, of_accounts] =
+            quotas.map(|quota| quota.map(|quota| quota.take(&mut answers, self.now)));
+        before.quota = if self.is_account(&before) { of_accounts } else { of_voters };
         of_network.take(&mut answers, &mut before.networks);
         let other = before.vote.and_then(|vote| vote.network()).filter(|network| *network != self.network());
         if let Some(other) = other {
@@ -210,7 +214,8 @@ impl Action<'_> {
         let mut query = Query::new();
         let votes = NetworkVotesRead::ask(&mut query, &self.ballot.host, network);
         let is_withdrawn = self.ballot.verdict.is_none();
-        let quota = is_withdrawn.then(|| self.ask_quota(&mut query, network)).flatten();
+        let is_account = self.is_account(before);
+        let quota = is_withdrawn.then(|| self.ask_quota(&mut query, network, is_account)).flatten();
         let mut answers = self.site.store.query(query).await?;
         votes.take(&mut answers, &mut before.networks);
         if let Some(quota) = quota {
@@ -219,9 +224,15 @@ impl Action<'_> {
         Ok(())
     }
 
-    fn ask_quota(&self, query: &mut Query, network: Network) -> Option<NetworkQuotaRead> {
-        let is_limited = self.site.rules.limits.site_votes_per_network > 0;
-        is_limited.then(|| NetworkQuotaRead::ask(query, network, &self.ballot.host))
+    /// The votes that one network may bring, by voters of this kind; 0 = any number.
+    fn most_of_network(&self, is_account: bool) -> u64 {
+        let limits = &self.site.rules.limits;
+        if is_account { limits.site_account_votes_per_network } else { limits.site_votes_per_network }
+    }
+
+    fn ask_quota(&self, query: &mut Query, network: Network, is_account: bool) -> Option<NetworkQuotaRead> {
+        let is_limited = self.most_of_network(is_account) > 0;
+        is_limited.then(|| NetworkQuotaRead::ask(query, network, &self.ballot.host, is_account))
     }
 
     /// The batch, and the vote that it withdraws; `None` if there is nothing to do.
@@ -286,7 +297,7 @@ impl Action<'_> {
     /// Counts a vote that is new to its network, and frees the place of one that is withdrawn.
     fn count_for_network(&self, batch: &mut Batch, before: &Before) -> Result<(), Refusal> {
         let Some(quota) = &before.quota else { return Ok(()) };
-        let maximum = self.site.rules.limits.site_votes_per_network;
+        let maximum = self.most_of_network(self.is_account(before));
         if self.ballot.verdict.is_none() {
             quota.free(batch, self.voter, self.now);
         } else if before.vote.and_then(|vote| vote.network()) != Some(self.network()) {

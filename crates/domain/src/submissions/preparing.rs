@@ -41,7 +41,7 @@ pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, 
 /// # Errors
 /// [`Refusal::TooManyRequests`](crate::Refusal::TooManyRequests), or the store's.
 pub async fn admit_title_fetch(site: &Site, now: Moment, actor: Actor<'_>) -> Result<(), Error> {
-    let is_new = newness::is_new(site, now.timestamp(), actor.user).await?;
-    let account = RatedAccount { id: actor.id, is_new };
+    let newness = newness::newness(site, now.timestamp(), actor.user).await?;
+    let account = RatedAccount { id: actor.id, newness };
     rates::spend_for(site, now, RatedAction::FetchTitle, Some(account), actor.address).await
 }

@@ -51,8 +51,10 @@ pub struct LimitRules {
     pub new_hosts_of_site_per_day: u64,
     /// People whom one author's mentions notify in a day.
     pub mentions_per_day: u64,
-    /// Votes on one site that one network may bring in 24 hours.
+    /// Votes of voters without accounts on one site that one network may bring in 24 hours.
     pub site_votes_per_network: u64,
+    /// Votes of voters with accounts on one site that one network may bring in 24 hours.
+    pub site_account_votes_per_network: u64,
     /// Networks whose votes a site needs for a score, unless enough accounts have voted.
     pub site_score_networks: u64,
     /// Accounts that may be created from one network in 24 hours.
@@ -64,7 +66,7 @@ pub struct LimitRules {
 impl Default for LimitRules {
     fn default() -> Self {
         Self {
-            account_creation_seconds: 54_000,
+            account_creation_seconds: 10,
             submission_seconds: 900,
             repost_seconds: 172_800,
             news_edit_seconds: 900,
@@ -75,6 +77,7 @@ impl Default for LimitRules {
             new_hosts_of_site_per_day: 2_000,
             mentions_per_day: 100,
             site_votes_per_network: 3,
+            site_account_votes_per_network: 20,
             site_score_networks: 3,
             signups_per_network: 20,
             signup_burst: 100,
@@ -177,7 +180,7 @@ impl Default for RateRules {
             reset_per_address: Rate::new(10, 3_600),
             streams_per_account: 5,
             streams_per_address: 20,
-            new_account_share: 0.25,
+            new_account_share: 0.5,
             exempt: Networks::default(),
         }
     }

@@ -177,10 +177,7 @@ const fn price(frame: &Frame<'_>, kind: TargetKind, button: Direction) -> VotePr
 fn may_vote_down(frame: &Frame<'_>, kind: TargetKind) -> bool {
     let needed = price(frame, kind, Direction::Down).needed;
     frame.viewer.is_some_and(|viewer| {
-        needed <= 0
-            || viewer.karma >= needed
-            || viewer.flags.karma_source
-            || viewer.role() >= Role::Moderator
+        needed <= 0 || viewer.karma >= needed || viewer.flags.karma_source || viewer.role() >= Role::Moderator
     })
 }
 

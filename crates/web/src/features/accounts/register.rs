@@ -21,7 +21,7 @@ use tidings_domain::accounts::signup::{self, Admittance, SignUp, SignedUp, Signu
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::limits::{MAX_APPLICATION, PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN};
 use tidings_domain::values::signup::{InvitationCode, SignupMode, WelcomeToken};
-use tidings_domain::values::words::{grouped, span};
+use tidings_domain::values::words::{counted, grouped, span};
 
 const HEADING: &str = "Sign up";
 /// The fields that people type into.
@@ -42,14 +42,18 @@ pub fn ways_in(frame: &Frame<'_>) -> String {
     };
     let each = match rules.limits.account_creation_seconds {
         0 => String::new(),
-        seconds => format!(", once every {} per network address", span(seconds)),
+        seconds => format!(" One network address makes one account in {}.", span(seconds)),
+    };
+    let a_day = match rules.limits.signups_per_network {
+        0 => String::new(),
+        most => format!(" One network makes {} a day.", counted(most, "account", "accounts")),
     };
     let confirm = if rules.accounts.confirm_email {
         " A new member can write once their e-mail address is confirmed."
     } else {
         ""
     };
-    format!("{who}{each}.{confirm}")
+    format!("{who}.{each}{a_day}{confirm}")
 }
 
 /// What the form holds.

@@ -347,9 +347,7 @@ mod tests {
         rules.karma.downvote_minimum = 4_711;
         rules.limits.comment_edit_seconds = 0;
         let html = framed(None, |frame| RankingPage { rules: &rules }.render(frame)).into_string();
-        for part in
-            ["<sup>1.375</sup>", "4711", "8 hours", "at any time", "432 × votes", "7 days"]
-        {
+        for part in ["<sup>1.375</sup>", "4711", "8 hours", "at any time", "432 × votes", "7 days"] {
             assert!(html.contains(part), "{part} in {html}");
         }
     }

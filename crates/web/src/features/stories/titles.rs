@@ -43,7 +43,7 @@ impl Fetches {
         let by_address = of_network >= TITLE_FETCHES_OF_NETWORK;
         if by_address || of_account >= TITLE_FETCHES_OF_ACCOUNT {
             let (action, seconds) = (RatedAction::FetchTitle, TITLE_TIMEOUT.as_secs());
-            return Err(Refusal::TooManyRequests { action, by_address, seconds }.into());
+            return Err(Refusal::TooManyRequests { action, by_address, seconds, newness: None }.into());
         }
         under_way.push(fetch);
         Ok(FetchPlace(Arc::new(Place { fetches: self, fetch })))
