@@ -134,6 +134,8 @@ async fn a_password_has_8_characters_at_least_and_1024_bytes_at_most() {
         assert_eq!(refused(try_register(&visitor, "alice", password).await), expected);
     }
     assert!(server.dump().await.is_empty());
+    // The first account is the administrator's.
+    ok(try_register(&visitor, "root", PASSWORD).await);
     ok(try_register(&visitor, "alice", "éééééééé").await);
     ok(try_register(&visitor, "bob", &longest).await);
     visitor.log_in("bob", &longest).await;

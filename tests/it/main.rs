@@ -113,6 +113,7 @@ mod site_networks;
 mod sites;
 mod sites_rules;
 mod sizes;
+mod staff_passwords;
 mod store_check;
 mod story_moderation;
 mod submitting;

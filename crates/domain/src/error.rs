@@ -4,6 +4,7 @@ use crate::passwords::PasswordError;
 use crate::values::day;
 use crate::values::hostname::HostnameError;
 use crate::values::ids::{ModerationId, NewsId};
+use crate::values::limits::STAFF_PASSWORD_MIN;
 use crate::values::post_rule::PatternError;
 use crate::values::rates::{Newness, RatedAction};
 use crate::values::restriction::Restriction;
@@ -206,6 +207,11 @@ pub enum Refusal {
     /// The site wants a second factor of everybody with a role.
     #[error("your role needs a second factor. Set one up in your settings (/settings/two-factor) first")]
     RoleNeedsTwoFactor,
+    /// Somebody with a new role has a password that is too short for it.
+    #[error(
+        "your role needs a password of at least {STAFF_PASSWORD_MIN} characters. Choose one in your settings (/settings) first"
+    )]
+    RoleNeedsPassword,
     /// Too many logins or sign-ups from one address, or changes of one account, wait already.
     #[error("too many requests with passwords from you are waiting already. Try again in {0}", wait(*.seconds))]
     TooManyAtOnce {

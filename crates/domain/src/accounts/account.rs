@@ -5,9 +5,10 @@ use crate::accounts::confirmation;
 use crate::accounts::names;
 use crate::accounts::notices::Notice;
 use crate::accounts::outbox;
+use crate::accounts::roles;
 use crate::accounts::session_store::{Device, Session, VisitSession};
 use crate::accounts::sessions::{self, Replacement};
-use crate::accounts::users::User;
+use crate::accounts::users::{Role, User};
 use crate::audit::{self, AccountDeed};
 use crate::error::{Error, Refusal};
 use crate::keys;
@@ -107,6 +108,9 @@ pub async fn update_profile(
     } else {
         None
     };
+    if let Some(password) = change.password.as_ref().filter(|_| user.given_role() > Role::Member) {
+        password.demand_of_staff()?;
+    }
     let key = keys::user(user.id);
     let mut profile = vec![("about", change.about.as_str().to_owned())];
     profile.extend(change.fullname.as_ref().map(|name| ("fullname", name.as_str().to_owned())));
@@ -148,7 +152,7 @@ pub async fn update_profile(
         let ended = sessions::end_all_sessions(site, &replacement, |batch| {
             let checks = checks(batch);
             write(batch);
-            sessions::set_password(batch, user.id, &hash);
+            sessions::choose_password(batch, user.id, &hash);
             checks
         });
         if !ended.await? {
@@ -186,17 +190,18 @@ pub(crate) async fn confirm_current_password(
 /// Sets a user's password for the operator and ends the user's sessions.
 ///
 /// # Errors
-/// [`Refusal::NoSuchUser`], or the store's.
+/// [`Refusal::NoSuchUser`], a password that is too short for the user's role, or the store's.
 pub async fn set_password(
     site: &Site,
     now: Timestamp,
     id: UserId,
     password: &NewPassword,
 ) -> Result<(), Error> {
+    roles::demand_password(site, id, password).await?;
     let hash = site.passwords.hash(password.clear_text().to_owned()).await?;
     let replacement = Replacement { session: Session::new(id)?, device: None, now };
     sessions::end_all_sessions(site, &replacement, |batch| {
-        sessions::set_password(batch, id, &hash);
+        sessions::choose_password(batch, id, &hash);
         Vec::new()
     })
     .await?;

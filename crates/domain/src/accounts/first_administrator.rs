@@ -87,7 +87,9 @@ pub async fn become_administrator(site: &Site, viewer: &User, token: &WelcomeTok
         batch.field_unchanged(&key, "flags", flags.as_deref());
         let flags = flags.unwrap_or_default();
         if !flags.contains(ADMINISTRATOR_FLAG) {
-            batch.set_field(&key, "flags", format!("{ADMINISTRATOR_FLAG}{flags}"));
+            let new = format!("{ADMINISTRATOR_FLAG}{flags}");
+            roles::write_role_password(&mut batch, viewer.id, [&flags, &new]);
+            batch.set_field(&key, "flags", new);
         }
         write(&mut batch, viewer.id);
         Ok(Decision::commit(batch, ()))

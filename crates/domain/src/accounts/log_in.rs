@@ -5,6 +5,7 @@
 //! password is not sent back to the browser, and nothing is stored.
 
 use crate::accounts::login::{self, Attempt};
+use crate::accounts::roles;
 use crate::accounts::session_store::{self, Device, Session};
 use crate::accounts::sessions;
 use crate::accounts::two_factor::second_step::{self, Proof};
@@ -101,6 +102,7 @@ pub async fn log_in(
         let Credentials { username, password, code } = *typed;
         let attempt = Attempt { username, password, address: device.address, now: Some(now) };
         let verified = login::verify(site, &attempt).await?;
+        roles::note_password(site, &verified.user, password).await?;
         let factors = SecondFactors::read(verified.user.get(TWO_FACTOR));
         let proof = match code {
             _ if !factors.any() => Proof::NotNeeded,

@@ -6,6 +6,7 @@
 
 use crate::accounts::notices::Notice;
 use crate::accounts::outbox;
+use crate::accounts::roles;
 use crate::accounts::session_store::Session;
 use crate::accounts::sessions::{self, Replacement};
 use crate::accounts::users::{CREDENTIALS_VERSION, User};
@@ -162,6 +163,7 @@ pub async fn set_new_password(
     password: &NewPassword,
 ) -> Result<(), Error> {
     let account = read_link(site, token).await?;
+    roles::demand_password(site, account.user_id, password).await?;
     let hash =
         site.passwords.hash_for(Source::Account(account.user_id), password.clear_text().to_owned()).await?;
     let (link, key) = (keys::password_reset(token), keys::user(account.user_id));
@@ -174,7 +176,7 @@ pub async fn set_new_password(
             batch.key_present(&link),
         ];
         batch.delete(&link);
-        sessions::set_password(batch, account.user_id, &hash);
+        sessions::choose_password(batch, account.user_id, &hash);
         let to = account.email.as_deref().unwrap_or_default();
         outbox::write_notices(batch, (site, now), account.user_id, &[(Notice::PasswordChanged, to)]);
         unused.to_vec()

@@ -11,7 +11,7 @@
 //! own, and no read per story or comment.
 
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
-use crate::accounts::users::{Flags, Role};
+use crate::accounts::users::{Flags, ROLE_PASSWORD, Role, SHORT_PASSWORD};
 use crate::accounts::visit::Visit;
 use crate::cache::{MEBIBYTE, Shared};
 use crate::fields;
@@ -67,6 +67,7 @@ pub struct Reader {
 struct RoleFacts {
     flags: Flags,
     second_factors: SecondFactors,
+    has_short_password: bool,
     ban: Option<Restriction>,
 }
 
@@ -74,7 +75,8 @@ impl RoleFacts {
     /// Whether somebody moderates at a time.
     fn moderates(&self, rules: &Rules, now: Timestamp) -> bool {
         let is_banned = self.ban.as_ref().is_some_and(|ban| ban.is_in_force(now));
-        Role::counting(self.flags.given_role(), self.second_factors, is_banned, rules) >= Role::Moderator
+        let is_barred = self.has_short_password || is_banned;
+        Role::counting(self.flags.given_role(), self.second_factors, is_barred, rules) >= Role::Moderator
     }
 }
 
@@ -359,7 +361,7 @@ impl ReaderRead {
         let mutes = own(query, mutes);
         let blocks = query.hash(keys::user_blocks(id)).or_absent(query);
         let blocks = own(query, blocks);
-        let fields = ["flags", TWO_FACTOR, RestrictionKind::Ban.field(), SHOW_HIDDEN];
+        let fields = ["flags", TWO_FACTOR, RestrictionKind::Ban.field(), SHOW_HIDDEN, ROLE_PASSWORD];
         let account = query.hash_fields(keys::user(id), fields).or_absent(query);
         let account = own(query, account);
         Self { id, lists, mutes, blocks, account }
@@ -384,11 +386,12 @@ impl ReaderRead {
         let (followed, muted_topics) = (topics(followed), topics(muted));
         let mutes = answers.take_tracked(mutes).collect_into(&mut reads);
         let blocks = answers.take_tracked(blocks).collect_into(&mut reads);
-        let [flags, factors, ban, shows_flagged] =
+        let [flags, factors, ban, shows_flagged, password] =
             fields::each(answers.take_tracked(account).collect_into(&mut reads));
         let role = RoleFacts {
             flags: Flags::parse(flags.as_deref().unwrap_or_default()),
             second_factors: SecondFactors::read(factors.as_deref()),
+            has_short_password: password.as_deref() == Some(SHORT_PASSWORD),
             ban: fields::read(ban.as_deref(), || keys::user(id), RestrictionKind::Ban.field()),
         };
         let is_moderator = role.moderates(&visit.site().rules, visit.now());

@@ -6,7 +6,10 @@
 
 use crate::accounts::first_administrator;
 use crate::accounts::two_factor::TWO_FACTOR;
-use crate::accounts::users::{ADMINISTRATOR_FLAG, DEACTIVATED, MODERATOR_FLAG, Role, User};
+use crate::accounts::users::{
+    ADMINISTRATOR_FLAG, DEACTIVATED, Flags, MODERATOR_FLAG, ROLE_PASSWORD, Role, SHORT_PASSWORD,
+    UNKNOWN_PASSWORD, User,
+};
 use crate::action::Decision;
 use crate::audit::{self, AccountDeed};
 use crate::error::{Error, Refusal};
@@ -15,8 +18,9 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
-use crate::values::limits::ACCOUNTS_CHUNK;
+use crate::values::limits::{ACCOUNTS_CHUNK, STAFF_PASSWORD_MIN};
 use crate::values::restriction::RestrictionKind;
+use crate::values::text::NewPassword;
 use strum::IntoStaticStr;
 use tidings_keyspace::{Batch, Hash, Query, read};
 
@@ -26,6 +30,7 @@ pub(crate) struct Holder {
     flags: Option<String>,
     ban: Option<String>,
     second_factors: Option<String>,
+    password: Option<String>,
 }
 
 impl Holder {
@@ -42,6 +47,7 @@ impl Holder {
             flags: text("flags"),
             ban: text(RestrictionKind::Ban.field()),
             second_factors: text(TWO_FACTOR),
+            password: text(ROLE_PASSWORD),
         }
     }
 
@@ -53,7 +59,54 @@ impl Holder {
         batch.field_unchanged(&key, "flags", self.flags.as_deref());
         batch.field_unchanged(&key, RestrictionKind::Ban.field(), self.ban.as_deref());
         batch.field_unchanged(&key, TWO_FACTOR, self.second_factors.as_deref());
+        batch.field_unchanged(&key, ROLE_PASSWORD, self.password.as_deref());
     }
+}
+
+/// Adds to the batch that gives somebody a role, or takes one, that the next login looks at the password. Those who
+/// have a role already are left alone.
+pub(crate) fn write_role_password(batch: &mut Batch, id: UserId, flags: [&str; 2]) {
+    let [had, has] = flags.map(|flags| Flags::parse(flags).given_role() > Role::Member);
+    match (had, has) {
+        (false, true) => batch.set_field(keys::user(id), ROLE_PASSWORD, UNKNOWN_PASSWORD),
+        (true, false) => batch.delete_field(keys::user(id), ROLE_PASSWORD),
+        (true, true) | (false, false) => {}
+    }
+}
+
+/// Notes at a login whether the password of somebody who was given a role is long enough. Rounds: none, and 1 the
+/// first time.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn note_password(site: &Site, user: &Hash, password: &str) -> Result<(), Error> {
+    let id = fields::read::<UserId>(user.get("id"), || "a user".to_owned(), "id");
+    let (Some(id), Some(UNKNOWN_PASSWORD)) = (id, user.get(ROLE_PASSWORD)) else { return Ok(()) };
+    let key = keys::user(id);
+    let mut batch = Batch::new();
+    batch.field_equals(&key, ROLE_PASSWORD, UNKNOWN_PASSWORD);
+    // Of the password that was typed, and of no later one.
+    batch.field_unchanged(&key, "password", user.get("password"));
+    if password.chars().count() < STAFF_PASSWORD_MIN {
+        batch.set_field(key, ROLE_PASSWORD, SHORT_PASSWORD);
+    } else {
+        batch.delete_field(key, ROLE_PASSWORD);
+    }
+    // If the account has changed meanwhile, the next login looks again.
+    site.apply(batch).await?;
+    Ok(())
+}
+
+/// Whether an account may have this password: one with a role needs a longer one. Rounds: 1.
+///
+/// # Errors
+/// [`InputError::TooShort`](crate::values::text::InputError::TooShort), or the store's.
+pub(crate) async fn demand_password(site: &Site, id: UserId, password: &NewPassword) -> Result<(), Error> {
+    let flags = site.store.fetch(read::field(keys::user(id), "flags")).await?;
+    if Flags::parse(flags.as_deref().unwrap_or_default()).given_role() > Role::Member {
+        password.demand_of_staff()?;
+    }
+    Ok(())
 }
 
 /// Somebody who has at least a role, which counts, and is none of `others`. Rounds: 1, and 1
@@ -179,6 +232,7 @@ pub async fn set_role(
             demand_another_administrator(site, now, &mut batch, id).await?;
         }
         batch.field_unchanged(&key, "flags", flags);
+        write_role_password(&mut batch, id, [&old, &new]);
         batch.set_field(&key, "flags", new);
         if role == GivenRole::Administrator && has {
             first_administrator::write(&mut batch, id);

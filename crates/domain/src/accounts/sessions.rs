@@ -12,7 +12,7 @@ use crate::accounts::session_store::{
     self, AllSessions, Device, EARLIER_ID, LoginMethod, OpenSession, Opening, Session, SessionKey,
     VisitSession,
 };
-use crate::accounts::users::{CREDENTIALS_VERSION, User};
+use crate::accounts::users::{CREDENTIALS_VERSION, ROLE_PASSWORD, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -175,10 +175,16 @@ pub async fn end_other_sessions(site: &Site, user: &User, session: &VisitSession
 }
 
 /// Adds a new password hash to a batch, and replaces the salt of an older hash.
-pub(crate) fn set_password(batch: &mut Batch, id: UserId, hash: &str) {
+fn set_password(batch: &mut Batch, id: UserId, hash: &str) {
     batch.set_fields(keys::user(id), [("password", hash), ("salt", &salt_beside(hash))]);
     batch.increment_field(keys::user(id), CREDENTIALS_VERSION, 1);
     batch.delete_field(keys::user(id), TRIMMED);
+}
+
+/// Adds the hash of a password that was chosen to a batch. It is long enough for the role.
+pub(crate) fn choose_password(batch: &mut Batch, id: UserId, hash: &str) {
+    set_password(batch, id, hash);
+    batch.delete_field(keys::user(id), ROLE_PASSWORD);
 }
 
 /// What takes the place of all sessions of an account.

@@ -124,18 +124,21 @@ async fn insert_for_operator(
     password: Option<&NewPassword>,
 ) -> Result<SignedUp, Error> {
     names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
-    let password = match password {
+    let applicant = Applicant::Operator(username, password);
+    // Refuses before the hashing what the batch would refuse anyway.
+    Gate::read(site, now, applicant).await?.admit(site)?;
+    let hash = match password {
         Some(password) => Some(site.passwords.hash(password.clear_text().to_owned()).await?),
         None => None,
     };
-    insert_account(site, now, Applicant::Operator(username), password.as_deref()).await
+    insert_account(site, now, applicant, hash.as_deref()).await
 }
 
 /// Who wants an account.
 #[derive(Clone, Copy)]
 enum Applicant<'a> {
     /// The operator, for somebody.
-    Operator(&'a Username),
+    Operator(&'a Username, Option<&'a NewPassword>),
     /// Somebody on the site.
     Visitor(SignUp<'a>, &'a Device),
 }
@@ -143,8 +146,16 @@ enum Applicant<'a> {
 impl<'a> Applicant<'a> {
     fn username(&self) -> &'a str {
         match self {
-            Self::Operator(username) => username.as_str(),
+            Self::Operator(username, _) => username.as_str(),
             Self::Visitor(sign_up, _) => sign_up.username.as_str(),
+        }
+    }
+
+    /// The password, if they gave one.
+    const fn password(&self) -> Option<&'a NewPassword> {
+        match self {
+            Self::Operator(_, password) => *password,
+            Self::Visitor(sign_up, _) => Some(sign_up.password),
         }
     }
 
@@ -152,7 +163,7 @@ impl<'a> Applicant<'a> {
     /// server.
     const fn is_on_this_machine(&self, site: &Site) -> bool {
         match self {
-            Self::Operator(_) => true,
+            Self::Operator(..) => true,
             Self::Visitor(_, device) => site.is_local && device.is_local,
         }
     }
@@ -160,7 +171,7 @@ impl<'a> Applicant<'a> {
     /// The limits, and what was sent, of a visitor.
     const fn visitor(&self) -> Option<(&SignUp<'a>, &'a Device)> {
         match self {
-            Self::Operator(_) => None,
+            Self::Operator(..) => None,
             Self::Visitor(sign_up, device) => Some((sign_up, device)),
         }
     }
@@ -231,6 +242,9 @@ impl<'a> Gate<'a> {
             return Err(Refusal::UsernameReserved.into());
         }
         self.names.admit()?;
+        if let Some(password) = self.applicant.password().filter(|_| self.is_administrator) {
+            password.demand_of_staff()?;
+        }
         if let Some(limits) = self.limits.as_ref().filter(|_| self.invitation.is_none()) {
             limits.admit(&site.rules.limits)?;
         }
@@ -363,7 +377,7 @@ async fn insert_account(
     password_hash: Option<&str>,
 ) -> Result<SignedUp, Error> {
     let (origin, network) = match applicant {
-        Applicant::Operator(_) => (None, None),
+        Applicant::Operator(..) => (None, None),
         Applicant::Visitor(_, device) => {
             (Origin::of(site, device.address).await?, Some(origins::tag_of(site, device.address).await?))
         }

@@ -42,6 +42,12 @@ pub(crate) const NEW_EMAIL: &str = "new_email";
 /// other.
 pub(crate) const MAIL_REFUSED: &str = "mail_refused";
 
+/// The field of a user that says what is known of the password of somebody who was given a role: `unknown` until
+/// the next login, `short` if it has fewer than 12 characters. Absent = nothing is wrong with it.
+pub(crate) const ROLE_PASSWORD: &str = "role_password";
+pub(crate) const UNKNOWN_PASSWORD: &str = "unknown";
+pub(crate) const SHORT_PASSWORD: &str = "short";
+
 /// The field of a user that says that the account is no longer new: `1`, or absent.
 pub(crate) const ESTABLISHED: &str = "established";
 
@@ -112,6 +118,8 @@ pub struct User {
     pub recent_votes: RecentVotes,
     /// The kinds of second factors that the account has.
     pub second_factors: SecondFactors,
+    /// Whether the password is too short for the role.
+    pub has_short_password: bool,
     /// The request that the user makes, if it has a name. Only for the user of a form.
     pub request: Option<NamedRequest>,
     /// The session of Lamer News or of an earlier version.
@@ -263,7 +271,8 @@ impl User {
 
     /// The role that counts at a time.
     pub(crate) fn role_at(&self, rules: &Rules, now: Timestamp) -> Role {
-        Role::counting(self.given_role(), self.second_factors, self.ban(now).is_some(), rules)
+        let is_barred = self.has_short_password || self.ban(now).is_some();
+        Role::counting(self.given_role(), self.second_factors, is_barred, rules)
     }
 
     /// Whether the user sees what `author` wrote even if it is withheld from readers: authors and
@@ -336,6 +345,7 @@ impl User {
             voter: fields.read("voter"),
             recent_votes: RecentVotes::none(id),
             second_factors: SecondFactors::read(fields.text(TWO_FACTOR)),
+            has_short_password: fields.text(ROLE_PASSWORD) == Some(SHORT_PASSWORD),
             request: None,
             earlier_session: EarlierSession::of(fields.text("auth")),
         })

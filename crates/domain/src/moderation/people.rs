@@ -2,6 +2,7 @@
 
 use super::bans;
 use super::case::{Case, Effect};
+use crate::accounts::roles;
 use crate::accounts::users::{MODERATOR_FLAG, User};
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -153,6 +154,7 @@ pub(super) async fn set_moderator(case: &Case<'_>, name: &str, makes: bool) -> R
     let key = keys::user(person.user.id);
     let mut effect = Effect { concerns: Some(person.user.id), ..Effect::default() };
     effect.batch.field_unchanged(&key, "flags", person.hash.get("flags"));
+    roles::write_role_password(&mut effect.batch, person.user.id, [flags, &new]);
     effect.batch.set_field(key, "flags", new);
     let now = if makes { "You are a moderator now." } else { "You are no longer a moderator." };
     effect.message = Some(told(now, case.reason));

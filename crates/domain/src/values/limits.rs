@@ -45,6 +45,8 @@ pub const LONGEST_NAMED_USERNAME: usize = 1_000;
 pub const MAX_FULL_NAME: usize = 50;
 /// The fewest characters in a new password.
 pub const PASSWORD_MIN: usize = 8;
+/// The fewest in that of somebody with a role.
+pub const STAFF_PASSWORD_MIN: usize = 12;
 /// The most bytes in a new password: hashing a longer one would cost too much.
 pub const PASSWORD_MAX_BYTES: usize = 1024;
 /// The fewest characters in the name of a topic.

@@ -10,7 +10,7 @@ use std::fmt;
 
 use crate::values::limits::{
     MAX_ABOUT, MAX_COMMENT, MAX_EMAIL, MAX_FULL_NAME, MAX_TEXT, MAX_TITLE, MAX_TOPIC_SENTENCE, MAX_TWEET,
-    MAX_TWEET_BYTES, PASSWORD_MAX_BYTES, PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN,
+    MAX_TWEET_BYTES, PASSWORD_MAX_BYTES, PASSWORD_MIN, STAFF_PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN,
 };
 use crate::values::lookalikes;
 use crate::values::words::grouped;
@@ -85,6 +85,9 @@ pub enum InputError {
         /// The most topics allowed.
         most: usize,
     },
+    /// The password is one of the most common.
+    #[error("this password is one of the 10,000 most common. Choose another")]
+    CommonPassword,
     /// Not the form of an e-mail address.
     #[error("enter an e-mail address such as name@example.com")]
     EmailForm,
@@ -104,6 +107,7 @@ impl InputError {
             | Self::TopicCharacter { field, .. }
             | Self::TooManyTopics { field, .. } => field,
             Self::UsernameStart | Self::UsernameCharacter => "username",
+            Self::CommonPassword => "password",
             Self::EmailForm => "email",
         }
     }
@@ -388,6 +392,13 @@ impl Email {
     }
 }
 
+/// The name of the field of a password.
+const PASSWORD: &str = "password";
+
+/// Those of the 10,000 most common passwords that are long enough, one a line, in lower case. They are from
+/// zxcvbn (MIT licence).
+const COMMON_PASSWORDS: &str = include_str!("common_passwords.txt");
+
 /// A new password: long enough, and not so long that hashing it is an attack.
 /// Passwords that are only compared need no such check.
 #[derive(Clone, PartialEq, Eq)]
@@ -398,14 +409,25 @@ impl NewPassword {
     ///
     /// # Errors
     /// When it has fewer than [`PASSWORD_MIN`] characters or more than
-    /// [`PASSWORD_MAX_BYTES`] bytes.
+    /// [`PASSWORD_MAX_BYTES`] bytes, or is one of the most common, in any case.
     pub fn parse(input: &str) -> Result<Self, InputError> {
-        const FIELD: &str = "password";
-        refuse_shorter(FIELD, input, PASSWORD_MIN)?;
+        refuse_shorter(PASSWORD, input, PASSWORD_MIN)?;
         if input.len() > PASSWORD_MAX_BYTES {
-            return Err(InputError::TooManyBytes { field: FIELD, most: PASSWORD_MAX_BYTES });
+            return Err(InputError::TooManyBytes { field: PASSWORD, most: PASSWORD_MAX_BYTES });
+        }
+        let lower = input.to_lowercase();
+        if COMMON_PASSWORDS.lines().any(|common| common == lower) {
+            return Err(InputError::CommonPassword);
         }
         Ok(Self(input.to_owned()))
+    }
+
+    /// Whether it is long enough for somebody with a role.
+    ///
+    /// # Errors
+    /// When it has fewer than [`STAFF_PASSWORD_MIN`] characters.
+    pub fn demand_of_staff(&self) -> Result<(), InputError> {
+        refuse_shorter(PASSWORD, &self.0, STAFF_PASSWORD_MIN)
     }
 
     /// The password in clear, to be hashed.
@@ -596,6 +618,21 @@ fn has_email_form(address: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn common_passwords_are_refused_in_any_case_and_others_are_not() {
+        assert!((3_000..10_000).contains(&COMMON_PASSWORDS.lines().count()));
+        assert!(COMMON_PASSWORDS.lines().all(|common| common == common.to_lowercase()));
+        for common in ["password1", "PassWord1", "12345678", "baseball"] {
+            assert_eq!(NewPassword::parse(common), Err(InputError::CommonPassword), "{common}");
+        }
+        let short = NewPassword::parse("password2-x").unwrap();
+        assert_eq!(
+            short.demand_of_staff(),
+            Err(InputError::TooShort { field: "password", least: STAFF_PASSWORD_MIN })
+        );
+        NewPassword::parse("password2-xy").unwrap().demand_of_staff().unwrap();
+    }
 
     #[test]
     fn the_sentence_of_a_topic_is_one_line() {

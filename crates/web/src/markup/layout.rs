@@ -11,6 +11,7 @@ use crate::error::sentence;
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use std::borrow::Cow;
 use tidings_domain::accounts::users::Role;
+use tidings_domain::values::limits::STAFF_PASSWORD_MIN;
 use tidings_domain::values::preferences::{Choice, Shortcuts};
 use tidings_domain::values::text::printable_lines;
 
@@ -58,7 +59,12 @@ impl Frame<'_> {
     /// What somebody has to do whose role does not count yet.
     fn role_notice(&self) -> Markup {
         html! {
-            @if self.viewer.is_some_and(|viewer| viewer.role_suspended()) {
+            @if self.viewer.is_some_and(|viewer| viewer.has_short_password) {
+                p.notice role="status" {
+                    "Your role needs a password of at least " (STAFF_PASSWORD_MIN) " characters. "
+                    a href="/settings#password" { "Choose one" } " to use your role."
+                }
+            } @else if self.viewer.is_some_and(|viewer| viewer.role_suspended()) {
                 p.notice role="status" {
                     "Moderators and administrators of this site need two-step login. "
                     a href="/settings/two-factor" { "Set it up" } " to use your role."

@@ -1,5 +1,5 @@
-//! Which role counts. A role does not count while its holder is banned; nor on a site that wants a
-//! second factor of everybody with a role, while the holder has none.
+//! Which role counts. A role does not count while its holder is banned or has a password that is too short for
+//! it; nor on a site that wants a second factor of everybody with a role, while the holder has none.
 
 use crate::accounts::two_factor::SecondFactors;
 use crate::accounts::users::{Role, User};
@@ -12,16 +12,16 @@ impl Role {
     pub(crate) const fn counting(
         given: Self,
         factors: SecondFactors,
-        is_banned: bool,
+        is_barred: bool,
         rules: &Rules,
     ) -> Self {
         let is_suspended = rules.accounts.staff_two_factor && !factors.any();
-        if is_banned || is_suspended { Self::Member } else { given }
+        if is_barred || is_suspended { Self::Member } else { given }
     }
 }
 
 impl User {
-    /// Whether the user has a role that does not count, because it needs a second factor.
+    /// Whether the user has a role that does not count, because it needs a second factor or a longer password.
     #[must_use]
     pub fn role_suspended(&self) -> bool {
         self.role() < self.given_role()
@@ -30,7 +30,7 @@ impl User {
     /// Whether the user is an administrator.
     ///
     /// # Errors
-    /// [`Refusal::AdministratorsOnly`], or [`Refusal::RoleNeedsTwoFactor`] for somebody whose
+    /// [`Refusal::AdministratorsOnly`], [`Refusal::RoleNeedsPassword`] or [`Refusal::RoleNeedsTwoFactor`] for somebody whose
     /// role does not count yet.
     pub fn require_admin(&self) -> Result<(), Refusal> {
         self.require(Role::Administrator, Refusal::AdministratorsOnly)
@@ -39,7 +39,7 @@ impl User {
     /// Whether the user is a moderator or an administrator.
     ///
     /// # Errors
-    /// [`Refusal::ModeratorsOnly`], or [`Refusal::RoleNeedsTwoFactor`] for somebody whose role
+    /// [`Refusal::ModeratorsOnly`], [`Refusal::RoleNeedsPassword`] or [`Refusal::RoleNeedsTwoFactor`] for somebody whose role
     /// does not count yet.
     pub fn require_moderator(&self) -> Result<(), Refusal> {
         self.require(Role::Moderator, Refusal::ModeratorsOnly)
@@ -48,6 +48,8 @@ impl User {
     fn require(&self, role: Role, refusal: Refusal) -> Result<(), Refusal> {
         if self.role() >= role {
             Ok(())
+        } else if self.has_short_password && self.given_role() >= role {
+            Err(Refusal::RoleNeedsPassword)
         } else if self.role_suspended() {
             Err(Refusal::RoleNeedsTwoFactor)
         } else {

@@ -17,7 +17,7 @@ use maud::{Markup, html};
 use std::net::IpAddr;
 use tidings_domain::accounts::password_reset;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::values::limits::{MAX_RUNNING_RESETS, PASSWORD_MIN};
+use tidings_domain::values::limits::{MAX_RUNNING_RESETS, PASSWORD_MIN, STAFF_PASSWORD_MIN};
 use tidings_domain::{Error, Refusal};
 use tokio::sync::Semaphore;
 
@@ -102,7 +102,9 @@ pub(super) const NO_REFERRER: [(HeaderName, HeaderValue); 2] = [
 
 fn password_form(frame: &Frame<'_>, username: &str, refused: Option<&RefusedForm>) -> Markup {
     let password = Field::new("password", "New password").with("autocomplete", "new-password").required();
-    let password = password.hint(html! { "At least " (PASSWORD_MIN) " characters." });
+    let password = password.hint(html! {
+        "At least " (PASSWORD_MIN) " characters, or " (STAFF_PASSWORD_MIN) " for moderators and administrators."
+    });
     let content = html! {
         h1 { "Set a new password" }
         (summary(refused))

@@ -19,7 +19,9 @@ use tidings_domain::accounts::first_administrator;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::signup::{self, Admittance, SignUp, SignedUp, SignupFacts};
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::values::limits::{MAX_APPLICATION, PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN};
+use tidings_domain::values::limits::{
+    MAX_APPLICATION, PASSWORD_MIN, STAFF_PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN,
+};
 use tidings_domain::values::signup::{InvitationCode, SignupMode, WelcomeToken};
 use tidings_domain::values::words::{counted, grouped, span};
 
@@ -122,7 +124,8 @@ impl RegisterPage<'_> {
             (USERNAME_MIN) " to " (USERNAME_MAX) " letters (a-z), digits, _ and -. Start with a letter."
         });
         let password = Field::new("password", "Password").with("autocomplete", "new-password").required();
-        let password = password.hint(html! { "At least " (PASSWORD_MIN) " characters." });
+        let least = if self.facts.is_administrator { STAFF_PASSWORD_MIN } else { PASSWORD_MIN };
+        let password = password.hint(html! { "At least " (least) " characters." });
         let is_invited = self.facts.inviter.is_some();
         let applies = mode == SignupMode::Apply && !is_invited;
         let confirms = frame.rules.accounts.confirm_email && !self.facts.is_administrator;

@@ -19,7 +19,7 @@ use tidings_domain::accounts::account::{self, Owner};
 use tidings_domain::accounts::session_store::{Device, Session};
 use tidings_domain::accounts::users::User;
 use tidings_domain::deactivation;
-use tidings_domain::values::limits::{MAX_FULL_NAME, PASSWORD_MIN};
+use tidings_domain::values::limits::{MAX_FULL_NAME, PASSWORD_MIN, STAFF_PASSWORD_MIN};
 use tidings_domain::values::preferences::{Choice, CommentOrder, Digest, Preferences, Shortcuts};
 
 /// The fields of the form that people type into.
@@ -167,8 +167,8 @@ fn select<C: Choice>(name: &str, label: &str, chosen: C, choices: &[(C, &str)]) 
 fn password_fields(refused: Option<&RefusedForm>) -> Markup {
     let new = Field::new("password", "New password").with("autocomplete", "new-password");
     let new = new.hint(html! {
-        "Leave empty to keep your password. At least " (PASSWORD_MIN)
-        " characters. A new password ends all your other sessions."
+        "Leave empty to keep your password. At least " (PASSWORD_MIN) " characters, or " (STAFF_PASSWORD_MIN)
+        " for moderators and administrators. A new password ends all your other sessions."
     });
     let current = Field::new("current_password", "Current password").with("autocomplete", "current-password");
     let current = current.hint(html! { "Needed only to change your e-mail address or your password." });
