@@ -15,7 +15,7 @@ async fn links_and_texts_are_submitted_with_the_form() {
     browser.press("Submit").await;
     browser.arrive("/news/1").await;
     assert_eq!(browser.text("h1 a").await, "A link");
-    assert_eq!(browser.text(".host").await, "www.example.com");
+    assert_eq!(browser.text(".host").await, "example.com");
     let target = browser.wait_for("h1 a").await.attr("href").await.unwrap();
     assert_eq!(target.as_deref(), Some("https://www.example.com/page?a=1&b=2"));
 

@@ -448,7 +448,7 @@ async fn a_host_that_cannot_have_votes_does_not_fail_the_others() {
 }
 
 #[tokio::test]
-async fn the_page_of_a_site_shows_the_score_of_its_other_form() {
+async fn a_site_with_and_without_www_is_one_on_pages() {
     each_engine(&[], async |server| {
         let client = server.visitor();
         for voter in 0..20 {
@@ -457,18 +457,48 @@ async fn the_page_of_a_site_shows_the_score_of_its_other_form() {
         let before = server.store().rounds();
         let page = Page::of(&client.get("/site/example.com").await);
         assert_eq!(server.store().rounds() - before, 1);
-        assert!(page.links_to("/site/www.example.com"));
-        assert!(page.text().contains("www.example.com, whose votes are separate: good."), "{}", page.text());
+        assert!(page.text().contains("www.example.com site: good"), "{}", page.text());
         assert!(page.text().contains("Not enough votes yet."), "{}", page.text());
-        let page = Page::of(&client.get("/site/www.example.com").await);
-        assert!(page.links_to("/site/example.com"));
-        assert!(page.text().contains("whose votes are separate: no score yet."), "{}", page.text());
         // The page, which is cached for visitors, shows a change of the other one at once.
-        for voter in 0..10 {
-            assert_eq!(vote(&client, "example.com", -1, &uuid(voter)).await.status, 204);
+        for voter in 0..20 {
+            assert_eq!(vote(&client, "www.example.com", -1, &uuid(voter)).await.status, 204);
         }
-        let page = Page::of(&client.get("/site/www.example.com").await);
-        assert!(page.text().contains("whose votes are separate: bad."), "{}", page.text());
+        let page = Page::of(&client.get("/site/example.com").await);
+        assert!(page.text().contains("are counted apart: bad."), "{}", page.text());
+        for (from, to) in [
+            ("/site/www.example.com", "/site/example.com"),
+            ("/site/www.example.com/stories/15", "/site/example.com/stories/15"),
+        ] {
+            let answer = client.get(from).await;
+            assert_eq!(answer.status, StatusCode::SEE_OTHER);
+            assert_eq!(answer.headers["location"], to);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_stories_of_both_forms_of_a_name_are_one_list_page_by_page() {
+    each_engine(&[], async |server| {
+        let alice = server.member("alice").await;
+        for number in 0..40 {
+            let www = if number % 3 == 0 { "www." } else { "" };
+            alice.submit_link(&format!("Story {number}."), &format!("https://{www}a.com/{number}")).await;
+            server.advance(1);
+        }
+        let mut titles = Vec::new();
+        let mut address = Some("/site/a.com".to_owned());
+        while let Some(here) = address {
+            let page = Page::of(&alice.get(&here).await);
+            titles.extend(page.find("li", &[("class", "item")]).iter().map(|item| item.text().to_owned()));
+            assert!(!page.content().contains("www.a.com"), "{here}");
+            let next = format!("/site/a.com/stories/{}", titles.len());
+            address = page.links_to(&next).then_some(next);
+        }
+        assert_eq!(titles.len(), 40);
+        for (title, number) in titles.iter().zip((0..40).rev()) {
+            assert!(title.contains(&format!("Story {number}.")), "{title}");
+        }
     })
     .await;
 }

@@ -245,7 +245,7 @@ pub async fn posted(visit: &mut Visit, user: UserId, start: u64, count: u64) -> 
     Ok(NewsPage { lines, total, unlisted })
 }
 
-/// The items that link to a site, the latest first. Rounds: 3.
+/// The items that link to a site, with or without `www.`, the latest first. Rounds: 3.
 ///
 /// # Errors
 /// When the store fails.
@@ -255,34 +255,49 @@ pub async fn from_host(
     start: u64,
     count: u64,
 ) -> Result<NewsPage, Error> {
-    let key = keys::host_news(host);
-    let FoundItems { items, total, .. } = find_page(&mut visit.shared(), &key, start, count).await?;
-    let lines = lines::complete(visit, items).await?;
-    Ok(NewsPage::listed(visit, lines, total))
+    let ((), page) = of_host(visit, host, (start, count), Query::new(), |_| ()).await?;
+    Ok(page)
 }
 
-/// The latest items that link to a site. The first round also runs `query`, whose answers
-/// `take` takes. Rounds: 3.
+/// The items that link to a site, with or without `www.`, from a place on, the latest first. The first round also
+/// runs `query`, whose answers `take` takes. Reads the ids before that place too, of at most
+/// [`limits::MAX_SITE_STORIES`]. Rounds: 3.
 ///
 /// # Errors
 /// When the store fails.
 pub(crate) async fn of_host<T>(
     visit: &mut Visit,
     host: &Hostname,
-    count: u64,
+    (start, count): (u64, u64),
     mut query: Query,
     take: impl FnOnce(&mut Answers) -> T,
 ) -> Result<(T, NewsPage), Error> {
-    let key = keys::host_news(host);
-    let ids = query.sorted_range(&key, Order::Descending, 0, count);
-    let total = query.sorted_count(&key);
+    let end = start.saturating_add(count).min(limits::MAX_SITE_STORIES);
+    let forms = [Some(host.clone()), host.other_form()].into_iter().flatten();
+    let lists: Vec<_> = forms
+        .map(|form| {
+            let key = keys::host_news(&form);
+            let ids = query.sorted_range(&key, Order::Descending, 0, end);
+            (query.sorted_count(&key), ids, key)
+        })
+        .collect();
     let mut answers = visit.run(query).await?;
     let taken = take(&mut answers);
-    let ids: Vec<NewsId> = fields::members(answers.take(ids), &key, |(id, _)| id.parse().ok());
-    let total = answers.take(total);
+    let (mut total, mut found) = (0_u64, Vec::new());
+    for (of_form, ids, key) in lists {
+        total = total.saturating_add(answers.take(of_form));
+        found.extend(fields::members(answers.take(ids), &key, |(id, time)| {
+            id.parse::<NewsId>().ok().map(|id| (id, time))
+        }));
+    }
+    found.sort_by(|(id, time): &(NewsId, f64), (other, of_other)| {
+        of_other.total_cmp(time).then_with(|| other.cmp(id))
+    });
+    let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let ids: Vec<NewsId> = found.into_iter().map(|(id, _)| id).take(place(end)).skip(place(start)).collect();
     let items = lines::find(&mut visit.shared(), &ids, &mut Reads::default()).await?;
     let lines = lines::complete(visit, items).await?;
-    Ok((taken, NewsPage::listed(visit, lines, total)))
+    Ok((taken, NewsPage::listed(visit, lines, total.min(limits::MAX_SITE_STORIES))))
 }
 
 /// One item as listed. Rounds: 3.

@@ -3,7 +3,7 @@
 use super::lists::{NewsPage, of_host};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
-use crate::sites::{CastVote, History, HistoryRead, Score, SiteVotesRead, own_votes};
+use crate::sites::{CastVote, History, HistoryRead, Score, SiteVotes, SiteVotesRead, own_votes};
 use crate::values::day::Day;
 use crate::values::hostname::Hostname;
 use tidings_keyspace::{Answers, Query};
@@ -13,16 +13,28 @@ use tidings_keyspace::{Answers, Query};
 pub struct SitePage {
     /// Its votes.
     pub history: History,
-    /// The site with the other form of the name, with or without `www.`: its votes are
-    /// counted separately.
-    pub other_form: Option<(Hostname, Score)>,
+    /// The other form of the name, with `www.`, whose votes are counted separately.
+    pub other_form: Option<OtherForm>,
     /// The viewer's own vote.
     pub my_vote: Option<CastVote>,
     /// The latest news from it.
     pub news: NewsPage,
 }
 
-/// The page of a site. Rounds: 3, and one more for the vote of a viewer who has voted on
+/// The votes on the other form of the name of a site.
+#[derive(Debug)]
+pub struct OtherForm {
+    /// The name.
+    pub host: Hostname,
+    /// Its votes.
+    pub votes: SiteVotes,
+    /// The score that follows from them.
+    pub score: Score,
+    /// The viewer's own vote.
+    pub my_vote: Option<CastVote>,
+}
+
+/// The page of a site, by its name without `www.`. Rounds: 3, and one more for the vote of a viewer who has voted on
 /// a site.
 ///
 /// # Errors
@@ -38,18 +50,22 @@ pub async fn site_page(visit: &mut Visit, host: &Hostname, days: u64, news: u64)
     let limits = &site.rules.limits;
     let take = |answers: &mut Answers| {
         let other = other.map(|(other, votes)| {
-            let score = votes.take(answers, &other).score(limits);
-            (other, score)
+            let votes = votes.take(answers, &other);
+            OtherForm { host: other, votes, score: votes.score(limits), my_vote: None }
         });
         (history.take(answers, limits), other)
     };
-    let ((history, other_form), news) = of_host(visit, host, news, query, take).await?;
+    let ((history, mut other_form), news) = of_host(visit, host, (0, news), query, take).await?;
     let voter = visit.viewer().await?.and_then(|viewer| viewer.voter);
-    let my_vote = match voter {
-        Some(voter) => {
-            own_votes(visit, voter, std::slice::from_ref(host)).await?.into_iter().next().flatten()
+    let mut my_vote = None;
+    if let Some(voter) = voter {
+        let hosts: Vec<Hostname> =
+            std::iter::once(host.clone()).chain(other_form.iter().map(|other| other.host.clone())).collect();
+        let mut votes = own_votes(visit, voter, &hosts).await?.into_iter();
+        my_vote = votes.next().flatten();
+        if let Some(other) = &mut other_form {
+            other.my_vote = votes.next().flatten();
         }
-        None => None,
-    };
+    }
     Ok(SitePage { history, other_form, my_vote, news })
 }

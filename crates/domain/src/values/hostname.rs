@@ -73,6 +73,13 @@ impl Hostname {
         bare.or_else(|| Self::parse(&format!("{WWW}{}", self.0)).ok())
     }
 
+    /// The name without `www.`, by which pages call the site.
+    #[must_use]
+    pub fn bare(&self) -> Self {
+        let bare = self.0.strip_prefix(WWW).and_then(|bare| Self::parse(bare).ok());
+        bare.unwrap_or_else(|| self.clone())
+    }
+
     /// The hash by which clients look up the name without revealing it.
     #[must_use]
     pub fn hash(&self) -> HashPrefix {

@@ -79,6 +79,8 @@ pub const MAX_DAILY_VOTES: u64 = 1_000_000;
 /// The most votes on one site that an operator may let a network bring in a day: the store
 /// rewrites the list of their voters with each vote.
 pub const MAX_SITE_VOTES_PER_NETWORK: u64 = 1_000;
+/// The most stories that the list of a site leads to. Those of both forms of its name are merged in each page.
+pub const MAX_SITE_STORIES: u64 = 10_000;
 /// The most networks that an operator may demand for a score.
 pub const MAX_SITE_SCORE_NETWORKS: u64 = 1_000;
 /// The accounts whose votes give a site a score, however few their networks are.

@@ -120,7 +120,7 @@ pub fn address_of_thing(thing: &Thing) -> String {
 /// The address of the page of a site.
 #[must_use]
 pub fn site_address(site: &Hostname) -> String {
-    format!("/site/{site}")
+    format!("/site/{}", site.bare())
 }
 
 /// The address of a story's thread.

@@ -26,8 +26,11 @@ use strum::IntoEnumIterator;
 use tidings_domain::Error;
 use tidings_domain::accounts::reader::Reader;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::news::{lists, site_page};
-use tidings_domain::sites::{self, Board, Score, Shortage, SiteLine, SiteVote, Span, Verdict};
+use tidings_domain::news::lists;
+use tidings_domain::news::site_page::{self, OtherForm};
+use tidings_domain::sites::{
+    self, Board, CastVote, Score, Shortage, SiteLine, SiteVote, Span, Totals, Verdict,
+};
 use tidings_domain::values::hostname::{Hostname, HostnameError};
 use tidings_domain::values::limits::{SITE_NEWS, SITE_SCORE_ACCOUNTS};
 use tidings_domain::values::urls::NewsUrl;
@@ -212,6 +215,8 @@ impl SiteReputationPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let history = &self.page.history;
         let totals = history.votes.totals;
+        // The other form of the name, if anybody has voted on it.
+        let other = self.page.other_form.as_ref().filter(|other| other.votes.totals.count > 0);
         let content = html! {
             h1 { (self.host) " " (site_badge(history.score)) }
             p {
@@ -220,22 +225,15 @@ impl SiteReputationPage<'_> {
                     " " (too_few_networks(shortage))
                 }
             }
-            @if let Some((host, score)) = &self.page.other_form {
-                p.meta {
-                    span {
-                        "See also " a href=(site_address(host)) { (host) } ", whose votes are separate: "
-                        (score_words(*score)) "."
-                    }
-                }
-            }
-            (self.vote(frame))
-            dl.facts {
-                div { dt { "good votes" } dd { (number(totals.good())) } }
-                div { dt { "bad votes" } dd { (number(totals.bad())) } }
-                div { dt { "sum" } dd { (signed(totals.sum)) } }
-                div { dt { "votes" } dd { (number(totals.count)) } }
-            }
+            (vote_form(frame, self.host, self.page.my_vote))
+            (facts(totals))
             (votes_per_day(&history.days))
+            @if let Some(OtherForm { host, votes, score, my_vote }) = other {
+                h2 { (host) " " (site_badge(*score)) }
+                p { "The votes on this form of the name are counted apart: " (score_words(*score)) "." }
+                @if my_vote.is_some() { (vote_form(frame, host, *my_vote)) }
+                (facts(votes.totals))
+            }
             h2 #stories { "Stories from this site" }
             @if let Some(reader) = self.reader { (site_form(frame, self.host, reader)) }
             @if let Some(hidden) = self.just_hidden { (hidden.render(frame)) }
@@ -258,25 +256,38 @@ impl SiteReputationPage<'_> {
         let head = PageHead::of(site_address(self.host)).about(PageKind::Website, description);
         frame.page_with(self.host.as_str(), &head, &content)
     }
+}
 
-    fn vote(&self, frame: &Frame<'_>) -> Markup {
-        let mine = self.page.my_vote.map(|vote| vote.verdict);
-        let pressed = |verdict| if mine == Some(verdict) { "true" } else { "false" };
-        html! {
-            @if frame.viewer.is_some() {
-                form.verdict method="post" action="/votesite" aria-label="Your vote" {
-                    input type="hidden" name="link" value=(self.host);
-                    (frame.signed_fields())
-                    input type="hidden" name="next" value=(frame.way_back);
-                    button.button name="vote" value="1" aria-pressed=(pressed(Verdict::Good)) { "Good site" }
-                    button.button name="vote" value="-1" aria-pressed=(pressed(Verdict::Bad)) { "Bad site" }
-                    @if mine.is_some() {
-                        button.button.plain name="vote" value="0" { "Take back my vote" }
-                    }
+/// The vote of the viewer on a host.
+fn vote_form(frame: &Frame<'_>, host: &Hostname, mine: Option<CastVote>) -> Markup {
+    let mine = mine.map(|vote| vote.verdict);
+    let pressed = |verdict| if mine == Some(verdict) { "true" } else { "false" };
+    html! {
+        @if frame.viewer.is_some() {
+            form.verdict method="post" action="/votesite" aria-label={ "Your vote on " (host) } {
+                input type="hidden" name="link" value=(host);
+                (frame.signed_fields())
+                input type="hidden" name="next" value=(frame.way_back);
+                button.button name="vote" value="1" aria-pressed=(pressed(Verdict::Good)) { "Good site" }
+                button.button name="vote" value="-1" aria-pressed=(pressed(Verdict::Bad)) { "Bad site" }
+                @if mine.is_some() {
+                    button.button.plain name="vote" value="0" { "Take back my vote" }
                 }
-            } @else {
-                p { a.action href=(login_to(Some(LoginReason::Vote), &frame.way_back)) { "Log in to vote on this site" } }
             }
+        } @else {
+            p { a.action href=(login_to(Some(LoginReason::Vote), &frame.way_back)) { "Log in to vote on this site" } }
+        }
+    }
+}
+
+/// The votes on a host in numbers.
+fn facts(totals: Totals) -> Markup {
+    html! {
+        dl.facts {
+            div { dt { "good votes" } dd { (number(totals.good())) } }
+            div { dt { "bad votes" } dd { (number(totals.bad())) } }
+            div { dt { "sum" } dd { (signed(totals.sum)) } }
+            div { dt { "votes" } dd { (number(totals.count)) } }
         }
     }
 }
@@ -321,8 +332,12 @@ pub async fn site(
     PathOf(host): PathOf<String>,
     visit: Visit,
     here: LocalPath,
-) -> Result<Markup, RequestError> {
-    let host = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
+) -> Result<Response, RequestError> {
+    let asked = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
+    let host = asked.bare();
+    if asked != host {
+        return Ok(Redirect::to(&site_address(&host)).into_response());
+    }
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let page = site_page::site_page(&mut visit, &host, SITE_DAYS, SITE_NEWS).await?;
     let just_hidden = JustHidden::read(&mut visit, &here).await?;
@@ -330,7 +345,8 @@ pub async fn site(
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let just_hidden = just_hidden.as_ref();
     let reader = reader.as_deref();
-    Ok(SiteReputationPage { host: &host, page: &page, reader, just_hidden }.render(&frame))
+    let page = SiteReputationPage { host: &host, page: &page, reader, just_hidden }.render(&frame);
+    Ok(page.into_response())
 }
 
 fn stories_address(host: &Hostname, start: u64) -> String {
@@ -343,8 +359,12 @@ pub async fn stories(
     State(app): State<App>,
     visit: Visit,
     here: LocalPath,
-) -> Result<Markup, RequestError> {
-    let host = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
+) -> Result<Response, RequestError> {
+    let asked = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
+    let host = asked.bare();
+    if asked != host {
+        return Ok(Redirect::to(&stories_address(&host, start)).into_response());
+    }
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let page = lists::from_host(&mut visit, &host, start, SITE_NEWS).await?;
     let heading = format!("Stories from {host}");
@@ -359,7 +379,7 @@ pub async fn stories(
         address: ListAddress { first: &first, more: &more, size: SITE_NEWS },
         empty: ("No stories from this site yet.", ("/submit", "Submit one")),
     };
-    list_page(&app, &mut visit, &here, list).await
+    Ok(list_page(&app, &mut visit, &here, list).await?.into_response())
 }
 
 /// The actions on the page of a site.
@@ -385,13 +405,15 @@ mod tests {
     use crate::markup::fields::test_support::refused;
     use crate::markup::test_support::{framed, user};
     use tidings_domain::news::lists::NewsPage;
-    use tidings_domain::sites::{CastVote, History, SiteVotes, Totals};
+    use tidings_domain::sites::{History, SiteVotes};
     use tidings_domain::values::clock::Timestamp;
 
     fn site_page(my_vote: Option<CastVote>) -> site_page::SitePage {
         let votes = SiteVotes { totals: Totals { sum: 20, count: 24 }, networks: 3, accounts: 0 };
         let history = History { votes, score: Score::Good, shortage: None, days: Vec::new() };
-        let other_form = Some((Hostname::parse("www.a.com").unwrap(), Score::Bad));
+        let other = SiteVotes { totals: Totals { sum: -12, count: 12 }, networks: 3, accounts: 0 };
+        let host = Hostname::parse("www.a.com").unwrap();
+        let other_form = Some(OtherForm { host, votes: other, score: Score::Bad, my_vote: None });
         site_page::SitePage { history, other_form, my_vote, news: NewsPage::default() }
     }
 
@@ -430,7 +452,9 @@ mod tests {
             r#"value="-1" aria-pressed="true""#,
             "Take back my vote",
             "trust this site",
-            r#"<a href="/site/www.a.com">www.a.com</a>, whose votes are separate: bad."#,
+            "www.a.com <span",
+            "are counted apart: bad.",
+            "<dd>-12</dd>",
         ] {
             assert!(html.contains(part), "{part} in {html}");
         }
