@@ -20,6 +20,8 @@ async fn site_with_bob() -> (Server, Client, u64, u64) {
 #[tokio::test]
 async fn with_javascript_a_vote_does_not_load_a_page() {
     let (server, bob, news, _) = site_with_bob().await;
+    // Enough for a button to vote down, too.
+    server.set_karma(&bob, 50).await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/").await;
     browser.mark_page().await;
@@ -80,10 +82,12 @@ async fn comments_are_voted_on_with_and_without_javascript() {
 #[tokio::test]
 async fn a_rejected_vote_shows_the_reason_beside_the_story() {
     let (server, bob, news, _) = site_with_bob().await;
+    server.set_karma(&bob, 50).await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/").await;
     browser.mark_page().await;
-    // Voting down needs more karma than bob has.
+    // Voting down needs more karma than bob has by now.
+    server.set_karma(&bob, 5).await;
     browser.click(".vote .down").await;
     assert!(browser.text("#news-1 [role=alert]").await.contains("karma"));
     assert!(browser.is_marked().await);
