@@ -11,17 +11,19 @@ use crate::showcase::{Showcase, Viewer};
 
 /// Addresses with something else than a page of their own: feeds, files, answers to programs,
 /// and redirects to pages.
-const NOT_PAGES: [&str; 26] = [
+const NOT_PAGES: [&str; 28] = [
     "/.well-known/change-password",
     "/api/",
     "/assets/",
     "/atom",
     "/best/atom",
     "/best/new/atom",
+    "/comments/atom",
     "/favicon.ico",
     "/health/",
     "/home/events",
     "/inbox/feed/",
+    "/item",
     "/latest",
     "/login/code",
     "/manifest.webmanifest",
@@ -177,7 +179,7 @@ async fn threads_selections_and_the_help_are_accessible() {
     browser.wait_for(".current").await;
     browser.click(".vote .up:not(:disabled)").await;
     check_page(&browser, &axe, "a selected story").await;
-    browser.click("[formaction='/hide']").await;
+    browser.enter("[formaction='/hide']").await;
     browser.wait_for(".undone button").await;
     check_page(&browser, &axe, "a story that was hidden").await;
     browser.press_key('?').await;

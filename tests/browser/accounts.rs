@@ -20,16 +20,16 @@ async fn a_new_user_is_logged_in_and_can_log_out_and_in_again() {
     let server = Server::start(Engine::Memory, &[]).await;
     let browser = Browser::open(&server).await;
     browser.go("/").await;
-    browser.follow("sign up").await;
+    browser.follow("Sign up").await;
     browser.fill("Username", "alice").await;
     browser.fill("Password", PASSWORD).await;
     browser.press("Sign up").await;
     browser.wait_until_logged_in("alice").await;
     assert_eq!(browser.address().await, "/welcome");
 
-    browser.press("log out").await;
+    browser.log_out().await;
     browser.wait_until_logged_out().await;
-    browser.follow("log in").await;
+    browser.follow("Log in").await;
     log_in(&browser, "alice", PASSWORD).await;
     browser.wait_until_logged_in("alice").await;
 }
@@ -77,7 +77,7 @@ async fn visitors_return_to_their_page_after_logging_in() {
     assert_eq!(browser.field_value("URL").await, "https://example.com/");
 
     // A vote: back to the page with the story.
-    browser.press("log out").await;
+    browser.log_out().await;
     browser.wait_until_logged_out().await;
     browser.go("/latest/0").await;
     browser.click(".vote .up").await;
@@ -86,11 +86,11 @@ async fn visitors_return_to_their_page_after_logging_in() {
     browser.wait_until_logged_in("bob").await;
 
     // Signing up, with the link on the login page.
-    browser.press("log out").await;
+    browser.log_out().await;
     browser.wait_until_logged_out().await;
     browser.go(&format!("/news/{news}")).await;
     browser.follow("Log in to comment").await;
-    browser.follow("Sign up").await;
+    browser.click("main a[href^='/register']").await;
     browser.fill("Username", "carol").await;
     browser.fill("Password", PASSWORD).await;
     browser.press("Sign up").await;

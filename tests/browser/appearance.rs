@@ -67,7 +67,7 @@ async fn on_a_phone_no_page_scrolls_sideways_and_buttons_are_large_enough() {
         check_fit(&browser, page).await;
     }
     let usual_head = head_height(&browser, &showcase.member).await;
-    let tops = "const links = document.querySelectorAll('.site-header ul:first-of-type a');
+    let tops = "const links = document.querySelectorAll('.site-header nav > ul:first-of-type > li > a');
         return new Set([...links].map((link) => link.offsetTop)).size";
     assert_eq!(browser.run(tops).await, Value::from(1), "the links in the header are on one line");
     let writer = showcase.server.member(&"w".repeat(32)).await;
@@ -81,6 +81,51 @@ async fn on_a_phone_no_page_scrolls_sideways_and_buttons_are_large_enough() {
     browser.log_in_as(&showcase.administrator).await;
     for page in pages_of(Viewer::Administrator) {
         check_fit(&browser, page).await;
+    }
+}
+
+/// Titles of usual lengths.
+const TITLES: [&str; 6] = [
+    "How SQLite is tested",
+    "Ask: which paper changed how you write programs?",
+    "Drawing tide tables by hand, and what the machine gets wrong",
+    "RFC 9562: Universally Unique IDentifiers",
+    "Choose boring technology",
+    "What every programmer should know about memory",
+];
+
+#[tokio::test]
+async fn the_first_screen_shows_many_stories() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    server.member("admin").await;
+    let alice = server.member("alice").await;
+    for number in 0..30 {
+        let url = format!("https://site-{number}.example.com/");
+        alice.submit_link(TITLES[number % TITLES.len()], &url).await;
+    }
+    let browser = Browser::open(&server).await;
+    println!("viewer   width  whole stories  header");
+    for viewer in ["visitor", "member"] {
+        if viewer == "member" {
+            browser.log_in_as(&server.member("bob").await).await;
+        }
+        for (width, height, stories, header) in [(1280, 800, 18, 52), (390, 844, 9, 96)] {
+            browser.resize(width, height).await;
+            if width < 400 {
+                browser.emulate_phone().await;
+            }
+            browser.go("/").await;
+            let script = format!(
+                "const whole = [...document.querySelectorAll('.news > .item')]
+                    .filter((item) => item.getBoundingClientRect().bottom <= {height}).length;
+                return [whole, document.querySelector('.site-header').offsetHeight];"
+            );
+            let measured = browser.run(&script).await;
+            let number = |place: usize| measured[place].as_u64().unwrap();
+            println!("{viewer:8} {width:5}  {:13}  {:6}", number(0), number(1));
+            assert!(number(0) >= stories, "{viewer}, {width}: {measured}");
+            assert!(number(1) <= header, "{viewer}, {width}: {measured}");
+        }
     }
 }
 
@@ -101,7 +146,8 @@ async fn the_header_fits_at_320_pixels_and_with_text_twice_as_large() {
     for size in ["100%", "200%"] {
         let script = format!(
             "document.documentElement.style.fontSize = '{size}';
-            const parts = [...document.querySelectorAll('.site-header :is(a, button, .name, .karma)')];
+            const parts = [...document.querySelectorAll('.site-header :is(a, button, summary, .name, .karma)')]
+                .filter((part) => part.checkVisibility());
             const boxes = parts.map((part) => [part, part.getBoundingClientRect()]);
             const outside = boxes.filter(([part, box]) => box.left < 0 || box.right > 320
                 || (box.width < 24 && !part.matches('.karma')));

@@ -23,7 +23,7 @@ async fn a_visitor_who_wants_to_comment_signs_up_and_does() {
     browser.follow("discuss").await;
     browser.follow("Log in to comment").await;
     browser.wait_for_text(".notice", "Log in to comment.").await;
-    browser.follow("Sign up").await;
+    browser.click("main a[href^='/register']").await;
     browser.wait_for_text(".notice", "Sign up to comment.").await;
     sign_up(&browser, "bob").await;
     browser.arrive(&format!("/news/{news}")).await;
@@ -39,7 +39,7 @@ async fn a_fresh_site_gets_its_name_its_colour_and_its_first_story() {
     let server = Server::start(Engine::Memory, &[]).await;
     let browser = Browser::open(&server).await;
     browser.go("/").await;
-    browser.follow("sign up").await;
+    browser.follow("Sign up").await;
     sign_up(&browser, "alice").await;
     assert_eq!(browser.address().await, "/welcome");
     browser.wait_for_text(".checklist h2", "You are the administrator").await;

@@ -215,6 +215,7 @@ async fn a_story_is_hidden_and_shown_again() {
         // The list of what is hidden shows it, too.
         browser.enter("#news-1 [formaction='/hide']").await;
         browser.wait_for(":is(.undo, .undone) button").await;
+        browser.enter(".menu.own summary").await;
         browser.enter(".site-header a[href='/@bob']").await;
         browser.arrive("/@bob").await;
         browser.enter("main a[href='/hidden/0']").await;

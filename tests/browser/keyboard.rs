@@ -99,7 +99,7 @@ async fn a_question_mark_or_the_button_opens_the_help_and_escape_closes_it() {
         browser.press_key(ESCAPE).await;
         browser.wait_until_gone("dialog[open]").await;
     }
-    browser.press("keyboard shortcuts").await;
+    browser.press("Keyboard shortcuts").await;
     browser.wait_for("dialog[open]").await;
     browser.press("Close").await;
     browser.wait_until_gone("dialog[open]").await;
@@ -148,7 +148,7 @@ async fn members_choose_whether_keys_are_shortcuts() {
     browser.press_keys(&[ALT, 'j']).await;
     assert_eq!(browser.count(".current").await, 0);
     // The list of keys says where to change it.
-    browser.press("keyboard shortcuts").await;
+    browser.press("Keyboard shortcuts").await;
     browser.follow("Change in your settings").await;
     browser.arrive("/settings#shortcuts").await;
 }
@@ -159,7 +159,7 @@ async fn visitors_choose_in_the_help() {
     let browser = Browser::open(&server).await;
     for (choice, alone, with_alt) in [("off", 0, 0), ("modifier", 0, 1), ("on", 1, 0)] {
         browser.go("/").await;
-        browser.press("keyboard shortcuts").await;
+        browser.press("Keyboard shortcuts").await;
         let script = format!(
             "const choice = document.querySelector('#shortcut-mode');
             choice.value = '{choice}';

@@ -23,7 +23,7 @@ async fn with_javascript_a_hidden_story_leaves_the_list_and_can_come_back() {
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/").await;
     browser.mark_page().await;
-    browser.click("#news-2 [formaction='/hide']").await;
+    browser.enter("#news-2 [formaction='/hide']").await;
     browser.wait_for_text("#news-2 .undone", "Hidden: Story 2. Undo").await;
     assert_eq!(browser.count("#news-2 h2").await, 0);
     assert_eq!(browser.run("return document.activeElement.textContent").await, "Undo");
@@ -34,10 +34,10 @@ async fn with_javascript_a_hidden_story_leaves_the_list_and_can_come_back() {
     assert_eq!(browser.run("return document.activeElement.textContent").await, "hide");
     assert!(server.ids(&hidden).await.is_empty());
 
-    browser.click("#news-1 [formaction='/save']").await;
+    browser.enter("#news-1 [formaction='/save']").await;
     browser.wait_for_text("#news-1 [formaction='/unsave']", "saved").await;
     assert_eq!(server.ids(&format!("user.saved:{}", bob.user_id)).await, [1]);
-    browser.click("#news-1 [formaction='/unsave']").await;
+    browser.enter("#news-1 [formaction='/unsave']").await;
     browser.wait_for_text("#news-1 [formaction='/save']", "save").await;
     assert!(browser.is_marked().await, "the page was not reloaded");
 }
@@ -48,7 +48,7 @@ async fn without_javascript_a_story_is_hidden_shown_and_undone() {
     let browser = Browser::open_as(&server, &bob).await;
     browser.disable_javascript().await;
     browser.go("/latest/0").await;
-    browser.click("#news-2 [formaction='/hide']").await;
+    browser.enter("#news-2 [formaction='/hide']").await;
     browser.arrive("/latest/0?hid=2").await;
     assert_eq!(browser.count("[data-item]").await, 2);
     browser.follow("Show hidden").await;
@@ -59,7 +59,7 @@ async fn without_javascript_a_story_is_hidden_shown_and_undone() {
     browser.arrive("/latest/0#news-2").await;
     assert_eq!(browser.count("[data-item]").await, 3);
 
-    browser.click("#news-1 [formaction='/hide']").await;
+    browser.enter("#news-1 [formaction='/hide']").await;
     browser.arrive("/latest/0?hid=1").await;
     browser.go("/hidden/0").await;
     browser.press("unhide").await;
@@ -73,7 +73,7 @@ async fn the_best_of_a_month_is_found_by_links() {
     let (server, bob) = site_with_bob().await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/best").await;
-    browser.follow("past").await;
+    browser.click(".site-footer a[href='/past']").await;
     browser.arrive("/past").await;
     browser.follow("January 2027").await;
     browser.arrive("/past/2027-01").await;

@@ -25,7 +25,7 @@ async fn plug_in(browser: &Browser) -> String {
 }
 
 async fn log_out(browser: &Browser) {
-    browser.press("log out").await;
+    browser.log_out().await;
     browser.wait_until_logged_out().await;
 }
 

@@ -360,6 +360,7 @@ impl Showcase {
             (Anonymous, "/tweet/1"),
             (Anonymous, "/usernews/jun/0"),
             (Anonymous, "/usercomments/jun/0"),
+            (Anonymous, "/comments"),
             (Anonymous, "/ranking"),
             (Anonymous, "/about"),
             (Anonymous, "/formatting"),

@@ -52,7 +52,7 @@ async fn a_site_is_looked_up_and_an_invalid_name_shows_an_error() {
     let browser = showcase.open(Viewer::Anonymous).await;
     browser.go("/").await;
     assert!(browser.text(".site-score.good").await.contains("good"));
-    browser.follow("sites").await;
+    browser.click(".site-footer a[href='/sites']").await;
     browser.fill("Look up a site", "not a site").await;
     browser.press("Look up").await;
     assert!(browser.text("[role=alert]").await.contains("not a site"));

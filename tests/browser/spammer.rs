@@ -168,6 +168,7 @@ async fn flag_as_spam(browser: &Browser) {
 /// Goes from the queue to the person behind the row, and removes all that the person has posted.
 async fn remove_all_posts(browser: &Browser) {
     browser.go("/").await;
+    browser.click(".menu.own summary").await;
     browser.click(".site-header a[href='/moderate']").await;
     browser.wait_for("#row-story-2 .flag-count").await;
     browser.click("#row-story-2 .review-author a.author").await;

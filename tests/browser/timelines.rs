@@ -20,7 +20,8 @@ async fn a_tweet_is_written_with_a_character_counter_and_deleted() {
     let (server, alice, _bob) = two_members().await;
     let browser = Browser::open_as(&server, &alice).await;
     browser.go("/").await;
-    browser.follow("home").await;
+    browser.click(".menu summary").await;
+    browser.follow("Following").await;
     browser.wait_for_text(COUNTER, "280 left").await;
     browser.fill("Your tweet", "Hello @bob").await;
     browser.wait_for_text(COUNTER, "270 left").await;
@@ -72,7 +73,8 @@ async fn people_are_followed_from_suggestions_and_unfollowed_on_their_profile() 
     browser.press("Unfollow").await;
     browser.wait_for_text(".profile button", "Follow").await;
     assert_eq!(browser.text("a[href='/@bob/followers']").await, "0");
-    browser.follow("home").await;
+    browser.click(".menu summary").await;
+    browser.follow("Following").await;
     browser.wait_for(".empty").await;
     assert_eq!(browser.count(".tweet").await, 0);
 }

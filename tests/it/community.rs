@@ -107,6 +107,8 @@ pub const PAGES: &[(&str, Access)] = &[
     ("/flag/story/1", Access::Members),
     ("/flag/user/BOB", Access::Members),
     ("/moderate", Access::Alice),
+    ("/comments", Access::Everybody),
+    ("/comments?before=3", Access::Everybody),
     ("/moderations", Access::Everybody),
     ("/moderate/rules", Access::Alice),
     ("/moderations?kind=user&action=silence&moderator=alice&before=9", Access::Everybody),

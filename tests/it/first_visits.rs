@@ -125,7 +125,7 @@ async fn error_pages_keep_the_navigation_and_the_viewer() {
         let answer = alice.get(path).await;
         error_message(&answer, StatusCode::NOT_FOUND);
         let navigation = Page::of(&answer).one("nav", &[("aria-label", "Main")]).text().to_owned();
-        for part in ["home", "submit", "sites", "alice", "log out"] {
+        for part in ["Following", "Submit", "Sites", "alice", "Log out"] {
             assert!(navigation.contains(part), "{path}: {navigation}");
         }
     }

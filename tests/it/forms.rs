@@ -92,12 +92,12 @@ async fn logging_in_redirects_to_next_and_logging_out_ends_the_session() {
     let form = page(&alice, "/").await.form("/logout");
     let other = form.clone().with("apisecret", "0000000000000000000000000000000000000000");
     error_message(&other.send(&alice).await, StatusCode::FORBIDDEN);
-    assert!(page(&alice, "/").await.text().contains("log out"));
+    assert!(page(&alice, "/").await.text().contains("Log out"));
     let answer = form.send(&alice).await;
     assert_eq!(redirects_to(&answer), "/");
     let cookie = answer.headers[SET_COOKIE].to_str().unwrap();
     assert!(cookie.starts_with("auth=; ") && cookie.contains("Max-Age=0"), "{cookie}");
-    assert!(page(&alice, "/").await.text().contains("sign up"));
+    assert!(page(&alice, "/").await.text().contains("Sign up"));
     assert_eq!(redirects_to(&form.send(&alice).await), "/login?next=%2F");
 }
 
@@ -482,8 +482,8 @@ async fn a_new_password_ends_all_sessions_but_this_browsers() {
     let answer = form.send(&alice).await;
     assert_eq!(redirects_to(&answer), "/user/alice?saved");
     let here = given_session(&server, &answer);
-    assert!(page(&here, "/").await.text().contains("log out"));
-    assert!(page(&alice, "/").await.text().contains("sign up"));
+    assert!(page(&here, "/").await.text().contains("Log out"));
+    assert!(page(&alice, "/").await.text().contains("Sign up"));
     server.visitor().log_in("alice", NEW_PASSWORD).await;
 }
 

@@ -65,6 +65,7 @@ mod homes_apart;
 mod imported;
 mod inbox;
 mod invitations;
+mod items;
 mod lists;
 mod live;
 mod load_figures;

@@ -433,10 +433,10 @@ async fn a_session_that_is_ended_on_one_server_is_over_on_the_others() {
     let elsewhere = second.at(there.address);
     for _ in 0..3 {
         // Now it is cached there.
-        assert!(page(&elsewhere, "/").await.text().contains("log out"));
+        assert!(page(&elsewhere, "/").await.text().contains("Log out"));
     }
     ok(end(&first, &id(&second)).await);
-    assert!(page(&elsewhere, "/").await.text().contains("sign up"));
+    assert!(page(&elsewhere, "/").await.text().contains("Sign up"));
     assert!(!has_session(&elsewhere).await && has_session(&first.at(there.address)).await);
 }
 

@@ -66,8 +66,8 @@ fn check_page(page: &Page, viewer: &Client) {
     }
     let navigation = page.one("nav", &[("aria-label", "Main")]).text();
     let is_member = viewer.auth.is_some();
-    assert_eq!(navigation.contains("log out"), is_member, "{navigation}");
-    assert_eq!(navigation.contains("sign up"), !is_member, "{navigation}");
+    assert_eq!(navigation.contains("Log out"), is_member, "{navigation}");
+    assert_eq!(navigation.contains("Sign up"), !is_member, "{navigation}");
     if is_member {
         assert!(navigation.contains(&viewer.username), "{navigation}");
     }

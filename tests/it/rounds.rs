@@ -55,6 +55,7 @@ async fn lists_of_1_and_of_100_news_take_the_same_few_rounds() {
             "/best/atom",
             "/moderations/atom",
             "/moderations",
+            "/comments",
             "/api/getnews/top/0/30",
             "/api/getnews/latest/0/30",
             "/api/articles/score/1",

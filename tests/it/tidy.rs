@@ -34,6 +34,7 @@ const WINGS: [&[&str]; 12] = [
         "error",
         "fields",
         "identity",
+        "items",
         "home_servers",
         "jobs",
         "marks",

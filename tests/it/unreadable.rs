@@ -10,7 +10,8 @@ use crate::community::{Community, PAGES};
 use crate::server::{Server, each_engine};
 
 /// Lists, feeds and calls beside the pages of the community.
-const LISTS: [&str; 12] = [
+const LISTS: [&str; 13] = [
+    "/comments/atom",
     "/rss",
     "/best/atom",
     "/moderations/atom",
@@ -26,8 +27,9 @@ const LISTS: [&str; 12] = [
 ];
 
 /// The lists with many items, which must never fail because of one of them.
-const NEVER_FAIL: [&str; 18] = [
+const NEVER_FAIL: [&str; 19] = [
     "/",
+    "/comments",
     "/latest/0",
     "/top/0",
     "/best",

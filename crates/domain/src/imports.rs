@@ -5,16 +5,17 @@
 
 use crate::accounts::names;
 use crate::articles::article::{self, Article};
-use crate::articles::ids;
+use crate::articles::ids::{self, DrawnIds};
 use crate::comments::comment::{self, Comment, NEXT_ID};
 use crate::error::Error;
 use crate::fields;
+use crate::items::{self, Item};
 use crate::keys;
 use crate::news::item::{TEXT_SCHEME, linked_site};
 use crate::news::ranks::write_rank;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
-use crate::values::ids::{CommentId, NewsId, UserId};
+use crate::values::ids::{CommentId, ItemNumber, NewsId, UserId};
 use crate::values::lookalikes;
 use crate::values::ranking;
 use crate::values::secrets::random_token;
@@ -74,11 +75,13 @@ pub async fn import_links(
     links: Vec<ImportedLink>,
 ) -> Result<Vec<NewsId>, Error> {
     let count = u64::try_from(links.len()).unwrap_or(u64::MAX);
-    let NewsId(first) = ids::draw(site, count, false).await?.first;
+    let DrawnIds { first: NewsId(first), item: ItemNumber(item), .. } =
+        ids::draw(site, count, (0, false)).await?;
     let mut batch = Batch::new();
     let mut karma: HashMap<UserId, i64> = HashMap::new();
     let mut ids = Vec::with_capacity(links.len());
-    for (id, link) in (first..).map(NewsId).zip(&links) {
+    for ((id, item), link) in (first..).map(NewsId).zip((item..).map(ItemNumber)).zip(&links) {
+        items::write(&mut batch, Item::Story(id), item);
         batch.field_absent(keys::IMPORTED_LINKS, &link.source_id);
         batch.key_absent(keys::news(id));
         batch.key_absent(keys::article(id));
@@ -168,7 +171,8 @@ pub struct ImportedComment {
 }
 
 /// Imports the whole thread of an item in one batch, in the order given. Authors get the karma of their votes;
-/// voters pay none. Nobody is told of it. Rounds: 1.
+/// voters pay none. Nobody is told of it. After the last thread, [`crate::migrations::number_items`] gives all comments
+/// their item numbers, in the order of their times. Rounds: 1.
 ///
 /// # Errors
 /// [`Error::Busy`] when the item is not there, or has comments; or the store's.

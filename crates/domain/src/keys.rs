@@ -102,6 +102,10 @@ schema! {
         USERS_COUNT: String, NEVER, LamerNews = "users.count";
         /// The highest news id drawn.
         NEWS_COUNT: String, NEVER, LamerNews = "news.count";
+        /// Stories and comments (`news:<news id>`, `comment:<news id>:<comment id>`) by their item number.
+        ITEMS: SortedSet, NEVER, Ours = "items";
+        /// The highest item number drawn.
+        ITEMS_COUNT: String, NEVER, Ours = "items.count";
         /// The user id up to which all names are folded.
         USERNAMES_FOLDED: String, NEVER, Ours = "usernames.folded";
         /// Accounts created on the whole site.

@@ -14,7 +14,7 @@
 //! - [`news`]
 //! - [`sites`]
 //! - [`accounts`]
-//! - [`site`], `action`, [`activity`], [`audit`], [`counts`], `fields`, [`jobs`], [`marks`], [`cache`], [`passwords`],
+//! - [`site`], `action`, [`activity`], [`audit`], [`counts`], `fields`, [`items`], [`jobs`], [`marks`], [`cache`], [`passwords`],
 //!   [`post_rules`], [`rates`], [`report`], [`review`], [`identity`], [`error`]: the ground:
 //!   what all actions use
 //! - [`keys`], [`values`]
@@ -60,6 +60,7 @@ pub mod error;
 mod fields;
 pub mod home_servers;
 pub mod identity;
+pub mod items;
 pub mod jobs;
 pub mod marks;
 pub mod passwords;

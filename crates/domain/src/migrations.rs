@@ -11,15 +11,27 @@ use crate::accounts::karma;
 use crate::accounts::names;
 use crate::accounts::outbox;
 use crate::articles::ids;
+use crate::comments::comment::Comment;
 use crate::error::Error;
-use crate::keys::{self, families::Family};
+use crate::items::{self, Item};
+use crate::keys::{self, families, families::Family};
+use crate::news::item::News;
 use crate::report::Advance;
 use crate::site::{Applied, Site, apply};
+use crate::values::clock::Timestamp;
+use crate::values::ids::{CommentAddress, NewsId};
 use std::pin::Pin;
-use tidings_keyspace::{Batch, Expiry, Query, Store};
+use tidings_keyspace::{Batch, Expiry, Fetch, Order, Query, Store, read};
 
 /// The version of the layout that this program reads and writes.
-pub const LAYOUT_VERSION: u64 = 4;
+pub const LAYOUT_VERSION: u64 = 5;
+
+/// Keys whose names are looked through together.
+const KEYS_AT_ONCE: usize = 1_000;
+/// Stories that are read together with their threads.
+const STORIES_AT_ONCE: usize = 100;
+/// The newest stories that are looked at again when a server starts.
+const NEWEST_STORIES: u64 = 200;
 
 /// One step of a migration.
 pub type Migrating<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
@@ -38,12 +50,12 @@ pub struct Migration {
 }
 
 /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-pub static MIGRATIONS: [Migration; 4] = [
+pub static MIGRATIONS: [Migration; 5] = [
     Migration {
         to: 1,
         what: "give every account its entry in the index of names, and the counter of articles its number",
         only_adds: true,
-        run: |site, advance| Box::pin(complete_lamer_news(site, advance)),
+        run: |site, advance| Box::pin(complete_accounts(site, advance)),
     },
     Migration {
         to: 2,
@@ -64,7 +76,71 @@ pub static MIGRATIONS: [Migration; 4] = [
         only_adds: true,
         run: |site, _| Box::pin(karma::keep_economy(site)),
     },
+    Migration {
+        to: 5,
+        what: "give stories and comments their item numbers, in the order of their times",
+        only_adds: true,
+        run: |site, advance| Box::pin(number_items(site, advance)),
+    },
 ];
+
+/// Numbers all stories and comments that have no item number, in the order of their times.
+///
+/// # Errors
+/// When the store fails.
+pub async fn number_items(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+    let total = site.store.count_keys().await?;
+    let (mut cursor, mut seen) = (None, 0);
+    let mut found: Vec<(Timestamp, Item)> = Vec::new();
+    loop {
+        let page = site.store.scan_keys(cursor, KEYS_AT_ONCE).await?;
+        seen += u64::try_from(page.keys.len()).unwrap_or(0);
+        let story = |key: &String| match Family::of(key) {
+            Some((family, parts)) if *family == families::NEWS => parts.first()?.parse().ok(),
+            _ => None,
+        };
+        let stories: Vec<NewsId> = page.keys.iter().filter_map(story).collect();
+        found.extend(items_of(site, &stories).await?);
+        advance(seen.min(total), total);
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    found.sort_by_key(|(time, _)| *time);
+    items::number_missing(site, &found.into_iter().map(|(_, item)| item).collect::<Vec<_>>()).await
+}
+
+/// Numbers the newest stories and their comments, which Lamer News may have written without.
+async fn number_newest(site: &Site) -> Result<(), Error> {
+    let newest = read::sorted_range(keys::NEWS_CRON, Order::Descending, 0, NEWEST_STORIES);
+    let newest = site.store.fetch(newest).await?;
+    let stories: Vec<NewsId> = newest.iter().filter_map(|(id, _)| id.parse().ok()).collect();
+    let mut found = items_of(site, &stories).await?;
+    found.sort_by_key(|(time, _)| *time);
+    items::number_missing(site, &found.into_iter().map(|(_, item)| item).collect::<Vec<_>>()).await
+}
+
+/// Stories and their comments, each with its time. What cannot be read is left out. Rounds: 1 for each
+/// hundred stories.
+async fn items_of(site: &Site, stories: &[NewsId]) -> Result<Vec<(Timestamp, Item)>, Error> {
+    let mut found = Vec::new();
+    for stories in stories.chunks(STORIES_AT_ONCE) {
+        let read = |id: &NewsId| (News::by_id(*id).or_absent(), read::hash(keys::thread(*id)).or_absent());
+        let read = site.store.fetch(stories.iter().map(read).collect::<Vec<_>>()).await?;
+        for (id, (news, thread)) in stories.iter().zip(read) {
+            let Some(news) = news else { continue };
+            found.push((news.ctime, Item::Story(*id)));
+            for (field, json) in &thread.0 {
+                if let Some(comment) = Comment::from_field(field, json) {
+                    let address = CommentAddress { news: *id, comment: comment.id };
+                    found.push((comment.ctime, Item::Comment(address)));
+                }
+            }
+        }
+    }
+    Ok(found)
+}
 
 async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
     confirmation::confirm_known_addresses(site, advance).await?;
@@ -77,6 +153,11 @@ async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<()
 /// # Errors
 /// When the store fails.
 pub async fn complete_lamer_news(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+    complete_accounts(site, advance).await?;
+    number_newest(site).await
+}
+
+async fn complete_accounts(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
     match ids::raise_article_count(site).await {
         Ok(false) => {}
         Ok(true) => tracing::info!("raised the counter of articles to that of stories"),

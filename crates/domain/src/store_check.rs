@@ -29,6 +29,7 @@ mod file;
 mod forms;
 mod imports;
 mod inbox;
+mod items;
 mod jobs;
 mod moderation;
 mod new_sites;
@@ -92,7 +93,7 @@ type CheckMany =
 type CheckRounds = for<'a> fn(&'a Site, Moment, &'a Subject) -> BoxFuture<'a, Result<Option<Found>, Error>>;
 
 /// The rules of all families.
-static RULES: [&[Rule]; 16] = [
+static RULES: [&[Rule]; 17] = [
     accounts::RULES,
     articles::RULES,
     caps::RULES,
@@ -100,6 +101,7 @@ static RULES: [&[Rule]; 16] = [
     forms::RULES,
     imports::RULES,
     inbox::RULES,
+    items::RULES,
     jobs::RULES,
     moderation::RULES,
     new_sites::RULES,
@@ -187,6 +189,7 @@ const MADE_ANEW: &str = "it is made anew from other lists when it has expired";
 #[cfg(test)]
 static WITHOUT_RULES: &[(&Family, &str)] = &[
     (&families::ARTICLE_COUNT, COUNTERS),
+    (&families::ITEMS_COUNT, "it is checked with the numbers"),
     (&families::MODERATION_COUNT, COUNTERS),
     (&families::NEWS_COUNT, COUNTERS),
     (&families::RULES_COUNT, COUNTERS),

@@ -23,6 +23,7 @@ use crate::comments::notify::Announcement;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
+use crate::items::{self, Item};
 use crate::keys;
 use crate::news::item::{News, TEXT_SCHEME, linked_site};
 use crate::news::ranks::write_rank;
@@ -33,7 +34,7 @@ use crate::submissions::url_guards::Holders;
 use crate::timelines::tweets::{Audience, TweetDraft};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::hostname::Hostname;
-use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
+use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
 use crate::values::moderation::Deed;
 use crate::values::ranking;
 use crate::values::text::{Body, Title};
@@ -219,7 +220,14 @@ pub async fn submit_news(
             RepostCheck::New { audience, holders } => (audience, holders),
         };
         let is_announced = author.tweet_news && waits.is_none();
-        let DrawnIds { first: id, tweet } = ids::draw(site, 1, is_announced).await?;
+        let first_comment = submission.first_comment(now.timestamp(), author.id);
+        let more = (u64::from(first_comment.is_some()), is_announced);
+        let DrawnIds { first: id, tweet, item } = ids::draw(site, 1, more).await?;
+        items::write(&mut batch, Item::Story(id), item);
+        if let Some(comment) = &first_comment {
+            let address = CommentAddress { news: id, comment: comment.id };
+            items::write(&mut batch, Item::Comment(address), ItemNumber(item.0 + 1));
+        }
         let unused = batch.key_absent(keys::news(id));
         // Another program may have written it without drawing its number.
         let article_unused = batch.key_absent(keys::article(id));

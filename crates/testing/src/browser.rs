@@ -178,6 +178,12 @@ impl Browser {
         self.click_path(&format!("//button[normalize-space(.)={}]", quoted(text))).await;
     }
 
+    /// Logs out, with the menu behind the name.
+    pub async fn log_out(&self) {
+        self.click(".menu.own summary").await;
+        self.press("Log out").await;
+    }
+
     /// Clicks the first element that matches.
     pub async fn click(&self, css: &str) {
         self.wait_for(css).await.click().await.unwrap();

@@ -295,6 +295,8 @@ pub const MARKED_STORIES: u64 = 30;
 pub const PAST_STORIES: u64 = 30;
 /// Comments on a page of a user's comments.
 pub const USER_COMMENTS: u64 = 10;
+/// Comments on a page of the newest of the site, and in its feed.
+pub const SITE_COMMENTS: usize = 30;
 /// Entries on a page of the inbox, and in its feed.
 pub const INBOX_ENTRIES: usize = 30;
 /// Characters of a text in the inbox. The rest is where the entry leads to.

@@ -133,6 +133,7 @@ fn public_lists() -> SharedRoutes {
         .reading("/topic/{topics}", &["page"], get(topics::articles::best_of_topics))
         .reading("/topic/{topics}/new", &["page"], get(topics::articles::newest_of_topics))
         .route("/topics", get(topics::list::topics))
+        .reading("/comments", OF_PAGES, get(comments::newest::page))
         .reading("/everyone", OF_PAGES, get(timelines::home::everyone))
         .route("/api/getnews/{sort}/{start}/{count}", get(stories::calls::list))
         .route("/api/articles/{order}/{page}", get(topics::calls::all))
@@ -150,6 +151,7 @@ fn shared_pages() -> SharedRoutes {
         .route("/past/{day}/{start}", get(stories::past::period_from_start))
         .reading("/news/{id}", &["page", "sort"], get(comments::thread::thread))
         .reading("/comment/{news}/{comment}", &["page", "sort"], get(comments::thread::one_comment))
+        .reading("/item", &["id"], get(comments::newest::item))
         .route("/tweet/{id}", get(timelines::tweets::show))
         // Each is `/@<name>`. Without an `@`, the address does not exist.
         .reading("/{at_name}", OF_PAGES, get(accounts::profile::at).fallback(accounts::profile::other_method))
@@ -192,6 +194,7 @@ fn shared_feeds() -> SharedRoutes {
         .route("/rss", get(feeds::rss))
         .route("/atom", get(feeds::atom))
         .route("/moderations/atom", get(feeds::log_feed))
+        .route("/comments/atom", get(feeds::comments))
         .route("/best/atom", get(feeds::best))
         .route("/best/new/atom", get(feeds::newest))
         .route("/topic/{topics}/atom", get(feeds::best_of_topics))

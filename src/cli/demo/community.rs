@@ -92,6 +92,7 @@ pub(super) async fn make(config: &Config, now: Timestamp) -> anyhow::Result<Vec<
     community.follow_and_post().await?;
     community.vote_on_sites().await?;
     community.add_stories().await?;
+    migrations::number_items(&community.site, &|_, _| {}).await?;
     community.live_the_last_days().await?;
     background::finish_waiting(&community.site, Moment::from_timestamp(now)).await?;
     copy(&store, config).await?;

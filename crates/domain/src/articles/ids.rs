@@ -7,9 +7,10 @@
 
 use crate::action::Decision;
 use crate::error::Error;
+use crate::items;
 use crate::keys;
 use crate::site::{Applied, Site};
-use crate::values::ids::{NewsId, TweetId};
+use crate::values::ids::{ItemNumber, NewsId, TweetId};
 use tidings_keyspace::{Batch, Query};
 
 /// Attempts to draw ids while other programs draw them too.
@@ -22,33 +23,41 @@ pub(crate) struct DrawnIds {
     pub(crate) first: NewsId,
     /// The id of the tweet that announces the story.
     pub(crate) tweet: Option<TweetId>,
+    /// The first of their item numbers; the others follow.
+    pub(crate) item: ItemNumber,
 }
 
-/// Draws ids for `count` stories, and one for a tweet. Rounds: 1, and another where the
+/// Draws ids for `count` stories, as many item numbers and `comments` more, and an id for a tweet. Rounds: 1, and another where the
 /// counters have come apart.
 ///
 /// # Errors
 /// [`Error::Busy`] if other programs draw all the time, or the store's.
-pub(crate) async fn draw(site: &Site, count: u64, with_tweet: bool) -> Result<DrawnIds, Error> {
+pub(crate) async fn draw(
+    site: &Site,
+    count: u64,
+    (comments, with_tweet): (u64, bool),
+) -> Result<DrawnIds, Error> {
     let by = i64::try_from(count).map_err(|_| Error::Internal(format!("{count} ids at once")))?;
     // The caller may hold a turn of its own.
     site.act_without_turns(DRAWS, || async move {
         let mut batch = Batch::new();
         batch.increment(keys::NEWS_COUNT, by);
         batch.increment(keys::ARTICLE_COUNT, by);
+        items::draw(&mut batch, count + comments);
         if with_tweet {
             batch.increment(keys::TWEET_IDS, 1);
         }
         let committed = site.store.commit(batch).await?;
         let [news, articles] = [keys::NEWS_COUNT, keys::ARTICLE_COUNT]
             .map(|counter| committed.counter(counter).unwrap_or_default());
+        let item = items::first_drawn(&committed, count + comments)?;
         let tweet = match committed.counter(keys::TWEET_IDS) {
             Some(id) => Some(TweetId::try_from(id).map_err(|_| unusable(keys::TWEET_IDS))?),
             None => None,
         };
         let ids = |last: i64| -> Result<DrawnIds, Error> {
             let first = NewsId::try_from(last - by + 1).map_err(|_| unusable(keys::NEWS_COUNT))?;
-            Ok(DrawnIds { first, tweet })
+            Ok(DrawnIds { first, tweet, item })
         };
         if news == articles {
             return Ok(Decision::Done(ids(news)?));
@@ -135,8 +144,11 @@ mod tests {
             set(&site, keys::NEWS_COUNT, news).await;
             set(&site, keys::ARTICLE_COUNT, articles).await;
             let rounds = site.store.rounds();
-            let drawn = draw(&site, count, true).await.unwrap();
-            assert_eq!(drawn, DrawnIds { first: NewsId(first), tweet: Some(TweetId(1)) });
+            let drawn = draw(&site, count, (1, true)).await.unwrap();
+            assert_eq!(
+                drawn,
+                DrawnIds { first: NewsId(first), tweet: Some(TweetId(1)), item: ItemNumber(1) }
+            );
             assert_eq!(site.store.rounds() - rounds, if news == articles { 1 } else { 2 });
             let last = Some((first + count - 1).to_string());
             assert_eq!(counters(&site).await, [last.clone(), last]);
@@ -167,7 +179,7 @@ mod tests {
                 let [mut ours, mut of_book, mut of_lamer] = [const { BTreeSet::new() }; 3];
                 for step in steps {
                     match step {
-                        0 => assert!(ours.insert(draw(&site, 1, false).await.unwrap().first.0)),
+                        0 => assert!(ours.insert(draw(&site, 1, (0, false)).await.unwrap().first.0)),
                         1 => {
                             let id = site.store.next_id(keys::ARTICLE_COUNT).await.unwrap();
                             assert!(of_book.insert(u64::try_from(id).unwrap()));

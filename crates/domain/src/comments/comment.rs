@@ -17,6 +17,7 @@ use crate::comments::withdrawal;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
+use crate::items::{self, Item};
 use crate::keys;
 use crate::marks::PendingMarks;
 use crate::news::item::{Direction, LOCKED, News};
@@ -25,7 +26,7 @@ use crate::repeats::KeptAnswer;
 use crate::review;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
+use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
 use crate::values::limits;
 use crate::values::moderation::Thing;
 use crate::values::rates::RatedAction;
@@ -421,9 +422,7 @@ pub async fn post_comment(
     let open = OpenThread::read(site, author.user, news, parent).await?;
     // Later attempts look again: the story or the parent may be gone.
     let first = Mutex::new(Some(open));
-    let id = site.store.next_id_in(&thread, NEXT_ID).await?;
-    let id =
-        CommentId::try_from(id).map_err(|_| Error::Internal(format!("{NEXT_ID} of {thread} is {id}")))?;
+    let (id, item) = draw(site, &thread).await?;
     // Others may have drawn the last ids since the check above.
     if id.0 > limits::MAX_COMMENTS_PER_THREAD {
         return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
@@ -431,6 +430,7 @@ pub async fn post_comment(
     let mut comment = Comment::new(id, author.id, parent, body, now);
     comment.withheld = waits.map(Withheld::Held);
     let address = CommentAddress { news, comment: id };
+    let number = |batch: &mut Batch| items::write(batch, Item::Comment(address), item);
     let waits = comment.withheld.is_some();
     let done = Posted { change: CommentChange::Insert, address, parent, waits };
     let request = author.user.request.as_ref();
@@ -445,6 +445,7 @@ pub async fn post_comment(
             open.check(&mut batch);
             let unused = batch.field_absent(&thread, id.to_string());
             held::write(&mut batch, address, &comment);
+            number(&mut batch);
             origins::write(origin.as_ref(), &mut batch, now, author.id);
             let decision = Decision::commit(batch, None).if_rejected_by(unused, Err(Error::Busy));
             return decision.once(request, &done);
@@ -460,6 +461,7 @@ pub async fn post_comment(
         batch.increment_field(keys::news(news), "comments", 1);
         announcement.write(&mut batch);
         write_new(&mut batch, news, &comment);
+        number(&mut batch);
         origins::write(origin.as_ref(), &mut batch, now, author.id);
         if let Some(user) = replied_to {
             // If this fails, the next attempt refuses.
@@ -475,6 +477,18 @@ pub async fn post_comment(
     site.of::<ActionCounters>().count(CountedAction::Comment);
     site.of::<PendingMarks>().note_own(now, author.id, news);
     Ok(done)
+}
+
+/// Draws the id of a comment in its thread, and its item number.
+async fn draw(site: &Site, thread: &str) -> Result<(CommentId, ItemNumber), Error> {
+    let mut batch = Batch::new();
+    batch.increment_field(thread, NEXT_ID, 1);
+    items::draw(&mut batch, 1);
+    let drawn = site.store.commit(batch).await?;
+    let id = drawn.field(thread, NEXT_ID).unwrap_or_default();
+    let id =
+        CommentId::try_from(id).map_err(|_| Error::Internal(format!("{NEXT_ID} of {thread} is {id}")))?;
+    Ok((id, items::first_drawn(&drawn, 1)?))
 }
 
 /// What was done to a comment.

@@ -1,17 +1,22 @@
-//! The comments of a user, on any story.
+//! The comments of a user on any story, and the newest of the whole site.
 
 use super::comment::Comment;
 use super::outline::ThreadLine;
+use crate::accounts::people::UserNamesRead;
 use crate::accounts::reader::{Perspective, Sight, Written};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::fields;
+use crate::items::{self, Item};
 use crate::keys;
-use crate::values::ids::{CommentAddress, NewsId, UserId};
+use crate::news::item::News;
+use crate::news::listing::marks;
+use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
 use crate::values::text::printable;
 use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
+use std::collections::HashMap;
 use std::sync::Arc;
-use tidings_keyspace::{Order, Query, read};
+use tidings_keyspace::{Fetch, Order, Query, read};
 
 /// One comment of a user, and the item that it is on.
 #[derive(Debug, PartialEq)]
@@ -111,6 +116,115 @@ pub async fn of_user(
         }
     }
     Ok(UserComments { comments, unlisted, total })
+}
+
+/// The story or comment with an item number, if there is one. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<Item>, Error> {
+    visit.fetch(items::with_number(number)).await
+}
+
+/// A comment in the list of the whole site.
+#[derive(Debug, PartialEq)]
+pub struct SiteComment {
+    /// The item number.
+    pub number: ItemNumber,
+    /// The story.
+    pub news: News,
+    comment: Comment,
+    username: Option<Arc<str>>,
+    /// The first line of the comment that it replies to, if there is one that the viewer may read.
+    pub parent: Option<(CommentId, String)>,
+}
+
+impl SiteComment {
+    /// The comment as a line.
+    #[must_use]
+    pub fn line(&self) -> ThreadLine<'_> {
+        ThreadLine { comment: &self.comment, depth: 0, username: self.username.as_deref() }
+    }
+}
+
+/// A part of the comments of the whole site.
+#[derive(Debug, PartialEq)]
+pub struct SiteComments {
+    /// The comments that the viewer sees, the newest first.
+    pub comments: Vec<SiteComment>,
+    /// The number below which the list goes on; `None` at its end.
+    pub next: Option<ItemNumber>,
+}
+
+/// Items that are looked through for the comments of one part. Most items are comments.
+const ITEMS_OF_PART: u64 = 120;
+
+/// The newest comments of the site below an item number, at most `count`: without those that are deleted,
+/// withheld, hidden or muted, and those on stories that the viewer does not see in lists. Rounds: 3.
+///
+/// # Errors
+/// When the store fails.
+pub async fn newest(
+    visit: &mut Visit,
+    before: Option<ItemNumber>,
+    count: usize,
+) -> Result<SiteComments, Error> {
+    visit.want_reader();
+    let items = visit.fetch(items::below(before, ITEMS_OF_PART)).await?;
+    let is_last = u64::try_from(items.len()).is_ok_and(|found| found < ITEMS_OF_PART);
+    let end = items.last().map(|(_, number)| *number).filter(|_| !is_last);
+    let comment = |(item, number): &(Item, ItemNumber)| match item {
+        Item::Comment(address) => {
+            let field = address.comment.to_string();
+            let json = read::field(keys::thread(address.news), field).or_absent();
+            let news = read::hash_fields(keys::news(address.news), News::FIELDS).or_absent();
+            let (address, number) = (*address, *number);
+            Some((json, news).map(move |(json, news)| (address, number, json, News::from_fields(news))))
+        }
+        Item::Story(_) => None,
+    };
+    let found = visit.fetch(items.iter().filter_map(comment).collect::<Vec<_>>()).await?;
+    visit.reader().await?;
+    let perspective = visit.perspective();
+    let mut shown = Vec::new();
+    let mut next = end;
+    for (address, number, json, news) in found {
+        let comment = json.and_then(|json| Comment::read(address.news, &address.comment.to_string(), &json));
+        let comment = comment.filter(|comment| !comment.is_gone() && comment.sight(perspective).is_shown());
+        let news = news.filter(|news| !news.is_gone() && marks(perspective, news).is_listed());
+        if let (Some(comment), Some(news)) = (comment, news) {
+            if shown.len() == count {
+                next = shown.last().map(|(number, ..): &(ItemNumber, News, Comment)| *number);
+                break;
+            }
+            shown.push((number, news, comment));
+        }
+    }
+    let parents = shown.iter().filter_map(|(_, news, comment)| Some((news.id, comment.parent_id?)));
+    let parents: Vec<(NewsId, CommentId)> = parents.collect();
+    let parent =
+        |(news, id): &(NewsId, CommentId)| read::field(keys::thread(*news), id.to_string()).or_absent();
+    let reads: Vec<_> = parents.iter().map(parent).collect();
+    let mut query = Query::new();
+    let names = UserNamesRead::ask(&visit.shared(), &mut query, shown.iter().map(|(.., one)| one.user_id));
+    let reads = query.ask(reads);
+    let mut answers = visit.run(query).await?;
+    let names = names.take(&visit.shared(), &mut answers);
+    let perspective = visit.perspective();
+    let first_line = |((news, id), json): ((NewsId, CommentId), Option<String>)| {
+        let parent = Comment::read(news, &id.to_string(), &json?)?;
+        let is_shown = !parent.is_gone() && parent.sight(perspective).is_shown();
+        let line = parent.body.lines().next().unwrap_or_default().to_owned();
+        is_shown.then_some(((news, id), line))
+    };
+    let lines = parents.into_iter().zip(answers.of(reads)).filter_map(first_line);
+    let lines: HashMap<(NewsId, CommentId), String> = lines.collect();
+    let comments = shown.into_iter().map(|(number, news, comment)| {
+        let parent = comment.parent_id.and_then(|id| Some((id, lines.get(&(news.id, id))?.clone())));
+        let username = names.get(comment.user_id);
+        SiteComment { number, news, comment, username, parent }
+    });
+    Ok(SiteComments { comments: comments.collect(), next })
 }
 
 async fn read_addresses(

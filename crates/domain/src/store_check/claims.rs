@@ -4,6 +4,7 @@
 use super::subject::{Item, Subject};
 use super::withdrawn::NeverShown;
 use super::wrong::{Part, Source};
+use crate::items::Item as SiteItem;
 use crate::keys::{self, families::Family};
 use crate::values::ids::{NewsId, UserId};
 use crate::values::withheld::Withheld;
@@ -15,6 +16,8 @@ use tidings_keyspace::{Answer, Batch, Expiry, Hash, KeyspaceError, Read};
 pub(super) enum Mend {
     /// This batch mends it; in words.
     Write(Box<Batch>, String),
+    /// A story or a comment gets the next item number.
+    Number(SiteItem),
     /// The article of a story is made anew.
     Article(NewsId),
     /// The home timeline of a user is made anew.
@@ -35,6 +38,7 @@ impl Mend {
     pub(super) fn in_words(&self) -> &str {
         match self {
             Self::Write(_, words) => words,
+            Self::Number(_) => "give it the next number",
             Self::Article(_) => "make the article anew from the story",
             Self::Home(_) => "make the home timeline anew",
             Self::Sessions(_) => "end the oldest sessions",
@@ -261,6 +265,20 @@ impl Claims {
         if let Some(claim) = self.all.get_mut(before) {
             claim.unless(shown);
         }
+    }
+
+    /// A story or a comment must have an item number.
+    pub(super) fn numbered(&mut self, item: SiteItem) {
+        let member = item.to_string();
+        self.add(vec![Read::Scores(keys::ITEMS.to_owned(), vec![member.clone()])], move |answers| {
+            score_in(answers, 0).is_none().then(|| Fault {
+                key: keys::ITEMS.to_owned(),
+                found: format!("no member {member}"),
+                expected: format!("the member {member} with its number"),
+                mend: Mend::Number(item),
+            })
+        });
+        self.place_at(keys::ITEMS.to_owned(), item);
     }
 
     /// A sorted set must not have a member. `guard` has the checks of the batch that removes it.

@@ -56,7 +56,7 @@ const LOST: Mend = Mend::Person(
 );
 
 /// The comments of a thread, and the fields that are none or whose state cannot be read.
-fn comments_of(hash: &Hash) -> (Vec<Comment>, Vec<&str>) {
+pub(super) fn comments_of(hash: &Hash) -> (Vec<Comment>, Vec<&str>) {
     let (mut comments, mut others) = (Vec::new(), Vec::new());
     for (field, json) in hash.0.iter().filter(|(field, _)| field != NEXT_ID) {
         match Comment::from_field(field, json) {

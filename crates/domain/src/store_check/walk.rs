@@ -9,6 +9,7 @@ use super::wrong::{Source, Wrong};
 use super::{Check, CheckMany, CheckRounds, RULES, Rule, articles, timelines};
 use crate::accounts::session_store;
 use crate::error::Error;
+use crate::items::{self, Item as SiteItem};
 use crate::keys::families::{self, Family, Holds};
 use crate::site::{Applied, Site};
 use crate::values::clock::Moment;
@@ -429,6 +430,7 @@ impl<'a> Walk<'a> {
     /// Mends what can be mended, and looks once more whether it is.
     async fn mend_all(&mut self, decided: &mut [(Ready, String, Outcome)]) -> Result<(), Error> {
         self.mend_articles(decided).await?;
+        self.number_items(decided).await?;
         let walk: &Self = self;
         let mendable = decided.iter().filter(|(.., outcome)| *outcome == Outcome::Mendable);
         let applied: Vec<Vec<bool>> = stream::iter(groups_of(mendable.map(|(one, ..)| &one.found.fault)))
@@ -456,6 +458,17 @@ impl<'a> Walk<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Gives items their numbers, many at a time.
+    async fn number_items(&self, decided: &[(Ready, String, Outcome)]) -> Result<(), Error> {
+        let mendable = decided.iter().filter(|(.., outcome)| *outcome == Outcome::Mendable);
+        let item = |(one, ..): &(Ready, String, Outcome)| match one.found.fault.mend {
+            Mend::Number(item) => Some(item),
+            _ => None,
+        };
+        let items: Vec<SiteItem> = mendable.filter_map(item).collect();
+        readable(items::number_missing(self.site, &items).await).map(|_| ())
     }
 
     /// Makes articles anew, many at a time.
@@ -599,7 +612,7 @@ impl<'a> Walk<'a> {
                 self.site.apply((**batch).clone()).await.map(|applied| matches!(applied, Applied::Yes(_)))
             }
             // With the others; whether it is right is looked at again.
-            Mend::Article(_) => Ok(true),
+            Mend::Article(_) | Mend::Number(_) => Ok(true),
             Mend::Home(id) => timelines::mend(self.site, self.now, *id).await,
             Mend::Sessions(id) => session_store::end_surplus(self.site, *id).await.map(|()| true),
             Mend::Person(_) => Ok(false),

@@ -86,6 +86,10 @@ id!(
 );
 
 id!(
+    /// A story or a comment in the order of posting: a score in `items`.
+    ItemNumber
+);
+id!(
     /// A line of the moderation log: the number in `moderation:<id>`.
     ModerationId
 );

@@ -25,3 +25,16 @@ async function post(url, fields) {
     return CONNECTION_ERROR;
   }
 }
+
+// Menus close like those of programs: with a click elsewhere, and with Escape.
+const openMenus = () => document.querySelectorAll("details:is(.menu, .tools)[open]");
+document.addEventListener("click", ({ target }) => {
+  for (const menu of openMenus()) if (!menu.contains(target)) menu.open = false;
+});
+document.addEventListener("keydown", ({ key }) => {
+  if (key !== "Escape") return;
+  for (const menu of openMenus()) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  }
+});

@@ -3,6 +3,7 @@
 pub mod calls;
 pub mod comment_item;
 pub mod form;
+pub mod newest;
 pub mod thread;
 pub mod thread_list;
 pub mod writing;

@@ -13,9 +13,11 @@ use super::inbox::page::{description, destination};
 use super::timelines::tweets::posted_at;
 use crate::App;
 use crate::error::RequestError;
-use crate::limits::{FEED_STORIES, FEED_TITLE_CHARACTERS, FEED_TWEETS, INBOX_ENTRIES, PAGE_BYTES};
+use crate::limits::{
+    FEED_STORIES, FEED_TITLE_CHARACTERS, FEED_TWEETS, INBOX_ENTRIES, PAGE_BYTES, SITE_COMMENTS,
+};
 use crate::markup::addresses::{
-    described, feed_address, list_address, news_address, profile_address, tweet_address,
+    comment_address, described, feed_address, list_address, news_address, profile_address, tweet_address,
 };
 use crate::markup::brand::Brand;
 use crate::markup::fragments::LinkTarget;
@@ -33,6 +35,7 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self, ArticleOrder, PageNumber};
 use tidings_domain::cache::Shared;
+use tidings_domain::comments::lists::{SiteComment, newest as newest_comments};
 use tidings_domain::inbox::{InboxEntry, InboxWindow};
 use tidings_domain::news;
 use tidings_domain::news::lines::NewsLine;
@@ -40,6 +43,7 @@ use tidings_domain::timelines::lines::TweetLine;
 use tidings_domain::timelines::reading;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::cursor::Window;
+use tidings_domain::values::ids::CommentAddress;
 use tidings_domain::values::text::printable_lines;
 use tidings_domain::values::topic::TopicChoice;
 use tidings_domain::values::urls::NewsUrl;
@@ -139,6 +143,14 @@ pub async fn of_user(
     let brand = app.brand_for(&mut visit).await;
     let document = tweets_document(&brand.site, &user.username, user.ctime, &lines);
     Ok((headers(ATOM), document))
+}
+
+/// GET /comments/atom: the newest comments of the site.
+pub async fn comments(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
+    let mut visit = Visit::new(app.site.clone(), app.now(), None).of_public_list();
+    let page = newest_comments(&mut visit, None, SITE_COMMENTS).await?;
+    let brand = app.brand_for(&mut visit).await;
+    Ok((headers(ATOM), comments_document(&brand.site, &page.comments)))
 }
 
 /// GET /inbox/feed/:secret: the inbox of whoever has this address.
@@ -388,6 +400,40 @@ fn tweets_document(site: &SiteSettings, username: &str, joined: Timestamp, lines
         }
         xml.content(&line.tweet.text);
         xml.raw("</entry>");
+    });
+    xml.raw("\n</feed>\n");
+    xml.0
+}
+
+fn comments_document(site: &SiteSettings, comments: &[SiteComment]) -> String {
+    let mut xml = Xml::new();
+    xml.raw("<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
+    xml.element("title", &format!("Comments - {}", site.name));
+    let page = site.link("/comments");
+    xml.element("id", &page);
+    let updated = comments.iter().map(|comment| comment.line().comment.ctime).max().unwrap_or_default();
+    xml.element("updated", &moment(updated).to_string());
+    xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &page)]);
+    let own = site.link("/comments/atom");
+    xml.empty("link", [("rel", "self"), ("type", "application/atom+xml"), ("href", &own)]);
+    xml.items(comments, |xml, comment| {
+        let line = comment.line();
+        let address =
+            site.link(&comment_address(CommentAddress { news: comment.news.id, comment: line.comment.id }));
+        let time = moment(line.comment.ctime).to_string();
+        let author = line.username.unwrap_or(DELETED_USER);
+        xml.raw("\n<entry>");
+        xml.element("title", &format!("{author} on {}", comment.news.title));
+        xml.element("id", &address);
+        xml.element("published", &time);
+        xml.element("updated", &time);
+        xml.raw("<author>");
+        xml.element("name", author);
+        xml.raw("</author>");
+        xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &address)]);
+        xml.raw("<content type=\"html\">");
+        xml.text(&html_of(site, &line.comment.body));
+        xml.raw("</content></entry>");
     });
     xml.raw("\n</feed>\n");
     xml.0

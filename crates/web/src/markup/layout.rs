@@ -10,19 +10,27 @@ use super::parts::{OUTSIDE, number};
 use crate::error::sentence;
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use std::borrow::Cow;
-use tidings_domain::accounts::users::Role;
+use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::values::limits::STAFF_PASSWORD_MIN;
 use tidings_domain::values::preferences::{Choice, Shortcuts};
 use tidings_domain::values::text::printable_lines;
 
 /// The places of the navigation that everyone has.
-const PLACES: [(&str, &str); 6] = [
-    ("/", "top"),
-    ("/latest/0", "latest"),
-    ("/best", "best"),
-    ("/random", "random"),
-    ("/sites", "sites"),
-    ("/submit", "submit"),
+const PLACES: [(&str, &str); 5] = [
+    ("/", "Top"),
+    ("/latest/0", "New"),
+    ("/comments", "Comments"),
+    ("/topics", "Topics"),
+    ("/submit", "Submit"),
+];
+
+/// The places in the menu behind them, and in the footer.
+const MORE_PLACES: [(&str, &str); 5] = [
+    ("/best", "Best"),
+    ("/past", "Past"),
+    ("/random", "Random"),
+    ("/sites", "Sites"),
+    ("/everyone", "Everyone’s posts"),
 ];
 
 /// Where links that are mailed lead: their addresses are secrets.
@@ -91,8 +99,16 @@ impl Frame<'_> {
     fn places(&self) -> Markup {
         html! {
             ul {
-                @if self.viewer.is_some() { (self.place("/home", "home")) }
                 @for (address, name) in PLACES { (self.place(address, name)) }
+                li {
+                    details.menu name="menu" {
+                        summary { "More" }
+                        ul {
+                            @if self.viewer.is_some() { (self.place("/home", "Following")) }
+                            @for (address, name) in MORE_PLACES { (self.place(address, name)) }
+                        }
+                    }
+                }
             }
         }
     }
@@ -103,44 +119,52 @@ impl Frame<'_> {
                 @if let Some(viewer) = self.viewer {
                     li {
                         a href="/inbox" aria-current=[self.is_here("/inbox")] {
-                            "inbox"
+                            "Inbox"
                             @if viewer.replies > 0 {
                                 " " span.badge { (number(viewer.replies)) span.hidden { " unread" } }
                             }
                         }
                     }
-                    @if viewer.role() >= Role::Moderator { (self.queue()) }
-                    @let profile = profile_address(&viewer.username, "");
-                    li {
-                        a href=(profile) aria-current=[self.is_here(&profile)] {
-                            span.name { (viewer.username) } " "
-                            span.karma title="karma" { "(" (number(viewer.karma)) ")" }
-                        }
-                    }
-                    li {
-                        form method="post" action="/logout" {
-                            (self.signed_fields())
-                            button { "log out" }
-                        }
-                    }
+                    li { (self.own_menu(viewer)) }
                 } @else {
                     @let login = login_address(self.back_from_login());
-                    li { a href=(login) aria-current=[self.is_here("/login")] { "log in" } }
-                    li { a href="/register" aria-current=[self.is_here("/register")] { "sign up" } }
+                    li { a href=(login) aria-current=[self.is_here("/login")] { "Log in" } }
+                    li { a href="/register" aria-current=[self.is_here("/register")] { "Sign up" } }
                 }
             }
         }
     }
 
-    /// The link to the review queue, with the number of rows that wait.
-    fn queue(&self) -> Markup {
+    /// The menu of a member behind their name. Moderators see there how many rows of the review queue wait.
+    fn own_menu(&self, viewer: &User) -> Markup {
         let waiting = self.waiting_rows.filter(|waiting| *waiting > 0);
+        let badge = html! {
+            @if let Some(waiting) = waiting {
+                " " span.badge { (number(waiting)) span.hidden { " waiting" } }
+            }
+        };
         html! {
-            li {
-                a href="/moderate" aria-current=[self.is_here("/moderate")] {
-                    "moderate"
-                    @if let Some(waiting) = waiting {
-                        " " span.badge { (number(waiting)) span.hidden { " waiting" } }
+            details.menu.own name="menu" {
+                summary {
+                    span.name { (viewer.username) } " "
+                    span.karma title="karma" { "(" (number(viewer.karma)) ")" }
+                    (badge)
+                }
+                ul {
+                    (self.place(&profile_address(&viewer.username, ""), "Profile"))
+                    (self.place("/saved/0", "Saved"))
+                    (self.place("/settings", "Settings"))
+                    @if viewer.role() >= Role::Moderator {
+                        li {
+                            a href="/moderate" aria-current=[self.is_here("/moderate")] { "Review queue" (badge) }
+                        }
+                    }
+                    @if viewer.is_administrator() { (self.place("/admin", "Administration")) }
+                    li {
+                        form method="post" action="/logout" {
+                            (self.signed_fields())
+                            button { "Log out" }
+                        }
                     }
                 }
             }
@@ -249,23 +273,21 @@ fn footer(brand: &Brand, is_admin: bool, shortcuts: Option<Shortcuts>) -> Markup
         footer.site-footer {
             div {
                 ul {
-                    li { a href="/about" { "about" } }
-                    li { a href="/everyone" { "tweets" } }
-                    li { a href="/ranking" { "ranking" } }
-                    li { a href="/topics" { "topics" } }
-                    li { a href="/past" { "past" } }
-                    li { a href="/moderations" { "moderation" } }
+                    @for (address, name) in MORE_PLACES { li { a href=(address) { (name) } } }
+                    li { a href="/about" { "About" } }
+                    li { a href="/ranking" { "Ranking" } }
+                    li { a href="/moderations" { "Moderation log" } }
                     li { a href="/rss" { "RSS" } }
                     li { a href="/atom" { "Atom" } }
                     @for link in &brand.links {
                         @let rel = (!link.is_local()).then_some(OUTSIDE);
                         li { a href=(link.address()) rel=[rel] { (link.label()) } }
                     }
-                    @if is_admin { li { a href="/admin" { "admin" } } }
+                    @if is_admin { li { a href="/admin" { "Administration" } } }
                     // The script removes `hidden`: without it there are no shortcuts.
                     li hidden {
                         button type="button" data-help=(shortcuts.map_or("", Choice::name)) {
-                            "keyboard shortcuts"
+                            "Keyboard shortcuts"
                         }
                     }
                 }
@@ -327,7 +349,7 @@ mod tests {
             "ali&lt;ce",
             "(7)",
             r#"<span class="badge">3"#,
-            "log out",
+            "Log out",
         ] {
             assert!(page.contains(part), "{part} in {page}");
         }

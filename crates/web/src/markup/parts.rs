@@ -116,8 +116,10 @@ pub fn title_link(links: LinkTarget, news: &News, score: Score) -> Markup {
             a href=(address) rel=(OUTSIDE) target=[links.attribute()] data-open { (news.title) }
             " "
             @match &link.site {
-                Some(site) => { a.host href=(site_address(site)) { (site.bare()) } " " (site_badge(score)) }
-                None => { span.host { (link.host) } }
+                Some(site) => {
+                    span.host { "(" a.host href=(site_address(site)) { (site.bare()) } ")" } " " (site_badge(score))
+                }
+                None => { span.host { "(" (link.host) ")" } }
             }
         } @else {
             a href=(news_address(news.id)) data-open { (news.title) }

@@ -117,19 +117,23 @@ fn story_markup(summary: &NewsSummary, title: &Markup, slots: &Slots<'_, StoryPl
     let NewsSummary { news, username, .. } = summary;
     html! {
         (title)
+        @for topic in &news.topics { " " (topic_link(topic)) }
         div.meta {
-            (slots.at(StoryPlaceholder::Votes)) " "
-            (author(username.as_deref())) " "
-            (age_as(news.ctime, slots.at(StoryPlaceholder::Age))) " "
-            a href=(news_address(news.id)) {
+            (slots.at(StoryPlaceholder::Votes)) " · "
+            (author(username.as_deref())) " · "
+            (age_as(news.ctime, slots.at(StoryPlaceholder::Age))) " · "
+            a.discuss href=(news_address(news.id)) {
                 @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
             }
             (slots.at(StoryPlaceholder::NewComments))
-            @for topic in &news.topics { " " (topic_link(topic)) }
             (slots.at(StoryPlaceholder::Links))
         }
     }
 }
+
+/// The beginning of the viewer's actions on a story. Wide pages show them when the story has the pointer or
+/// the focus, others in a menu.
+const TOOLS: &str = r#" <details class="tools"><summary aria-label="More actions">…</summary>"#;
 
 /// The function that fills the placeholders of a story.
 fn story_filling(
@@ -144,8 +148,16 @@ fn story_filling(
         (StoryPlaceholder::Age, _) => ago(frame.now.seconds_since(news.ctime)).render_to(html),
         (StoryPlaceholder::NewComments, _) => new_comments_link(line).render_to(html),
         (StoryPlaceholder::Links, _) => {
+            let start = html.len();
+            html.push_str(TOOLS);
+            let empty = html.len();
             news_links(frame, news).render_to(html);
             mark_buttons(frame, line).render_to(html);
+            if html.len() == empty {
+                html.truncate(start);
+            } else {
+                html.push_str("</details>");
+            }
         }
     }
 }

@@ -1,0 +1,148 @@
+//! One sequence of numbers for stories and comments, in the order in which they were posted, as Hacker
+//! News has it.
+//!
+//! `items` has each of them with its number as the score, and `items.count` is the highest number that was
+//! drawn. A number is drawn together with the post's own id, so it costs no round, and is written in the
+//! batch of the post. No number is given twice. If a post fails after its number was drawn, nothing gets
+//! that number.
+
+use crate::action::Decision;
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::ids::{CommentAddress, ItemNumber, NewsId, NotAnId};
+use std::fmt;
+use std::str::FromStr;
+use tidings_keyspace::{Batch, Committed, Fetch, Order, read};
+
+/// Items that get their numbers in one batch.
+const NUMBERED_AT_ONCE: usize = 1_000;
+
+/// A story or a comment. Written `news:<news id>` or `comment:<news id>:<comment id>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Item {
+    /// A story.
+    Story(NewsId),
+    /// A comment.
+    Comment(CommentAddress),
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Story(id) => formatter.write_str(&keys::news(*id)),
+            Self::Comment(CommentAddress { news, comment }) => write!(formatter, "comment:{news}:{comment}"),
+        }
+    }
+}
+
+impl FromStr for Item {
+    type Err = NotAnId;
+
+    fn from_str(member: &str) -> Result<Self, NotAnId> {
+        match member.split_once(':').ok_or(NotAnId)? {
+            ("news", id) => Ok(Self::Story(id.parse()?)),
+            ("comment", address) => {
+                let (news, comment) = address.split_once(':').ok_or(NotAnId)?;
+                Ok(Self::Comment(CommentAddress { news: news.parse()?, comment: comment.parse()? }))
+            }
+            _ => Err(NotAnId),
+        }
+    }
+}
+
+/// Draws numbers for `count` items with the batch that draws their ids.
+pub(crate) fn draw(batch: &mut Batch, count: u64) {
+    batch.increment(keys::ITEMS_COUNT, i64::try_from(count).unwrap_or(i64::MAX));
+}
+
+/// The first of the numbers that a batch has drawn with [`draw`].
+pub(crate) fn first_drawn(committed: &Committed, count: u64) -> Result<ItemNumber, Error> {
+    let last = committed.counter(keys::ITEMS_COUNT).unwrap_or_default();
+    let first = last.saturating_add(1).saturating_sub(i64::try_from(count).unwrap_or(i64::MAX));
+    let unusable = |_| Error::Internal(format!("{} holds no usable number", keys::ITEMS_COUNT));
+    ItemNumber::try_from(first).map_err(unusable)
+}
+
+/// Adds the number of an item to the batch that posts it.
+pub(crate) fn write(batch: &mut Batch, item: Item, number: ItemNumber) {
+    batch.sorted_add(keys::ITEMS, item.to_string(), score(number.0));
+}
+
+#[allow(clippy::cast_precision_loss)]
+const fn score(number: u64) -> f64 {
+    number as f64
+}
+
+/// The item with a number, if there is one.
+pub(crate) fn with_number(number: ItemNumber) -> impl Fetch<Value = Option<Item>> {
+    let score = score(number.0);
+    read::sorted_by_score(keys::ITEMS, Order::Ascending, (score, score), 1)
+        .map(|found| fields::members(found, keys::ITEMS, |(member, _)| member.parse().ok()).pop())
+}
+
+/// At most `count` items below a number, the newest first, each with its number.
+pub(crate) fn below(number: Option<ItemNumber>, count: u64) -> impl Fetch<Value = Vec<(Item, ItemNumber)>> {
+    let highest = number.map_or(f64::INFINITY, |number| score(number.0) - 1.0);
+    let scores = (f64::NEG_INFINITY, highest);
+    read::sorted_by_score(keys::ITEMS, Order::Descending, scores, count).map(|found| {
+        fields::members(found, keys::ITEMS, |(member, score)| {
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            let number = ItemNumber(score as u64);
+            Some((member.parse().ok()?, number))
+        })
+    })
+}
+
+/// Gives the items that lack one the next numbers, in this order. Rounds: 1 and a commit for each thousand.
+///
+/// # Errors
+/// When the store fails, or others draw numbers all the time.
+pub(crate) async fn number_missing(site: &Site, items: &[Item]) -> Result<(), Error> {
+    for items in items.chunks(NUMBERED_AT_ONCE) {
+        let members: Vec<String> = items.iter().map(Item::to_string).collect();
+        site.act(keys::ITEMS_COUNT, || async {
+            let (scores, stored) = site
+                .store
+                .fetch((read::scores(keys::ITEMS, members.clone()), read::string(keys::ITEMS_COUNT)))
+                .await?;
+            let last: u64 =
+                fields::read_string(stored.as_deref(), || keys::ITEMS_COUNT.to_owned()).unwrap_or(0);
+            let missing = members.iter().zip(scores).filter(|(_, score)| score.is_none());
+            let mut batch = Batch::new();
+            let mut count = 0;
+            for (member, _) in missing {
+                count += 1;
+                batch.sorted_add(keys::ITEMS, member, score(last + count));
+            }
+            if count == 0 {
+                return Ok(Decision::Done(()));
+            }
+            match stored {
+                Some(stored) => batch.string_equals(keys::ITEMS_COUNT, stored),
+                None => batch.key_absent(keys::ITEMS_COUNT),
+            };
+            draw(&mut batch, count);
+            Ok(Decision::commit(batch, ()))
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_is_its_member() {
+        for member in ["news:7", "comment:7:12"] {
+            assert_eq!(member.parse::<Item>().unwrap().to_string(), member);
+        }
+        for bad in ["", "7", "news:0", "comment:7", "comment:7-12", "tweet:1", "news:7:1"] {
+            assert_eq!(bad.parse::<Item>(), Err(NotAnId), "{bad}");
+        }
+    }
+}

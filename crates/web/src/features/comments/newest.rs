@@ -1,0 +1,100 @@
+//! The newest comments of the whole site, and the addresses of items by their numbers.
+
+use super::comment_item::{CommentContext, comment_item};
+use super::thread::title_link;
+use crate::App;
+use crate::error::RequestError;
+use crate::limits::SITE_COMMENTS;
+use crate::markup::addresses::{comment_address, news_address};
+use crate::markup::frame::Frame;
+use crate::markup::head::PageHead;
+use crate::markup::parts::empty_but;
+use crate::request::form::{Fields, Form, FromFields};
+use crate::request::local_path::LocalPath;
+use axum::extract::State;
+use axum::response::Redirect;
+use maud::{Markup, html};
+use tidings_domain::accounts::reader::Sight;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::comments::lists::{self, SiteComment};
+use tidings_domain::items::Item;
+use tidings_domain::values::ids::{CommentAddress, ItemNumber};
+
+/// What an item number is.
+const ITEM_NUMBER: &str = "it must be an item number, such as 17";
+/// The feed with the same comments.
+const FEED: &str = "/comments/atom";
+
+/// The part of the list that a page shows.
+pub struct CommentsQuery {
+    /// Only comments with lower item numbers than this.
+    before: Option<ItemNumber>,
+}
+
+impl FromFields for CommentsQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { before: fields.parsed_optional("before", ITEM_NUMBER)? })
+    }
+}
+
+/// GET /comments.
+pub async fn page(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+    Form(CommentsQuery { before }): Form<CommentsQuery>,
+) -> Result<Markup, RequestError> {
+    let page = lists::newest(&mut visit, before, SITE_COMMENTS).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let title = format!("Comments - {}", frame.site().name);
+    let feed = html! { link rel="alternate" type="application/atom+xml" title=(title) href=(FEED); };
+    let content = html! {
+        h1 { "New comments" }
+        @if page.comments.is_empty() {
+            (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss")))
+        }
+        @for comment in &page.comments { (listed(&frame, comment)) }
+        @if let Some(next) = page.next {
+            nav.more aria-label="Pages" { a href=(format!("/comments?before={next}")) rel="next" { "more" } }
+        }
+    };
+    Ok(frame.page_with("New comments", &PageHead::of("/comments").with(feed), &content))
+}
+
+/// A comment with its story and the beginning of what it replies to.
+fn listed(frame: &Frame<'_>, comment: &SiteComment) -> Markup {
+    let news = &comment.news;
+    let place = CommentContext { news: news.id, news_deleted: false, among_others: true };
+    html! {
+        p.about-what {
+            "On " (title_link(&news_address(news.id), Some(&news.title)))
+            @if let Some((id, line)) = &comment.parent {
+                ", in reply to " a.parent-line href=(comment_address(CommentAddress { news: news.id, comment: *id })) { (line) }
+            }
+        }
+        ol.thread role="list" { (comment_item(frame, place, (comment.line(), Sight::Shown), 0)) }
+    }
+}
+
+/// The number of an item.
+pub struct ItemQuery {
+    id: ItemNumber,
+}
+
+impl FromFields for ItemQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { id: fields.parsed("id", ITEM_NUMBER)? })
+    }
+}
+
+/// GET /item?id=: leads to the story or the comment with an item number.
+pub async fn item(
+    mut visit: Visit,
+    Form(ItemQuery { id }): Form<ItemQuery>,
+) -> Result<Redirect, RequestError> {
+    match lists::item(&mut visit, id).await? {
+        Some(Item::Story(news)) => Ok(Redirect::to(&news_address(news))),
+        Some(Item::Comment(address)) => Ok(Redirect::to(&comment_address(address))),
+        None => Err(RequestError::NotFound),
+    }
+}
