@@ -35,10 +35,10 @@ async fn with_javascript_a_hidden_story_leaves_the_list_and_can_come_back() {
     assert!(server.ids(&hidden).await.is_empty());
 
     browser.enter("#news-1 [formaction='/save']").await;
-    browser.wait_for_text("#news-1 [formaction='/unsave']", "saved").await;
+    browser.wait_for("#news-1 [formaction='/unsave']").await;
     assert_eq!(server.ids(&format!("user.saved:{}", bob.user_id)).await, [1]);
     browser.enter("#news-1 [formaction='/unsave']").await;
-    browser.wait_for_text("#news-1 [formaction='/save']", "save").await;
+    browser.wait_for("#news-1 [formaction='/save']").await;
     assert!(browser.is_marked().await, "the page was not reloaded");
 }
 
@@ -62,7 +62,7 @@ async fn without_javascript_a_story_is_hidden_shown_and_undone() {
     browser.enter("#news-1 [formaction='/hide']").await;
     browser.arrive("/latest/0?hid=1").await;
     browser.go("/hidden/0").await;
-    browser.press("unhide").await;
+    browser.enter("[formaction='/unhide']").await;
     browser.arrive("/hidden/0#news-1").await;
     assert_eq!(browser.count("[data-item]").await, 0);
     assert!(browser.text("main .empty").await.starts_with("Stories you hide appear here"));

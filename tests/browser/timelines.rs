@@ -192,7 +192,7 @@ async fn settings_change_the_name_and_whether_stories_are_announced() {
     let (server, alice, bob) = two_members().await;
     let browser = Browser::open_as(&server, &alice).await;
     browser.go("/@alice").await;
-    browser.follow("Settings").await;
+    browser.click("main a[href='/settings']").await;
     browser.fill("Full name", "Alice Liddell").await;
     browser.click("#tweet_news").await;
     browser.press("Save").await;
@@ -205,7 +205,7 @@ async fn settings_change_the_name_and_whether_stories_are_announced() {
     browser.go("/everyone").await;
     assert_eq!(browser.count(".tweet").await, 1);
     browser.follow("discuss").await;
-    browser.wait_for_text("h1", "Loudly example.com").await;
+    browser.wait_for_text("h1", "Loudly (example.com)").await;
 }
 
 #[tokio::test]

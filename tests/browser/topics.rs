@@ -26,7 +26,7 @@ async fn topics_are_added_found_and_removed() {
     browser.follow("go").await;
     browser.arrive("/topic/go").await;
     assert_eq!(browser.count("[data-item]").await, 1);
-    browser.follow("edit").await;
+    browser.enter("a[href^='/editnews/']").await;
     assert_eq!(browser.field_value("Topics").await, "rust, go");
     browser.fill("Topics", "rust").await;
     browser.press("Save").await;
@@ -70,7 +70,7 @@ async fn a_vote_changes_the_best_list() {
     let new = alice.submit_text("New", "text").await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/").await;
-    browser.follow("best").await;
+    browser.click(".site-footer a[href='/best']").await;
     browser.arrive("/best").await;
     assert_eq!(browser.text("li[data-item] h2").await, "New");
     browser.click(&format!("#news-{old} .vote .up")).await;
@@ -93,13 +93,13 @@ async fn administrators_rename_and_merge_topics() {
     alice.submit_on("rust", "Two").await;
     let browser = Browser::open_as(&server, &alice).await;
     browser.go("/topic/go").await;
-    browser.click("details summary").await;
+    browser.click("main .tools summary").await;
     browser.fill("New name", "golang").await;
     browser.press("Rename").await;
     browser.arrive("/topic/golang").await;
     assert_eq!(browser.count("[data-item]").await, 1);
     browser.go("/topic/rustlang").await;
-    browser.click("details summary").await;
+    browser.click("main .tools summary").await;
     browser.fill("Topic to merge it into", "rust").await;
     browser.press("Merge").await;
     browser.arrive("/topic/rust").await;

@@ -207,7 +207,8 @@ async fn on_a_phone_up_and_down_are_large_and_apart() {
         browser.go(&page).await;
         let script = "return [...document.querySelectorAll('.vote')].map((form) => {
             const [up, down] = [...form.querySelectorAll('button')].map((each) => each.getBoundingClientRect());
-            return [up.width, up.height, down.width, down.height, down.top - up.bottom];
+            const apart = Math.max(down.top - up.bottom, down.left - up.right);
+            return [up.width, up.height, down.width, down.height, apart];
         })";
         let sizes = browser.run(script).await;
         for sizes in sizes.as_array().unwrap() {

@@ -135,7 +135,7 @@ pub struct SiteComment {
     pub news: News,
     comment: Comment,
     username: Option<Arc<str>>,
-    /// The first line of the comment that it replies to, if there is one that the viewer may read.
+    /// The beginning of the first line of the comment that it replies to, if there is one that the viewer may read.
     pub parent: Option<(CommentId, String)>,
 }
 
@@ -156,6 +156,8 @@ pub struct SiteComments {
     pub next: Option<ItemNumber>,
 }
 
+/// The characters of a comment that a reply to it repeats in the list.
+const PARENT_CHARACTERS: usize = 80;
 /// Items that are looked through for the comments of one part. Most items are comments.
 const ITEMS_OF_PART: u64 = 120;
 
@@ -214,7 +216,11 @@ pub async fn newest(
     let first_line = |((news, id), json): ((NewsId, CommentId), Option<String>)| {
         let parent = Comment::read(news, &id.to_string(), &json?)?;
         let is_shown = !parent.is_gone() && parent.sight(perspective).is_shown();
-        let line = parent.body.lines().next().unwrap_or_default().to_owned();
+        let line = parent.body.lines().next().unwrap_or_default();
+        let line = match line.char_indices().nth(PARENT_CHARACTERS) {
+            Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+            None => line.to_owned(),
+        };
         is_shown.then_some(((news, id), line))
     };
     let lines = parents.into_iter().zip(answers.of(reads)).filter_map(first_line);

@@ -27,7 +27,7 @@ async function post(url, fields) {
 }
 
 // Menus close like those of programs: with a click elsewhere, and with Escape.
-const openMenus = () => document.querySelectorAll("details:is(.menu, .tools)[open]");
+const openMenus = () => document.querySelectorAll("details:is(.menu, .row-tools)[open]");
 document.addEventListener("click", ({ target }) => {
   for (const menu of openMenus()) if (!menu.contains(target)) menu.open = false;
 });

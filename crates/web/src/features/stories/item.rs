@@ -133,7 +133,7 @@ fn story_markup(summary: &NewsSummary, title: &Markup, slots: &Slots<'_, StoryPl
 
 /// The beginning of the viewer's actions on a story. Wide pages show them when the story has the pointer or
 /// the focus, others in a menu.
-const TOOLS: &str = r#" <details class="tools"><summary aria-label="More actions">…</summary>"#;
+const TOOLS: &str = r#" <details class="row-tools"><summary aria-label="More actions">…</summary>"#;
 
 /// The function that fills the placeholders of a story.
 fn story_filling(
