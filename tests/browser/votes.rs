@@ -201,6 +201,8 @@ async fn a_vote_that_is_too_old_stays_and_the_page_says_why() {
 #[tokio::test]
 async fn on_a_phone_up_and_down_are_large_and_apart() {
     let (server, bob, news, _) = site_with_bob().await;
+    // To have both buttons.
+    server.set_karma(&bob, 100).await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.emulate_phone().await;
     for page in ["/".to_owned(), format!("/news/{news}")] {

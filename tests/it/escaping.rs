@@ -73,8 +73,10 @@ async fn titles_texts_comments_and_profiles_are_text_on_every_page() {
         for (hostile, id) in HOSTILE.into_iter().zip(1..) {
             check_shown(&pages["/latest/0"], hostile);
             let thread = &pages[&format!("/news/{id}")];
-            // The title, the text, two comments, and the names of the buttons of the story.
-            assert_eq!(thread.content().matches(hostile).count(), 6, "{hostile}");
+            // The title, the text, two comments, and the names of the buttons of the story, of which some
+            // readers have one.
+            let shown = thread.content().matches(hostile).count();
+            assert!((5..=6).contains(&shown), "{hostile}: {shown}");
             assert_eq!(thread.one("title", &[]).text(), format!("{hostile} - Tidings"));
             check_shown(&pages[&format!("/comment/{id}/2")], hostile);
             check_shown(&pages["/usercomments/bob/0"], hostile);

@@ -220,7 +220,7 @@ async fn submitting_redirects_to_the_story_and_a_repost_to_the_earlier_one() {
     let link = form.clone().with("url", "http://example.com/new").with("text", "My first comment");
     assert_eq!(redirects_to(&link.send(&bob).await), "/news/4");
     let thread = page(&bob, "/news/4").await;
-    assert_eq!(thread.heading().split(" example").next(), Some("News & more"));
+    assert_eq!(thread.heading().split(" (example").next(), Some("News & more"));
     assert!(thread.content().contains("My first comment"));
     let text = form.clone().with("text", "Line one\r\nLine two");
     assert_eq!(redirects_to(&text.send(&bob).await), "/news/5");

@@ -38,6 +38,7 @@ pub async fn write(store: &Store, plan: &Plan) {
     let mut lists = people::Lists::new(plan);
     news::write(&mut writer, plan, &mut lists).await;
     comments::write(&mut writer, plan, &mut lists).await;
+    comments::write_numbers(&mut writer, plan, &lists).await;
     people::write(&mut writer, plan, lists).await;
     tweets::write(&mut writer, plan).await;
     sites::write(&mut writer, plan).await;

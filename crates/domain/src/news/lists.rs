@@ -291,7 +291,8 @@ pub(crate) async fn of_host<T>(
         }));
     }
     found.sort_by(|(id, time): &(NewsId, f64), (other, of_other)| {
-        of_other.total_cmp(time).then_with(|| other.cmp(id))
+        // As in the lists: those of one second by the bytes of their members.
+        of_other.total_cmp(time).then_with(|| other.to_string().cmp(&id.to_string()))
     });
     let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let ids: Vec<NewsId> = found.into_iter().map(|(id, _)| id).take(place(end)).skip(place(start)).collect();

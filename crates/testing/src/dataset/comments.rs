@@ -26,6 +26,18 @@ pub async fn write(writer: &mut Writer<'_>, plan: &Plan, lists: &mut Lists) {
     }
 }
 
+/// Writes the item numbers of all stories and comments, in the order of their times.
+pub async fn write_numbers(writer: &mut Writer<'_>, plan: &Plan, lists: &Lists) {
+    let stories = (1..).zip(&plan.items).map(|(id, item)| (item.ctime, format!("news:{id}")));
+    let comment = |(news, number, ctime): &(u64, u64, u64)| (*ctime, format!("comment:{news}:{number}"));
+    let comments = lists.comments.iter().flatten().map(comment);
+    let mut items: Vec<(u64, String)> = stories.chain(comments).collect();
+    items.sort();
+    writer.write(keys::ITEMS_COUNT, Value::String(items.len().to_string())).await;
+    let numbered = (1..).zip(items).map(|(number, (_, member))| (member, f64::from(number)));
+    writer.write(keys::ITEMS, Value::SortedSet(numbered.collect())).await;
+}
+
 /// The fields of the long thread.
 pub fn long_thread(plan: &Plan) -> Vec<(String, String)> {
     let id = plan.long_thread();
