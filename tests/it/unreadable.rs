@@ -61,7 +61,8 @@ const ITEMS: [(&str, &str); 7] = [
 ];
 
 /// The keys whose loss takes a list with it: they are the list.
-const LIST_KEYS: [&str; 13] = [
+const LIST_KEYS: [&str; 14] = [
+    "items",
     "built:",
     "news.top",
     "news.cron",

@@ -368,7 +368,7 @@ mod tests {
             ] {
                 assert!(html.contains(part), "{part} in {html}");
             }
-            for part in ["secret.example", "<script>", "action=\"/profile\"", "saved"] {
+            for part in ["secret.example", "<script>", "action=\"/profile\"", "saved stories"] {
                 assert!(!html.contains(part), "{part} in {html}");
             }
         }
