@@ -242,7 +242,7 @@ settings! {
             site_score_networks: ValueKind::Whole { unit: "", least: 0, most: MAX_SITE_SCORE_NETWORKS },
                 "Networks whose votes a site needs for a score, unless 5 accounts have voted; 0 = none.";
             signups_per_network: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
-                "New accounts from one network (IPv4 /24, IPv6 /48) in 24 hours, before only invited ones; 0 = no limit.";
+                "New accounts from one network (IPv4 /24, IPv6 /48) in 24 hours; after them, only invited people can sign up; 0 = no limit.";
             signup_burst: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
                 "New accounts within an hour after which new ones wait for approval for an hour; 0 = no limit.";
         }

@@ -109,7 +109,9 @@ async fn the_first_screen_shows_many_stories() {
         if viewer == "member" {
             browser.log_in_as(&server.member("bob").await).await;
         }
-        for (width, height, stories, header) in [(1280, 800, 18, 52), (390, 844, 9, 96)] {
+        for (width, height, stories, header) in
+            [(1280, 800, 18, 52), (768, 1024, 18, 52), (390, 844, 9, 96), (320, 640, 5, 96)]
+        {
             browser.resize(width, height).await;
             if width < 400 {
                 browser.emulate_phone().await;

@@ -2,7 +2,7 @@
 //! server in this process. Every test has its own site and browser, and uses the
 //! API to prepare whatever it does not test.
 //!
-//! With `TIDINGS_SCREENSHOTS=FOLDER`, the accessibility tests save screenshots of
+//! With `TEST_SCREENSHOTS=FOLDER`, the accessibility tests save screenshots of
 //! all pages: wide and narrow, light and dark.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]

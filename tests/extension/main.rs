@@ -6,7 +6,7 @@
 //! behind the popup (the tests open the popup by its address), and the
 //! browser's permission prompt.
 //!
-//! With `TIDINGS_SCREENSHOTS=FOLDER`, the tests save screenshots of all pages.
+//! With `TEST_SCREENSHOTS=FOLDER`, the tests save screenshots of all pages.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 

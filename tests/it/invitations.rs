@@ -65,7 +65,7 @@ async fn an_invitation_is_a_link_that_works_once() {
 
 #[tokio::test]
 async fn banning_somebody_offers_to_look_at_whom_they_invited() {
-    const OFFERS: [&str; 2] = ["Look at whom they invited", "Look at the 1 person whom they invited"];
+    const OFFERS: [&str; 2] = ["Check whom they invited", "Check the 1 person they invited"];
     let (server, alice, bob) = site(Engine::Memory, &[]).await;
     join(&server, "carol", &invite(&bob).await).await;
     assert!(!page(&alice, "/@bob").await.content().contains(OFFERS[1]));
@@ -267,7 +267,7 @@ async fn the_page_makes_lists_and_withdraws_invitations() {
     let form = register.form("/register").with("username", "carol").with("password", PASSWORD);
     assert_eq!(redirects_to(&form.send(&server.visitor()).await), "/welcome");
     let shown = page(&bob, "/settings/invitations").await;
-    assert!(shown.content().contains("Who came") && shown.links_to("/@carol"));
+    assert!(shown.content().contains("People who joined") && shown.links_to("/@carol"));
     // A used link says so, and asks for another one.
     let register = page(&server.visitor(), &format!("/register?invitation={code}")).await;
     assert!(register.alert().unwrap().contains("no longer valid"));

@@ -2,6 +2,7 @@
 
 use reqwest::StatusCode;
 use serde_json::json;
+use tidings_domain::migrations;
 
 use crate::client::{Client, ok};
 use crate::community::{Access, Community, PAGES};
@@ -95,6 +96,8 @@ async fn full_site(server: &Server) -> Client {
         lengthen_account(server, person.user_id, &long).await;
     }
     store_replies(server).await;
+    let site = &server.app.site;
+    migrations::number_items(site, &|_, _| {}).await.unwrap();
     lengthen_account(server, 1, &name).await;
     alice.username = name;
     alice
@@ -147,6 +150,8 @@ async fn every_answer_is_bounded_whatever_is_stored() {
         "/atom".to_owned(),
         "/best/atom".to_owned(),
         "/best/new/atom".to_owned(),
+        "/comments/atom".to_owned(),
+        "/comments?before=90".to_owned(),
         format!("/topic/{topic}"),
         format!("/topic/{topic}/new/atom"),
         format!("/@{name}"),

@@ -28,8 +28,8 @@ pub const LAYOUT_VERSION: u64 = 5;
 
 /// Keys whose names are looked through together.
 const KEYS_AT_ONCE: usize = 1_000;
-/// Stories that are read together with their threads.
-const STORIES_AT_ONCE: usize = 100;
+/// Stories that are read together with their threads, each of which may have 2,000 comments.
+const STORIES_AT_ONCE: usize = 10;
 /// The newest stories that are looked at again when a server starts.
 const NEWEST_STORIES: u64 = 200;
 
@@ -122,7 +122,7 @@ async fn number_newest(site: &Site) -> Result<(), Error> {
 }
 
 /// Stories and their comments, each with its time. What cannot be read is left out. Rounds: 1 for each
-/// hundred stories.
+/// ten stories.
 async fn items_of(site: &Site, stories: &[NewsId]) -> Result<Vec<(Timestamp, Item)>, Error> {
     let mut found = Vec::new();
     for stories in stories.chunks(STORIES_AT_ONCE) {

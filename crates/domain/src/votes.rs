@@ -23,8 +23,9 @@ use crate::values::rates::RatedAction;
 use crate::values::rules::VotePrice;
 use tidings_keyspace::{Batch, Committed, Fetch, read};
 
-/// Votes on an item. A vote up also saves the item, gives the author karma and counts for the article
-/// within its first week. The rules say what votes cost; a vote on one's own item is free. Rounds: 3, and 2 more after a concurrent vote.
+/// Votes on an item. A vote up also saves the item, gives the author karma, and counts for the article
+/// within its first week. The rules set the price of a vote; a vote on one's own item is free. Rounds: 3,
+/// and 2 more after a concurrent vote.
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], those of [`News::refuse_if_gone`], [`Refusal::VotedAlready`],

@@ -342,20 +342,6 @@ impl Store {
     pub async fn next_id(&self, counter: &str) -> Result<i64, KeyspaceError> {
         let mut batch = Batch::new();
         batch.increment(counter, 1);
-        self.draw(batch).await
-    }
-
-    /// Draws the next number of a counter in a field of a hash, like [`Store::next_id`].
-    ///
-    /// # Errors
-    /// As [`Store::commit`].
-    pub async fn next_id_in(&self, hash: &str, field: &str) -> Result<i64, KeyspaceError> {
-        let mut batch = Batch::new();
-        batch.increment_field(hash, field, 1);
-        self.draw(batch).await
-    }
-
-    async fn draw(&self, batch: Batch) -> Result<i64, KeyspaceError> {
         match self.commit(batch).await {
             Ok(committed) => committed
                 .values()

@@ -27,7 +27,7 @@ pub fn axe_source() -> String {
 }
 
 /// Checks that axe finds no violations on the current page: wide and narrow, light
-/// and dark. With `TIDINGS_SCREENSHOTS=FOLDER`, saves a screenshot of each.
+/// and dark. With `TEST_SCREENSHOTS=FOLDER`, saves a screenshot of each.
 pub async fn check_page(browser: &Browser, axe: &str, what: &str) {
     browser.run(axe).await;
     for (shape, scheme) in [("wide", "light"), ("wide", "dark"), ("phone", "light"), ("phone", "dark")] {
@@ -50,5 +50,5 @@ pub async fn check_page(browser: &Browser, axe: &str, what: &str) {
 
 /// The folder for screenshots, if any.
 fn pictures() -> Option<PathBuf> {
-    std::env::var_os("TIDINGS_SCREENSHOTS").map(PathBuf::from)
+    std::env::var_os("TEST_SCREENSHOTS").map(PathBuf::from)
 }

@@ -358,8 +358,10 @@ impl RequestError {
             Self::TooManyStreams => {
                 "you have too many home pages open. Close one, and try again in a minute".to_owned()
             }
-            Self::NotFound => "nothing is at this address".to_owned(),
-            Self::MethodNotAllowed => "this address does not accept this kind of request".to_owned(),
+            Self::NotFound => "there’s nothing here".to_owned(),
+            Self::MethodNotAllowed => {
+                "this page can’t be opened like that. Go back and use the form".to_owned()
+            }
             Self::Title(error) => error.to_string(),
             Self::LoginRequired => "you must be logged in".to_owned(),
             Self::WrongSecret => {

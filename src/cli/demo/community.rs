@@ -437,9 +437,11 @@ impl<'a> Community<'a> {
 
     async fn post_spam(&mut self) -> anyhow::Result<Vec<CommentAddress>> {
         let mut places = Vec::new();
-        for (back, text) in [4, 8, 5, 10].into_iter().zip(&self.texts.spam) {
+        for ((back, minutes), text) in
+            [(4, 120), (8, 100), (5, 80), (10, 60)].into_iter().zip(&self.texts.spam)
+        {
             let by = self.people[self.people.len() - 1 - back / 4].0;
-            let age = back as u64 * HOUR / 2;
+            let age = minutes * MINUTE;
             places.push(self.comment(by, (self.recent(back).id, None), age, text).await?);
         }
         Ok(places)

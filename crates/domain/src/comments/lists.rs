@@ -213,17 +213,10 @@ pub async fn newest(
     let mut answers = visit.run(query).await?;
     let names = names.take(&visit.shared(), &mut answers);
     let perspective = visit.perspective();
-    let first_line = |((news, id), json): ((NewsId, CommentId), Option<String>)| {
+    let lines = parents.into_iter().zip(answers.of(reads)).filter_map(|((news, id), json)| {
         let parent = Comment::read(news, &id.to_string(), &json?)?;
-        let is_shown = !parent.is_gone() && parent.sight(perspective).is_shown();
-        let line = parent.body.lines().next().unwrap_or_default();
-        let line = match line.char_indices().nth(PARENT_CHARACTERS) {
-            Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-            None => line.to_owned(),
-        };
-        is_shown.then_some(((news, id), line))
-    };
-    let lines = parents.into_iter().zip(answers.of(reads)).filter_map(first_line);
+        Some(((news, id), first_line(perspective, &parent)?))
+    });
     let lines: HashMap<(NewsId, CommentId), String> = lines.collect();
     let comments = shown.into_iter().map(|(number, news, comment)| {
         let parent = comment.parent_id.and_then(|id| Some((id, lines.get(&(news.id, id))?.clone())));
@@ -231,6 +224,16 @@ pub async fn newest(
         SiteComment { number, news, comment, username, parent }
     });
     Ok(SiteComments { comments: comments.collect(), next })
+}
+
+/// The beginning of the first line of a comment, if somebody may read it.
+fn first_line(perspective: Perspective<'_>, comment: &Comment) -> Option<String> {
+    let is_shown = !comment.is_gone() && comment.sight(perspective).is_shown();
+    let line = comment.body.lines().next().filter(|_| is_shown)?;
+    Some(match line.char_indices().nth(PARENT_CHARACTERS) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    })
 }
 
 async fn read_addresses(

@@ -200,6 +200,19 @@ impl Xml {
         let _ = write!(self.0, "<{name}>{}</{name}>", escaped(text));
     }
 
+    /// The beginning of an Atom feed: its title and identity, when it changed last, the address of the page with
+    /// the same list, and its own unless that is a secret.
+    fn begin_atom(&mut self, (title, id): (&str, &str), updated: Timestamp, page: &str, own: Option<&str>) {
+        self.raw("<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
+        self.element("title", title);
+        self.element("id", id);
+        self.element("updated", &moment(updated).to_string());
+        self.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", page)]);
+        if let Some(own) = own {
+            self.empty("link", [("rel", "self"), ("type", "application/atom+xml"), ("href", own)]);
+        }
+    }
+
     /// The plain text of an entry of an Atom feed.
     fn content(&mut self, text: &str) {
         self.raw("<content type=\"text\">");
@@ -321,17 +334,11 @@ struct AtomFeed<'a> {
 impl AtomFeed<'_> {
     fn document(&self, site: &SiteSettings, lines: &[NewsLine]) -> String {
         let mut xml = Xml::new();
-        xml.raw("<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
-        xml.element("title", self.title);
+        let (page, own) = (site.link(self.page), site.link(self.own));
+        xml.begin_atom((self.title, &page), latest_time(lines), &page, Some(&own));
         if !self.subtitle.is_empty() {
             xml.element("subtitle", self.subtitle);
         }
-        let page = site.link(self.page);
-        xml.element("id", &page);
-        xml.element("updated", &moment(latest_time(lines)).to_string());
-        xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &page)]);
-        let own = site.link(self.own);
-        xml.empty("link", [("rel", "self"), ("type", "application/atom+xml"), ("href", &own)]);
         xml.items(lines, |xml, line| {
             let thread = site.link(&news_address(line.news.id));
             let time = moment(line.news.ctime).to_string();
@@ -372,19 +379,15 @@ fn title_of(text: &str) -> String {
 /// The tweets of a user who joined at `joined`.
 fn tweets_document(site: &SiteSettings, username: &str, joined: Timestamp, lines: &[TweetLine]) -> String {
     let mut xml = Xml::new();
-    xml.raw("<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
-    xml.element("title", &format!("Tweets by {username} - {}", site.name));
     let profile = site.link(&profile_address(username, ""));
-    xml.element("id", &profile);
+    let own = site.link(&profile_address(username, "/feed"));
+    let title = format!("Tweets by {username} - {}", site.name);
     let updated = lines.iter().map(|line| posted_at(line)).max().unwrap_or(joined);
-    xml.element("updated", &moment(updated).to_string());
+    xml.begin_atom((&title, &profile), updated, &profile, Some(&own));
     xml.raw("<author>");
     xml.element("name", username);
     xml.element("uri", &profile);
     xml.raw("</author>");
-    xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &profile)]);
-    let own = site.link(&profile_address(username, "/feed"));
-    xml.empty("link", [("rel", "self"), ("type", "application/atom+xml"), ("href", &own)]);
     xml.items(lines, |xml, line| {
         let address = site.link(&tweet_address(line.tweet.id));
         let time = moment(posted_at(line)).to_string();
@@ -407,15 +410,9 @@ fn tweets_document(site: &SiteSettings, username: &str, joined: Timestamp, lines
 
 fn comments_document(site: &SiteSettings, comments: &[SiteComment]) -> String {
     let mut xml = Xml::new();
-    xml.raw("<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
-    xml.element("title", &format!("Comments - {}", site.name));
-    let page = site.link("/comments");
-    xml.element("id", &page);
+    let (page, own) = (site.link("/comments"), site.link("/comments/atom"));
     let updated = comments.iter().map(|comment| comment.line().comment.ctime).max().unwrap_or_default();
-    xml.element("updated", &moment(updated).to_string());
-    xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &page)]);
-    let own = site.link("/comments/atom");
-    xml.empty("link", [("rel", "self"), ("type", "application/atom+xml"), ("href", &own)]);
+    xml.begin_atom((&format!("Comments - {}", site.name), &page), updated, &page, Some(&own));
     xml.items(comments, |xml, comment| {
         let line = comment.line();
         let address =
@@ -443,14 +440,11 @@ fn comments_document(site: &SiteSettings, comments: &[SiteComment]) -> String {
 /// shares entries does not tell it.
 fn inbox_document(site: &SiteSettings, owner: &User, entries: &[InboxEntry]) -> String {
     let mut xml = Xml::new();
-    xml.raw("<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
-    xml.element("title", &format!("Inbox of {} - {}", owner.username, site.name));
     let page = site.link("/inbox");
-    // All inboxes have the same page.
-    xml.element("id", &format!("{page}#{}", owner.id));
+    let title = format!("Inbox of {} - {}", owner.username, site.name);
     let updated = entries.iter().map(InboxEntry::time).max().unwrap_or(owner.ctime);
-    xml.element("updated", &moment(updated).to_string());
-    xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &page)]);
+    // All inboxes have the same page.
+    xml.begin_atom((&title, &format!("{page}#{}", owner.id)), updated, &page, None);
     xml.items(entries, |xml, entry| {
         let time = moment(entry.time()).to_string();
         xml.raw("\n<entry>");

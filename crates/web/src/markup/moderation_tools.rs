@@ -113,7 +113,7 @@ pub fn done_line(frame: &Frame<'_>) -> Markup {
                 span {
                     "Done: " (log_link(id)) " of the moderation log."
                     @if let Some(banned) = frame.here.parameter(BANNED).filter(|name| !name.is_empty()) {
-                        " " a href=(profile_address(banned, "/invited")) { "Look at whom they invited" } ", if anybody."
+                        " " a href=(profile_address(banned, "/invited")) { "Check whom they invited" } "."
                     }
                 }
                 (undo_form(frame, id))

@@ -147,7 +147,7 @@ fn page(frame: &Frame<'_>, link: &ConfirmationLink) -> Markup {
             p { "Is " strong { (link.email) } " your address, and " strong { (link.username) } " your account?" }
             // Sent to the page's own address, the only place that has the token.
             form.form.narrow method="post" { button.button { "Yes, confirm it" } }
-            p.hint { "If not, close this page. Nothing happens then." }
+            p.hint { "Otherwise just close this page." }
         }
     };
     frame.page_with(HEADING, &PageHead::default().with(referrer_policy()), &content)

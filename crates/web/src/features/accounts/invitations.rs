@@ -88,7 +88,7 @@ impl InvitationsPage<'_> {
         let OwnInvitations { invited, invited_count, .. } = self.own;
         html! {
             @if !invited.is_empty() {
-                h2 { "Who came" }
+                h2 { "People who joined" }
                 ul.plain-list { @for person in invited { li { (person_with_age(frame, person)) } } }
                 @if *invited_count > invited.len() as u64 {
                     p.hint { "These are the latest of " (number(*invited_count)) "." }
@@ -149,7 +149,7 @@ impl Done {
 
     const fn message(self) -> &'static str {
         match self {
-            Self::Made => "Here is your invitation. Send the link to whom you would like to invite.",
+            Self::Made => "Here is your invitation. Send this link to the person you want to invite.",
             Self::Mailed => "Your invitation is on its way.",
             Self::Withdrawn => "The invitation has been withdrawn. It no longer works.",
         }

@@ -59,7 +59,7 @@ fn people(frame: &Frame<'_>, page: &TreePage, (address, start): (&str, u64)) -> 
 fn tree_page(frame: &Frame<'_>, page: &TreePage, start: u64) -> Markup {
     let content = html! {
         h1 { (HEADING) }
-        p.hint { "Everybody who has invited somebody, with those who came, and whom they invited in turn." }
+        p.hint { "Who invited whom, from the first members down." }
         @if page.total == 0 {
             (empty_but("Nobody has invited anybody yet.", ("/settings/invitations", "Invite somebody")))
         } @else {

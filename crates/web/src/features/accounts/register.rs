@@ -113,7 +113,7 @@ impl RegisterPage<'_> {
                 p.notice { a href=(profile_address(inviter, "")) { (inviter) } " invites you." }
             }
             @if self.facts.is_administrator {
-                p.notice { "This account will be the administrator's: it looks after the site." }
+                p.notice { "This account will be the site’s administrator." }
             }
         }
     }
@@ -161,7 +161,7 @@ impl RegisterPage<'_> {
             },
             SignupMode::Apply => html! { "If a member has invited you. Otherwise leave it empty." },
             SignupMode::Open | SignupMode::Closed => html! {
-                "You need none to sign up here: you can also leave this empty."
+                "Optional. You don’t need an invitation to sign up."
             },
         };
         let mut field = Field::new("invitation", "Invitation").value(typed).hint(hint).exact();

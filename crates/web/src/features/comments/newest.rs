@@ -4,11 +4,11 @@ use super::comment_item::{CommentContext, comment_item};
 use super::thread::title_link;
 use crate::App;
 use crate::error::RequestError;
-use crate::limits::SITE_COMMENTS;
+use crate::limits::{LISTED_COMMENT_BYTES, PAGE_LIST_BYTES, SITE_COMMENTS};
 use crate::markup::addresses::{comment_address, news_address};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::parts::empty_but;
+use crate::markup::parts::{empty_but, fitting};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use axum::extract::State;
@@ -19,6 +19,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::lists::{self, SiteComment};
 use tidings_domain::items::Item;
 use tidings_domain::values::ids::{CommentAddress, ItemNumber};
+use tidings_domain::values::size;
 
 /// What an item number is.
 const ITEM_NUMBER: &str = "it must be an item number, such as 17";
@@ -45,20 +46,32 @@ pub async fn page(
     Form(CommentsQuery { before }): Form<CommentsQuery>,
 ) -> Result<Markup, RequestError> {
     let page = lists::newest(&mut visit, before, SITE_COMMENTS).await?;
+    let (shown, rest) = page.comments.split_at(fitting(&page.comments, PAGE_LIST_BYTES, listed_bytes));
+    let last = shown.last().map(|comment| comment.number);
+    let next = if rest.is_empty() { page.next } else { last };
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let title = format!("Comments - {}", frame.site().name);
     let feed = html! { link rel="alternate" type="application/atom+xml" title=(title) href=(FEED); };
     let content = html! {
         h1 { "New comments" }
-        @if page.comments.is_empty() {
+        @if shown.is_empty() && next.is_none() {
             (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss")))
         }
-        @for comment in &page.comments { (listed(&frame, comment)) }
-        @if let Some(next) = page.next {
+        @for comment in shown { (listed(&frame, comment)) }
+        @if let Some(next) = next {
             nav.more aria-label="Pages" { a href=(format!("/comments?before={next}")) rel="next" { "more" } }
         }
     };
     Ok(frame.page_with("New comments", &PageHead::of("/comments").with(feed), &content))
+}
+
+/// The most bytes of a comment in the list.
+fn listed_bytes(comment: &SiteComment) -> usize {
+    let parent = comment.parent.as_ref().map_or(0, |(_, line)| size::escaped_bytes(line));
+    LISTED_COMMENT_BYTES
+        + size::marked_bytes(size::shown(&comment.line().comment.body))
+        + size::escaped_bytes(&comment.news.title)
+        + parent
 }
 
 /// A comment with its story and the beginning of what it replies to.

@@ -23,14 +23,9 @@ pub async fn log_feed(State(app): State<App>) -> Result<impl IntoResponse, Reque
 
 fn document(site: &SiteSettings, entries: &[LogEntry]) -> String {
     let mut xml = Xml::new();
-    xml.raw("<feed xmlns=\"http://www.w3.org/2005/Atom\">\n");
-    xml.element("title", &format!("{}: moderation log", site.name));
-    let page = site.link("/moderations");
-    xml.element("id", &page);
+    let (page, own) = (site.link("/moderations"), site.link("/moderations/atom"));
     let updated = entries.first().map_or_else(Timestamp::default, |entry| entry.time);
-    xml.element("updated", &moment(updated).to_string());
-    xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &page)]);
-    xml.empty("link", [("rel", "self"), ("type", ATOM), ("href", &site.link("/moderations/atom"))]);
+    xml.begin_atom((&format!("{}: moderation log", site.name), &page), updated, &page, Some(&own));
     xml.items(entries, |xml, entry| {
         let time = moment(entry.time).to_string();
         let line = format!("{page}?before={}#line-{}", entry.id.0.saturating_add(1), entry.id);

@@ -104,7 +104,7 @@ fn addresses(rules: &ModerationRules) -> Markup {
                      a tag of your network, which does not tell the address, and who else has the same tag."
                 }
             } @else {
-                li { "What you post is stored without the address that it came from." }
+                li { "We don’t store your IP address with your posts." }
             }
             li {
                 "Each of your sessions has the address of its login. Only you see it, at "

@@ -114,9 +114,9 @@ fn is_of_host(address: &str, host: &str) -> bool {
 
 fn lists() -> Markup {
     html! {
-        h2 { "What there is to read" }
+        h2 { "Things to read" }
         ul {
-            li { a href="/" { "Top" } ": what people find good at the moment. Votes lift a story, and time lets it sink." }
+            li { a href="/" { "Top" } ": what people find good at the moment. Votes lift a story; age sinks it." }
             li { a href="/latest/0" { "Latest" } ": everything, the newest first. Your votes here decide what gets to the top." }
             li { a href="/best" { "Best" } ": the stories with the most votes, which sink more slowly. " a href="/topics" { "Topics" } " have such lists too." }
         }
@@ -125,7 +125,7 @@ fn lists() -> Markup {
 
 fn karma() -> Markup {
     html! {
-        h2 { "What karma is" }
+        h2 { "How karma works" }
         p {
             "The number beside your name is your karma. It grows when others vote up what you write, and with \
              your visits."
@@ -135,7 +135,7 @@ fn karma() -> Markup {
 
 fn now(frame: &Frame<'_>) -> Markup {
     html! {
-        h2 { "What you can do now" }
+        h2 { "Next steps" }
         ul {
             @if frame.viewer.is_none() { li { a href="/register" { "Sign up" } ", to do the following" } }
             li { a href="/latest/0" { "Read the latest stories" } " and vote for a good one" }

@@ -191,7 +191,7 @@ pub async fn banned_page(
     let content = html! {
         h1 { "You can't log in" }
         p.alert role="alert" { (message) }
-        p { "What everybody can read here, you can read without logging in. This is " (line_link(id)) "." }
+        p { "You can still read without logging in. This is " (line_link(id)) "." }
         h2 { (HEADING) }
         (form.render(&frame))
     };

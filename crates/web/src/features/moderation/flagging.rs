@@ -142,7 +142,7 @@ impl FlagPage<'_> {
         };
         html! {
             p {
-                "A flag asks a moderator to look. It is no vote, it costs nothing, and only moderators see it."
+                "A flag asks a moderator to look. It is not a vote and costs nothing. Only moderators see it."
             }
             form.form method="post" action="/flag" {
                 (frame.signed_fields())

@@ -49,7 +49,7 @@ fn render(frame: &Frame<'_>, window: &LogWindow, page: &LogPage) -> Markup {
             p.empty {
                 @if page.next.is_some() { "Nothing in this part of the log matches." }
                 @else if window.before.is_some() { "There is nothing older." }
-                @else { "Moderators have done nothing so far." }
+                @else { "No moderator actions yet." }
             }
         }
         ol.log role="list" {

@@ -19,7 +19,7 @@ use tidings_domain::values::restriction::{Restriction, RestrictionKind};
 use tidings_domain::values::words::counted;
 
 /// How long a restriction can last: hours and words.
-const SPANS: [(&str, &str); 4] = [("1", "1 hour"), ("24", "1 day"), ("168", "1 week"), ("0", "for ever")];
+const SPANS: [(&str, &str); 4] = [("1", "1 hour"), ("24", "1 day"), ("168", "1 week"), ("0", "permanently")];
 /// The span that is chosen at first: a day.
 const USUAL_SPAN: &str = "24";
 /// No end.
@@ -27,7 +27,7 @@ const FOR_EVER: &str = "0";
 /// The posts that can be removed together: of how many days, and words. The last is the
 /// most.
 const REMOVED: [(&str, &str); 4] =
-    [("1", "last day"), ("7", "last week"), ("30", "last 30 days"), ("3650", "last ten years")];
+    [("1", "last day"), ("7", "last week"), ("30", "last 30 days"), ("3650", "all posts")];
 /// The number of days that is chosen at first: a week.
 const USUAL_REMOVED: &str = "7";
 /// The most neighbours that the page names.
@@ -147,7 +147,7 @@ fn history(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
         @if person.invited > 0 && user.restrictions.in_force(RestrictionKind::Ban, frame.now).is_some() {
             p {
                 a href=(profile_address(&user.username, "/invited")) {
-                    "Look at the " (counted(person.invited, "person", "people")) " whom they invited"
+                    "Check the " (counted(person.invited, "person", "people")) " they invited"
                 }
             }
         }

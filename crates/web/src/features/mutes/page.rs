@@ -125,7 +125,7 @@ impl MutesPage<'_> {
             }
             (self.mute_form(frame))
             @if self.avoided.mutes.is_empty() {
-                p.empty { "You have muted nothing." }
+                p.empty { "You haven’t muted anything." }
             } @else {
                 ul.mutes role="list" {
                     @for mute in &self.avoided.mutes { (mute_row(frame, mute)) }
@@ -137,7 +137,7 @@ impl MutesPage<'_> {
             }
             (self.block_form(frame))
             @if self.avoided.blocks.is_empty() {
-                p.empty { "You have blocked nobody." }
+                p.empty { "You haven’t blocked anyone." }
             } @else {
                 ul.mutes role="list" {
                     @for block in &self.avoided.blocks { (block_row(frame, block)) }

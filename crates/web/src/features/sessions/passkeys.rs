@@ -70,7 +70,7 @@ impl PasskeyForm<'_> {
 /// The first step: a name, and the password.
 fn add_page(frame: &Frame<'_>, name: &str, refused: Option<&RefusedForm>) -> Markup {
     let most = MAX_PASSKEY_NAME.to_string();
-    let hint = html! { "So that you recognise it, such as \u{201c}My phone\u{201d}." };
+    let hint = html! { "A name you’ll recognise, such as \u{201c}My phone\u{201d}." };
     let name = Field::new("name", "Name").value(name).hint(hint).with("maxlength", &most).required();
     let content = html! {
         h1 { "Add a passkey" }

@@ -263,7 +263,7 @@ fn codes_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
     let content = html! {
         h1 { (heading) }
         (summary(refused))
-        p.prose { "Your present recovery codes end." }
+        p.prose { "Your current recovery codes will stop working." }
         form.form.narrow method="post" action="/settings/two-factor/codes" {
             (frame.signed_fields())
             (password_field(frame, refused))

@@ -62,7 +62,7 @@ fn edit_form(news: &News) -> ActionForm<'static> {
 }
 
 fn merge_form() -> ActionForm<'static> {
-    let hint = "Its number or its address. Comments and readers go there.";
+    let hint = "Its number or address. Comments move there and readers are redirected.";
     let fields = html! {
         label {
             span { "Other story" }
