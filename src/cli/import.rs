@@ -94,7 +94,9 @@ impl ImportLinks {
             );
         }
         if !has_administrator(&store).await? {
-            say!("there is no administrator yet: sign up on the site, then run `tidings user promote NAME`");
+            say!(
+                "the site has no administrator yet: sign up on the site, then run `tidings user promote NAME`"
+            );
         }
         store.close().await;
         demand_all(&self.file, read.refused.len())

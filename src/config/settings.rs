@@ -18,7 +18,8 @@ use tidings_domain::values::limits::{
     MAX_INVITATIONS, MAX_KEPT_DAYS, MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK,
 };
 use tidings_domain::values::rules::{
-    AccountRules, KarmaRules, LimitRules, ModerationRules, RankingRules, RateRules, Rules, TimelineRules,
+    AccountRules, FeatureRules, KarmaRules, LimitRules, ModerationRules, RankingRules, RateRules, Rules,
+    TimelineRules,
 };
 
 /// One row of the table.
@@ -310,6 +311,12 @@ settings! {
                 "Tweets in a stored home timeline; older ones are looked up on request.";
             inactive_days: ValueKind::Whole { unit: " of days", least: 1, most: 3_650 },
                 "Users who have not visited for this many days get no deliveries until they return.";
+        }
+        features: FeatureRules {
+            timelines: ValueKind::Switch,
+                "People follow each other and write short posts. If it is off, these pages, calls and feeds are gone (404), and nothing that they have stored changes.";
+            sites: ValueKind::Switch,
+                "People vote on the reputation of sites, also with the browser extension. If it is off, these pages and calls are gone (404), and the votes stay stored.";
         }
         moderation: ModerationRules {
             keep_addresses_days: ValueKind::Whole { unit: " of days", least: 0, most: MAX_KEPT_DAYS },

@@ -196,7 +196,7 @@ impl Status {
     }
 }
 
-/// A time of a status, for people: "2026-11-22 03:00 UTC, 5 hours ago".
+/// A time of a status, for people: "22 Nov 2026, 03:00 UTC, 5 hours ago".
 fn with_age(time: &str, now: Timestamp) -> String {
     match parse_moment(time) {
         Ok(then) => format!("{}, {} ago", to_the_minute(then), age(now.seconds_since(then))),
@@ -317,7 +317,7 @@ mod tests {
              Memory       1,500 MiB\n  \
              Jobs         1,234 waiting\n  \
              Mails        3 waiting, the oldest for 2 hours\n  \
-             Last backup  2023-02-02 04:36 UTC, 5 hours ago\n"
+             Last backup  2 Feb 2023, 04:36 UTC, 5 hours ago\n"
         );
     }
 
@@ -371,7 +371,7 @@ mod tests {
             cause: "cannot create the folder".to_owned(),
         };
         let screen = Status { failed_backup: Some(failed), ..running() }.screen(NOW);
-        let line = "  Backups      FAILED 2023-02-02 09:35 UTC, 61 seconds ago: cannot create the folder\n";
+        let line = "  Backups      FAILED 2 Feb 2023, 09:35 UTC, 61 seconds ago: cannot create the folder\n";
         assert!(screen.ends_with(line), "{screen}");
     }
 

@@ -127,8 +127,8 @@ async fn type_posts(browser: &Browser) {
     browser.click("form:has(#comment) button:not([name])").await;
     browser.wait_for("#comment-2").await;
     browser.go("/home").await;
-    browser.fill("Your tweet", "Cheap watches for @carol").await;
-    browser.press("Tweet").await;
+    browser.fill("Your post", "Cheap watches for @carol").await;
+    browser.press("Post").await;
     browser.wait_for_text(".tweet .text", "Cheap watches for @carol").await;
 }
 

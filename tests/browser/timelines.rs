@@ -1,4 +1,4 @@
-//! Tweets, following, the home timeline and its notices of new tweets.
+//! Tweets, following, the home timeline and its notices of new posts.
 
 use serde_json::json;
 
@@ -23,7 +23,7 @@ async fn a_tweet_is_written_with_a_character_counter_and_deleted() {
     browser.click(".menu summary").await;
     browser.follow("Following").await;
     browser.wait_for_text(COUNTER, "280 left").await;
-    browser.fill("Your tweet", "Hello @bob").await;
+    browser.fill("Your post", "Hello @bob").await;
     browser.wait_for_text(COUNTER, "270 left").await;
     // One character of several code points.
     let emoji = "const field = document.querySelector('#text');
@@ -31,12 +31,12 @@ async fn a_tweet_is_written_with_a_character_counter_and_deleted() {
         field.dispatchEvent(new Event('input'));";
     browser.run(emoji).await;
     browser.wait_for_text(COUNTER, "1 too many").await;
-    browser.press("Tweet").await;
-    browser.wait_for_text("[role=alert]", "Your tweet is too long (280 characters at most).").await;
-    assert_eq!(browser.field_value("Your tweet").await, "👩‍🚀".repeat(281));
+    browser.press("Post").await;
+    browser.wait_for_text("[role=alert]", "Your post is too long (280 characters at most).").await;
+    assert_eq!(browser.field_value("Your post").await, "👩‍🚀".repeat(281));
 
-    browser.fill("Your tweet", "Hello @bob and @nobody").await;
-    browser.press("Tweet").await;
+    browser.fill("Your post", "Hello @bob and @nobody").await;
+    browser.press("Post").await;
     browser.wait_for_text(NEWEST, "Hello @bob and @nobody").await;
     browser.arrive("/home").await;
     browser.follow("@bob").await;
@@ -44,7 +44,7 @@ async fn a_tweet_is_written_with_a_character_counter_and_deleted() {
 
     browser.go("/home").await;
     browser.follow("delete").await;
-    browser.wait_for_text("h1", "Delete this tweet?").await;
+    browser.wait_for_text("h1", "Delete this post?").await;
     browser.press("Delete").await;
     browser.arrive("/home").await;
     assert_eq!(browser.count(".tweet").await, 0);
@@ -124,16 +124,16 @@ async fn an_open_home_page_shows_a_notice_of_new_tweets() {
     browser.mark_page().await;
     server.advance(1);
     bob.tweet("The first").await;
-    browser.wait_for_text(".live a", "1 new tweet").await;
+    browser.wait_for_text(".live a", "1 new post").await;
     server.advance(1);
     bob.tweet("The second").await;
-    browser.wait_for_text(".live a", "2 new tweets").await;
+    browser.wait_for_text(".live a", "2 new posts").await;
     assert!(browser.is_marked().await, "the page was not reloaded");
     assert_eq!(browser.text(NEWEST).await, "Before");
-    browser.fill("Your tweet", "Half a thought").await;
-    browser.follow("2 new tweets").await;
+    browser.fill("Your post", "Half a thought").await;
+    browser.follow("2 new posts").await;
     browser.wait_for_text(NEWEST, "The second").await;
-    assert_eq!(browser.field_value("Your tweet").await, "Half a thought");
+    assert_eq!(browser.field_value("Your post").await, "Half a thought");
     assert!(!browser.is_marked().await);
     assert_eq!(browser.count(".live a").await, 0);
 
@@ -144,7 +144,7 @@ async fn an_open_home_page_shows_a_notice_of_new_tweets() {
     server.advance(1);
     bob.tweet("The third").await;
     browser.run(&hide.replace("HIDDEN", "false")).await;
-    browser.wait_for_text(".live a", "1 new tweet").await;
+    browser.wait_for_text(".live a", "1 new post").await;
     assert_eq!(browser.console_messages().await, Vec::<String>::new());
 }
 
@@ -174,8 +174,8 @@ async fn timelines_work_without_javascript() {
     let browser = Browser::open_as(&server, &alice).await;
     browser.disable_javascript().await;
     browser.go("/home").await;
-    browser.fill("Your tweet", "Hello\nthere").await;
-    browser.press("Tweet").await;
+    browser.fill("Your post", "Hello\nthere").await;
+    browser.press("Post").await;
     browser.wait_for_text(NEWEST, "Hello\nthere").await;
     browser.press("Follow bob").await;
     browser.wait_until_gone(".person").await;

@@ -216,7 +216,7 @@ async fn at_most_20_drafts_are_kept_for_at_most_30_days() {
 async fn control_enter_sends_any_text() {
     let (_server, alice, browser) = thread().await;
     browser.go("/home").await;
-    browser.fill("Your tweet", "From the keyboard").await;
+    browser.fill("Your post", "From the keyboard").await;
     browser.wait_for("textarea").await.send_keys(CONTROL_ENTER).await.unwrap();
     browser.wait_for_text(".tweet .text", "From the keyboard").await;
     browser.go("/editcomment/1/1").await;

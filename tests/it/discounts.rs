@@ -138,7 +138,7 @@ async fn who_is_discounted_cannot_vote_and_is_told_why() {
             for answer in votes(&dave).await {
                 let why = refused(answer);
                 assert!(
-                    why.starts_with("Your votes do not count until 2027-01-15 09:00 UTC: a ring."),
+                    why.starts_with("Your votes do not count until 15 Jan 2027, 09:00 UTC: a ring."),
                     "{why}"
                 );
                 assert!(why.contains("line 1 of the moderation log"), "{why}");

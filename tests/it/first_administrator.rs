@@ -195,3 +195,23 @@ fn the_log_shows_the_link_at_every_start_until_it_is_used() {
     assert!(token.len() == 40 && token.bytes().all(|byte| byte.is_ascii_hexdigit()), "{token}");
     assert_eq!(links[0], links[1]);
 }
+
+#[tokio::test]
+async fn an_empty_site_greets_its_owner() {
+    const OWN: &str = "This site is new. Create the administrator’s account.";
+    const PUBLISHED: &str = "This site is new. Its owner finds the link in the log.";
+    for (settings, greeting) in [(&[][..], OWN), (&[PUBLIC], PUBLISHED)] {
+        let server = Server::start(Engine::Memory, settings).await;
+        let visitor = server.visitor();
+        let greeted = page(&visitor, "/").await;
+        assert!(greeted.content().contains(greeting), "{}", greeted.content());
+        assert_eq!(greeted.find("a", &[("href", "/register")]).len(), if greeting == OWN { 2 } else { 1 });
+        let alice = server.register("alice").await;
+        if greeting == PUBLISHED {
+            assert!(page(&visitor, "/").await.content().contains(PUBLISHED));
+            let path = format!("/welcome?token={}", token(&server).await);
+            redirects_to(&page(&alice, &path).await.form("/welcome").send(&alice).await);
+        }
+        assert!(!page(&visitor, "/").await.content().contains("new."), "{greeting}");
+    }
+}

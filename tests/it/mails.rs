@@ -113,7 +113,7 @@ async fn a_reply_is_mailed_once_with_its_text_its_link_and_how_to_switch_it_off(
         alice.comment(news, "Mine").await;
         bob.tweet("Hello @alice").await;
         let mail = relay.next_message().await;
-        assert_eq!(mail.header("Subject"), Some("bob mentioned you in a tweet (Tidings)"));
+        assert_eq!(mail.header("Subject"), Some("bob mentioned you in a post (Tidings)"));
         send_all(&server).await;
         // Another start, or another server on the same store.
         if let Some(redis) = &server.redis {
@@ -400,7 +400,7 @@ async fn one_request_without_a_session_switches_off_the_mails_that_its_token_nam
         assert_eq!(answer.headers["referrer-policy"], "no-referrer");
         assert_eq!(answer.headers["cache-control"], "no-store");
         let shown = page(&server.visitor(), &path).await;
-        assert!(shown.text().contains("Switch off mails about replies"), "{}", shown.text());
+        assert!(shown.text().contains("Switch off mail about replies"), "{}", shown.text());
         assert_eq!(server.field("user:1", "mail_replies").await.as_deref(), Some("1"));
 
         let (start, digits) = path.rsplit_once('-').unwrap();
@@ -486,7 +486,7 @@ async fn a_digest_has_the_best_of_ones_topics_and_people_once_a_day_or_week() {
         let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
         assert!(at("Better rust") < at("Plain rust") && at("Plain rust") < at("From people you follow"));
         assert!(at("From people you follow") < at("From dave"));
-        assert!(at("2 up, 0 comments, by bob") < at(&format!("{SITE}/news/{better}")));
+        assert!(at("2 votes, 0 comments, by bob") < at(&format!("{SITE}/news/{better}")));
         for absent in ["Hidden", "Muted", "Cooking", "My own", "@example.org"] {
             assert!(!text.contains(absent), "{absent} in {text}");
         }

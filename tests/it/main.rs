@@ -119,6 +119,7 @@ mod store_check;
 mod story_moderation;
 mod submitting;
 mod supervised;
+mod switched_off;
 mod taken_back;
 mod thread_pages;
 mod tidy;

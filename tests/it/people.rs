@@ -70,7 +70,7 @@ async fn a_ban_ends_the_sessions_and_refuses_logins_until_its_end() {
         assert!(!bob.is_logged_in().await && !other.is_logged_in().await);
         assert_eq!(refused(bob.try_tweet("Still here").await), "You must be logged in.");
         let told = refused(bob.try_log_in("bob", PASSWORD).await);
-        let expected = "You are banned until 2027-01-15 10:00 UTC: a reason. \
+        let expected = "You are banned until 15 Jan 2027, 10:00 UTC: a reason. \
                         You can appeal against this decision, line 2 of the moderation log.";
         assert_eq!(told, expected);
         // Who does not know the password learns nothing.
@@ -141,7 +141,7 @@ async fn a_ban_is_lifted_and_the_lift_is_undone() {
         assert!(refused(undo(&moderator, 6).await).contains("see line 7"));
         ok(undo(&moderator, 7).await);
         server.advance(3_600);
-        assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("until 2027-01-15 18:00 UTC"));
+        assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("until 15 Jan 2027, 18:00 UTC"));
     })
     .await;
 }
@@ -198,7 +198,7 @@ async fn the_login_page_says_why_and_takes_the_appeal() {
     let answer = visitor.post("/login", &fields).await;
     assert_eq!(answer.status, StatusCode::FORBIDDEN);
     let shown = Page::of(&answer);
-    assert!(shown.alert().unwrap().starts_with("You are banned until 2027-01-15 10:00 UTC: a reason."));
+    assert!(shown.alert().unwrap().starts_with("You are banned until 15 Jan 2027, 10:00 UTC: a reason."));
     let form = shown.form("/appeal");
     let wrong =
         form.clone().with("text", "It was <b>not</b> me").with("password", "wrong").send(&visitor).await;
@@ -563,7 +563,9 @@ async fn a_post_costs_no_round_more_for_its_network() {
 
 #[tokio::test]
 async fn visitors_are_told_what_is_kept() {
-    for (days, expected) in [("30", "for 30 days and then forget it"), ("0", "stored without the address")] {
+    for (days, expected) in
+        [("30", "for 30 days and then forget it"), ("0", "We don’t store your IP address")]
+    {
         let server = Server::start(Engine::Memory, &[("moderation.keep_addresses_days", days)]).await;
         let shown = page(&server.visitor(), "/about").await;
         assert!(shown.text().contains(expected), "{}", shown.text());
@@ -580,9 +582,9 @@ async fn moderators_act_on_the_page_of_a_person() {
     let form = form.pressing("silence").with("reason", "shouting").with("hours", "168");
     let sent = form.send(&moderator).await;
     assert!(redirects_to(&sent).starts_with("/@bob"));
-    assert!(refused(bob.try_tweet("Hello").await).contains("until 2027-01-22 08:00 UTC: shouting"));
+    assert!(refused(bob.try_tweet("Hello").await).contains("until 22 Jan 2027, 08:00 UTC: shouting"));
     let shown = page(&moderator, "/@bob").await;
-    assert!(shown.text().contains("Silenced until 2027-01-22 08:00 UTC (line 2): shouting"));
+    assert!(shown.text().contains("Silenced until 22 Jan 2027, 08:00 UTC (line 2): shouting"));
     for reader in [&bob, &server.visitor()] {
         assert!(!page(reader, "/@bob").await.text().contains("For moderators"));
     }

@@ -217,7 +217,7 @@ async fn a_new_account_is_told_why_it_has_less_and_until_when() {
     }
     let fields = [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", "One more")];
     let error = refused(dave.post("/api/postcomment", &fields).await.json());
-    let expected = "because your account is new, until 2027-01-18 08:00 UTC and until it has 3 posts";
+    let expected = "because your account is new, until 18 Jan 2027, 08:00 UTC and until it has 3 posts";
     assert!(error.contains(expected), "{error}");
     server.advance(3 * DAY);
     for number in 0..10 {

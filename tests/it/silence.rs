@@ -64,7 +64,7 @@ async fn a_silence_is_shown_and_ends_at_the_second() {
             [("action", "silence"), ("kind", "user"), ("id", "bob"), ("reason", "shouting"), ("hours", "1")];
         ok(alice.api_post("/api/moderate", &fields).await);
         let told = refused(bob.try_tweet("Hello").await);
-        assert!(told.starts_with("You are silenced until 2027-01-15 09:00 UTC: shouting."), "{told}");
+        assert!(told.starts_with("You are silenced until 15 Jan 2027, 09:00 UTC: shouting."), "{told}");
         // Each page says so before anything is typed, and leads to the appeal.
         let shown = page(&bob, "/submit").await;
         assert!(shown.text().contains("You are silenced until") && shown.links_to("/appeal/1"));

@@ -429,7 +429,7 @@ async fn a_large_thread_is_shown_as_it_is_stored_at_the_same_cost() {
 
         ok(bob.vote_comment(1, 2_000, "up").await);
         let voted = page(&bob, "/news/1").await;
-        assert!(voted.one("li", &[("id", "comment-2000")]).text().contains("2 up"));
+        assert!(voted.one("li", &[("id", "comment-2000")]).text().contains("2 votes"));
         ok(alice.edit_comment(1, 2_000, "Edited").await);
         for path in ["/news/1", "/comment/1/2000", "/editcomment/1/2000"] {
             assert!(page(&alice, path).await.content().contains("Edited"), "{path}");

@@ -83,7 +83,7 @@ async fn a_refused_tweet_comes_back_with_its_text_and_the_reason() {
     let form = page(&alice, "/home").await.form("/tweet");
     let long = format!("{}</textarea>", "🦀".repeat(270));
     for (text, reason) in
-        [(long.as_str(), "Your tweet is too long (280 characters at most)."), (" \n ", "Write a tweet.")]
+        [(long.as_str(), "Your post is too long (280 characters at most)."), (" \n ", "Write a post.")]
     {
         let answer = form.clone().with("text", text).send(&alice).await;
         assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
@@ -119,7 +119,7 @@ async fn only_the_own_session_writes_follows_and_deletes() {
         error_message(&bob.post_bytes(path, FORM, (*body).into()).await, StatusCode::FORBIDDEN);
     }
     let refusal = error_message(&bob.post(&format!("/deltweet/{tweet}"), &[]).await, StatusCode::FORBIDDEN);
-    assert_eq!(refusal, "Only the author can delete this tweet.");
+    assert_eq!(refusal, "Only the author can delete this post.");
     assert_eq!(server.dump().await, before);
 }
 
@@ -390,7 +390,7 @@ async fn an_announcing_tweet_links_to_the_story_and_its_discussion() {
     let profile = page(&bob, "/@alice").await;
     let announced = tweets(&profile);
     assert_eq!(announced.len(), 2);
-    assert!(announced[1].contains("A <title>") && announced[1].contains("www.example.com"));
+    assert!(announced[1].contains("A <title>") && announced[1].contains("example.com"));
     assert!(announced[1].contains("discuss (1)"));
     profile.one("a", &[("href", "http://www.example.com/x"), ("rel", "nofollow ugc noopener")]);
     assert!(profile.links_to(&format!("/news/{news}")));
@@ -504,7 +504,7 @@ async fn mentions_are_counted_and_in_the_inbox() {
     let badge = page(&alice, "/").await.one("span", &[("class", "badge")]).text().to_owned();
     assert_eq!(badge, "1 unread");
     let inbox = page(&alice, "/inbox").await;
-    assert!(inbox.content().contains("mentioned you in a tweet") && inbox.content().contains("Hello @Alice"));
+    assert!(inbox.content().contains("mentioned you in a post") && inbox.content().contains("Hello @Alice"));
     assert_eq!(inbox.find("li", &[("class", "entry unread")]).len(), 1);
     assert!(page(&bob, "/inbox").await.find("li", &[("class", "entry unread")]).is_empty());
 }
@@ -651,15 +651,15 @@ async fn actions_in_the_api_refuse_as_the_pages_do() {
     let server = Server::start(Engine::Memory, &[]).await;
     let (alice, bob) = two_members(&server).await;
     let tweet = alice.tweet("Hello").await.to_string();
-    assert_eq!(refused(alice.try_tweet("").await), "Write a tweet.");
+    assert_eq!(refused(alice.try_tweet("").await), "Write a post.");
     assert_eq!(
         refused(alice.try_tweet(&"x".repeat(281)).await),
-        "Your tweet is too long (280 characters at most)."
+        "Your post is too long (280 characters at most)."
     );
     let other = bob.api_post("/api/deltweet", &[("tweet_id", &tweet)]).await;
-    assert_eq!(refused(other), "Only the author can delete this tweet.");
+    assert_eq!(refused(other), "Only the author can delete this post.");
     for (id, reason) in [
-        ("999", "There is no such tweet."),
+        ("999", "There is no such post."),
         ("x", "The field tweet_id is wrong: it must be the number of a tweet."),
         ("01", "The field tweet_id is wrong: it must be the number of a tweet."),
     ] {

@@ -115,7 +115,7 @@ impl Contribution {
         match self {
             Self::Story(news) => format!("story “{}” (/news/{})", news.title, news.id),
             Self::Comment(_, stored) => format!("comment “{}”", excerpt(&stored.comment.body)),
-            Self::Tweet(tweet) => format!("tweet “{}”", excerpt(&tweet.text)),
+            Self::Tweet(tweet) => format!("post “{}”", excerpt(&tweet.text)),
             Self::Profile(_) => "profile".to_owned(),
         }
     }

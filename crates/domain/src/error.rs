@@ -361,10 +361,10 @@ pub enum Refusal {
     #[error("there is no user with this name")]
     NoSuchUser,
     /// No such tweet, or it was deleted.
-    #[error("there is no such tweet")]
+    #[error("there is no such post")]
     NoSuchTweet,
     /// Not the tweet's author.
-    #[error("only the author can delete this tweet")]
+    #[error("only the author can delete this post")]
     NotYourTweet,
     /// Whoever is followed or replied to has blocked the user.
     #[error("this person has blocked you. You can't follow them or reply to them")]

@@ -219,7 +219,7 @@ pub async fn submit_news(
             }
             RepostCheck::New { audience, holders } => (audience, holders),
         };
-        let is_announced = author.tweet_news && waits.is_none();
+        let is_announced = site.rules.features.timelines && author.tweet_news && waits.is_none();
         let first_comment = submission.first_comment(now.timestamp(), author.id);
         let more = (u64::from(first_comment.is_some()), is_announced);
         let DrawnIds { first: id, tweet, item } = ids::draw(site, 1, more).await?;

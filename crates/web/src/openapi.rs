@@ -225,8 +225,8 @@ impl FailureFormat {
     const fn statuses(self) -> &'static [&'static str] {
         match self {
             Self::Ours => &["400", "403", "404", "405", "413", "414", "429", "431", "500", "503"],
-            Self::Documented => &["400", "403", "405", "413", "414", "429", "431", "500", "503"],
-            Self::Deployed => &["500"],
+            Self::Documented => &["400", "403", "404", "405", "413", "414", "429", "431", "500", "503"],
+            Self::Deployed => &["404", "500"],
         }
     }
 

@@ -1,6 +1,7 @@
 //! Every address of the site.
 
 pub mod failures;
+mod wings;
 pub mod writes;
 
 use crate::error::RequestError;
@@ -31,11 +32,8 @@ pub fn router(app: App, writes: Arc<Writes>) -> Router {
     let (forms, calls) = action_routes();
     let pages = page_routes().merge(shared_routes()).merge(forms_acting_once()).merge(forms);
     let known = pages.clone().with_state(app.clone());
-    pages
-        .merge(api_routes())
-        .merge(calls)
-        .merge(reputation_routes())
-        .merge(health_routes())
+    let all = pages.merge(api_routes()).merge(calls).merge(reputation_routes()).merge(health_routes());
+    wings::without_switched_off(all, &app.site.rules.features)
         .fallback(move |request: Request| nothing_here(known, request))
         .method_not_allowed_fallback(async || RequestError::MethodNotAllowed)
         .layer(from_fn_with_state(app.clone(), cookies::renew_cookie))

@@ -99,6 +99,37 @@ pub async fn become_administrator(site: &Site, viewer: &User, token: &WelcomeTok
     Ok(())
 }
 
+/// How a new site gets its first administrator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Vacancy {
+    /// The first account that is created on this machine.
+    FirstAccount,
+    /// The link in the server's log.
+    LinkInLog,
+}
+
+/// How the site gets its first administrator; `None` if it has had one. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn vacancy(visit: &mut Visit) -> Result<Option<Vacancy>, Error> {
+    let mut query = Query::new();
+    let (holder, count) = (query.string(keys::FIRST_ADMINISTRATOR), query.string(keys::USERS_COUNT));
+    let mut answers = visit.run(query).await?;
+    let (has_had_one, is_used) = (answers.take(holder).is_some(), answers.take(count).is_some());
+    let vacancy = if is_first_account_chosen(visit.site(), is_used) {
+        Vacancy::FirstAccount
+    } else {
+        Vacancy::LinkInLog
+    };
+    Ok((!has_had_one).then_some(vacancy))
+}
+
+/// Whether the first account that is created on this machine becomes the administrator.
+fn is_first_account_chosen(site: &Site, is_used: bool) -> bool {
+    !is_used && site.is_local && is_address_local(&site.address)
+}
+
 /// Logs the link for the first administrator at the start if it is needed. Rounds: those of
 /// [`link`].
 ///
@@ -132,10 +163,10 @@ pub async fn link(site: &Site, now: Timestamp) -> Result<Option<String>, Error> 
         site.store.commit(batch).await?;
         return Ok(None);
     }
-    if is_used || !site.is_local || !is_address_local(&site.address) {
-        return Ok(Some(make_link(site).await?));
+    match is_first_account_chosen(site, is_used) {
+        true => Ok(None),
+        false => Ok(Some(make_link(site).await?)),
     }
-    Ok(None)
 }
 
 /// Logs the link if nobody has become an administrator. Rounds: at most 4.
@@ -158,7 +189,7 @@ async fn make_link(site: &Site) -> Result<String, Error> {
 
 /// The only secret that is logged on purpose: whoever reads the log runs the server.
 fn log(link: &str) {
-    tracing::warn!("this site has no administrator; to become it, open {link}");
+    tracing::warn!("this site is new: create the administrator's account at {link}");
 }
 
 /// Whether the address of a site is one that only its own machine can mean.

@@ -157,7 +157,8 @@ impl SummariesRead {
     pub(crate) fn ask(visit: &SharedVisit<'_>, query: &mut Query, items: Vec<ListedItem>) -> Self {
         let read = || items.iter().filter(|item| matches!(item, ListedItem::Read(_))).map(ListedItem::news);
         let names = UserNamesRead::ask(visit, query, read().map(|news| news.user_id));
-        let scores = SiteScoresRead::ask(query, read());
+        let scored = read().filter(|_| visit.site().rules.features.sites);
+        let scores = SiteScoresRead::ask(query, scored);
         Self { items, names, scores }
     }
 

@@ -66,8 +66,9 @@ impl Publication {
     ) -> Result<Self, Error> {
         let address = CommentAddress { news: news.id, comment: FIRST };
         let known = site.store.fetch(KnownTopics::among(&news.topics)).await?.existing();
-        // Who has left announces nothing.
-        let tweet = match author.filter(|author| author.tweet_news) {
+        // An author who has left announces nothing.
+        let announces = |author: &&User| site.rules.features.timelines && author.tweet_news;
+        let tweet = match author.filter(announces) {
             Some(author) => Some(TweetDraft::draw(site, now, author.id).await?),
             None => None,
         };

@@ -126,10 +126,10 @@ pub fn written(time: Timestamp) -> String {
     moment(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// A moment as people read it: `2023-02-02 09:36 UTC`.
+/// A moment as people read it: `2 Feb 2023, 09:36 UTC`.
 #[must_use]
 pub fn to_the_minute(time: Timestamp) -> String {
-    moment(time).strftime("%Y-%m-%d %H:%M UTC").to_string()
+    moment(time).strftime("%-d %b %Y, %H:%M UTC").to_string()
 }
 
 /// The text is not a time, or one before 1970.

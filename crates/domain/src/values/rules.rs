@@ -26,6 +26,23 @@ pub struct Rules {
     pub accounts: AccountRules,
     /// What moderators may know, and what readers' flags do.
     pub moderation: ModerationRules,
+    /// The parts of the site that can be switched off.
+    pub features: FeatureRules,
+}
+
+/// The parts of the site that can be switched off. What they have stored stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeatureRules {
+    /// Following people, their posts, and timelines.
+    pub timelines: bool,
+    /// Votes on the reputation of sites.
+    pub sites: bool,
+}
+
+impl Default for FeatureRules {
+    fn default() -> Self {
+        Self { timelines: true, sites: true }
+    }
 }
 
 /// Limits in time. Zero switches a limit off.

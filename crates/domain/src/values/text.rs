@@ -122,6 +122,8 @@ fn called(field: &str) -> String {
         "site_name" => "site name",
         "site_about" => "about text",
         "topic" | "topics" | "name" | "into" => "topic",
+        // Pages call it a post.
+        "tweet" => "post",
         other => other,
     };
     format!("your {what}")
@@ -134,7 +136,7 @@ fn asked_for(field: &str) -> &'static str {
         "application" => "write why you would like to join",
         "invitation" => "enter your invitation. Only people whom a member invites can sign up here",
         "comment" => "write a comment",
-        "tweet" => "write a tweet",
+        "tweet" => "write a post",
         "username" => "enter a username",
         "email" => "enter an e-mail address",
         "reason" => "give a reason",
@@ -768,20 +770,20 @@ mod tests {
         }
         assert!(TweetText::parse(&"é".repeat(280)).is_ok());
         let long = TweetText::parse(&"é".repeat(281)).unwrap_err();
-        assert_eq!(long.to_string(), "your tweet is too long (280 characters at most)");
+        assert_eq!(long.to_string(), "your post is too long (280 characters at most)");
         let heavy = format!("e{}", "\u{301}".repeat(2048));
         assert_eq!(
             TweetText::parse(&heavy).unwrap_err().to_string(),
-            "your tweet is too long (4,096 bytes at most)"
+            "your post is too long (4,096 bytes at most)"
         );
         let huge = "\u{301}".repeat(100_000);
         assert_eq!(
             TweetText::parse(&huge).unwrap_err().to_string(),
-            "your tweet is too long (280 characters at most)"
+            "your post is too long (280 characters at most)"
         );
         assert_eq!(TweetText::parse(" a\r\n\r\nb \n").unwrap().as_str(), "a\n\nb");
         for empty in ["", " \n ", "\u{200B}"] {
-            assert_eq!(TweetText::parse(empty).unwrap_err().to_string(), "write a tweet");
+            assert_eq!(TweetText::parse(empty).unwrap_err().to_string(), "write a post");
         }
         assert!(TweetText::parse("a\u{0}").is_err());
     }

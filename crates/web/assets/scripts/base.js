@@ -26,6 +26,12 @@ async function post(url, fields) {
   }
 }
 
+// The exact time of something, in the reader's time zone.
+document.addEventListener("pointerover", ({ target }) => {
+  if (target.tagName !== "TIME") return;
+  target.title = new Date(target.dateTime).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+});
+
 // Menus close like those of programs: with a click elsewhere, and with Escape.
 const openMenus = () => document.querySelectorAll("details:is(.menu, .row-tools)[open]");
 document.addEventListener("click", ({ target }) => {

@@ -28,7 +28,7 @@ function showNew(count) {
   const number = count < 100 ? String(count) : "100 or more";
   const link = live.querySelector("a") ?? document.createElement("a");
   link.href = "/home";
-  link.textContent = `${number} new ${count === 1 ? "tweet" : "tweets"}`;
+  link.textContent = `${number} new ${count === 1 ? "post" : "posts"}`;
   if (!link.isConnected) live.append(link);
 }
 

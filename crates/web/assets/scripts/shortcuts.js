@@ -7,8 +7,8 @@ function addShortcut(key, meaning, run) {
   shortcuts.set(key, { meaning, run });
 }
 
-addShortcut("j", "Next story, comment or tweet", () => move(1));
-addShortcut("k", "Previous story, comment or tweet", () => move(-1));
+addShortcut("j", "Next story, comment or post", () => move(1));
+addShortcut("k", "Previous story, comment or post", () => move(-1));
 addShortcut("Enter", "Open it", () => linkOf(current)?.click());
 addShortcut("a", "Vote up, or take the vote back", () => press("up"));
 addShortcut("z", "Vote down, or take the vote back", () => press("down"));

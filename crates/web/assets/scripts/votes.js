@@ -74,7 +74,7 @@ function changeKarma(by) {
 function changeCount(item, direction, by) {
   const up = item.querySelector('[data-count="up"]');
   let count = item.querySelector(`[data-count="${direction}"]`);
-  if (!count && direction === "down" && up?.parentElement.textContent.endsWith(" up")) {
+  if (!count && direction === "down" && up?.parentElement.matches(".votes")) {
     const whole = up.parentElement.cloneNode(true);
     count = whole.firstElementChild;
     count.dataset.count = "down";

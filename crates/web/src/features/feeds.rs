@@ -119,7 +119,7 @@ async fn articles(
     let site = &brand.site;
     let what = match order {
         ArticleOrder::Score => "best stories",
-        ArticleOrder::Time => "newest stories",
+        ArticleOrder::Time => "new stories",
     };
     let topics = topics.as_ref();
     let within = topics.map(|topics| format!(" in {}", described(topics))).unwrap_or_default();
@@ -381,7 +381,7 @@ fn tweets_document(site: &SiteSettings, username: &str, joined: Timestamp, lines
     let mut xml = Xml::new();
     let profile = site.link(&profile_address(username, ""));
     let own = site.link(&profile_address(username, "/feed"));
-    let title = format!("Tweets by {username} - {}", site.name);
+    let title = format!("Posts by {username} - {}", site.name);
     let updated = lines.iter().map(|line| posted_at(line)).max().unwrap_or(joined);
     xml.begin_atom((&title, &profile), updated, &profile, Some(&own));
     xml.raw("<author>");

@@ -19,7 +19,8 @@ pub fn error_page(frame: &Frame<'_>, status: StatusCode, message: &str) -> Marku
 #[must_use]
 pub fn bare_error_page(app: &App, status: StatusCode, message: &str) -> Markup {
     let heading = error_heading(status);
-    bare_page(&app.known_brand(), heading, &error_content(heading, status, message))
+    let content = error_content(heading, status, message);
+    bare_page(&app.known_brand(), &app.site.rules.features, heading, &content)
 }
 
 fn error_heading(status: StatusCode) -> &'static str {

@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::values::limits::STAFF_PASSWORD_MIN;
 use tidings_domain::values::preferences::{Choice, Shortcuts};
+use tidings_domain::values::rules::FeatureRules;
 use tidings_domain::values::text::printable_lines;
 
 /// The places of the navigation that everyone has.
@@ -25,13 +26,11 @@ const PLACES: [(&str, &str); 5] = [
 ];
 
 /// The places in the menu behind them, and in the footer.
-const MORE_PLACES: [(&str, &str); 5] = [
-    ("/best", "Best"),
-    ("/past", "Past"),
-    ("/random", "Random"),
-    ("/sites", "Sites"),
-    ("/everyone", "Everyone’s posts"),
-];
+fn more_places(features: &FeatureRules) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let sites = features.sites.then_some(("/sites", "Sites"));
+    let posts = features.timelines.then_some(("/everyone", "Everyone’s posts"));
+    [("/best", "Best"), ("/past", "Past"), ("/random", "Random")].into_iter().chain(sites).chain(posts)
+}
 
 /// Where links that are mailed lead: their addresses are secrets.
 const MAILED: [&str; 3] = ["/reset-password", "/unsubscribe", "/confirm-email"];
@@ -54,7 +53,8 @@ impl Frame<'_> {
         };
         let is_admin = self.viewer.is_some_and(|viewer| viewer.is_administrator());
         let head = head(&self.brand, title, page_head, self.viewer.is_none());
-        let footer = footer(&self.brand, is_admin, self.viewer.map(|viewer| viewer.preferences.shortcuts));
+        let shortcuts = self.viewer.map(|viewer| viewer.preferences.shortcuts);
+        let footer = footer(&self.brand, &self.rules.features, is_admin, shortcuts);
         let content = html! {
             (self.role_notice())
             (done_line(self))
@@ -104,8 +104,10 @@ impl Frame<'_> {
                     details.menu name="menu" {
                         summary { "More" }
                         ul {
-                            @if self.viewer.is_some() { (self.place("/home", "Following")) }
-                            @for (address, name) in MORE_PLACES { (self.place(address, name)) }
+                            @if self.viewer.is_some() && self.rules.features.timelines {
+                                (self.place("/home", "Following"))
+                            }
+                            @for (address, name) in more_places(&self.rules.features) { (self.place(address, name)) }
                         }
                     }
                 }
@@ -193,14 +195,14 @@ impl Frame<'_> {
 /// A page for when the viewer is not known because the store is unavailable. Without a session
 /// in sight, it offers neither to log in nor to log out.
 #[must_use]
-pub fn bare_page(brand: &Brand, title: &str, content: &dyn Render) -> Markup {
+pub fn bare_page(brand: &Brand, features: &FeatureRules, title: &str, content: &dyn Render) -> Markup {
     let navigation = html! {
         ul {
             @for (address, name) in PLACES { li { a href=(address) { (name) } } }
         }
     };
     let head = head(brand, title, &PageHead::default(), false);
-    document(brand, &head, &navigation, content, &footer(brand, false, None))
+    document(brand, &head, &navigation, content, &footer(brand, features, false, None))
 }
 
 /// Every page is made here, so this is where what no document may have is removed: control
@@ -268,12 +270,12 @@ fn common_head(brand: &Brand) -> Markup {
 }
 
 /// The footer. `shortcuts` is what a member has chosen.
-fn footer(brand: &Brand, is_admin: bool, shortcuts: Option<Shortcuts>) -> Markup {
+fn footer(brand: &Brand, features: &FeatureRules, is_admin: bool, shortcuts: Option<Shortcuts>) -> Markup {
     html! {
         footer.site-footer {
             div {
                 ul {
-                    @for (address, name) in MORE_PLACES { li { a href=(address) { (name) } } }
+                    @for (address, name) in more_places(features) { li { a href=(address) { (name) } } }
                     li { a href="/about" { "About" } }
                     li { a href="/ranking" { "Ranking" } }
                     li { a href="/moderations" { "Moderation log" } }

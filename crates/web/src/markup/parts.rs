@@ -19,21 +19,20 @@ pub const OUTSIDE: &str = "nofollow ugc noopener";
 /// Stands for the name of a deactivated account. No username has brackets.
 pub const DELETED_USER: &str = "[deleted user]";
 
-/// The age of something in words, such as "2 hours ago".
-pub fn ago(seconds: u64) -> impl Render + Copy {
+/// When something was, in words: "2 hours ago" within a week, and the day after that ("23 Nov 2026").
+pub fn ago(now: Timestamp, time: Timestamp) -> impl Render + Copy {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
     const DAY: u64 = 24 * HOUR;
-    const MONTH: u64 = 30 * DAY;
-    const YEAR: u64 = 365 * DAY;
+    const WEEK: u64 = 7 * DAY;
     written(move |html| {
+        let seconds = now.seconds_since(time);
         let (amount, unit) = match seconds {
             0..MINUTE => return html.push_str("just now"),
             MINUTE..HOUR => (seconds / MINUTE, " minute"),
             HOUR..DAY => (seconds / HOUR, " hour"),
-            DAY..MONTH => (seconds / DAY, " day"),
-            MONTH..YEAR => (seconds / MONTH, " month"),
-            _ => (seconds / YEAR, " year"),
+            DAY..WEEK => (seconds / DAY, " day"),
+            _ => return html.push_str(&moment(time).strftime("%-d %b %Y").to_string()),
         };
         amount.render_to(html);
         html.push_str(unit);
@@ -51,7 +50,7 @@ pub fn moment(time: Timestamp) -> jiff::Timestamp {
 /// The age of something in words, with the exact time as an attribute and tooltip.
 #[must_use]
 pub fn age(frame: &Frame<'_>, time: Timestamp) -> Markup {
-    age_as(time, ago(frame.now.seconds_since(time)))
+    age_as(time, ago(frame.now, time))
 }
 
 /// Like [`age`], with a given text.
@@ -59,7 +58,7 @@ pub fn age(frame: &Frame<'_>, time: Timestamp) -> Markup {
 pub fn age_as(time: Timestamp, text: impl Render) -> Markup {
     let moment = moment(time);
     html! {
-        time datetime=(moment) title=(moment.strftime("%Y-%m-%d %H:%M UTC")) { (text) }
+        time datetime=(moment) title=(moment.strftime("%-d %b %Y, %H:%M UTC")) { (text) }
     }
 }
 
@@ -83,21 +82,22 @@ pub fn number(number: impl TryInto<i64>) -> impl Render + Copy {
     })
 }
 
-/// How many votes up, and how many down if there are any.
+/// How many votes up, as "12 votes", and how many down if there are any.
 pub fn vote_counts(up: impl TryInto<i64>, down: impl TryInto<i64>) -> impl Render {
     // The script adds the count of votes down in the same form.
-    static COUNTS: LazyLock<[Fragment<ContentPlaceholder>; 2]> = LazyLock::new(|| {
+    static COUNTS: LazyLock<[Fragment<ContentPlaceholder>; 3]> = LazyLock::new(|| {
         let count = |name, label| {
             Fragment::new(|slots: &Slots<'_, ContentPlaceholder>| {
                 let number = slots.at(ContentPlaceholder::Content);
-                html! { span { span data-count=(name) { (number) } (label) } }
+                html! { span.votes { span data-count=(name) { (number) } (label) } }
             })
         };
-        [count("up", " up"), count("down", " down")]
+        [count("up", " vote"), count("up", " votes"), count("down", " down")]
     });
     let [up, down] = [up.try_into().unwrap_or(i64::MAX), down.try_into().unwrap_or(i64::MAX)];
     written(move |html| {
-        let [count_up, count_down] = &*COUNTS;
+        let [count_one, count_up, count_down] = &*COUNTS;
+        let count_up = if up == 1 { count_one } else { count_up };
         count_up.fill(html, |ContentPlaceholder::Content, html| number(up).render_to(html));
         if down > 0 {
             html.push(' ');
@@ -228,17 +228,18 @@ mod tests {
     }
 
     #[test]
-    fn ages_use_the_largest_whole_unit() {
+    fn times_are_relative_within_a_week_and_then_days() {
+        const NOW: u64 = 1_795_478_400;
         for (seconds, text) in [
             (0, "just now"),
             (60, "1 minute ago"),
             (7_199, "1 hour ago"),
             (7_200, "2 hours ago"),
-            (86_400 * 29, "29 days ago"),
-            (86_400 * 364, "12 months ago"),
-            (86_400 * 800, "2 years ago"),
+            (86_400 * 7 - 1, "6 days ago"),
+            (86_400 * 7, "17 Nov 2026"),
+            (86_400 * 800, "15 Sep 2024"),
         ] {
-            assert_eq!(ago(seconds).render().into_string(), text);
+            assert_eq!(ago(Timestamp(NOW), Timestamp(NOW - seconds)).render().into_string(), text);
         }
     }
 
@@ -308,8 +309,14 @@ mod tests {
     #[test]
     fn votes_down_are_counted_only_where_there_are_any() {
         let counts = |up: i64, down: i64| vote_counts(up, down).render().into_string();
-        assert_eq!(counts(1_200, 0), r#"<span><span data-count="up">1,200</span> up</span>"#);
-        assert!(counts(5, 1).ends_with(r#"</span> <span><span data-count="down">1</span> down</span>"#));
+        assert_eq!(
+            counts(1_200, 0),
+            r#"<span class="votes"><span data-count="up">1,200</span> votes</span>"#
+        );
+        assert!(
+            counts(5, 1)
+                .ends_with(r#"</span> <span class="votes"><span data-count="down">1</span> down</span>"#)
+        );
         assert!(!counts(5, -1).contains("down"), "a counter that another program has broken");
     }
 

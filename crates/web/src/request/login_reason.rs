@@ -42,7 +42,7 @@ impl LoginReason {
             Self::Follow => "follow people and topics",
             Self::Save => "save stories",
             Self::Hide => "hide stories",
-            Self::Tweet => "write tweets",
+            Self::Tweet => "write posts",
             Self::Flag => "flag something for moderators",
         }
     }

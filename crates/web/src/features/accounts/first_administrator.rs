@@ -37,8 +37,7 @@ fn page(frame: &Frame<'_>, token: &WelcomeToken) -> Markup {
         h1 { (HEADING) }
         div.prose {
             p {
-                "Nobody looks after " (frame.site().name) " yet. This link makes you its administrator. It \
-                 works once."
+                (frame.site().name) " has no administrator yet. This link makes you its administrator. It works once."
             }
             @if let Some(viewer) = frame.viewer {
                 form.form method="post" action="/welcome" {

@@ -91,7 +91,7 @@ impl InvitationsPage<'_> {
                 h2 { "People who joined" }
                 ul.plain-list { @for person in invited { li { (person_with_age(frame, person)) } } }
                 @if *invited_count > invited.len() as u64 {
-                    p.hint { "These are the latest of " (number(*invited_count)) "." }
+                    p.hint { "These are the last of " (number(*invited_count)) "." }
                 }
             }
         }

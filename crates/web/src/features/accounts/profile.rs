@@ -25,7 +25,7 @@ use crate::request::paging::PageQuery;
 use crate::request::path::{AtName, PathOf};
 use crate::request::viewer::{ClientDevice, SignedFields};
 use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, PreEscaped, html};
 use tidings_domain::accounts::profiles::{self, Profile, ProfileFacts};
 use tidings_domain::accounts::reader::{Collapsed, Reader};
@@ -40,17 +40,18 @@ use tidings_domain::values::words::counted;
 /// The side of the avatar, in CSS pixels.
 const AVATAR: u32 = 64;
 
-/// The text instead of the tweets of somebody who has none.
-fn no_tweets(is_own: bool) -> Markup {
+/// The text instead of the posts of somebody who has none.
+fn no_posts(is_own: bool) -> Markup {
     let step =
-        if is_own { ("/home", "Write your first tweet") } else { ("/everyone", "See everyone's tweets") };
-    empty_but("No tweets here.", step)
+        if is_own { ("/home", "Write your first post") } else { ("/everyone", "See everyone’s posts") };
+    empty_but("No posts here.", step)
 }
 
 /// A user's page.
 struct ProfilePage<'a> {
     profile: &'a Profile,
-    tweets: &'a TweetPage,
+    /// What the user posted; `None` on a site without timelines.
+    tweets: Option<&'a TweetPage>,
     /// What the viewer has chosen to see; `None` for a visitor.
     reader: Option<&'a Reader>,
     /// The form of earlier versions, for the owner: on `/user/<name>`.
@@ -80,17 +81,19 @@ impl ProfilePage<'_> {
                 h2 { "Your profile" }
                 (form.render(frame, self.refused))
             }
-            h2 { "Tweets" }
-            @if self.tweets.lines.is_empty() && self.tweets.unlisted == 0 { (no_tweets(is_own)) }
-            (tweet_list(frame, &self.tweets.lines))
-            (rest_of_timeline(frame, &profile_address(&user.username, ""), self.tweets))
+            @if let Some(tweets) = self.tweets {
+                h2 { "Posts" }
+                @if tweets.lines.is_empty() && tweets.unlisted == 0 { (no_posts(is_own)) }
+                (tweet_list(frame, &tweets.lines))
+                (rest_of_timeline(frame, &profile_address(&user.username, ""), tweets))
+            }
         };
         let description = if user.about.is_empty() || user.withheld.is_some() {
-            format!("Tweets, stories and comments by {} on {}.", user.username, frame.site().name)
+            format!("Stories and comments by {} on {}.", user.username, frame.site().name)
         } else {
             shortened(&user.about)
         };
-        let head = head(&user.username).about(PageKind::Profile, description);
+        let head = head(&user.username, self.tweets.is_some()).about(PageKind::Profile, description);
         frame.page_with(&user.username, &head, &content)
     }
 
@@ -113,7 +116,7 @@ impl ProfilePage<'_> {
                 @if is_own {
                     a.action href="/settings" { "Settings" }
                 } @else {
-                    (follow_button(frame, &person, &profile_address(&user.username, ""), false))
+                    @if self.tweets.is_some() { (follow_button(frame, &person, &profile_address(&user.username, ""), false)) }
                     (flag_link(frame, &Thing::User(user.username.as_str().into()), (user.id, true)))
                 }
             }
@@ -122,11 +125,17 @@ impl ProfilePage<'_> {
 
     fn facts(&self, frame: &Frame<'_>, is_own: bool) -> Markup {
         let ProfileFacts { user, posted, comments, followers, followings, tweets, .. } = &**self.profile;
-        let counts = [
-            ("tweets", tweets, profile_address(&user.username, "")),
-            ("followers", followers, profile_address(&user.username, "/followers")),
-            ("following", followings, profile_address(&user.username, "/followings")),
+        let mut counts = vec![
+            ("stories", posted, user_address("usernews", &user.username, "/0")),
+            ("comments", comments, user_address("usercomments", &user.username, "/0")),
         ];
+        if self.tweets.is_some() {
+            counts.extend([
+                ("posts", tweets, profile_address(&user.username, "")),
+                ("followers", followers, profile_address(&user.username, "/followers")),
+                ("following", followings, profile_address(&user.username, "/followings")),
+            ]);
+        }
         html! {
             dl.facts {
                 @for (name, count, address) in counts {
@@ -134,14 +143,6 @@ impl ProfilePage<'_> {
                 }
                 div { dt { "karma" } dd { (number(user.karma)) } }
                 div { dt { "joined" } dd { (age(frame, user.ctime)) } }
-                div {
-                    dt { "stories" }
-                    dd { a href=(user_address("usernews", &user.username, "/0")) { (number(*posted)) } }
-                }
-                div {
-                    dt { "comments" }
-                    dd { a href=(user_address("usercomments", &user.username, "/0")) { (number(*comments)) } }
-                }
                 @if is_own {
                     div {
                         dt { "your lists" }
@@ -209,11 +210,13 @@ fn about(frame: &Frame<'_>, user: &User) -> Markup {
     }
 }
 
-/// The head of the page, with its address and the feed.
-fn head(username: &str) -> PageHead {
+/// The head of the page, with its address and the feed of the user's posts.
+fn head(username: &str, has_feed: bool) -> PageHead {
     PageHead::of(profile_address(username, "")).with(html! {
-        link rel="alternate" type="application/atom+xml" title=(format!("Tweets by {username} (Atom)"))
-            href=(profile_address(username, "/feed"));
+        @if has_feed {
+            link rel="alternate" type="application/atom+xml" title=(format!("Posts by {username} (Atom)"))
+                href=(profile_address(username, "/feed"));
+        }
     })
 }
 
@@ -241,15 +244,18 @@ pub async fn profile(
     show(&app, visit, &here, &name, query, true).await
 }
 
-/// GET /@:name.
+/// GET /@:name. Without timelines, it leads to the other address.
 pub async fn at(
     PathOf(AtName(name)): PathOf<AtName>,
     State(app): State<App>,
     visit: Visit,
     here: LocalPath,
     Form(query): Form<(PageQuery, Saved)>,
-) -> Result<Markup, RequestError> {
-    show(&app, visit, &here, &name, query, false).await
+) -> Result<Response, RequestError> {
+    if !app.site.rules.features.timelines {
+        return Ok(Redirect::to(&user_address("user", &name, "")).into_response());
+    }
+    Ok(show(&app, visit, &here, &name, query, false).await?.into_response())
 }
 
 async fn show(
@@ -262,7 +268,10 @@ async fn show(
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let profile = profiles::profile(&mut visit, name).await?;
-    let tweets = reading::of_user(&mut visit, profile.user.id, &query.into()).await?;
+    let tweets = match app.site.rules.features.timelines {
+        true => Some(reading::of_user(&mut visit, profile.user.id, &query.into()).await?),
+        false => None,
+    };
     let file = PersonFile::read(&mut visit, &profile).await?;
     let reader = visit.reader().await?;
     let frame = Frame::of(app, &mut visit, here).await?;
@@ -270,7 +279,8 @@ async fn show(
     let form =
         with_form.then_some(ProfileEditor { about: &user.about, email: user.typed_email(), more: None });
     let reader = reader.as_deref();
-    let page = ProfilePage { profile: &profile, tweets: &tweets, reader, form, refused: None, saved, file };
+    let page =
+        ProfilePage { profile: &profile, tweets: tweets.as_ref(), reader, form, refused: None, saved, file };
     Ok(page.render(&frame))
 }
 
@@ -299,7 +309,7 @@ pub async fn change(
             let (about, email) = (form.fields.text("about"), form.fields.text("email"));
             let page = ProfilePage {
                 profile: &profile,
-                tweets: &tweets,
+                tweets: Some(&tweets).filter(|_| app.site.rules.features.timelines),
                 reader: None,
                 form: Some(ProfileEditor { about, email, more: None }),
                 refused: Some(&refused),
@@ -338,7 +348,7 @@ mod tests {
         };
         let page = ProfilePage {
             profile: &profile,
-            tweets: &TweetPage::default(),
+            tweets: Some(&TweetPage::default()),
             reader: None,
             form: Some(form),
             refused,

@@ -309,7 +309,7 @@ fn deactivate_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
         div.prose {
             p { "This cannot be undone:" }
             ul {
-                li { "Your tweets are deleted. You no longer follow anyone, and nobody follows you." }
+                li { "Your posts are deleted. You no longer follow anyone, and nobody follows you." }
                 li { "Your stories and comments stay, without your name." }
                 li { "Your profile disappears, you can't log in again, and nobody can take your username." }
             }

@@ -88,7 +88,7 @@ impl AdminPage<'_> {
             ul.admin-links {
                 li { a.action href="/moderate" { "Review queue" } }
                 li { a.action href="/admin/site" { "Name, colours, logo and texts of this site" } }
-                li { a.action href="/admin/sites" { "Votes on sites" } }
+                @if frame.rules.features.sites { li { a.action href="/admin/sites" { "Votes on sites" } } }
             }
             h2 { "The last 24 hours" }
             (charts(&self.hours(), "hour"))
@@ -131,7 +131,7 @@ impl AdminPage<'_> {
                 div { dt { "stories listed" } dd { (number(self.counts.listed)) } }
                 div { dt { "this server runs for" } dd { (words::age(server.uptime_seconds)) } }
                 div { dt { "requests a second, in the last minute" } dd { (format!("{:.1}", server.requests_per_second)) } }
-                div { dt { "99 % of them answered within" } dd { (number(server.p99_milliseconds)) " ms" } }
+                div { dt { "99% of them answered within" } dd { (number(server.p99_milliseconds)) " ms" } }
                 div { dt { "jobs waiting" } dd { (number(jobs.waiting)) } }
                 div { dt { "jobs done by this server" } dd { (number(jobs.finished)) } }
                 @if jobs.finished > 0 {

@@ -187,7 +187,7 @@ impl CommentItem<'_> {
                     html! { " " span.tag { (insider_words(withheld)) } }.render_to(html);
                 }
             }
-            CommentPlaceholder::Age => ago(frame.now.seconds_since(comment.ctime)).render_to(html),
+            CommentPlaceholder::Age => ago(frame.now, comment.ctime).render_to(html),
             CommentPlaceholder::Links => comment_links(frame, *place, comment).render_to(html),
         };
         ITEM.fill(html, |placeholder, html| match placeholder {

@@ -223,7 +223,7 @@ impl Page {
             tweet.news_id.map(|news| format!("announces story {news}")).into_iter().collect();
         facts.extend(state(false, tweet.withheld.as_deref()));
         Item {
-            title: format!("Tweet {}", tweet.id).into(),
+            title: format!("Post {}", tweet.id).into(),
             address: self.on_site(&format!("/tweet/{}", tweet.id)),
             facts,
             time: Some(tweet.time),
@@ -306,7 +306,7 @@ fn state(deleted: bool, withheld: Option<&str>) -> Vec<String> {
 
 fn counted_votes(up: impl TryInto<i64>, down: impl TryInto<i64>) -> String {
     let [up, down] = [up.try_into().unwrap_or(i64::MAX), down.try_into().unwrap_or(i64::MAX)];
-    format!("{} up, {} down", grouped_signed(up), grouped_signed(down))
+    format!("{} votes, {} down", grouped_signed(up), grouped_signed(down))
 }
 
 fn account_facts(account: &AccountRecord) -> Vec<(&'static str, String)> {
@@ -365,7 +365,7 @@ const fn heading(section: Section) -> &'static str {
     match section {
         Section::Stories => "Stories",
         Section::Comments => "Comments",
-        Section::Tweets => "Tweets",
+        Section::Tweets => "Posts",
         Section::Votes => "Votes",
         Section::Flags => "What you flagged",
         Section::Saved => "Saved stories",
@@ -401,7 +401,7 @@ const fn explanation(section: Section) -> Option<&'static str> {
 }
 
 fn date(time: Timestamp) -> String {
-    moment(time).strftime("%Y-%m-%d %H:%M UTC").to_string()
+    moment(time).strftime("%-d %b %Y, %H:%M UTC").to_string()
 }
 
 fn time(time: Timestamp) -> Markup {
@@ -458,7 +458,8 @@ mod tests {
     #[test]
     fn an_item_says_what_became_of_it() {
         let item = page().record(&story("Title", "http://example.com/"));
-        for part in ["1,200 up, 0 down", "1 comment", "removed by a moderator: spam", "2027-01-15 08:00 UTC"]
+        for part in
+            ["1,200 votes, 0 down", "1 comment", "removed by a moderator: spam", "15 Jan 2027, 08:00 UTC"]
         {
             assert!(item.contains(part), "{part} in {item}");
         }

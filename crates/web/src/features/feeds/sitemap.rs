@@ -58,7 +58,8 @@ pub async fn part(
         return Err(RequestError::NotFound);
     }
     let site = &app.settings.site;
-    let lists = LISTS.iter().filter(|_| number == 1).map(|path| site.link(path));
+    let is_there = |path: &&&str| **path != "/sites" || app.site.rules.features.sites;
+    let lists = LISTS.iter().filter(|_| number == 1).filter(is_there).map(|path| site.link(path));
     let addresses = lists.chain(stories.into_iter().map(|id| site.link(&news_address(id))));
     Ok((HEADERS, document("urlset", &html! { @for address in addresses { url { loc { (address) } } } })))
 }

@@ -40,9 +40,11 @@ pub async fn about(
                  and discuss them. Only votes and time decide what is on top: "
                 a href="/ranking" { "how the ranking works" } "."
             }
-            p {
-                "You can also follow people. What they tweet and submit appears on your home page. "
-                "Anyone can read " a href="/everyone" { "everyone's tweets" } "."
+            @if frame.rules.features.timelines {
+                p {
+                    "You can also follow people and read their posts and stories in one place. Anyone can read "
+                    a href="/everyone" { "everyone’s posts" } "."
+                }
             }
             h2 { "How to get an account" }
             p {
@@ -50,13 +52,15 @@ pub async fn about(
             }
             h2 { "Feeds" }
             p {
-                "The latest stories are available as " a href="/rss" { "RSS" } " and as "
-                a href="/atom" { "Atom" } ", for any feed reader. To follow a person's tweets "
-                "there, give the feed reader the address of their profile."
+                "New stories are available as " a href="/rss" { "RSS" } " and as "
+                a href="/atom" { "Atom" } ", for any feed reader."
+                @if frame.rules.features.timelines {
+                    " To follow a person’s posts there, give the feed reader the address of their profile."
+                }
             }
             h2 { "Keyboard shortcuts" }
             p {
-                kbd { "j" } " and " kbd { "k" } " go to the next and the previous story, comment or tweet, "
+                kbd { "j" } " and " kbd { "k" } " go to the next and the previous story, comment or post, "
                 kbd { "Enter" } " opens it, " kbd { "a" } " and " kbd { "z" } " vote it up and down, "
                 kbd { "?" } " lists all of them. The shortcuts need JavaScript; everything else works without it."
             }
@@ -99,7 +103,7 @@ fn addresses(rules: &ModerationRules) -> Markup {
         ul {
             @if days > 0 {
                 li {
-                    "When you sign up, or post a story, a comment or a tweet, we keep your network address for "
+                    "When you sign up, or write a story, a comment or a post, we keep your network address for "
                     (span(days * SECONDS_A_DAY)) " and then forget it. Administrators can see it. Moderators see \
                      a tag of your network, which does not tell the address, and who else has the same tag."
                 }

@@ -117,7 +117,7 @@ fn lists() -> Markup {
         h2 { "Things to read" }
         ul {
             li { a href="/" { "Top" } ": what people find good at the moment. Votes lift a story; age sinks it." }
-            li { a href="/latest/0" { "Latest" } ": everything, the newest first. Your votes here decide what gets to the top." }
+            li { a href="/latest/0" { "New" } ": everything, the newest first. Your votes here decide what gets to the top." }
             li { a href="/best" { "Best" } ": the stories with the most votes, which sink more slowly. " a href="/topics" { "Topics" } " have such lists too." }
         }
     }
@@ -138,9 +138,11 @@ fn now(frame: &Frame<'_>) -> Markup {
         h2 { "Next steps" }
         ul {
             @if frame.viewer.is_none() { li { a href="/register" { "Sign up" } ", to do the following" } }
-            li { a href="/latest/0" { "Read the latest stories" } " and vote for a good one" }
+            li { a href="/latest/0" { "Read the new stories" } " and vote for a good one" }
             li { a href="/submit" { "Submit a story" } ": a link that you found, or a text" }
-            li { a href="/suggestions" { "Find people to follow" } " and " a href="/home" { "write a first tweet" } }
+            @if frame.rules.features.timelines {
+                li { a href="/suggestions" { "Find people to follow" } " and " a href="/home" { "write a first post" } }
+            }
             li { a href="/topics" { "Look at the topics" } }
             li { a href="/settings" { "Say something about yourself" } " and choose your settings" }
         }

@@ -27,7 +27,7 @@ pub fn unsubscribe_address(token: &str) -> String {
 #[must_use]
 pub const fn name_of(kind: MailKind) -> &'static str {
     match kind {
-        MailKind::Replies => "mails about replies, mentions and messages from moderators",
+        MailKind::Replies => "mail about replies, mentions and messages from moderators",
         MailKind::Digest => "digests of the best stories",
     }
 }
@@ -106,11 +106,11 @@ impl EntryLetter {
 /// Why somebody gets a mail, and how to switch it off.
 fn foot(site: &SiteSettings, user: &User, kind: MailKind, unsubscribe: &str) -> String {
     format!(
-        "\n-- \nYou are {} at {}, and have switched on {}.\nSwitch them off: {unsubscribe}\nAll settings: {}\n",
-        user.username,
-        site.name,
+        "\n-- \nYou get this because you asked for {} at {}, as {}.\nUnsubscribe: {unsubscribe}\nAll settings: {}\n",
         name_of(kind),
-        site.link("/settings")
+        site.name,
+        user.username,
+        site.link("/settings/mail")
     )
 }
 
@@ -220,9 +220,9 @@ fn write_story(body: &mut String, site: &SiteSettings, DigestStory { news, autho
     let author = author.as_deref().map(|author| format!(", by {author}")).unwrap_or_default();
     write!(
         body,
-        "\n* {}\n  {} up, {}{}\n  {}\n",
+        "\n* {}\n  {}, {}{}\n  {}\n",
         unlinked(&format!("{}{host}", news.title)),
-        news.up,
+        counted(news.up.unsigned_abs(), "vote", "votes"),
         counted(news.comments, "comment", "comments"),
         unlinked(&author),
         site.link(&news_address(news.id))

@@ -88,7 +88,7 @@ impl InboxPage<'_> {
                     }
                 }
                 Filter::Kind(Kind::Mention) => {
-                    p.empty { "Comments and tweets that mention you as @" (self.viewer.username) " appear here." }
+                    p.empty { "Comments and posts that mention you as @" (self.viewer.username) " appear here." }
                 }
                 Filter::Kind(Kind::Follow) => p.empty { "New followers appear here." },
                 Filter::Kind(Kind::Moderation) => p.empty { "Messages from moderators appear here." },
@@ -186,7 +186,7 @@ const fn deed(entry: &InboxEntry) -> &'static str {
         (InboxEvent::Comment { target: ReplyTarget::OwnComment, .. }, _) => "replied to your comment on",
         (InboxEvent::Comment { target: ReplyTarget::OwnStory, .. }, _) => "commented on your story",
         (InboxEvent::Comment { .. }, _) => "commented on",
-        (InboxEvent::Tweet { .. }, _) => "mentioned you in a tweet",
+        (InboxEvent::Tweet { .. }, _) => "mentioned you in a post",
         (InboxEvent::Follow, _) => "follows you",
         (InboxEvent::Message { .. }, _) => "Message from a moderator",
         (InboxEvent::Collapsed(Collapsed::MutedPerson), _) => "Something by somebody you muted",
@@ -225,7 +225,7 @@ pub fn destination(entry: &InboxEntry) -> Option<(String, &'static str)> {
         EntryId::Reply(address) | EntryId::Mention(address) => {
             Some((format!("{}#comment-{}", comment_address(address), address.comment), "Go to the comment"))
         }
-        EntryId::Tweet(id) => Some((tweet_address(id), "Go to the tweet")),
+        EntryId::Tweet(id) => Some((tweet_address(id), "Go to the post")),
         EntryId::Follow(_) => {
             entry.username.as_deref().map(|name| (profile_address(name, ""), "Go to the profile"))
         }

@@ -37,11 +37,11 @@ fn form_page(frame: &Frame<'_>, kind: MailKind) -> Markup {
         h1 { (HEADING) }
         p {
             "Switch off " (name_of(kind)) " from " (frame.site().name)
-            "? You can switch them on again in your settings."
+            "? You can ask for it again in your settings."
         }
         // Sent to the page's own address, the only place that has the token.
         form.form.narrow method="post" {
-            button.button { "Switch them off" }
+            button.button { "Unsubscribe" }
         }
     };
     frame.page(HEADING, &content)

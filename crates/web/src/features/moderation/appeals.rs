@@ -252,7 +252,7 @@ mod tests {
         for part in [
             "A moderator silenced you",
             "shouts &lt;b&gt;",
-            "It ends 1970-01-12 14:46 UTC.",
+            "It ends 12 Jan 1970, 14:46 UTC.",
             r#"name="moderation_id" value="7""#,
             "<textarea",
         ] {

@@ -69,7 +69,7 @@ const fn noun(thing: &Thing) -> &'static str {
     match thing {
         Thing::Story(_) => "story",
         Thing::Comment(_) => "comment",
-        Thing::Tweet(_) => "tweet",
+        Thing::Tweet(_) => "post",
         Thing::User(_) => "profile",
         Thing::Application(_) => "application",
         Thing::Appeal(_) => "appeal",

@@ -118,13 +118,13 @@ const fn words(action: Action) -> &'static str {
         Action::Split => "split off",
         Action::Lock => "locked the thread of",
         Action::Unlock => "unlocked the thread of",
-        Action::Hold => "holds the posts of",
-        Action::Unhold => "no longer holds the posts of",
+        Action::Hold => "holds what is written by",
+        Action::Unhold => "no longer holds what is written by",
         Action::Silence => "silenced",
         Action::Unsilence => "lifted the silence of",
         Action::Ban => "banned",
         Action::Unban => "lifted the ban of",
-        Action::RemoveAll => "removed the recent posts of",
+        Action::RemoveAll => "removed everything recent by",
         Action::Approve => "approved",
         Action::Reject => "rejected",
         Action::Keep => "kept",
@@ -152,7 +152,7 @@ fn target(entry: &LogEntry) -> Markup {
             Thing::Comment(address) => {
                 a href=(comment_address(*address)) { "comment " (address.comment) " of story " (address.news) }
             }
-            Thing::Tweet(id) => a href=(tweet_address(*id)) { "tweet " (id) },
+            Thing::Tweet(id) => a href=(tweet_address(*id)) { "post " (id) },
             Thing::User(name) => a.author href=(profile_address(name, "")) { (name) },
             Thing::Application(name) => { "the application of " (name) },
             Thing::Appeal(id) => { "the appeal against " (line_link(*id)) },
@@ -199,7 +199,7 @@ fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
                     other => (moderator_name(other)),
                 }
                 " " (words(entry.action)) " " (target(entry))
-                @if let Some(count) = entry.count { " (" (counted(count, "post", "posts")) ")" }
+                @if let Some(count) = entry.count { " (" (counted(count, "item", "items")) ")" }
                 @if entry.in_progress { " " span.tag { "in progress" } }
                 @if let Some(until) = entry.until { " until " (day::to_the_minute(until)) }
                 " " span.entry-age { (age(frame, entry.time)) }

@@ -27,7 +27,7 @@ const FOR_EVER: &str = "0";
 /// The posts that can be removed together: of how many days, and words. The last is the
 /// most.
 const REMOVED: [(&str, &str); 4] =
-    [("1", "last day"), ("7", "last week"), ("30", "last 30 days"), ("3650", "all posts")];
+    [("1", "last day"), ("7", "last week"), ("30", "last 30 days"), ("3650", "all time")];
 /// The number of days that is chosen at first: a week.
 const USUAL_REMOVED: &str = "7";
 /// The most neighbours that the page names.
@@ -141,7 +141,7 @@ fn history(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
             "Joined " (age(frame, user.ctime)) ", " (number(user.karma)) " karma, "
             (counted(person.posted, "story", "stories")) ", "
             (counted(person.comments, "comment", "comments")) ", "
-            (counted(person.tweets, "tweet", "tweets")) ". "
+            (counted(person.tweets, "post", "posts")) ". "
             a href={ "/moderations?kind=user" } { "Moderation log" }
         }
         @if person.invited > 0 && user.restrictions.in_force(RestrictionKind::Ban, frame.now).is_some() {
@@ -190,8 +190,8 @@ fn forms(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
         false => timed(Action::Silence, "Silence"),
     });
     all.push(match is(RestrictionKind::Hold) {
-        true => plain(Action::Unhold, "No longer hold posts"),
-        false => timed(Action::Hold, "Hold posts for approval"),
+        true => plain(Action::Unhold, "Stop holding what they write"),
+        false => timed(Action::Hold, "Hold what they write for approval"),
     });
     all.push(match is(RestrictionKind::Discount) {
         true => plain(Action::Recount, "Count the votes again"),
@@ -229,7 +229,7 @@ fn removal_boxes() -> Markup {
     };
     html! {
         input type="hidden" name="boxes" value="1";
-        (tick("posts", "Remove the posts", true))
+        (tick("posts", "Remove everything they wrote", true))
         (choice("Posts of the", "days", (&REMOVED, USUAL_REMOVED)))
         (tick("profile", "Remove the full name and the text of the profile", false))
         (tick("ban", "Ban the person", false))

@@ -25,7 +25,7 @@ pub fn tweet_tools(frame: &Frame<'_>, tweet: &Tweet) -> Markup {
     if !may_moderate(frame, tweet.user_id) {
         return html! {};
     }
-    let labels = ["Remove this tweet", "Put this tweet back"];
+    let labels = ["Remove this post", "Put this post back"];
     post_tools(frame, &Thing::Tweet(tweet.id), tweet.withheld.as_ref(), labels)
 }
 

@@ -87,7 +87,7 @@ fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool)
                 }
             }
         }
-        p { a.action href="/moderate/rules" { "Rules for new posts" } }
+        p { a.action href="/moderate/rules" { "Rules for new content" } }
         (rings)
     };
     frame.page("Review queue", &content)
@@ -196,7 +196,7 @@ fn name(thing: &Thing) -> String {
     match thing {
         Thing::Story(id) => format!("story {id}"),
         Thing::Comment(address) => format!("comment {} of story {}", address.comment, address.news),
-        Thing::Tweet(id) => format!("tweet {id}"),
+        Thing::Tweet(id) => format!("post {id}"),
         Thing::User(name) => format!("profile of {name}"),
         Thing::Application(name) => name.to_string(),
         Thing::Appeal(id) => format!("against line {id}"),
@@ -227,7 +227,7 @@ fn history(frame: &Frame<'_>, author: Option<&RowAuthor>) -> Markup {
                     ", joined " (age(frame, *ctime)) ", " (number(*karma)) " karma, "
                     (counted(*posted, "story", "stories")) ", "
                     (counted(*comments, "comment", "comments")) ", "
-                    (counted(*tweets, "tweet", "tweets"))
+                    (counted(*tweets, "post", "posts"))
                 }
             }
         }

@@ -46,9 +46,9 @@ struct RulesPage<'a> {
 impl RulesPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
-            h1 { "Rules for new posts" }
+            h1 { "Rules for new content" }
             p {
-                "Each new story, comment, tweet and profile, and each change of one, is checked with these rules. Posts \
+                "Each new story, comment, post and profile, and each change of one, is checked with these rules. Posts \
                  of moderators and administrators are not. Everybody can read in the "
                 a href="/moderations?kind=rule" { "log" } " when a rule was added, and why."
             }
@@ -60,7 +60,7 @@ impl RulesPage<'_> {
                 @for rule in self.rules { (rule_item(frame, rule)) }
             }
         };
-        frame.page("Rules for new posts", &content)
+        frame.page("Rules for new content", &content)
     }
 
     fn form(&self, frame: &Frame<'_>) -> Markup {
@@ -134,8 +134,8 @@ fn outcome(tried: &DryRun) -> Markup {
         div.notice role="status" {
             p {
                 "In the last 30 days this rule would have caught "
-                strong { (counted(tried.count, "post", "posts")) } "."
-                @if !tried.finished { " There were too many posts to look at all of them." }
+                strong { (counted(tried.count, "text", "texts")) } "."
+                @if !tried.finished { " There were too many to look at all of them." }
             }
             @if !tried.matches.is_empty() {
                 ul {

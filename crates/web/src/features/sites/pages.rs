@@ -47,16 +47,16 @@ const fn board_title(board: Board) -> &'static str {
 
 const fn board_name(board: Board) -> &'static str {
     match board {
-        Board::Best => "best",
-        Board::Worst => "worst",
-        Board::Controversial => "controversial",
-        Board::Voted => "most voted",
+        Board::Best => "Best",
+        Board::Worst => "Worst",
+        Board::Controversial => "Controversial",
+        Board::Voted => "Most voted",
     }
 }
 
 const fn span_name(span: Span) -> &'static str {
     match span {
-        Span::Day => "today",
+        Span::Day => "Today",
         Span::Week => "7 days",
         Span::Month => "30 days",
         Span::All => "all time",
@@ -338,6 +338,9 @@ pub async fn site(
     if asked != host {
         return Ok(Redirect::to(&site_address(&host)).into_response());
     }
+    if !app.site.rules.features.sites {
+        return stories_from(&app, visit, &here, (&host, 0)).await;
+    }
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let page = site_page::site_page(&mut visit, &host, SITE_DAYS, SITE_NEWS).await?;
     let just_hidden = JustHidden::read(&mut visit, &here).await?;
@@ -365,21 +368,35 @@ pub async fn stories(
     if asked != host {
         return Ok(Redirect::to(&stories_address(&host, start)).into_response());
     }
+    stories_from(&app, visit, &here, (&host, start)).await
+}
+
+async fn stories_from(
+    app: &App,
+    visit: Visit,
+    here: &LocalPath,
+    (host, start): (&Hostname, u64),
+) -> Result<Response, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
-    let page = lists::from_host(&mut visit, &host, start, SITE_NEWS).await?;
+    let page = lists::from_host(&mut visit, host, start, SITE_NEWS).await?;
     let heading = format!("Stories from {host}");
-    let (first, more) = (stories_address(&host, 0), format!("{}/stories/", site_address(&host)));
+    let (first, more) = (stories_address(host, 0), format!("{}/stories/", site_address(host)));
+    let votes = || html! { p { a.action href=(site_address(host)) { "Votes on this site" } } };
     let list = NewsListPage {
         title: &heading,
         heading: &heading,
         heading_hidden: false,
-        before: html! { p { a.action href=(site_address(&host)) { "Votes on this site" } } },
+        before: if app.site.rules.features.sites {
+            votes()
+        } else {
+            html! {}
+        },
         page: &page,
         start,
         address: ListAddress { first: &first, more: &more, size: SITE_NEWS },
         empty: ("No stories from this site yet.", ("/submit", "Submit one")),
     };
-    Ok(list_page(&app, &mut visit, &here, list).await?.into_response())
+    Ok(list_page(app, &mut visit, here, list).await?.into_response())
 }
 
 /// The actions on the page of a site.
@@ -485,8 +502,8 @@ mod tests {
         };
         let html = framed(None, |frame| page.render(frame)).into_string();
         for part in [
-            r#"<a href="/sites/voted/week" aria-current="page">most voted</a>"#,
-            r#"<a href="/sites/voted/day">today</a>"#,
+            r#"<a href="/sites/voted/week" aria-current="page">Most voted</a>"#,
+            r#"<a href="/sites/voted/day">Today</a>"#,
             r#"<a href="/site/a.com">a.com</a>"#,
             "2 good votes and 1 bad vote",
             "&lt;x&gt;",

@@ -325,5 +325,10 @@ pub fn deployed_failure(failure: &RequestError, message: &str) -> Response {
         },
         _ => message,
     };
-    (StatusCode::INTERNAL_SERVER_ERROR, Json(DeployedError { error: text.to_owned() })).into_response()
+    // The original has no such case: votes on sites are switched off.
+    let status = match failure {
+        RequestError::NotFound => StatusCode::NOT_FOUND,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    (status, Json(DeployedError { error: text.to_owned() })).into_response()
 }

@@ -145,7 +145,7 @@ fn story_filling(
     move |placeholder, html| match (placeholder, &standing) {
         (StoryPlaceholder::Votes, Some(standing)) => standing.render_to(html),
         (StoryPlaceholder::Votes, None) => vote_counts(news.up, news.down).render_to(html),
-        (StoryPlaceholder::Age, _) => ago(frame.now.seconds_since(news.ctime)).render_to(html),
+        (StoryPlaceholder::Age, _) => ago(frame.now, news.ctime).render_to(html),
         (StoryPlaceholder::NewComments, _) => new_comments_link(line).render_to(html),
         (StoryPlaceholder::Links, _) => {
             let start = html.len();

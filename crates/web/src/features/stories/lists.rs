@@ -14,6 +14,7 @@ use crate::request::viewer::SignedIn;
 use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
+use tidings_domain::accounts::first_administrator::{self, Vacancy};
 use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lists::{self, NewsPage};
@@ -105,6 +106,21 @@ pub async fn list_page(
     Ok(list.render(&frame, just_hidden.as_ref()))
 }
 
+/// The greeting on a site that has had no administrator yet.
+fn greeting(vacancy: Option<Vacancy>) -> Markup {
+    html! {
+        @match vacancy {
+            Some(Vacancy::FirstAccount) => {
+                p.notice {
+                    "This site is new. " a href="/register" { "Create the administrator’s account" } "."
+                }
+            }
+            Some(Vacancy::LinkInLog) => p.notice { "This site is new. Its owner finds the link in the log." },
+            None => {}
+        }
+    }
+}
+
 /// GET /.
 pub async fn top(app: State<App>, visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     top_from_start(PathOf(Start(0)), app, visit, here).await
@@ -120,11 +136,13 @@ pub async fn top_from_start(
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let page = lists::top(&mut visit, start, FRONT_PAGE_STORIES).await?;
     let title = if start == 0 { "" } else { "Top stories" };
+    let is_empty = start == 0 && page.lines.is_empty() && page.unlisted == 0;
+    let vacancy = if is_empty { first_administrator::vacancy(&mut visit).await? } else { None };
     let list = NewsListPage {
         title,
         heading: "Top stories",
         heading_hidden: true,
-        before: html! {},
+        before: greeting(vacancy),
         page: &page,
         start,
         address: ListAddress { first: "/", more: "/top/", size: FRONT_PAGE_STORIES },
@@ -152,8 +170,8 @@ pub async fn latest(
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let page = lists::latest(&mut visit, start, LATEST_STORIES).await?;
     let list = NewsListPage {
-        title: "Latest stories",
-        heading: "Latest stories",
+        title: "New stories",
+        heading: "New stories",
         heading_hidden: true,
         before: html! {},
         page: &page,
@@ -180,7 +198,7 @@ pub async fn saved(
         page: &page,
         start,
         address: ListAddress { first: "/saved/0", more: "/saved/", size: MARKED_STORIES },
-        empty: ("Stories you save or vote up appear here.", ("/latest/0", "Read the latest stories")),
+        empty: ("Stories you save or vote up appear here.", ("/latest/0", "Read new stories")),
     };
     list_page(&app, &mut visit, &here, list).await
 }

@@ -103,7 +103,7 @@ fn around(period: Period, reach: Reach) -> Markup {
                         @let month = Month::of(day);
                         li { a href=(address(Period::Month(month))) { (month_in_words(month)) } }
                     }
-                    Period::Month(_) => { li { a href="/past" { "all months" } } }
+                    Period::Month(_) => { li { a href="/past" { "All months" } } }
                 }
                 (neighbour(period.next(), "next", "→"))
             }

@@ -81,7 +81,7 @@ impl HomePage<'_> {
                         div.live aria-live="polite" data-live=(self.events()) {}
                     }
                     @if self.page.lines.is_empty() && self.page.unlisted > 0 {
-                        p.empty { "You have muted all tweets on this page." }
+                        p.empty { "You have muted all posts on this page." }
                     } @else if self.page.lines.is_empty() {
                         (self.nothing())
                     } @else {
@@ -98,7 +98,7 @@ impl HomePage<'_> {
     fn form(&self, frame: &Frame<'_>) -> Markup {
         let limit = MAX_TWEET.to_string();
         let hint = html! { "Up to " (MAX_TWEET) " characters. Use @name to mention someone." };
-        let text = Field::new("text", "Your tweet").value(self.typed).hint(hint);
+        let text = Field::new("text", "Your post").value(self.typed).hint(hint);
         let draft = draft_key(frame, "tweet");
         let text = text.with("data-limit", &limit).with("data-draft", &draft).required();
         html! {
@@ -106,7 +106,7 @@ impl HomePage<'_> {
                 (frame.signed_fields())
                 (text.text_area(self.refused))
                 // The script adds how many characters are left.
-                div.send { button.button { "Tweet" } }
+                div.send { button.button { "Post" } }
             }
         }
     }
@@ -124,14 +124,14 @@ impl HomePage<'_> {
         html! {
             @if self.is_first {
                 div.empty {
-                    p { "Your tweets and those of the people you follow appear here." }
+                    p { "Your posts and those of the people you follow appear here." }
                     p {
                         "Find " a href="/suggestions" { "people to follow" } " or read "
-                        a href="/everyone" { "everyone's tweets" } "."
+                        a href="/everyone" { "everyone’s posts" } "."
                     }
                 }
             } @else {
-                p.empty { "No older tweets. " a href="/home" { "Go to the newest" } }
+                p.empty { "No older posts. " a href="/home" { "Go to the newest" } }
             }
         }
     }
@@ -211,11 +211,11 @@ pub async fn everyone(
     let page = reading::everyone(&mut visit, &query.into()).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
-        h1.hidden[frame.viewer.is_some()] { "Everyone's tweets" }
+        h1.hidden[frame.viewer.is_some()] { "Everyone’s posts" }
         (tabs(&frame, Tab::Everyone))
-        @if page.lines.is_empty() && page.unlisted == 0 { (empty_but("No tweets here yet.", ("/home", "Write the first one"))) }
+        @if page.lines.is_empty() && page.unlisted == 0 { (empty_but("No posts here yet.", ("/home", "Write the first one"))) }
         (tweet_list(&frame, &page.lines))
         (rest_of_timeline(&frame, "/everyone", &page))
     };
-    Ok(frame.page("Everyone's tweets", &content))
+    Ok(frame.page("Everyone’s posts", &content))
 }

@@ -113,7 +113,7 @@ pub async fn suggestions(
         @if suggestions.is_empty() {
             p.empty {
                 "There is nobody left to suggest. "
-                a href="/everyone" { "See everyone's tweets" } "."
+                a href="/everyone" { "See everyone’s posts" } "."
             }
         }
         ol.people role="list" {
@@ -139,8 +139,8 @@ impl PeopleOf<'_> {
             Side::Followers => (
                 "Followers of",
                 (
-                    "No followers yet. People follow those whose tweets they like.",
-                    ("/home", "Go to your tweets"),
+                    "No followers yet. People follow those whose posts they like.",
+                    ("/home", "Go to your posts"),
                 ),
                 profile_address(self.name, "/followers"),
             ),

@@ -97,7 +97,7 @@ pub fn older(base: &str, next: Option<Cursor>) -> Markup {
 #[must_use]
 pub fn rest_of_timeline(frame: &Frame<'_>, base: &str, page: &TweetPage) -> Markup {
     html! {
-        (unlisted_note(frame, page.unlisted, ("tweet", "tweets")))
+        (unlisted_note(frame, page.unlisted, ("post", "posts")))
         @if let Some(next) = page.next {
             @let address = frame.here.keeping_hidden(format!("{base}?before={next}"));
             nav.more aria-label="Pages" { a href=(address) rel="next" { "more" } }
@@ -125,7 +125,7 @@ fn tweet(frame: &Frame<'_>, line: &TweetLine) -> impl Render {
     // An announcement is flagged as the story.
     let may_flag = tweet.news_id.is_none() && frame.viewer.is_some_and(|viewer| viewer.id != tweet.user_id);
     let fill = move |placeholder, html: &mut String| match placeholder {
-        TweetPlaceholder::Age => ago(frame.now.seconds_since(posted_at(line))).render_to(html),
+        TweetPlaceholder::Age => ago(frame.now, posted_at(line)).render_to(html),
         TweetPlaceholder::Links => {
             if may_flag {
                 html! { " " a href={ "/flag/tweet/" (tweet.id) } rel="nofollow" { "flag" } }.render_to(html);
@@ -213,20 +213,20 @@ pub async fn show(
     let line = reading::tweet(&mut visit, id).await?;
     let sight = line.sight(visit.perspective());
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let heading = format!("Tweet by {}", line.username.as_deref().unwrap_or(DELETED_USER));
+    let heading = format!("Post by {}", line.username.as_deref().unwrap_or(DELETED_USER));
     let withheld =
         line.tweet.withheld.as_ref().or_else(|| line.news.as_ref().and_then(|news| news.withheld.as_ref()));
     let content = html! {
         h1.hidden { (heading) }
         @if let Sight::Collapsed(why) = sight {
-            p.gone { "[" bdi { (reason(why, withheld, "a tweet")) } "]" (show_link(&frame, why, "")) }
+            p.gone { "[" bdi { (reason(why, withheld, "a post")) } "]" (show_link(&frame, why, "")) }
         } @else {
             (insider_notice(withheld))
             article.tweet.alone { (tweet(&frame, &line)) }
         }
         (tweet_tools(&frame, &line.tweet))
         @if let Some(username) = &line.username {
-            p { a.action href=(profile_address(username, "")) { "More tweets by " (username) } }
+            p { a.action href=(profile_address(username, "")) { "More posts by " (username) } }
         }
     };
     let text = if sight.is_shown() { shortened(&line.tweet.text) } else { String::new() };
@@ -245,16 +245,16 @@ pub async fn delete_form(
     line.tweet.may_delete(&user)?;
     let frame = Frame::for_user(&app, &here, &user);
     let content = html! {
-        h1 { "Delete this tweet?" }
+        h1 { "Delete this post?" }
         article.tweet.alone { (tweet(&frame, &line)) }
         p.hint { "It will disappear from all timelines." }
         form.form method="post" action={ "/deltweet/" (id) } {
             (frame.signed_fields())
             button.button.grave { "Delete" }
         }
-        p { a.action href=(tweet_address(id)) { "Keep this tweet" } }
+        p { a.action href=(tweet_address(id)) { "Keep this post" } }
     };
-    Ok(frame.page("Delete this tweet", &content))
+    Ok(frame.page("Delete this post", &content))
 }
 
 /// POST /deltweet/:id: apisecret.

@@ -88,11 +88,11 @@ impl ArticlesPage<'_> {
     fn heading(&self) -> String {
         match (self.list, self.order) {
             (ArticleList::All, ArticleOrder::Score) => "Best".to_owned(),
-            (ArticleList::All, ArticleOrder::Time) => "Newest stories".to_owned(),
+            (ArticleList::All, ArticleOrder::Time) => "New stories".to_owned(),
             (ArticleList::Topics(topics), ArticleOrder::Score) => format!("Best in {}", described(topics)),
-            (ArticleList::Topics(topics), ArticleOrder::Time) => format!("Newest in {}", described(topics)),
+            (ArticleList::Topics(topics), ArticleOrder::Time) => format!("New in {}", described(topics)),
             (ArticleList::Followed, ArticleOrder::Score) => "Best in your topics".to_owned(),
-            (ArticleList::Followed, ArticleOrder::Time) => "Newest in your topics".to_owned(),
+            (ArticleList::Followed, ArticleOrder::Time) => "New in your topics".to_owned(),
         }
     }
 
@@ -171,11 +171,11 @@ impl ArticlesPage<'_> {
         html! {
             nav.tabs aria-label="Order" {
                 ul {
-                    (order(ArticleOrder::Score, "best"))
-                    (order(ArticleOrder::Time, "newest"))
-                    li { a href=(TOPICS) { "topics" } }
-                    @if matches!(self.list, ArticleList::All) { li { a href="/past" { "past" } } }
-                    @if let Some(feed) = self.feed_address() { li { a href=(feed) { "feed" } } }
+                    (order(ArticleOrder::Score, "Best"))
+                    (order(ArticleOrder::Time, "New"))
+                    li { a href=(TOPICS) { "Topics" } }
+                    @if matches!(self.list, ArticleList::All) { li { a href="/past" { "Past" } } }
+                    @if let Some(feed) = self.feed_address() { li { a href=(feed) { "Feed" } } }
                 }
             }
         }
@@ -414,7 +414,7 @@ mod tests {
             let viewer = user("2", "bob", flags);
             let html = framed(Some(&viewer), |frame| list.render(frame)).into_string();
             assert_eq!(html.contains(r#"action="/renametopic""#), expected, "{html}");
-            assert!(html.contains(">Newest in rust</h1>") && html.contains(r#"href="/topic/rust/new/atom""#));
+            assert!(html.contains(">New in rust</h1>") && html.contains(r#"href="/topic/rust/new/atom""#));
         }
     }
 

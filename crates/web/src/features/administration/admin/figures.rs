@@ -37,13 +37,13 @@ const fn count(name: &'static str, of: fn(&Figures) -> u64) -> Column {
 const REQUESTS: Column = count("requests", |figures| figures.answered.requests);
 /// In microseconds.
 const P99: Column = Column {
-    name: "99 % within",
+    name: "slowest 1%",
     of: |figures| u64::try_from(percentile(&figures.answered.times, 0.99).as_micros()).unwrap_or(u64::MAX),
     shown: milliseconds,
 };
 const STORIES: Column = count("stories", |figures| figures.of(CountedAction::Story));
 const COMMENTS: Column = count("comments", |figures| figures.of(CountedAction::Comment));
-const TWEETS: Column = count("tweets", |figures| figures.of(CountedAction::Tweet));
+const TWEETS: Column = count("posts", |figures| figures.of(CountedAction::Tweet));
 const VOTES: Column = count("votes", |figures| {
     [CountedAction::Vote, CountedAction::CommentVote, CountedAction::SiteVote]
         .map(|vote| figures.of(vote))
@@ -64,8 +64,8 @@ struct Chart(&'static str, &'static [Column]);
 
 const CHARTS: [Chart; 7] = [
     Chart("Requests", &[REQUESTS]),
-    Chart("99 % of requests answered within", &[P99]),
-    Chart("Posts", &[STORIES, COMMENTS, TWEETS]),
+    Chart("Slowest 1% of pages (ms)", &[P99]),
+    Chart("Stories, comments and posts", &[STORIES, COMMENTS, TWEETS]),
     Chart("Votes", &[VOTES]),
     Chart("Active people", &[PEOPLE]),
     Chart("Sign-ups", &[SIGN_UPS]),

@@ -1,0 +1,134 @@
+//! Sites without timelines, without votes on sites, or without both: nothing of them is there, and nothing
+//! leads to it.
+
+use std::collections::BTreeSet;
+
+use reqwest::StatusCode;
+
+use crate::client::ok;
+use crate::community::{Community, PAGES};
+use crate::pages::{page, redirects_to};
+use crate::routes::{get_routes, post_routes};
+use crate::server::Engine;
+
+/// A part of the site: its setting, and what its addresses begin with.
+type Wing = (&'static str, &'static [&'static str]);
+
+const TIMELINES: Wing = (
+    "features.timelines",
+    &[
+        "/everyone",
+        "/follow",
+        "/home",
+        "/suggestions",
+        "/tweet",
+        "/deltweet",
+        "/unfollow",
+        "/@alice/feed",
+        "/@alice/followers",
+        "/@alice/followings",
+        "/api/deltweet",
+        "/api/follow",
+        "/api/followers",
+        "/api/followings",
+        "/api/timeline",
+        "/api/tweet",
+        "/api/unfollow",
+    ],
+);
+const SITES: Wing =
+    ("features.sites", &["/admin/sites", "/api/sites", "/scores", "/sites", "/v1", "/vote", "/votesite"]);
+
+/// Whether an address is one of a wing.
+fn is_of((_, beginnings): Wing, path: &str) -> bool {
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let is_below = |beginning: &&str| path.strip_prefix(*beginning).is_some_and(|rest| rest.starts_with('/'));
+    beginnings.iter().any(|beginning| path == *beginning || is_below(beginning))
+}
+
+async fn site_without(wings: &[Wing]) -> Community {
+    let settings: Vec<_> = wings.iter().map(|(setting, _)| (*setting, "false")).collect();
+    Community::new(Engine::Memory, &settings).await
+}
+
+#[tokio::test]
+async fn no_page_leads_to_what_is_switched_off() {
+    for wings in [&[TIMELINES][..], &[SITES], &[TIMELINES, SITES]] {
+        let Community { server, alice, .. } = site_without(wings).await;
+        let is_off = |path: &str| wings.iter().any(|wing| is_of(*wing, path));
+        let mut shown = BTreeSet::new();
+        for (address, _) in PAGES.iter().filter(|(address, _)| !is_off(address)) {
+            for client in [&alice, &server.visitor()] {
+                let answer = client.get(address).await;
+                if answer.status != StatusCode::OK {
+                    assert_ne!(answer.status, StatusCode::NOT_FOUND, "{address}");
+                    continue;
+                }
+                shown.insert(*address);
+                for element in ["a", "form", "link", "button"] {
+                    for attribute in ["href", "action", "formaction"] {
+                        let page = crate::html::Page::of(&answer);
+                        let led = page.all(element).filter_map(|element| element.attribute(attribute));
+                        let wrong: Vec<_> = led.filter(|to| is_off(to)).collect();
+                        assert!(wrong.is_empty(), "{address} leads to {wrong:?}");
+                    }
+                }
+            }
+        }
+        assert!(shown.len() > 60, "{shown:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_switched_off_is_not_there_and_all_else_is() {
+    for wing in [TIMELINES, SITES] {
+        let (off, on) = (site_without(&[wing]).await, site_without(&[]).await);
+        let mut gone = 0;
+        for (method, routes) in [("GET", get_routes()), ("POST", post_routes())] {
+            // The stream has no end.
+            for route in routes.into_iter().filter(|route| route != "/home/events") {
+                let path = route
+                    .replace("{at_name}", "@alice")
+                    .replace("{name}", "alice")
+                    .replace("{host}", "example.com")
+                    .replace("{list}", "best")
+                    .replace("{span}", "week");
+                let ask = async |community: &Community| match method {
+                    "GET" => community.alice.get(&path).await.status,
+                    _ => community.alice.post(&path, &[]).await.status,
+                };
+                if is_of(wing, &path) {
+                    assert_eq!(ask(&off).await, StatusCode::NOT_FOUND, "{method} {path}");
+                    gone += 1;
+                } else if method == "GET" && !path.contains('{') && ask(&on).await == StatusCode::OK {
+                    let bad = [StatusCode::NOT_FOUND, StatusCode::INTERNAL_SERVER_ERROR];
+                    assert!(!bad.contains(&ask(&off).await), "{path}");
+                }
+            }
+        }
+        assert!(gone > 10, "{}: {gone}", wing.0);
+    }
+}
+
+#[tokio::test]
+async fn without_timelines_a_story_is_not_announced_and_a_profile_is_at_its_other_address() {
+    let Community { server, alice, .. } = site_without(&[TIMELINES]).await;
+    assert_eq!(server.number("news:1", "tweet_id").await, 0);
+    assert_eq!(server.sorted("timeline:everyone").await, Vec::new());
+    assert_eq!(redirects_to(&alice.get("/@alice").await), "/user/alice");
+    let profile = page(&server.visitor(), "/user/bob").await;
+    assert!(!profile.content().contains("posts") && !profile.content().contains("followers"));
+    assert!(profile.content().contains("stories") && profile.content().contains("comments"));
+    assert_eq!(server.hash("user:1").await.get("tweet_news"), None);
+}
+
+#[tokio::test]
+async fn without_sites_the_page_of_a_host_has_its_stories_and_no_votes() {
+    let Community { server: _server, alice, .. } = site_without(&[SITES]).await;
+    let shown = page(&alice, "/site/example.com").await;
+    assert!(shown.links_to("http://example.com/one"));
+    for word in ["Good site", "votes on", "trust"] {
+        assert!(!shown.content().contains(word), "{word}");
+    }
+    ok(alice.api_get("/api/getnews/top/0/30").await);
+}
