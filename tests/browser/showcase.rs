@@ -419,6 +419,8 @@ impl Showcase {
             (Member, "/admin"),
             (Administrator, "/"),
             (Administrator, "/admin"),
+            (Administrator, "/admin?tab=month"),
+            (Administrator, "/admin?tab=server"),
             (Administrator, "/welcome"),
             (Administrator, "/admin/site"),
             (Administrator, "/topic/books"),

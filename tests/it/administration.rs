@@ -11,7 +11,8 @@ const HOUR: u64 = 3_600;
 /// What the charts of `/admin` say in words, by the hour and by the day.
 async fn charts(server: &Server) -> String {
     let alice = server.client_of(1).await;
-    page(&alice, "/admin").await.content().to_owned()
+    let [today, month] = ["/admin", "/admin?tab=month"];
+    format!("{}{}", page(&alice, today).await.content(), page(&alice, month).await.content())
 }
 
 #[tokio::test]
@@ -28,7 +29,7 @@ async fn what_happens_is_shown_at_once_and_kept() {
         let check = async || {
             let charts = charts(&server).await;
             for time in ["08:00", "2027-01-15"] {
-                for part in ["1 stories, 1 comments, 1 tweets", "2 votes", "2 sign-ups", "2 people"] {
+                for part in ["1 stories, 1 comments, 1 posts", "2 votes", "2 sign-ups", "2 people"] {
                     assert!(charts.contains(&format!("{time}: {part}")), "{time}: {part} in {charts}");
                 }
                 let requests =

@@ -135,7 +135,7 @@ async fn who_may_flag_what() {
         (reader, ("application", "bob"), "spam", "", "The field kind"),
         (reader, ("story", "9"), "spam", "", "no such story"),
         (reader, ("comment", "1-9"), "spam", "", "no such comment"),
-        (reader, ("tweet", "9"), "spam", "", "no such tweet"),
+        (reader, ("tweet", "9"), "spam", "", "no such post"),
         (reader, STORY, "duplicate", "", "which story"),
         (reader, STORY, "duplicate", "1", "which story"),
         (reader, STORY, "duplicate", "9", "which story"),
@@ -434,7 +434,7 @@ async fn the_page_of_the_queue_has_each_row_with_its_history_and_forms() {
         "A profile",
         "harmful",
         "a &lt;note&gt;",
-        "1 story, 1 comment, 2 tweets",
+        "1 story, 1 comment, 2 posts",
         r#"name="action" value="keep""#,
         r#"name="action" value="remove""#,
         r#"name="action" value="warn""#,
@@ -576,6 +576,14 @@ async fn moderators_decide_on_the_page_alone_and_undo() {
     let (_, moderator, _, readers) = community(&server).await;
     ok(flag(&readers[0], STORY, "spam", "").await);
     let page = Page::of(&moderator.get("/moderate").await);
+    let flagger = server.field("user:4", "username").await.unwrap();
+    let title = server.field("news:1", "title").await.unwrap();
+    assert!(
+        page.content().contains(&format!("Flagged by {flagger} (spam, weight 1.00).")),
+        "{}",
+        page.content()
+    );
+    assert!(page.links_to("/news/1") && page.content().contains(&title));
     let form = page.forms().into_iter().find(|form| form.has_button("keep")).unwrap();
     let kept = form.pressing("keep").send(&moderator).await;
     assert_eq!(kept.status, StatusCode::SEE_OTHER);

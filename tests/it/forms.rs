@@ -490,7 +490,7 @@ async fn a_new_password_ends_all_sessions_but_this_browsers() {
 #[tokio::test]
 async fn ranks_are_recomputed_by_the_administrator_alone() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
-    let form = page(&alice, "/admin").await.form("/admin/recompute");
+    let form = page(&alice, "/admin?tab=server").await.form("/admin/recompute");
     server.set_field("news:1", "rank", "4711").await;
     let secret = bob.apisecret.clone().unwrap();
     error_message(&form.clone().with("apisecret", &secret).send(&bob).await, StatusCode::FORBIDDEN);

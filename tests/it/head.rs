@@ -65,9 +65,9 @@ async fn pages_say_what_they_are_about() {
         let title = "Comment on A <link> & \"more\"";
         check_head(&shown("/comment/1/1").await, "/comment/1/1", "article", title, comment);
         check_head(&shown("/@ALICE").await, "/@alice", "profile", "alice", "I read a lot.");
-        let about = "Tweets, stories and comments by bob on Tidings.";
+        let about = "Stories and comments by bob on Tidings.";
         check_head(&shown("/user/bob").await, "/@bob", "profile", "bob", about);
-        check_head(&shown("/tweet/3").await, "/tweet/3", "article", "Tweet by bob", "Hello @alice");
+        check_head(&shown("/tweet/3").await, "/tweet/3", "article", "Post by bob", "Hello @alice");
         let about = "What people on Tidings think of example.com, and its stories. Not enough votes yet.";
         check_head(&shown("/site/example.com").await, "/site/example.com", "website", "example.com", about);
         // The programs that show cards have no session.

@@ -76,15 +76,28 @@ async fn the_feed_has_the_lines_as_everybody_sees_them() {
         [("action", "lock"), ("kind", "story"), ("id", "1"), ("reason", "r & r"), ("anonymous", "1")];
     ok(moderator.api_post("/api/moderate", &fields).await);
     let log = Page::of(&server.visitor().get("/moderations").await);
+    assert!(log.content().contains("locked the thread of “A <b> story” by bob"), "{}", log.content());
     let found = log.find("link", &[("rel", "alternate"), ("href", "/moderations/atom")]);
     assert_eq!(found.len(), 1, "feed readers find it");
     let feed = String::from_utf8(moderator.get("/moderations/atom").await.body).unwrap();
-    for part in
-        ["a moderator locked the thread of story “A &lt;b&gt; story”", "r &amp; r", "made a moderator of mod"]
-    {
+    for part in [
+        "a moderator locked the thread of story “A &lt;b&gt; story” by bob",
+        "r &amp; r",
+        "made a moderator of mod",
+    ] {
         assert!(feed.contains(part), "{part}: {feed}");
     }
     assert!(!feed.contains("<name>mod</name>"), "{feed}");
+    // What readers no longer see, they do not see here: moderators do.
+    ok(moderate(&moderator, "unlock", ("story", "1"), "").await);
+    bob.comment(1, "A comment").await;
+    ok(moderate(&moderator, "remove", ("comment", "1-1"), "").await);
+    ok(moderate(&moderator, "remove", ("story", "1"), "").await);
+    let seen = async |client: &Client| Page::of(&client.get("/moderations").await).content().to_owned();
+    let (readers, moderators) = (seen(&server.visitor()).await, seen(&moderator).await);
+    assert!(!readers.contains("bob") && !readers.contains("story”"), "{readers}");
+    assert!(moderators.contains("removed “A <b> story” by bob"), "{moderators}");
+    assert!(moderators.contains("removed comment 1 by bob on “A <b> story”"), "{moderators}");
 }
 
 #[tokio::test]

@@ -493,7 +493,7 @@ async fn the_administrator_alone_is_led_to_the_administration() {
     for client in [&server.visitor(), &bob] {
         assert!(!page(client, "/").await.links_to("/admin"));
     }
-    let facts = page(&alice, "/admin").await;
+    let facts = page(&alice, "/admin?tab=server").await;
     for (name, value) in [("users", "2"), ("stories submitted", "3"), ("stories listed", "2")] {
         assert!(facts.content().contains(&format!("{name}{value}")), "{name}: {}", facts.content());
     }

@@ -129,7 +129,7 @@ async fn a_dry_run_says_what_would_have_been_caught_and_adds_nothing() {
         );
         assert_eq!(server.dump().await, before);
         let page = alice.post("/moderate/rules", &fields).await;
-        assert!(String::from_utf8(page.body).unwrap().contains("3 posts"));
+        assert!(String::from_utf8(page.body).unwrap().contains("3 texts"));
         assert!(refused(bob.api_post("/api/moderate/rule", &fields).await).contains("Only moderators"));
     })
     .await;
@@ -242,7 +242,7 @@ async fn what_is_rejected_stays_unseen_and_its_author_is_told_why() {
             .map(|entry| entry["text"].as_str().unwrap())
             .collect();
         assert!(
-            texts[0].contains("Your tweet “")
+            texts[0].contains("Your post “")
                 && texts[0].contains("was rejected")
                 && texts[0].contains("a reason"),
             "{texts:?}"

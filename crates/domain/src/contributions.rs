@@ -251,7 +251,7 @@ async fn read_person(site: &Site, name: &str) -> Result<User, Error> {
 }
 
 /// The beginning of a text, in one line.
-fn excerpt(text: &str) -> String {
+pub(crate) fn excerpt(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(EXCERPT) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),

@@ -26,20 +26,25 @@ pub fn axe_source() -> String {
     })
 }
 
-/// Checks that axe finds no violations on the current page: wide and narrow, light
-/// and dark. With `TEST_SCREENSHOTS=FOLDER`, saves a screenshot of each.
+/// Checks that axe finds no violations on the current page: wide and light, narrow and dark. No rule of the
+/// style sheet is about both the width and the colours. With `TEST_SCREENSHOTS=FOLDER`, saves a screenshot of
+/// each of the four.
 pub async fn check_page(browser: &Browser, axe: &str, what: &str) {
     browser.run(axe).await;
-    for (shape, scheme) in [("wide", "light"), ("wide", "dark"), ("phone", "light"), ("phone", "dark")] {
+    let pictures = pictures();
+    let all = [("wide", "light"), ("phone", "dark"), ("wide", "dark"), ("phone", "light")];
+    for (shape, scheme) in all.into_iter().take(if pictures.is_some() { 4 } else { 2 }) {
         browser.prefer(scheme).await;
         match shape {
             "wide" => browser.resize(1280, 800).await,
             _ => browser.emulate_phone().await,
         }
-        let outcome = browser.run_async(RUN_AXE, Vec::new()).await;
-        assert!(outcome["ran"].as_u64() > Some(5), "axe has run: {outcome}");
-        assert_eq!(outcome["found"], json!([]), "{what}, {shape}, {scheme}");
-        if let Some(folder) = pictures() {
+        if (shape == "wide") == (scheme == "light") {
+            let outcome = browser.run_async(RUN_AXE, Vec::new()).await;
+            assert!(outcome["ran"].as_u64() > Some(5), "axe has run: {outcome}");
+            assert_eq!(outcome["found"], json!([]), "{what}, {shape}, {scheme}");
+        }
+        if let Some(folder) = &pictures {
             let name = format!("{what}-{shape}-{scheme}.png").replace('/', "_");
             fs::write(folder.join(name), browser.screenshot().await).unwrap();
         }

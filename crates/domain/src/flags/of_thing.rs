@@ -6,7 +6,7 @@ use crate::review::{self, Place};
 use crate::values::clock::Timestamp;
 use crate::values::flag::{Flag, FlagReason, Verdict};
 use crate::values::ids::{ModerationId, UserId};
-use crate::values::limits::{QUEUE_NOTES, STORED_OUTCOMES};
+use crate::values::limits::{QUEUE_FLAGS, QUEUE_NOTES, STORED_OUTCOMES};
 use crate::values::moderation::Thing;
 use std::collections::BTreeMap;
 use tidings_keyspace::{Batch, Fetch, read};
@@ -82,6 +82,14 @@ impl ThingFlags {
         let mut counts: Vec<_> = counts.into_iter().collect();
         counts.sort_by_key(|(reason, count)| (std::cmp::Reverse(*count), *reason));
         counts
+    }
+
+    /// Those that wait, the earliest first, and not too many.
+    pub(crate) fn earliest(&self) -> Vec<(UserId, Flag)> {
+        let mut waiting: Vec<_> = self.waiting().map(|(person, flag)| (*person, flag.clone())).collect();
+        waiting.sort_by_key(|(person, flag)| (flag.time, *person));
+        waiting.truncate(QUEUE_FLAGS);
+        waiting
     }
 
     /// What readers added to those that wait, each once, and not too many.

@@ -4,20 +4,21 @@
 use crate::accounts::people::{People, id_of};
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
+use crate::comments::comment::Stored;
 use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
 use crate::keys;
 use crate::news::item::News;
 use crate::review::Place;
+use crate::timelines::tweets::Tweet;
 use crate::values::clock::Timestamp;
-use crate::values::ids::{ModerationId, NewsId, UserId};
+use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::LOG_LINES_SCANNED;
 use crate::values::moderation::{Action, Deed, Thing};
 use crate::values::post_rule::PostRule;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
-use tidings_keyspace::{Batch, Hash, Order, Query, read};
+use tidings_keyspace::{Asked, Batch, Fetch, Hash, Order, Query, read};
 
 /// Stands for the name of an applicant who was not accepted. No name has a blank.
 const APPLICANT: &str = "an applicant";
@@ -208,8 +209,10 @@ pub struct LogEntry {
     pub action: Action,
     /// To what.
     pub thing: Thing,
-    /// The title of a story that is still shown.
+    /// The title of the story, or of the one that a comment is on. Readers see it while the story is shown.
     pub title: Option<String>,
+    /// Who wrote the thing. Readers see it while the thing is shown.
+    pub author: Option<String>,
     /// Why; may be empty.
     pub reason: String,
     /// The line that this action undid.
@@ -267,8 +270,8 @@ pub struct LogPage {
 struct Sees {
     /// The moderators who chose not to be named.
     unnamed_moderators: bool,
-    /// The applicants who were not accepted.
-    applicants: bool,
+    /// What only moderators may know: applicants who were not accepted, and what readers do not see any more.
+    what_is_hidden: bool,
 }
 
 /// What a line is about, as far as a viewer may know: whoever was not let in is not named for
@@ -276,12 +279,12 @@ struct Sees {
 fn shown_thing(line: &Line, sees: Sees) -> Thing {
     let is_accepted = line.action == Action::Approve && line.undone_by.is_none();
     match &line.thing {
-        Thing::Application(_) if !is_accepted && !sees.applicants => Thing::Application(APPLICANT.into()),
+        Thing::Application(_) if !is_accepted && !sees.what_is_hidden => Thing::Application(APPLICANT.into()),
         thing => thing.clone(),
     }
 }
 
-/// A part of the log. Rounds: 3; with a filter at most 12.
+/// A part of the log. Rounds: 4; with a filter at most 13.
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`] for an unknown moderator, or the store's.
@@ -291,7 +294,8 @@ pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage, Erro
         None => None,
     };
     let role = visit.viewer().await?.map_or(Role::Member, User::role);
-    let sees = Sees { unnamed_moderators: role == Role::Administrator, applicants: role >= Role::Moderator };
+    let sees =
+        Sees { unnamed_moderators: role == Role::Administrator, what_is_hidden: role >= Role::Moderator };
     let is_wanted = |line: &Line| {
         moderator.is_none_or(|id| line.moderator == id && (sees.unnamed_moderators || !line.anonymous))
             && window.kind.is_none_or(|kind| line.thing.kind() == kind)
@@ -350,38 +354,60 @@ async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(
     Ok((lines.collect(), is_more))
 }
 
-/// The lines as the viewer may see them: with names, and the titles of stories that stay.
-/// Rounds: 1.
-async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<LogEntry>, Error> {
-    let mut query = Query::new();
-    let people = query.ask(People::of(lines.iter().map(|line| line.moderator)));
-    let mut stories: BTreeMap<NewsId, _> = BTreeMap::new();
-    for line in &lines {
-        if let Thing::Story(id) = line.thing {
-            stories
-                .entry(id)
-                .or_insert_with(|| query.hash_fields(keys::news(id), News::FIELDS).or_absent(&mut query));
+/// What a line is about: the title of its story, and who wrote it, each only if the viewer may see it.
+#[derive(Debug, Clone, Default)]
+struct Subject {
+    title: Option<String>,
+    author: Option<UserId>,
+}
+
+impl Subject {
+    /// What a line is about.
+    fn ask(query: &mut Query, thing: &Thing, sees: Sees) -> Asked<'static, Self> {
+        let shown = move |is_shown: bool| is_shown || sees.what_is_hidden;
+        let of_story = move |news: News| {
+            let is_shown = shown(!news.deleted && news.withheld.is_none());
+            Self { title: is_shown.then_some(news.title), author: is_shown.then_some(news.user_id) }
+        };
+        match thing {
+            Thing::Story(id) => {
+                let fields = read::hash_fields(keys::news(*id), News::FIELDS).or_absent();
+                query.ask(
+                    fields.map(move |fields| News::from_fields(fields).map(of_story).unwrap_or_default()),
+                )
+            }
+            Thing::Comment(address) => query.ask(Stored::at(*address).or_absent().map(move |stored| {
+                let Ok(Stored { comment, news, .. }) = stored else { return Self::default() };
+                let is_shown = shown(!comment.deleted && comment.withheld.is_none());
+                Self { author: is_shown.then_some(comment.user_id), ..of_story(news) }
+            })),
+            Thing::Tweet(id) => query.ask(Tweet::by_id(*id).or_absent().map(move |tweet| {
+                let tweet = tweet.filter(|tweet| shown(tweet.withheld.is_none()));
+                Self { title: None, author: tweet.map(|tweet| tweet.user_id) }
+            })),
+            Thing::User(_) | Thing::Application(_) | Thing::Appeal(_) | Thing::Rule(_) => {
+                Asked::known(Self::default())
+            }
         }
     }
+}
+
+/// The lines as the viewer may see them: with names and titles. Rounds: 2.
+async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<LogEntry>, Error> {
+    let mut query = Query::new();
+    let subjects: Vec<_> = lines.iter().map(|line| Subject::ask(&mut query, &line.thing, sees)).collect();
     let mut answers = visit.run_if_asked(query).await?;
-    let people = answers.of(people);
-    let titles: BTreeMap<NewsId, String> = stories
-        .into_iter()
-        .filter_map(|(id, fields)| {
-            let news = News::from_fields(answers.take(fields))?;
-            (!news.deleted && news.withheld.is_none()).then_some((id, news.title))
-        })
-        .collect();
-    let entry = |line: Line| {
+    let subjects: Vec<Subject> = subjects.into_iter().map(|subject| answers.of(subject)).collect();
+    let authors = subjects.iter().filter_map(|subject| subject.author);
+    let people = visit.fetch(People::of(lines.iter().map(|line| line.moderator).chain(authors))).await?;
+    let entry = |(line, subject): (Line, Subject)| {
         let moderator = match people.get(line.moderator) {
             _ if line.anonymous && !sees.unnamed_moderators => ShownModerator::Unnamed,
             Some(names) => ShownModerator::Named(names.username.clone()),
             None => ShownModerator::Left,
         };
-        let title = match line.thing {
-            Thing::Story(id) => titles.get(&id).cloned(),
-            _ => None,
-        };
+        let Subject { title, author } = subject;
+        let author = author.and_then(|id| people.get(id)).map(|names| names.username.clone());
         let can_be_undone = line.undone_by.is_none() && line.inverse().is_some();
         let thing = shown_thing(&line, sees);
         let Line { id, time, action, reason, undoes, undone_by, until, count, in_progress, .. } = line;
@@ -393,6 +419,7 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<Log
             action,
             thing,
             title,
+            author,
             reason,
             undoes,
             undone_by,
@@ -401,7 +428,7 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<Log
             in_progress,
         }
     };
-    Ok(lines.into_iter().map(entry).collect())
+    Ok(lines.into_iter().zip(subjects).map(entry).collect())
 }
 
 /// A line by its number. Rounds: 1.

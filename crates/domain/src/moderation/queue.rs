@@ -2,10 +2,11 @@
 //! decide.
 
 use super::act::demand_moderator_of;
+use crate::accounts::people::People;
 use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::accounts::visit::Visit;
 use crate::comments::comment::{Comment, Stored};
-use crate::contributions::shortened;
+use crate::contributions::{excerpt, shortened};
 use crate::error::Error;
 use crate::fields;
 use crate::flags::ThingFlags;
@@ -15,9 +16,9 @@ use crate::news::item::News;
 use crate::review::Place;
 use crate::timelines::tweets::Tweet;
 use crate::values::clock::Timestamp;
-use crate::values::flag::FlagReason;
+use crate::values::flag::{Flag, FlagReason, Weight};
 use crate::values::hostname::Hostname;
-use crate::values::ids::UserId;
+use crate::values::ids::{CommentAddress, UserId};
 use crate::values::limits::QUEUE_TIES;
 use crate::values::moderation::{Action, Thing};
 use crate::values::withheld::Withheld;
@@ -120,6 +121,12 @@ pub struct Row {
     pub thing: Thing,
     /// What it says, as plain text; for a long text its beginning.
     pub text: String,
+    /// The title of the story, or of the one that a comment is on.
+    pub title: Option<String>,
+    /// The URL of a story.
+    pub url: Option<String>,
+    /// The beginning of the comment that a comment answers.
+    pub parent: Option<String>,
     /// The site that it links to.
     pub host: Option<Hostname>,
     /// Who wrote it; `None` if the account is gone.
@@ -132,6 +139,10 @@ pub struct Row {
     pub held_because: Option<String>,
     /// The reasons of the readers who flagged it.
     pub flags: Vec<(FlagReason, u64)>,
+    /// The first of these readers, with the reason and the weight of their flags.
+    pub flaggers: Vec<(String, FlagReason, Weight)>,
+    /// The weight of all flags that wait, in hundredths.
+    pub weight: Weight,
     /// What they added.
     pub notes: Vec<String>,
     /// Whether flags have hidden it.
@@ -188,7 +199,7 @@ pub async fn row_of(visit: &mut Visit, thing: &Thing) -> Result<Option<Row>, Err
 /// What a row is about, with the person behind it.
 enum Found {
     Story(Box<News>),
-    Comment(Box<Comment>),
+    Comment(Box<Stored>),
     Tweet(Tweet),
     Person(UserId),
     Appeal {
@@ -209,9 +220,11 @@ impl Found {
                     .or_absent()
                     .map(|news| Some(news.map_or(Self::Nothing, |news| Self::Story(Box::new(news))))),
             ),
-            Thing::Comment(address) => query.ask(Stored::at(*address).or_absent().map(|stored| {
-                Some(stored.map_or(Self::Nothing, |stored| Self::Comment(Box::new(stored.comment))))
-            })),
+            Thing::Comment(address) => {
+                query.ask(Stored::at(*address).or_absent().map(|stored| {
+                    Some(stored.map_or(Self::Nothing, |stored| Self::Comment(Box::new(stored))))
+                }))
+            }
             Thing::Tweet(id) => {
                 let tweet = Tweet::by_id(*id).or_absent();
                 query.ask(tweet.map(|tweet| Some(tweet.map_or(Self::Nothing, Self::Tweet))))
@@ -236,7 +249,7 @@ impl Found {
     fn person(&self) -> Option<UserId> {
         match self {
             Self::Story(news) => Some(news.user_id),
-            Self::Comment(comment) => Some(comment.user_id),
+            Self::Comment(stored) => Some(stored.comment.user_id),
             Self::Tweet(tweet) => Some(tweet.user_id),
             Self::Person(id) | Self::Appeal { by: id, .. } => Some(*id),
             Self::Nothing => None,
@@ -247,7 +260,7 @@ impl Found {
     fn is_deleted(&self, thing: &Thing, person: Option<&User>) -> bool {
         match self {
             Self::Story(news) => news.deleted,
-            Self::Comment(comment) => comment.deleted,
+            Self::Comment(stored) => stored.comment.deleted,
             Self::Nothing => true,
             Self::Person(_) => matches!(thing, Thing::User(_)) && person.is_none(),
             Self::Tweet(_) | Self::Appeal { .. } => false,
@@ -257,7 +270,7 @@ impl Found {
     fn withheld<'a>(&'a self, person: Option<&'a User>) -> Option<&'a Withheld> {
         match self {
             Self::Story(news) => news.withheld.as_ref(),
-            Self::Comment(comment) => comment.withheld.as_ref(),
+            Self::Comment(stored) => stored.comment.withheld.as_ref(),
             Self::Tweet(tweet) => tweet.withheld.as_ref(),
             Self::Person(_) => person?.withheld.as_ref(),
             Self::Appeal { .. } | Self::Nothing => None,
@@ -327,17 +340,42 @@ async fn read_rows(visit: &mut Visit, things: impl IntoIterator<Item = Thing>) -
     for id in found.iter().filter_map(|(_, _, found)| found.person()) {
         people.entry(id).or_insert_with(|| query.ask(Person::of(id)));
     }
+    let parents: Vec<_> =
+        found.iter().map(|(thing, _, found)| ask_parent(&mut query, thing, found)).collect();
+    let flaggers = found.iter().flat_map(|(_, flags, _)| flags.earliest()).map(|(person, _)| person);
+    let flaggers = query.ask(People::of(flaggers));
     let mut answers = visit.run_if_asked(query).await?;
     let people: BTreeMap<UserId, Person> =
         people.into_iter().map(|(id, person)| (id, answers.of(person))).collect();
-    let rows = found.into_iter().filter_map(|found| {
+    let parents: Vec<Option<Comment>> = parents.into_iter().map(|parent| answers.of(parent)).collect();
+    let flaggers = answers.of(flaggers);
+    let rows = found.into_iter().zip(parents).filter_map(|(found, parent)| {
         let person = found.2.person().and_then(|id| people.get(&id));
-        row(found, person)
+        let named =
+            |(id, flag): (UserId, Flag)| Some((flaggers.get(id)?.username.clone(), flag.reason, flag.weight));
+        let named = found.1.earliest().into_iter().filter_map(named).collect();
+        let parent = parent.filter(|parent| !parent.deleted).map(|parent| excerpt(&parent.body));
+        Some(Row { parent, flaggers: named, ..row(found, person)? })
     });
     Ok(rows.collect())
 }
 
-/// A row; `None` if it has no place in the queue, or nothing is left to decide.
+/// Asks for the comment that a comment answers.
+fn ask_parent(query: &mut Query, thing: &Thing, found: &Found) -> Asked<'static, Option<Comment>> {
+    match (thing, found) {
+        (Thing::Comment(address), Found::Comment(stored)) => match stored.comment.parent_id {
+            Some(parent) => {
+                let at = CommentAddress { news: address.news, comment: parent };
+                query.ask(Comment::at(at).or_absent())
+            }
+            None => Asked::known(None),
+        },
+        _ => Asked::known(None),
+    }
+}
+
+/// A row, without what is read for it besides; `None` if it has no place in the queue, or nothing is left to
+/// decide.
 fn row((thing, flags, found): (Thing, ThingFlags, Found), person: Option<&Person>) -> Option<Row> {
     let place = flags.place()?;
     let is_application = matches!(thing, Thing::Application(_));
@@ -359,13 +397,18 @@ fn row((thing, flags, found): (Thing, ThingFlags, Found), person: Option<&Person
         _ => None,
     };
     let is_hidden = state == Some(&Withheld::Flagged);
-    let (mut host, mut decision) = (None, None);
+    let (mut host, mut decision, mut title, mut url) = (None, None, None, None);
     let text = match found {
         Found::Story(news) => {
             host = news.site().cloned();
+            url = news.link().is_some().then(|| news.url.clone());
+            title = Some(news.title.clone());
             format!("{}\n\n{}", news.title, news.text().unwrap_or(&news.url))
         }
-        Found::Comment(comment) => comment.body,
+        Found::Comment(stored) => {
+            title = Some(stored.news.title);
+            stored.comment.body
+        }
         Found::Tweet(tweet) => tweet.text,
         Found::Person(_) if is_application => {
             person.and_then(|person| person.hash.get("application")).unwrap_or_default().to_owned()
@@ -390,12 +433,17 @@ fn row((thing, flags, found): (Thing, ThingFlags, Found), person: Option<&Person
     Some(Row {
         thing,
         text: shortened(text),
+        title,
+        url,
+        parent: None,
         host,
         author,
         since: place.since,
         why,
         held_because,
         flags: flags.reasons(),
+        flaggers: Vec::new(),
+        weight: Weight(flags.weight()),
         notes: flags.notes(),
         is_hidden,
         is_deleted,

@@ -2,8 +2,10 @@
 
 use super::act::moderate;
 use super::case::ModerationRequest;
+use crate::accounts::people::People;
 use crate::accounts::users::User;
 use crate::comments::comment::Comment;
+use crate::contributions::excerpt;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
@@ -12,7 +14,7 @@ use crate::post_rules::{self, CheckedPost, PostRules};
 use crate::site::Site;
 use crate::timelines::tweets::Tweet;
 use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{CommentAddress, ModerationId, NewsId, RuleId, TweetId};
+use crate::values::ids::{CommentAddress, ModerationId, NewsId, RuleId, TweetId, UserId};
 use crate::values::limits::{DRY_RUN_DAYS, DRY_RUN_MATCHES, DRY_RUN_POSTS};
 use crate::values::moderation::{Deed, Reason, Thing};
 use crate::values::post_rule::{Pattern, PostRule, RuleEffect};
@@ -91,24 +93,26 @@ pub struct DryRun {
     /// How many posts.
     pub count: u64,
     /// The first of them.
-    pub matches: Vec<Thing>,
+    pub matches: Vec<RuleMatch>,
     /// Whether all posts were looked at in the time that there was.
     pub finished: bool,
 }
 
-impl DryRun {
-    fn add(&mut self, thing: Thing) {
-        self.count += 1;
-        if self.matches.len() < DRY_RUN_MATCHES {
-            self.matches.push(thing);
-        }
-    }
+/// What a rule would have caught.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RuleMatch {
+    /// What it is.
+    pub thing: Thing,
+    /// The title of a story, or the beginning of a text.
+    pub words: String,
+    /// Who wrote it; `None` after a deactivation.
+    pub author: Option<String>,
 }
 
 /// What a rule would have caught of the stories of the last 30 days, the comments on them, and
 /// the tweets of that time: of each at most 20,000, the newest first. Posts by moderators and
 /// what is deleted count too, as far as their text is still there. Rounds: at most 100 for
-/// stories, 1,000 for comments and 100 for tweets, and none after `patience`.
+/// stories, 1,000 for comments and 100 for tweets, none of them after `patience`, and 1 for names.
 ///
 /// # Errors
 /// [`crate::Refusal::ModeratorsOnly`], or the store's.
@@ -133,10 +137,20 @@ pub async fn dry_run(
         rules: Arc::new(rules),
         since,
         deadline: Instant::now() + patience,
-        found: DryRun::default(),
+        count: 0,
+        first: Vec::new(),
     };
     let finished = run.stories().await? && run.tweets().await?;
-    Ok(DryRun { finished, ..run.found })
+    let Run { count, first, .. } = run;
+    if first.is_empty() {
+        return Ok(DryRun { finished, ..DryRun::default() });
+    }
+    let people = site.store.fetch(People::of(first.iter().map(|candidate| candidate.author))).await?;
+    let matched = |Candidate { thing, texts: [words, _], author, .. }: Candidate| {
+        let author = people.get(author).map(|names| names.username.clone());
+        RuleMatch { thing, words: excerpt(&words), author }
+    };
+    Ok(DryRun { count, matches: first.into_iter().map(matched).collect(), finished })
 }
 
 /// A dry run that is going on.
@@ -145,11 +159,18 @@ struct Run<'a> {
     rules: Arc<PostRules>,
     since: Timestamp,
     deadline: Instant,
-    found: DryRun,
+    /// How many were caught, and the first of them.
+    count: u64,
+    first: Vec<Candidate>,
 }
 
-/// A post that is matched: what it is, its texts, its URL.
-type Candidate = (Thing, [String; 2], Option<String>);
+/// A post that is matched.
+struct Candidate {
+    thing: Thing,
+    texts: [String; 2],
+    url: Option<String>,
+    author: UserId,
+}
 
 impl Run<'_> {
     fn is_late(&self) -> bool {
@@ -160,15 +181,16 @@ impl Run<'_> {
     async fn matched(&mut self, posts: Vec<Candidate>) -> Result<(), Error> {
         let rules = self.rules.clone();
         let matching = tokio::task::spawn_blocking(move || {
-            let is_matched = |(_, [first, second], url): &Candidate| {
+            let is_matched = |Candidate { texts: [first, second], url, .. }: &Candidate| {
                 let post = CheckedPost { texts: [first, second], url: url.as_deref() };
                 rules.first_match(post).is_some()
             };
-            posts.into_iter().filter(is_matched).map(|(thing, _, _)| thing).collect::<Vec<_>>()
+            posts.into_iter().filter(is_matched).collect::<Vec<_>>()
         });
-        for thing in matching.await.map_err(|error| Error::Internal(error.to_string()))? {
-            self.found.add(thing);
-        }
+        let matched = matching.await.map_err(|error| Error::Internal(error.to_string()))?;
+        self.count += matched.len() as u64;
+        let room = DRY_RUN_MATCHES - self.first.len();
+        self.first.extend(matched.into_iter().take(room));
         Ok(())
     }
 
@@ -201,7 +223,12 @@ impl Run<'_> {
             let candidate = |news: News| {
                 let text = news.text().unwrap_or_default().to_owned();
                 let url = news.link().is_some().then(|| news.url.clone());
-                (Thing::Story(news.id), [news.title, text], url)
+                Candidate {
+                    thing: Thing::Story(news.id),
+                    author: news.user_id,
+                    texts: [news.title, text],
+                    url,
+                }
             };
             let candidates = stories.map(candidate).collect();
             self.matched(candidates).await?;
@@ -229,7 +256,8 @@ impl Run<'_> {
             for (field, json) in answers.take(read).0 {
                 if let Some(comment) = Comment::from_field(&field, &json) {
                     let thing = Thing::Comment(CommentAddress { news, comment: comment.id });
-                    candidates.push((thing, [comment.body, String::new()], None));
+                    let texts = [comment.body, String::new()];
+                    candidates.push(Candidate { thing, texts, url: None, author: comment.user_id });
                 }
             }
         }
@@ -255,8 +283,11 @@ impl Run<'_> {
             let tweets = reads.into_iter().filter_map(|(id, read)| Tweet::from_hash(id, &answers.take(read)));
             // The title of an announced story has been looked at already.
             let own = tweets.filter(|tweet| tweet.news_id.is_none());
-            let candidates =
-                own.map(|tweet| (Thing::Tweet(tweet.id), [tweet.text, String::new()], None)).collect();
+            let candidate = |tweet: Tweet| {
+                let (thing, author) = (Thing::Tweet(tweet.id), tweet.user_id);
+                Candidate { thing, texts: [tweet.text, String::new()], url: None, author }
+            };
+            let candidates = own.map(candidate).collect();
             self.matched(candidates).await?;
         }
         Ok(true)

@@ -199,6 +199,8 @@ pub const STORED_OUTCOMES: u64 = 200;
 pub const QUEUE_TIES: u64 = 1_000;
 /// Notes of flags that a row of the review queue has.
 pub const QUEUE_NOTES: usize = 5;
+/// Flags of which a row of the review queue names the reader.
+pub const QUEUE_FLAGS: usize = 5;
 /// The most characters of a text in the review queue.
 pub const QUEUE_TEXT: usize = 2_000;
 /// Lines of the moderation log that one answer looks through for those that are asked for.

@@ -4,7 +4,7 @@
 //! A page offers [`tools`] with an [`ActionForm`] for each action. The form redirects to the page
 //! that it was on, and the layout shows [`done_line`] there.
 
-use super::addresses::profile_address;
+use super::addresses::{address_of_thing, profile_address};
 use super::frame::Frame;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::Role;
@@ -14,6 +14,9 @@ use tidings_domain::values::moderation::{Action, Thing};
 
 /// The parameter of a page that names the line of the log that was just written.
 pub const DONE: &str = "moderated";
+
+/// The parameters of a page that name the action that was just done, and what it was done to.
+pub const DID: [&str; 3] = ["did", "to", "which"];
 
 /// The parameter of a page that names the person who was just banned.
 pub const BANNED: &str = "banned";
@@ -43,15 +46,12 @@ pub fn tools(frame: &Frame<'_>, summary: &str, forms: &Markup) -> Markup {
     }
 }
 
-/// A form that does something to a thing.
+/// A form that does one of some actions to a thing.
 pub struct ActionForm<'a> {
-    /// What it does.
-    pub action: Action,
-    /// What it does, in words, for the heading and the button.
-    pub label: &'a str,
-    /// Whether it takes something away: then the button says so by its colour.
-    pub grave: bool,
-    /// What the action takes besides a reason.
+    /// The actions with their words, the most usual first.
+    pub actions: &'a [(Action, &'a str)],
+    /// What actions take besides a reason. What only some take is in an element with their names in
+    /// `data-for`.
     pub fields: Markup,
 }
 
@@ -62,19 +62,28 @@ impl ActionForm<'_> {
         let (kind, id) = (thing.kind(), thing.id());
         html! {
             form.form.moderation-form method="post" action="/moderate" {
-                fieldset {
-                    legend { (self.label) }
-                    (frame.signed_fields())
-                    input type="hidden" name="kind" value=(kind);
-                    input type="hidden" name="id" value=(id);
-                    input type="hidden" name="next" value=(frame.way_back);
-                    (self.fields)
-                    (reason_field("Reason, which everybody can read", ""))
-                    label.choice {
-                        input type="checkbox" name="anonymous" value="1";
-                        " Sign as “a moderator” in the public log"
+                (frame.signed_fields())
+                input type="hidden" name="kind" value=(kind);
+                input type="hidden" name="id" value=(id);
+                input type="hidden" name="next" value=(frame.way_back);
+                @if self.actions.len() > 1 {
+                    label {
+                        span { "Action" }
+                        select name="action" {
+                            @for (action, words) in self.actions { option value=(action.name()) { (words) } }
+                        }
                     }
-                    button.button.grave[self.grave] name="action" value=(self.action.name()) { (self.label) }
+                }
+                (self.fields)
+                @let is_noted = self.actions.iter().any(|(action, _)| *action == Action::Note);
+                (reason_field(if is_noted { "Reason, which everyone can read, or the note" } else { "Reason, which everyone can read" }, ""))
+                label.choice {
+                    input type="checkbox" name="anonymous" value="1";
+                    " Sign as “a moderator” in the public log"
+                }
+                @match self.actions {
+                    [(action, words)] => button.button name="action" value=(action.name()) { (words) },
+                    _ => button.button { "Do this" },
                 }
             }
         }
@@ -111,13 +120,82 @@ pub fn done_line(frame: &Frame<'_>) -> Markup {
         @if let Some(id) = id.filter(|_| is_moderator(frame)) {
             div.notice.undo role="status" {
                 span {
-                    "Done: " (log_link(id)) " of the moderation log."
+                    (done_words(frame)) " (" (log_link(id)) " of the moderation log)."
                     @if let Some(banned) = frame.here.parameter(BANNED).filter(|name| !name.is_empty()) {
                         " " a href=(profile_address(banned, "/invited")) { "Check whom they invited" } "."
                     }
                 }
                 (undo_form(frame, id))
             }
+        }
+    }
+}
+
+/// An action in the past tense.
+#[must_use]
+pub const fn action_words(action: Action) -> &'static str {
+    match action {
+        Action::Remove => "removed",
+        Action::Restore => "restored",
+        Action::Edit => "edited",
+        Action::Merge => "merged",
+        Action::Split => "split off",
+        Action::Lock => "locked the thread of",
+        Action::Unlock => "unlocked the thread of",
+        Action::Hold => "holds what is written by",
+        Action::Unhold => "no longer holds what is written by",
+        Action::Silence => "silenced",
+        Action::Unsilence => "lifted the silence of",
+        Action::Ban => "banned",
+        Action::Unban => "lifted the ban of",
+        Action::RemoveAll => "removed everything recent by",
+        Action::Approve => "approved",
+        Action::Reject => "rejected",
+        Action::Keep => "kept",
+        Action::Warn => "warned",
+        Action::Note => "made a note on",
+        Action::Unnote => "deleted a note on",
+        Action::Discount => "does not count the votes of",
+        Action::Recount => "counts the votes again of",
+        Action::MakeModerator => "made a moderator of",
+        Action::UnmakeModerator => "took the moderator's role from",
+        Action::Rule => "added",
+        Action::Unrule => "removed",
+        Action::Reopen => "reopened the case of",
+    }
+}
+
+/// What a thing is called where its title is not known.
+#[must_use]
+pub fn thing_name(thing: &Thing) -> String {
+    match thing {
+        Thing::Story(id) => format!("story {id}"),
+        Thing::Comment(address) => format!("comment {} of story {}", address.comment, address.news),
+        Thing::Tweet(id) => format!("post {id}"),
+        Thing::User(name) => format!("profile of {name}"),
+        Thing::Application(name) => name.to_string(),
+        Thing::Appeal(id) => format!("against line {id}"),
+        Thing::Rule(id) => format!("rule {id}"),
+    }
+}
+
+/// What was done, and to what, as the address of the page says it.
+fn done_words(frame: &Frame<'_>) -> Markup {
+    let [did, kind, id] = DID.map(|name| frame.here.parameter(name));
+    let (action, thing) =
+        (did.and_then(Action::named), kind.zip(id).and_then(|(kind, id)| Thing::parse(kind, id).ok()));
+    html! {
+        @match (action, thing) {
+            (Some(action), Some(thing)) => {
+                "Done: " (action_words(action)) " "
+                a href=(address_of_thing(&thing)) {
+                    @match &thing {
+                        Thing::User(name) => (name),
+                        other => (thing_name(other)),
+                    }
+                }
+            }
+            _ => "Done",
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The administration page: what needs a person first, then what happened in the last hours and
-//! days, then this server.
+//! The administration page, in three tabs: what needs a person and the last hours, the last days, and this
+//! server.
 
 mod attention;
 mod figures;
@@ -43,8 +43,25 @@ struct AdminPage<'a> {
     server: ServerFigures,
     caches: &'a [CacheStatus],
     top: &'a [NewsLine],
+    tab: Tab,
     /// The outcome of a recomputation that was just requested.
     recomputed: Option<Recomputed>,
+}
+
+/// A part of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tab {
+    Today,
+    Month,
+    Server,
+}
+
+impl Tab {
+    const ALL: [(Self, &str, &str); 3] = [
+        (Self::Today, "/admin", "Today"),
+        (Self::Month, "/admin?tab=month", "30 days"),
+        (Self::Server, "/admin?tab=server", "Server"),
+    ];
 }
 
 /// What this server is doing.
@@ -77,6 +94,25 @@ impl AdminPage<'_> {
                     }
                 }
             }
+            nav.tabs aria-label="Administration" {
+                ul {
+                    @for (tab, address, name) in Tab::ALL {
+                        li { a href=(address) aria-current=[(tab == self.tab).then_some("page")] { (name) } }
+                    }
+                }
+            }
+            @match self.tab {
+                Tab::Today => (self.today(frame)),
+                Tab::Month => (charts(&self.days(), "day")),
+                Tab::Server => (self.server(frame)),
+            }
+        };
+        frame.page("Administration", &content)
+    }
+
+    /// What needs a person, and the last hours.
+    fn today(&self, frame: &Frame<'_>) -> Markup {
+        html! {
             (attention(&self.facts))
             @if frame.rules.karma.economy == Economy::LamerOfStore {
                 p.hint {
@@ -92,9 +128,12 @@ impl AdminPage<'_> {
             }
             h2 { "The last 24 hours" }
             (charts(&self.hours(), "hour"))
-            h2 { "The last 30 days" }
-            (charts(&self.days(), "day"))
-            h2 { "The site and this server" }
+        }
+    }
+
+    /// The site and this server in numbers.
+    fn server(&self, frame: &Frame<'_>) -> Markup {
+        html! {
             (self.facts_in_numbers())
             h2 { "The front page in numbers" }
             (self.table(frame))
@@ -108,8 +147,7 @@ impl AdminPage<'_> {
             }
             h2 { "Caches" }
             (cache_table(self.caches))
-        };
-        frame.page("Administration", &content)
+        }
     }
 
     fn hours(&self) -> Vec<Row<'_>> {
@@ -213,6 +251,7 @@ fn cache_table(caches: &[CacheStatus]) -> Markup {
 
 /// The query of the administration page.
 pub struct AdminQuery {
+    tab: Tab,
     /// The outcome of a recomputation that was just requested.
     recomputed: Option<Recomputed>,
 }
@@ -223,7 +262,12 @@ impl FromFields for AdminQuery {
             "later" => Some(Recomputed::Later),
             items => items.parse().ok().map(Recomputed::Items),
         };
-        Ok(Self { recomputed })
+        let tab = match fields.text("tab") {
+            "month" => Tab::Month,
+            "server" => Tab::Server,
+            _ => Tab::Today,
+        };
+        Ok(Self { tab, recomputed })
     }
 }
 
@@ -251,6 +295,7 @@ pub async fn admin(
         server: ServerFigures::of(&app),
         caches: &caches,
         top: &top,
+        tab: query.tab,
         recomputed: query.recomputed,
     };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
@@ -260,7 +305,7 @@ pub async fn admin(
 pub async fn recompute(State(app): State<App>, form: SignedForm<()>) -> Result<Redirect, RequestError> {
     let recomputed = form.user.once(&app.site, start_recomputing(&app, form.user.clone())).await?;
     let shown = recomputed.map_or_else(|| "later".to_owned(), |stored| stored.to_string());
-    Ok(Redirect::to(&format!("/admin?recomputed={shown}")))
+    Ok(Redirect::to(&format!("/admin?tab=server&recomputed={shown}")))
 }
 
 /// Recomputes all ranks. Returns how many; `None` while it is still running.
@@ -296,7 +341,7 @@ mod tests {
     fn the_page_counts_and_shows_score_and_rank() {
         let admin = user("1", "alice", "a");
         let top = [line(news("<b>", "http://a.com/", false), None)];
-        let page = AdminPage {
+        let mut page = AdminPage {
             facts: Facts {
                 now: Timestamp(1_800_000_000),
                 has_email: true,
@@ -325,6 +370,7 @@ mod tests {
             }],
             counts: SiteCounts { users: 12, news: 345, listed: 340 },
             top: &top,
+            tab: Tab::Server,
             recomputed: Some(Recomputed::Items(15_020)),
         };
         let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
@@ -335,7 +381,6 @@ mod tests {
             "<dd>1,234 ms</dd>",
             "<dd>2 hours</dd>",
             "Recomputed 15,020 stories.",
-            "3 things wait",
             "2.00",
             "<td>story fragments</td>",
             "12,345",
@@ -345,6 +390,8 @@ mod tests {
             assert!(html.contains(part), "{part} in {html}");
         }
         // What needs a person comes first.
+        page.tab = Tab::Today;
+        let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
         assert!(html.find("3 things wait") < html.find("The last 24 hours"), "{html}");
     }
 }

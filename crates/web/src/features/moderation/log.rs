@@ -7,7 +7,7 @@ use crate::error::RequestError;
 use crate::markup::addresses::{comment_address, news_address, profile_address, tweet_address};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::moderation_tools::{is_moderator, undo_form};
+use crate::markup::moderation_tools::{action_words, is_moderator, undo_form};
 use crate::markup::parts::{DELETED_USER, age};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
@@ -96,7 +96,7 @@ fn filters(window: &LogWindow) -> Markup {
                 select name="action" {
                     option value="" { "all" }
                     @for action in Action::ALL {
-                        option value=(action.name()) selected[window.action == Some(*action)] { (words(*action)) }
+                        option value=(action.name()) selected[window.action == Some(*action)] { (action_words(*action)) }
                     }
                 }
             }
@@ -108,56 +108,36 @@ fn filters(window: &LogWindow) -> Markup {
     }
 }
 
-/// An action in the past tense.
-const fn words(action: Action) -> &'static str {
-    match action {
-        Action::Remove => "removed",
-        Action::Restore => "restored",
-        Action::Edit => "edited",
-        Action::Merge => "merged",
-        Action::Split => "split off",
-        Action::Lock => "locked the thread of",
-        Action::Unlock => "unlocked the thread of",
-        Action::Hold => "holds what is written by",
-        Action::Unhold => "no longer holds what is written by",
-        Action::Silence => "silenced",
-        Action::Unsilence => "lifted the silence of",
-        Action::Ban => "banned",
-        Action::Unban => "lifted the ban of",
-        Action::RemoveAll => "removed everything recent by",
-        Action::Approve => "approved",
-        Action::Reject => "rejected",
-        Action::Keep => "kept",
-        Action::Warn => "warned",
-        Action::Note => "made a note on",
-        Action::Unnote => "deleted a note on",
-        Action::Discount => "does not count the votes of",
-        Action::Recount => "counts the votes again of",
-        Action::MakeModerator => "made a moderator of",
-        Action::UnmakeModerator => "took the moderator's role from",
-        Action::Rule => "added",
-        Action::Unrule => "removed",
-        Action::Reopen => "reopened the case of",
-    }
-}
-
 /// What was moderated, with a link.
 fn target(entry: &LogEntry) -> Markup {
     html! {
         @match &entry.thing {
             Thing::Story(id) => {
-                "story "
-                a href=(news_address(*id)) dir="auto" { (entry.title.clone().unwrap_or_else(|| id.to_string())) }
+                @match &entry.title {
+                    Some(title) => { "“" a href=(news_address(*id)) dir="auto" { (title) } "”" }
+                    None => { "story " a href=(news_address(*id)) { (id) } }
+                }
+                (author_of(entry))
             }
             Thing::Comment(address) => {
-                a href=(comment_address(*address)) { "comment " (address.comment) " of story " (address.news) }
+                a href=(comment_address(*address)) { "comment " (address.comment) } (author_of(entry)) " on "
+                @match &entry.title {
+                    Some(title) => { "“" bdi { (title) } "”" }
+                    None => { "story " (address.news) }
+                }
             }
-            Thing::Tweet(id) => a href=(tweet_address(*id)) { "post " (id) },
+            Thing::Tweet(id) => { a href=(tweet_address(*id)) { "post " (id) } (author_of(entry)) },
             Thing::User(name) => a.author href=(profile_address(name, "")) { (name) },
             Thing::Application(name) => { "the application of " (name) },
             Thing::Appeal(id) => { "the appeal against " (line_link(*id)) },
             Thing::Rule(id) => { "rule " (id) },
         }
+    }
+}
+
+fn author_of(entry: &LogEntry) -> Markup {
+    html! {
+        @if let Some(author) = &entry.author { " by " a.author href=(profile_address(author, "")) { (author) } }
     }
 }
 
@@ -180,7 +160,8 @@ pub fn summary(entry: &LogEntry) -> String {
         (Thing::Application(name), _) => format!("the application of {name}"),
         (thing, _) => format!("{} {}", thing.kind(), thing.id()),
     };
-    format!("{} {} {what}", moderator_name(&entry.moderator), words(entry.action))
+    let author = entry.author.as_ref().map(|author| format!(" by {author}")).unwrap_or_default();
+    format!("{} {} {what}{author}", moderator_name(&entry.moderator), action_words(entry.action))
 }
 
 /// A link to another line.
@@ -198,7 +179,7 @@ fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
                     ShownModerator::Named(name) => a.author href=(profile_address(name, "")) { (name) },
                     other => (moderator_name(other)),
                 }
-                " " (words(entry.action)) " " (target(entry))
+                " " (action_words(entry.action)) " " (target(entry))
                 @if let Some(count) = entry.count { " (" (counted(count, "item", "items")) ")" }
                 @if entry.in_progress { " " span.tag { "in progress" } }
                 @if let Some(until) = entry.until { " until " (day::to_the_minute(until)) }

@@ -5,7 +5,7 @@ use super::form::{ModerationForm, UndoForm};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{self, ActionEntry};
-use crate::markup::moderation_tools::{BANNED, DONE};
+use crate::markup::moderation_tools::{BANNED, DID, DONE};
 use crate::request::form::Next;
 use crate::request::local_path::add_parameter;
 use crate::request::viewer::SignedForm;
@@ -20,12 +20,17 @@ pub async fn moderate(
     State(app): State<App>,
     SignedForm { user, form: (form, back) }: SignedForm<(ModerationForm, Next)>,
 ) -> Result<Redirect, RequestError> {
+    let did = (form.action, form.id.clone());
     let bans = form.action == Action::Ban || (form.action == Action::RemoveAll && form.ban);
     let banned = bans.then(|| form.id.id());
     let id = super::acting::moderate(&app, &user, &form.requests()?).await?;
     let mut back = back.next.way_back();
     if let Some(banned) = &banned {
         add_parameter(&mut back, BANNED, banned);
+    }
+    let (action, thing) = did;
+    for (name, value) in DID.into_iter().zip([action.name(), thing.kind(), &thing.id()]) {
+        add_parameter(&mut back, name, value);
     }
     Ok(done(back, id))
 }

@@ -13,7 +13,6 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::networks::{self, Neighbourhood};
 use tidings_domain::moderation::notes::{self, Note};
 use tidings_domain::values::day;
-use tidings_domain::values::limits::MAX_REASON;
 use tidings_domain::values::moderation::{Action, Thing};
 use tidings_domain::values::restriction::{Restriction, RestrictionKind};
 use tidings_domain::values::words::counted;
@@ -22,8 +21,6 @@ use tidings_domain::values::words::counted;
 const SPANS: [(&str, &str); 4] = [("1", "1 hour"), ("24", "1 day"), ("168", "1 week"), ("0", "permanently")];
 /// The span that is chosen at first: a day.
 const USUAL_SPAN: &str = "24";
-/// No end.
-const FOR_EVER: &str = "0";
 /// The posts that can be removed together: of how many days, and words. The last is the
 /// most.
 const REMOVED: [(&str, &str); 4] =
@@ -59,7 +56,7 @@ impl PersonFile {
             (history(frame, person))
             (self.network())
             (self.notes(frame))
-            @if may_moderate(frame, person.user.id) { (forms(frame, person)) }
+            @if may_moderate(frame, person.user.id) { (form(frame, person)) }
         };
         tools(frame, "For moderators", &forms)
     }
@@ -174,51 +171,45 @@ fn in_force(kind: RestrictionKind, restriction: &Restriction) -> String {
     format!("{what} {lasts} (line {}): {}", restriction.moderation, restriction.reason)
 }
 
-/// The forms for a person whom the viewer may moderate.
-fn forms(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
+/// The form for a person whom the viewer may moderate.
+fn form(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
     let user = &person.user;
-    let thing = Thing::User(user.username.as_str().into());
     let is = |kind| user.restrictions.in_force(kind, frame.now).is_some();
-    let plain = |action, label| ActionForm { action, label, grave: false, fields: html! {} };
-    let timed = |action, label| {
-        let fields = choice("How long", "hours", (&SPANS, USUAL_SPAN));
-        ActionForm { action, label, grave: true, fields }
-    };
-    let mut all = vec![plain(Action::Warn, "Warn")];
-    all.push(match is(RestrictionKind::Silence) {
-        true => plain(Action::Unsilence, "Lift the silence"),
-        false => timed(Action::Silence, "Silence"),
-    });
-    all.push(match is(RestrictionKind::Hold) {
-        true => plain(Action::Unhold, "Stop holding what they write"),
-        false => timed(Action::Hold, "Hold what they write for approval"),
-    });
-    all.push(match is(RestrictionKind::Discount) {
-        true => plain(Action::Recount, "Count the votes again"),
-        false => timed(Action::Discount, "Do not count the votes"),
-    });
-    all.push(match is(RestrictionKind::Ban) {
-        true => plain(Action::Unban, "Lift the ban"),
-        false => timed(Action::Ban, "Ban"),
-    });
-    let fields = removal_boxes();
-    all.push(ActionForm { action: Action::RemoveAll, label: "Remove all", grave: true, fields });
+    let either = |kind, lifted, put| if is(kind) { lifted } else { put };
+    let mut actions = vec![
+        (Action::Warn, "Warn"),
+        (Action::Note, "Write a note that only moderators can read"),
+        either(
+            RestrictionKind::Silence,
+            (Action::Unsilence, "Lift the silence"),
+            (Action::Silence, "Silence"),
+        ),
+        either(
+            RestrictionKind::Hold,
+            (Action::Unhold, "Stop holding what they write"),
+            (Action::Hold, "Hold what they write for approval"),
+        ),
+        either(
+            RestrictionKind::Discount,
+            (Action::Recount, "Count the votes again"),
+            (Action::Discount, "Do not count the votes"),
+        ),
+        either(RestrictionKind::Ban, (Action::Unban, "Lift the ban"), (Action::Ban, "Ban")),
+        (Action::RemoveAll, "Remove everything"),
+    ];
     if frame.viewer.is_some_and(|viewer| viewer.role() == Role::Administrator) {
-        all.push(match user.given_role() == Role::Moderator {
-            true => plain(Action::UnmakeModerator, "Take the moderator's role"),
-            false => plain(Action::MakeModerator, "Make a moderator"),
+        actions.push(match user.given_role() == Role::Moderator {
+            true => (Action::UnmakeModerator, "Take the moderator’s role"),
+            false => (Action::MakeModerator, "Make a moderator"),
         });
     }
-    html! {
-        div.person-forms {
-            (note_form(frame, &thing))
-            @for form in &all { (form.render(frame, &thing)) }
-        }
-    }
+    ActionForm { actions: &actions, fields: fields() }
+        .render(frame, &Thing::User(user.username.as_str().into()))
 }
 
-/// What is removed of a person together, each part of it a line of the log with its own undo.
-fn removal_boxes() -> Markup {
+/// How long a restriction lasts, and what is removed of a person together, each part of it a line of the log
+/// with its own undo.
+fn fields() -> Markup {
     let tick = |name: &str, label: &str, is_ticked: bool| {
         html! {
             label.choice {
@@ -228,12 +219,16 @@ fn removal_boxes() -> Markup {
         }
     };
     html! {
-        input type="hidden" name="boxes" value="1";
-        (tick("posts", "Remove everything they wrote", true))
-        (choice("Posts of the", "days", (&REMOVED, USUAL_REMOVED)))
-        (tick("profile", "Remove the full name and the text of the profile", false))
-        (tick("ban", "Ban the person", false))
-        (choice("Ban for", "hours", (&SPANS, FOR_EVER)))
+        div data-for="remove_all" {
+            input type="hidden" name="boxes" value="1";
+            (tick("posts", "Remove everything they wrote", true))
+            (choice("Of the", "days", (&REMOVED, USUAL_REMOVED)))
+            (tick("profile", "Remove the full name and the text of the profile", false))
+            (tick("ban", "Ban the person", false))
+        }
+        div data-for="silence hold discount ban remove_all" {
+            (choice("How long (silence, hold, votes and ban)", "hours", (&SPANS, USUAL_SPAN)))
+        }
     }
 }
 
@@ -244,26 +239,6 @@ fn choice(label: &str, name: &str, (values, usual): (&[(&str, &str)], &str)) -> 
             span { (label) }
             select name=(name) {
                 @for (value, words) in values { option value=(value) selected[*value == usual] { (words) } }
-            }
-        }
-    }
-}
-
-/// The form of a note: its text is for moderators only.
-fn note_form(frame: &Frame<'_>, thing: &Thing) -> Markup {
-    html! {
-        form.form.moderation-form method="post" action="/moderate" {
-            fieldset {
-                legend { "Write a note" }
-                (frame.signed_fields())
-                input type="hidden" name="kind" value=(thing.kind());
-                input type="hidden" name="id" value=(thing.id());
-                input type="hidden" name="next" value=(frame.way_back);
-                label {
-                    span { "Note, which only moderators can read" }
-                    input type="text" name="reason" maxlength=(MAX_REASON) required;
-                }
-                button.button name="action" value=(Action::Note.name()) { "Write a note" }
             }
         }
     }

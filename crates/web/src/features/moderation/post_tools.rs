@@ -35,12 +35,12 @@ fn post_tools(
     state: Option<&Withheld>,
     [remove, restore]: [&str; 2],
 ) -> Markup {
-    let form = |action, label, grave| ActionForm { action, label, grave, fields: html! {} };
-    let form = match state {
-        Some(Withheld::Removed(_)) => form(Action::Restore, restore, false),
+    let action = match state {
+        Some(Withheld::Removed(_)) => (Action::Restore, restore),
         // Queues decide about what waits.
         Some(Withheld::Held(_)) => return html! {},
-        _ => form(Action::Remove, remove, true),
+        _ => (Action::Remove, remove),
     };
+    let form = ActionForm { actions: &[action], fields: html! {} };
     tools(frame, "Moderate", &form.render(frame, thing))
 }

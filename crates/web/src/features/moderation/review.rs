@@ -7,7 +7,8 @@ use crate::error::RequestError;
 use crate::limits::{QUEUE_RINGS, QUEUE_ROWS};
 use crate::markup::addresses::{address_of_thing, profile_address};
 use crate::markup::frame::Frame;
-use crate::markup::parts::{DELETED_USER, age, number};
+use crate::markup::moderation_tools::thing_name;
+use crate::markup::parts::{DELETED_USER, OUTSIDE, age, number};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedForm, SignedIn};
@@ -18,12 +19,14 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::moderation::queue::{self, QueuePage, Row, RowAuthor, Why};
 use tidings_domain::report::{BackgroundCheck, VoteRing, VoteRingReport};
+use tidings_domain::values::flag::Weight;
 use tidings_domain::values::moderation::{Action, Thing};
 use tidings_domain::values::words::{counted, wait};
 use tidings_domain::vote_rings;
 
 /// The durations that are offered, in hours.
-const DURATIONS: [(&str, &str); 4] = [("1", "1 hour"), ("24", "1 day"), ("168", "1 week"), ("0", "for ever")];
+const DURATIONS: [(&str, &str); 4] =
+    [("1", "1 hour"), ("24", "1 day"), ("168", "1 week"), ("0", "permanently")];
 
 /// What the keys of the page do; the script defines them.
 const KEYS: [(&str, &str); 7] = [
@@ -150,7 +153,7 @@ fn review_row(frame: &Frame<'_>, viewer: &User, row: &Row) -> Markup {
         li #{ "row-" (row.thing.kind()) "-" (row.thing.id()) } data-item {
             p.review-head {
                 span.tag { (why(row)) } " "
-                a href=(address_of_thing(&row.thing)) data-open { (name(&row.thing)) }
+                a href=(address_of_thing(&row.thing)) dir="auto" data-open { (row_name(row)) }
                 @if row.is_hidden { " " span.tag { "hidden" } }
                 @if row.is_deleted { " " span.tag { "deleted by its author" } }
                 @for (reason, count) in &row.flags {
@@ -159,10 +162,29 @@ fn review_row(frame: &Frame<'_>, viewer: &User, row: &Row) -> Markup {
                 " " span.entry-age { (age(frame, row.since)) }
             }
             @if let Some((action, thing)) = &row.decision { (decision(*action, thing)) }
-            @if row.text.is_empty() {
+            @if let Some(parent) = &row.parent { p.hint { "In reply to: “" bdi { (parent) } "”" } }
+            @if let Some(url) = &row.url {
+                p { a href=(url) rel=(OUTSIDE) { (url) } }
+            } @else if row.text.is_empty() {
                 p.hint { "(no text)" }
             } @else {
-                div.review-text dir="auto" { (row.text) }
+                div.review-text dir="auto" { (own_text(row)) }
+            }
+            @if row.is_hidden {
+                p.hint {
+                    "Readers do not see it: flags weigh " (decimal(row.weight)) ", and "
+                    (frame.rules.moderation.hide_at) " hide it. The last change was " (age(frame, row.since)) "."
+                }
+            }
+            @if !row.flaggers.is_empty() {
+                p.hint {
+                    "Flagged by "
+                    @for (index, (name, reason, weight)) in row.flaggers.iter().enumerate() {
+                        @if index > 0 { ", " }
+                        a.author href=(profile_address(name, "")) { (name) } " (" (reason_name(*reason)) ", weight " (decimal(*weight)) ")"
+                    }
+                    "."
+                }
             }
             @if let Some(reason) = row.held_because.as_ref().filter(|reason| !reason.is_empty()) {
                 p.hint { "Held because: " bdi { (reason) } }
@@ -192,22 +214,30 @@ fn why(row: &Row) -> &'static str {
     }
 }
 
-fn name(thing: &Thing) -> String {
-    match thing {
-        Thing::Story(id) => format!("story {id}"),
-        Thing::Comment(address) => format!("comment {} of story {}", address.comment, address.news),
-        Thing::Tweet(id) => format!("post {id}"),
-        Thing::User(name) => format!("profile of {name}"),
-        Thing::Application(name) => name.to_string(),
-        Thing::Appeal(id) => format!("against line {id}"),
-        Thing::Rule(id) => format!("rule {id}"),
+/// The weight of flags, in decimals.
+fn decimal(Weight(hundredths): Weight) -> String {
+    format!("{}.{:02}", hundredths / 100, hundredths % 100)
+}
+
+/// What a row is about: with the title of its story.
+fn row_name(row: &Row) -> String {
+    match (&row.thing, &row.title) {
+        (Thing::Story(_), Some(title)) => title.clone(),
+        (Thing::Comment(address), Some(title)) => format!("comment {} on “{title}”", address.comment),
+        (thing, _) => thing_name(thing),
     }
+}
+
+/// What somebody wrote: of a story, without the title.
+fn own_text(row: &Row) -> &str {
+    let title = row.title.as_deref().filter(|_| matches!(row.thing, Thing::Story(_)));
+    title.and_then(|title| row.text.strip_prefix(title)).unwrap_or(&row.text).trim_start()
 }
 
 /// What an appeal is about.
 fn decision(action: Action, thing: &Thing) -> Markup {
     html! {
-        p { "Decision: " strong { (action) } ", " a href=(address_of_thing(thing)) { (name(thing)) } }
+        p { "Decision: " strong { (action) } ", " a href=(address_of_thing(thing)) { (thing_name(thing)) } }
     }
 }
 
@@ -322,7 +352,7 @@ mod tests {
     use tidings_domain::values::hostname::Hostname;
     use tidings_domain::values::ids::UserId;
     use tidings_domain::values::limits::{
-        LONGEST_STORED_USERNAME, MAX_FLAG_NOTE, MAX_REASON, QUEUE_NOTES, QUEUE_TEXT,
+        LONGEST_STORED_USERNAME, MAX_FLAG_NOTE, MAX_REASON, MAX_TITLE, QUEUE_FLAGS, QUEUE_NOTES, QUEUE_TEXT,
     };
 
     fn row(author: u64, role: Role) -> Row {
@@ -330,6 +360,9 @@ mod tests {
         Row {
             thing: Thing::User(longest(LONGEST_STORED_USERNAME).into()),
             text: longest(QUEUE_TEXT),
+            title: Some(longest(MAX_TITLE)),
+            url: None,
+            parent: Some(longest(80)),
             host: Some(Hostname::parse("a.example.com").unwrap()),
             author: Some(RowAuthor {
                 id: UserId(author),
@@ -345,6 +378,11 @@ mod tests {
             why: Why::Flagged,
             held_because: Some(longest(MAX_REASON)),
             flags: FlagReason::iter().map(|reason| (reason, 200)).collect(),
+            flaggers: vec![
+                (longest(LONGEST_STORED_USERNAME), FlagReason::Offtopic, Weight::ONE);
+                QUEUE_FLAGS
+            ],
+            weight: Weight(12_345),
             notes: vec![longest(MAX_FLAG_NOTE); QUEUE_NOTES],
             is_hidden: true,
             is_deleted: true,

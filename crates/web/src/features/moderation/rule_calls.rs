@@ -12,9 +12,8 @@ use crate::request::viewer::SignedForm;
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use tidings_domain::moderation::rules::{self, DryRun};
+use tidings_domain::moderation::rules::{self, DryRun, RuleMatch};
 use tidings_domain::values::ids::{ModerationId, RuleId};
-use tidings_domain::values::moderation::Thing;
 use utoipa::ToSchema;
 
 /// The outcome of adding a rule, or of trying it.
@@ -65,8 +64,8 @@ pub struct MatchedThing {
     id: String,
 }
 
-impl From<&Thing> for MatchedThing {
-    fn from(thing: &Thing) -> Self {
+impl From<&RuleMatch> for MatchedThing {
+    fn from(RuleMatch { thing, .. }: &RuleMatch) -> Self {
         Self { kind: thing.kind(), id: thing.id() }
     }
 }

@@ -6,9 +6,10 @@ use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
 use crate::limits::LONG_ACTION_WAIT;
-use crate::markup::addresses::{comment_address, news_address, tweet_address};
+use crate::markup::addresses::{address_of_thing, profile_address};
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
+use crate::markup::parts::DELETED_USER;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
 use axum::extract::State;
@@ -16,7 +17,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use strum::IntoEnumIterator;
 use tidings_domain::accounts::users::User;
-use tidings_domain::moderation::rules::{self, DryRun, NewRule};
+use tidings_domain::moderation::rules::{self, DryRun, NewRule, RuleMatch};
 use tidings_domain::values::ids::{ModerationId, RuleId};
 use tidings_domain::values::limits::MAX_PATTERN;
 use tidings_domain::values::moderation::Thing;
@@ -139,21 +140,24 @@ fn outcome(tried: &DryRun) -> Markup {
             }
             @if !tried.matches.is_empty() {
                 ul {
-                    @for thing in &tried.matches { li { (thing_link(thing)) } }
+                    @for found in &tried.matches { li { (match_link(found)) } }
                 }
             }
         }
     }
 }
 
-fn thing_link(thing: &Thing) -> Markup {
-    let words = format!("{} {}", thing.kind(), thing.id());
+fn match_link(RuleMatch { thing, words, author }: &RuleMatch) -> Markup {
+    let kind = match thing {
+        Thing::Story(_) => "Story",
+        Thing::Comment(_) => "Comment",
+        _ => "Post",
+    };
     html! {
-        @match thing {
-            Thing::Story(id) => a href=(news_address(*id)) { (words) },
-            Thing::Comment(address) => a href=(comment_address(*address)) { (words) },
-            Thing::Tweet(id) => a href=(tweet_address(*id)) { (words) },
-            _ => (words),
+        (kind) " “" a href=(address_of_thing(thing)) dir="auto" { (words) } "” by "
+        @match author {
+            Some(name) => a.author href=(profile_address(name, "")) { (name) },
+            None => (DELETED_USER),
         }
     }
 }

@@ -25,52 +25,47 @@ pub fn story_tools(frame: &Frame<'_>, news: &News) -> Markup {
     if news.deleted || !may_moderate(frame, news.user_id) {
         return html! {};
     }
-    let forms = match &news.withheld {
-        Some(Withheld::Removed(_)) => vec![plain(Action::Restore, "Put this story back", false)],
-        Some(Withheld::Merged(_)) => vec![plain(Action::Split, "Make this a story of its own again", false)],
-        Some(Withheld::Held(_) | Withheld::Unreadable(_)) => Vec::new(),
-        Some(Withheld::Flagged) | None => {
-            let lock = match news.locked {
-                None => plain(Action::Lock, "Lock the thread", false),
-                Some(_) => plain(Action::Unlock, "Unlock the thread", false),
-            };
-            vec![plain(Action::Remove, "Remove this story", true), lock, edit_form(news), merge_form()]
-        }
+    let lock = match news.locked {
+        None => (Action::Lock, "Lock the thread"),
+        Some(_) => (Action::Unlock, "Unlock the thread"),
     };
-    let thing = Thing::Story(news.id);
-    let forms = html! { @for form in &forms { (form.render(frame, &thing)) } };
-    tools(frame, "Moderate this story", &forms)
+    let all = [
+        (Action::Remove, "Remove this story"),
+        lock,
+        (Action::Edit, "Edit this story"),
+        (Action::Merge, "Merge into another story"),
+    ];
+    let (actions, fields): (&[_], _) = match &news.withheld {
+        Some(Withheld::Removed(_)) => (&[(Action::Restore, "Put this story back")], html! {}),
+        Some(Withheld::Merged(_)) => (&[(Action::Split, "Make this a story of its own again")], html! {}),
+        Some(Withheld::Held(_) | Withheld::Unreadable(_)) => return html! {},
+        Some(Withheld::Flagged) | None => (&all, fields(news)),
+    };
+    let form = ActionForm { actions, fields };
+    tools(frame, "Moderate this story", &form.render(frame, &Thing::Story(news.id)))
 }
 
-/// A form that takes nothing but a reason.
-fn plain(action: Action, label: &str, grave: bool) -> ActionForm<'_> {
-    ActionForm { action, label, grave, fields: html! {} }
-}
-
-fn edit_form(news: &News) -> ActionForm<'static> {
-    let fields = html! {
-        label {
-            span { "Title" }
-            input type="text" name="title" value=(news.title) maxlength=(MAX_TITLE) required;
+/// What editing and merging take.
+fn fields(news: &News) -> Markup {
+    html! {
+        div data-for="edit" {
+            label {
+                span { "Title" }
+                input type="text" name="title" value=(news.title) maxlength=(MAX_TITLE);
+            }
+            @if news.link().is_some() {
+                label { span { "URL" } input type="url" name="url" value=(news.url); }
+            }
+            (field("Topics", ("topics", &news.topics.typed()), None))
         }
-        @if news.link().is_some() {
-            label { span { "URL" } input type="url" name="url" value=(news.url) required; }
+        div data-for="merge" {
+            label {
+                span { "Other story" }
+                input type="text" name="into" autocapitalize="none" spellcheck="false";
+                span.hint { "Its number or address. Comments move there and readers are redirected." }
+            }
         }
-        (field("Topics", ("topics", &news.topics.typed()), None))
-    };
-    ActionForm { action: Action::Edit, label: "Edit this story", grave: false, fields }
-}
-
-fn merge_form() -> ActionForm<'static> {
-    let hint = "Its number or address. Comments move there and readers are redirected.";
-    let fields = html! {
-        label {
-            span { "Other story" }
-            input type="text" name="into" required autocapitalize="none" spellcheck="false";
-            span.hint { (hint) }
-        }
-    };
-    ActionForm { action: Action::Merge, label: "Merge into another story", grave: false, fields }
+    }
 }
 
 /// Says what a moderator has edited of a story, and why.
