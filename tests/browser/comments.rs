@@ -1,6 +1,6 @@
 //! Writing, editing and deleting comments, and replying to them.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::browser::Browser;
 use crate::server::{Engine, Server};
@@ -121,14 +121,25 @@ async fn the_badge_counts_new_replies_until_they_are_read() {
     let entry = format!("#reply-{news}-{second}");
     assert_eq!(browser.text(&format!("{entry} .excerpt")).await, "the second reply");
     assert!(browser.text(&entry).await.contains("Unread"));
-    // One is marked as read, by the keyboard or the mouse; the other stays.
-    browser.click(&format!("{entry} button")).await;
-    browser.wait_until_gone(&format!("{entry}.unread")).await;
-    assert!(browser.text(".badge").await.starts_with('1'));
-    browser.click(&format!("{entry} .action")).await;
+    // Two lines at most, on a wide and on a narrow screen.
+    let heights = "return [...document.querySelectorAll('.inbox .entry')].map((row) => row.getBoundingClientRect().height)";
+    for width in [1_280, 390] {
+        browser.resize(width, 800).await;
+        let heights = browser.run(heights).await;
+        let heights: Vec<f64> = heights.as_array().unwrap().iter().filter_map(Value::as_f64).collect();
+        println!("rows of the inbox at {width}: {heights:?}");
+        assert!(heights.len() == 2 && heights.iter().all(|height| *height <= 72.0), "{width}: {heights:?}");
+    }
+    // Its page reads it; the other stays.
+    browser.click(&format!("{entry} .entry-row")).await;
     browser.wait_for_text(".thread .text", "the second reply").await;
     browser.go("/inbox").await;
+    assert_eq!(browser.count(&format!("{entry}.unread")).await, 0);
+    assert!(browser.text(".badge").await.starts_with('1'));
     browser.press("Mark all as read").await;
     browser.wait_until_gone(".badge").await;
     assert_eq!(browser.count(".inbox .unread").await, 0);
+    browser.press("Undo").await;
+    browser.wait_for(".badge").await;
+    assert_eq!(browser.count(".inbox .unread").await, 1);
 }

@@ -183,11 +183,10 @@ async fn the_inbox_leads_from_a_mention_to_the_comment_and_then_it_is_read() {
         browser.enter(".site-header a[href='/inbox']").await;
         browser.arrive("/inbox").await;
         browser.wait_for_text(".inbox .unread .excerpt", "Ask @alice about it").await;
-        browser.enter(".inbox .unread a.action").await;
+        browser.enter(".inbox .unread a.entry-row").await;
         browser.wait_for_text("#comment-1 .text", "Ask @alice about it").await;
         browser.enter(".site-header a[href='/inbox']").await;
         browser.arrive("/inbox").await;
-        browser.enter(".inbox .unread button").await;
         browser.wait_until_gone(".inbox .unread").await;
         assert_eq!(browser.count(".badge").await, 0);
         assert_eq!(browser.count(".inbox .entry").await, 1);

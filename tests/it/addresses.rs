@@ -214,6 +214,7 @@ const ACTIONS: &[Action] = &[
     both("/followtopic", "/api/followtopic", &[("topic", "rust", REQUIRED)]),
     both("/hide", "/api/hide", &[("news_id", "2", REQUIRED)]),
     page("/inbox/feed", &[("feed", "new", REQUIRED)]),
+    untried_page("/inbox/undo").kept_but_untried("undoes what was marked a short time ago, once"),
     both("/login", "/api/login", &[("username", "alice", REQUIRED), ("password", PASSWORD, REQUIRED)])
         .without_session()
         .call_by_get()

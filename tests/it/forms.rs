@@ -374,6 +374,8 @@ async fn comments_and_replies_lead_to_where_they_stand() {
 #[tokio::test]
 async fn a_preview_shows_the_comment_and_posts_nothing() {
     let Community { server, bob, .. } = Community::new(Engine::Memory, &[]).await;
+    // Opening the pages reads nothing more.
+    ok(bob.api_post("/api/readinbox", &[("id", "all")]).await);
     let before = server.dump().await;
     for (path, label) in [("/news/1", "Your comment"), ("/reply/1/1", "Your reply"), ("/editcomment/1/1", "")]
     {

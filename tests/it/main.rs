@@ -64,6 +64,7 @@ mod headers;
 mod homes_apart;
 mod imported;
 mod inbox;
+mod inbox_rows;
 mod invitations;
 mod items;
 mod lists;

@@ -143,7 +143,7 @@ async fn each_worker_of_a_site_works_again_after_a_panic() {
     let plant = plant();
     let relay = SmtpServer::start().await;
     let server = Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await;
-    for worker in ["jobs", "visits", "bans", "outbox"] {
+    for worker in ["jobs", "visits", "inboxes", "bans", "outbox"] {
         plant.check(worker).await;
     }
     // What they do is done again.

@@ -4,6 +4,7 @@
 //! It has no keys of its own. [`crate::jobs`] explains how a job is queued, leased and
 //! done in steps. It hands out [`run`] for a server and [`finish_waiting`] for commands.
 
+use crate::accounts::inbox::seen;
 use crate::comments::notify::{NOTIFY, RETRACT};
 use crate::comments::withdrawal::{RETURN, WITHDRAW};
 use crate::deactivation::leave;
@@ -35,14 +36,15 @@ static KINDS: [JobKind; 13] = [
     discounts::KIND,
 ];
 
-/// Runs the workers of a site until the future is dropped: its jobs, its visits of threads, and
-/// bans that end. A second call for the same site does none of its jobs. Rounds: 3 every two
+/// Runs the workers of a site until the future is dropped: its jobs, its visits of threads, what was
+/// seen of inboxes, and bans that end. A second call for the same site does none of its jobs. Rounds: 3 every two
 /// seconds, and those of the jobs and visits.
 pub async fn run(site: Arc<Site>, clock: EngineClock) {
     tokio::join!(
         // A second worker of the same site ends at once.
         supervise("jobs", Policy::UntilDone, || jobs::run(site.clone(), clock.clone(), &KINDS)),
         supervise("visits", Policy::Forever, || visits::run(&site, &clock)),
+        supervise("inboxes", Policy::Forever, || seen::run(&site)),
         supervise("bans", Policy::Forever, || bans::watch(site.clone(), clock.clone())),
     );
 }
@@ -50,6 +52,7 @@ pub async fn run(site: Arc<Site>, clock: EngineClock) {
 /// Stores what is only in memory, before a server stops.
 pub async fn store_rest(site: &Site, now: Timestamp) {
     visits::store_all(site, now).await;
+    seen::mark_all(site).await;
 }
 
 /// Does all jobs in the queue, except those that another server is working on. The bans that have

@@ -314,6 +314,9 @@ pub enum Refusal {
         /// How long votes can be taken back.
         window_seconds: u64,
     },
+    /// The time in which marking entries as read can be undone has passed, or all were read otherwise.
+    #[error("this can no longer be undone. The limit is ten minutes")]
+    TooLateToUndoMarking,
     /// Votes are final on this site.
     #[error("votes are final on this site")]
     VotesAreFinal,

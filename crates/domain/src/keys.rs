@@ -377,6 +377,9 @@ schema! {
         USER_INBOX: SortedSet, NEVER, Ours = user_inbox(id: UserId) "user:" {id, "user id"} ":inbox";
         /// The unread ones of them, which the user's badge counts.
         USER_UNREAD: SortedSet, NEVER, Ours = user_unread(id: UserId) "user:" {id, "user id"} ":unread";
+        /// The entries that the user has marked as read at once, as long as that can be undone.
+        USER_MARKED_READ: Hash, 10 * MINUTE, Ours =
+            user_marked_read(id: UserId) "user:" {id, "user id"} ":marked_read";
         /// Messages from moderators to the user.
         USER_MESSAGES: Hash, NEVER, Ours = user_messages(id: UserId) "user:" {id, "user id"} ":messages";
         /// Stories to which the user has subscribed; the newest 1,000.

@@ -299,8 +299,6 @@ pub const USER_COMMENTS: u64 = 10;
 pub const SITE_COMMENTS: usize = 30;
 /// Entries on a page of the inbox, and in its feed.
 pub const INBOX_ENTRIES: usize = 30;
-/// Characters of a text in the inbox. The rest is where the entry leads to.
-pub const EXCERPT_CHARACTERS: usize = 500;
 /// The characters of a moderator's message that the inbox shows: more than a reason and the link to
 /// the decision.
 pub const MESSAGE_CHARACTERS: usize = 1_000;

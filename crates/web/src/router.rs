@@ -290,6 +290,7 @@ fn page_routes() -> Router<App> {
         .route("/reply/{news}/{comment}", get(comments::writing::reply))
         .route("/editcomment/{news}/{comment}", get(comments::writing::edit))
         .route("/inbox", get(inbox::page::show))
+        .route("/inbox/undo", post(inbox::page::undo))
         .route("/inbox/feed/{secret}", get(feeds::inbox))
         .route("/replies", get(inbox::page::replies))
         .route("/home", get(timelines::home::home))

@@ -9,6 +9,7 @@ use crate::features::inbox::outbox;
 use crate::limits::{ADDRESS_BYTES, HEAD_BYTES, IDLE_TIMEOUT};
 use crate::request::request_rates::CountedRequest;
 use crate::request::response_cache::{SharedAddresses, answer_cached};
+use crate::request::viewer::OnlyHead;
 use crate::router::failures::failure_response;
 use crate::router::writes::Writes;
 use crate::server::answer_memory::{AnswerMemory, BodyMemory};
@@ -203,6 +204,7 @@ impl Server {
         // For HEAD, hyper sends only the head of the response.
         if method == Method::HEAD {
             *request.method_mut() = Method::GET;
+            request.extensions_mut().insert(OnlyHead);
         }
         let counted = CountedRequest::of(&self.app, peer.ip(), &request);
         if let Err(refusal) = self.check(&counted, &request) {

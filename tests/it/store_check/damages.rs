@@ -533,6 +533,24 @@ pub const DAMAGES: &[Damage] = &[
     ),
     ("a visit without its form", |b| b.set_field("user:1:visits", "1", "5 5"), "user:1:visits", NAMED),
     (
+        "too much that can be unread again",
+        |b| {
+            (1..=1_012).for_each(|id| b.set_field("user:1:marked_read", format!("follow:{id}"), "5"));
+            b.expire("user:1:marked_read", Duration::from_secs(60));
+        },
+        "user:1:marked_read",
+        MENDED,
+    ),
+    (
+        "something that can be unread again without its form",
+        |b| {
+            b.set_field("user:1:marked_read", "until", "5");
+            b.expire("user:1:marked_read", Duration::from_secs(60));
+        },
+        "user:1:marked_read",
+        NAMED,
+    ),
+    (
         "too many entries in an inbox",
         |b| {
             b.set_field("user:1:messages", "last", "1020");

@@ -9,27 +9,31 @@
 //! Earlier versions kept unread entries only, under other names, which still count (see
 //! [`EntryId`]). Lamer News knows the badge only; what it counts has no entry.
 //!
-//! It hands out [`EntryId`], [`mark_read`], [`send_message`] and [`feed`] (the private address
-//! of the feed). For other wings: `Delivery` adds entries, `Removal` takes them away,
+//! It hands out [`EntryId`], [`mark_read`], [`undo_marking`], [`Seen`] (what marks entries as read when it is
+//! on a page), [`send_message`] and [`feed`] (the private address of the feed). For other wings: `Delivery` adds entries, `Removal` takes them away,
 //! `Replacement` puts back what was taken, `Withdrawn` is the record of it, `EntriesRead` lists
 //! entries.
 
 mod delivery;
 mod entry;
 pub mod feed;
+mod marking;
 mod messages;
 mod reading;
 mod removal;
+pub(crate) mod seen;
 mod taken;
 mod withdrawn;
 
 pub(crate) use delivery::Delivery;
 pub use entry::{Cursor, EntryId, Kind, NotACursor, NotAnEntry};
+pub(crate) use marking::UNTIL;
+pub use marking::{Marking, mark_read, undo_marking};
 pub use messages::send_message;
 pub(crate) use messages::{Message, forget_messages, message};
 pub(crate) use reading::{EntriesRead, Entry};
-pub use reading::{Marking, mark_read};
 pub(crate) use removal::Removal;
+pub use seen::Seen;
 pub(crate) use taken::{Replacement, Taken, TakenEntry};
 pub(crate) use withdrawn::{Returning, Withdrawing, Withdrawn};
 

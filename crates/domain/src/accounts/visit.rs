@@ -5,6 +5,8 @@
 //! reads are added to them: the token to the first round, the user to the second. A page
 //! then identifies its viewer without an extra round. Sessions and viewers are cached.
 
+use crate::accounts::inbox::Seen;
+use crate::accounts::inbox::seen::PendingSights;
 use crate::accounts::reader::{Perspective, Reader, ReaderRead};
 use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::session_store::{self, SessionRead, VisitSession};
@@ -54,6 +56,8 @@ pub struct Visit {
     reader: Option<Shared<Reader>>,
     /// Whether nobody is shown anything.
     only_acts: bool,
+    /// Whether a person opens a page.
+    opens_page: bool,
     /// Where the rounds of the visit go.
     source: ReadSource,
 }
@@ -98,6 +102,7 @@ impl Visit {
             wants_reader: false,
             reader: None,
             only_acts: false,
+            opens_page: false,
             source: ReadSource::Primary,
         };
         visit.recall();
@@ -110,6 +115,32 @@ impl Visit {
     pub const fn only_acting(mut self) -> Self {
         self.only_acts = true;
         self
+    }
+
+    /// The same visit, of a person who opens a page. What it shows is read then.
+    #[must_use]
+    pub const fn opening_page(mut self) -> Self {
+        self.opens_page = true;
+        self
+    }
+
+    /// Notes what the page shows a viewer who is logged in: the entries of their inbox about it are marked as
+    /// read right after. Rounds: those that identify the viewer, if none has done so.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn note_seen<I: IntoIterator<Item = Seen>>(
+        &mut self,
+        seen: impl FnOnce(&User) -> I,
+    ) -> Result<(), Error> {
+        if !self.opens_page {
+            return Ok(());
+        }
+        if let Some(viewer) = self.recognise().await? {
+            let (reader, seen) = (viewer.id, seen(viewer));
+            self.site.of::<PendingSights>().note(reader, seen);
+        }
+        Ok(())
     }
 
     /// The same visit, for a list that is the same for all visitors. Without a session token, replicas of

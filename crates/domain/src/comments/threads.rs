@@ -8,8 +8,10 @@
 use super::comment::Comment;
 use super::orders::Reordered;
 use super::outline::{Arranged, ThreadLine, ThreadLines, ThreadPlace};
+use crate::accounts::inbox::Seen;
 use crate::accounts::people::UserNamesRead;
 use crate::accounts::reader::{Collapsed, Perspective, Reader, Sight};
+use crate::accounts::users::User;
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{Flight, MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
@@ -19,7 +21,7 @@ use crate::news::lines::{self, ItemsRead, ListedItem, NewsLine, OwnRead, Summari
 use crate::news::subscriptions::{Subscription, SubscriptionRead};
 use crate::site::Site;
 use crate::values::clock::Timestamp;
-use crate::values::ids::{CommentId, NewsId, UserId};
+use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
 use crate::values::limits::{LARGE_THREADS_AT_ONCE, SMALL_THREAD_BYTES, SMALL_THREAD_COMMENTS};
 use crate::values::preferences::CommentOrder;
 use std::collections::HashMap;
@@ -162,7 +164,7 @@ impl NewComments {
 }
 
 /// An item, the places of all its comments, and the comments at the positions that `wanted`
-/// chooses. The order is the viewer's own, unless it is given. Rounds: 2, and at most 1 more
+/// chooses. The order is the viewer's own, unless it is given. Notes that the viewer has seen these comments. Rounds: 2, and at most 1 more
 /// for a large thread whose order depends on a viewer who is not cached.
 ///
 /// It reads the wanted comments alone if the thread is cached without them, and all comments
@@ -205,7 +207,15 @@ pub async fn get(
     }
     let reader = visit.viewer_id().map(|viewer| (viewer, mark));
     let (choices, shows_all) = (visit.reader().await?, visit.shows_hidden());
-    Ok(Thread { news, lines, subscription, order, reordered, read, reader, choices, shows_all })
+    let thread = Thread { news, lines, subscription, order, reordered, read, reader, choices, shows_all };
+    let seen = |_: &User| {
+        let shown =
+            wanted(thread.outline()).into_iter().filter(|position| thread.sight(*position).is_shown());
+        let places = shown.filter_map(|position| thread.outline().places().get(position));
+        places.map(|place| Seen::Comment(CommentAddress { news: id, comment: place.id })).collect::<Vec<_>>()
+    };
+    visit.note_seen(seen).await?;
+    Ok(thread)
 }
 
 /// The order of a thread: the given one, or the one that the viewer has chosen. Rounds: those

@@ -85,6 +85,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     batch.delete(keys::user_mentions(user));
     batch.delete(keys::user_inbox(user));
     batch.delete(keys::user_unread(user));
+    batch.delete(keys::user_marked_read(user));
     batch.delete(keys::user_hidden(user));
     batch.delete(keys::topics_followed(user));
     batch.delete(keys::topics_muted(user));

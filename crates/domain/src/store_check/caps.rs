@@ -50,6 +50,8 @@ caps! {
     USER_FLAGS = LISTED_FLAGS, OldestLeaves;
     USER_FLAG_OUTCOMES = STORED_OUTCOMES, OldestLeaves;
     USER_HIDDEN = MAX_HIDDEN, OldestLeaves;
+    // All of a full inbox, and the field that names the newest.
+    USER_MARKED_READ = INBOX_SIZE + INBOX_OVERFLOW + 1, OldestLeaves;
     USER_MENTIONS = MENTIONS_SIZE, OldestLeaves;
     USER_NETWORKS = KNOWN_NETWORKS, OldestLeaves;
     USER_RECENT_VOTES = MAX_RECENT_VOTES, OldestLeaves;

@@ -3,6 +3,7 @@
 use super::claims::{Claims, Mend};
 use super::subject::Subject;
 use super::{Check, Rule};
+use crate::accounts::inbox::{EntryId, UNTIL};
 use crate::accounts::recent_votes::VotedOn;
 use crate::keys;
 use crate::keys::families::{self, Family};
@@ -56,6 +57,7 @@ forms! {
     TOPIC_MOVES = Form::Field(|from, to| is_topic(from) && is_topic(to)), "topics";
     USERNAMES_FOLDED = Form::Text(is_number), "a whole number";
     USER_BLOCKS = Form::Field(|user, time| is_user(user) && is_number(time)), "ids of users with times";
+    USER_MARKED_READ = Form::Field(is_marked), "entries of an inbox with times";
     USER_MUTES = Form::Field(|what, time| is_muted(what) && is_number(time)),
         "people, sites and words, each with a time";
     USER_RECENT_VOTES = Form::Field(|on, json| on.parse::<VotedOn>().is_ok() && is_json(json)),
@@ -130,6 +132,11 @@ fn is_muted(what: &str) -> bool {
         "domain" | "word" => !what.is_empty(),
         _ => false,
     })
+}
+
+fn is_marked(entry: &str, time: &str) -> bool {
+    let is_entry = |text: &str| text.parse::<EntryId>().is_ok();
+    if entry == UNTIL { is_entry(time) } else { is_entry(entry) && time.parse::<f64>().is_ok() }
 }
 
 fn is_visit(news: &str, mark: &str) -> bool {

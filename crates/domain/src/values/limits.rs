@@ -352,6 +352,13 @@ pub const MAX_VISITED_THREADS: usize = 200;
 /// The most visits of threads that a server remembers until they are stored. Further ones are
 /// not stored.
 pub const MAX_PENDING_MARKS: usize = 10_000;
+/// The most things on pages that a server remembers until the entries of inboxes about them are marked as
+/// read. Entries about further ones stay unread.
+pub const MAX_PENDING_SIGHTS: usize = 20_000;
+/// Readers whose unread entries are read in one round.
+pub const READERS_PER_ROUND: usize = 50;
+/// Seconds for which marking all entries of an inbox as read can be undone.
+pub const UNDO_MARKING_SECONDS: u64 = 600;
 /// Seconds that a visit of a thread waits in memory before it is stored, so that the next ones
 /// are stored with it.
 pub const MARK_DELAY_SECONDS: u64 = 5;

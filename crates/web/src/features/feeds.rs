@@ -9,7 +9,7 @@ pub mod sitemap;
 
 pub use moderation::log_feed;
 
-use super::inbox::page::{description, destination};
+use super::inbox::rows::{description, destination};
 use super::timelines::tweets::posted_at;
 use crate::App;
 use crate::error::RequestError;
@@ -457,7 +457,7 @@ fn inbox_document(site: &SiteSettings, owner: &User, entries: &[InboxEntry]) -> 
         let author = if moderator { &site.name } else { entry.username.as_deref().unwrap_or(DELETED_USER) };
         xml.element("name", author);
         xml.raw("</author>");
-        let target = destination(entry).map_or_else(|| page.clone(), |(address, _)| site.link(&address));
+        let target = destination(entry).map_or_else(|| page.clone(), |address| site.link(&address));
         xml.empty("link", [("rel", "alternate"), ("type", "text/html"), ("href", &target)]);
         match entry.text() {
             Some(text) if entry.place.id.comment().is_some() => {

@@ -5,4 +5,5 @@ pub mod form;
 pub mod letters;
 pub mod outbox;
 pub mod page;
+pub mod rows;
 pub mod unsubscribe;

@@ -8,7 +8,7 @@ use crate::App;
 use crate::error::{Malformed, RequestError};
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{Extensions, HeaderMap, Method, header};
+use axum::http::{Extensions, HeaderMap, HeaderValue, Method, header};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::session_store::{Device, VisitSession};
@@ -20,6 +20,10 @@ use tidings_domain::values::request_name::RequestName;
 
 /// How the addresses of the API begin.
 const API: &str = "/api/";
+
+/// An extension of requests for the head of a response, which are answered like GET.
+#[derive(Clone, Copy)]
+pub struct OnlyHead;
 
 /// An extension of requests for a list that is the same for all visitors.
 #[derive(Clone, Copy)]
@@ -50,6 +54,7 @@ impl FromRequestParts<App> for Visit {
         let visit = Self::new(app.site.clone(), app.now(), token.as_deref());
         let is_action = parts.method == Method::POST && parts.uri.path().starts_with(API);
         let visit = if is_action { visit.only_acting() } else { visit };
+        let visit = if opens_page(parts) { visit.opening_page() } else { visit };
         let is_list = parts.extensions.get::<PublicList>().is_some();
         let visit = if is_list { visit.of_public_list() } else { visit };
         Ok(match parts.extensions.get::<Prolonged>() {
@@ -57,6 +62,16 @@ impl FromRequestParts<App> for Visit {
             None => visit,
         })
     }
+}
+
+/// Whether somebody opens a page: not a call, not only its head, and not before anybody wants to see it.
+fn opens_page(parts: &Parts) -> bool {
+    let is_prefetch = |value: &HeaderValue| value.to_str().is_ok_and(|value| value.contains("prefetch"));
+    let is_early = ["sec-purpose", "purpose", "x-moz"]
+        .iter()
+        .any(|name| parts.headers.get(*name).is_some_and(is_prefetch));
+    let is_read = parts.method == Method::GET && parts.extensions.get::<OnlyHead>().is_none();
+    is_read && !is_early && !parts.uri.path().starts_with(API)
 }
 
 /// A visit by a user who is logged in, for pages that require it.

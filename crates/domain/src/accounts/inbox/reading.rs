@@ -1,17 +1,13 @@
-//! Listing the entries of an inbox, and marking them as read.
+//! Listing the entries of an inbox.
 
-use super::{BADGE, Cursor, EntryId, Removal};
-use crate::accounts::users::User;
-use crate::action::Decision;
-use crate::error::Error;
+use super::{Cursor, EntryId};
 use crate::fields;
 use crate::keys;
-use crate::site::Site;
 use crate::values::ids::UserId;
 use crate::values::limits::{INBOX_SIZE, MENTIONS_SIZE};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
-use tidings_keyspace::{Answers, Batch, Handle, Order, Query};
+use tidings_keyspace::{Answers, Handle, Order, Query};
 
 /// An entry of an inbox as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,83 +65,4 @@ impl EntriesRead {
 
 fn newest_first(one: &Cursor, other: &Cursor) -> Ordering {
     other.order(one)
-}
-
-/// What is marked as read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Marking {
-    /// Everything.
-    All,
-    /// Everything up to an entry, which is the newest one that was shown. If that is not in the
-    /// inbox any more, nothing.
-    Until(EntryId),
-    /// One entry.
-    One(EntryId),
-}
-
-/// Marks entries of an inbox as read. What is read already, or is not in the inbox, changes
-/// nothing. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
-pub async fn mark_read(site: &Site, user: &User, marking: Marking) -> Result<(), Error> {
-    match marking {
-        Marking::All => mark_many_read(site, user, None).await,
-        Marking::Until(entry) => mark_many_read(site, user, Some(entry)).await,
-        Marking::One(entry) => {
-            site.act(&keys::user_unread(user.id), || async {
-                let removal = Removal::read(site, [(user.id, entry)]).await?;
-                if removal.is_read() {
-                    return Decision::Done(()).once(user.request.as_ref(), &());
-                }
-                let mut batch = Batch::new();
-                removal.write_read(&mut batch);
-                Decision::commit(batch, ()).once(user.request.as_ref(), &())
-            })
-            .await
-        }
-    }
-}
-
-/// Marks as read what is not newer than an entry, or everything. Once nothing is unread, nor is
-/// what another program has counted.
-async fn mark_many_read(site: &Site, user: &User, until: Option<EntryId>) -> Result<(), Error> {
-    let (key, unread) = (keys::user(user.id), keys::user_unread(user.id));
-    site.act(&unread, || async {
-        let mut query = Query::new();
-        let badge = query.hash_fields(&key, [BADGE]);
-        let members = query.sorted_range(&unread, Order::Descending, 0, u64::MAX);
-        let entries = EntriesRead::ask(&mut query, user.id);
-        let mut answers = site.store.query(query).await?;
-        let badge = fields::only(answers.take(badge));
-        let members = answers.take(members);
-        let entries = entries.take(&mut answers);
-        let place = |id| entries.iter().map(|entry| entry.place).find(|place| place.id == id);
-        let until = until.map(place);
-        let is_marked = |(member, time): &(String, f64)| match until {
-            None => true,
-            Some(None) => false,
-            // What cannot be read was not shown, and would never go.
-            Some(Some(until)) => {
-                member.parse().map_or(true, |id| Cursor { time: *time, id }.order(&until).is_le())
-            }
-        };
-        let (marked, left): (Vec<_>, Vec<_>) = members.into_iter().partition(is_marked);
-        let is_known = !matches!(until, Some(None));
-        let count = left.len().to_string();
-        if marked.is_empty() && (!is_known || badge.as_deref().unwrap_or("0") == count) {
-            return Decision::Done(()).once(user.request.as_ref(), &());
-        }
-        let mut batch = Batch::new();
-        // A new entry changes the badge, unless an unread one leaves a full inbox at the same
-        // time. That is the oldest, so it is one of those that are marked.
-        batch.field_unchanged(&key, BADGE, badge);
-        batch.set_field(&key, BADGE, count);
-        for (member, _) in marked {
-            batch.sorted_member_present(&unread, &member);
-            batch.sorted_remove(&unread, member);
-        }
-        Decision::commit(batch, ()).once(user.request.as_ref(), &())
-    })
-    .await
 }

@@ -1,5 +1,4 @@
-//! Taking entries away from inboxes, because what they are about is deleted or removed, or marking
-//! them as read.
+//! Taking entries away from inboxes, because what they are about is deleted or removed.
 
 use super::taken::{Taken, TakenEntry};
 use super::{BADGE, EntryId};
@@ -67,11 +66,6 @@ impl Removal {
         Ok(Self(departures))
     }
 
-    /// Whether none of the entries is unread.
-    pub(crate) fn is_read(&self) -> bool {
-        self.0.iter().all(|departure| departure.unread.is_empty())
-    }
-
     /// What it takes away, so that it can be put back.
     pub(crate) fn taken(&self) -> Taken {
         let mut taken = Vec::new();
@@ -98,11 +92,6 @@ impl Removal {
                 batch.sorted_remove(keys::user_inbox(*user), member);
             }
         }
-        self.write_read(batch);
-    }
-
-    /// The same, but the entries stay in the inbox and are read.
-    pub(crate) fn write_read(&self, batch: &mut Batch) {
         for Departure { user, unread, count, .. } in &self.0 {
             for member in unread {
                 batch.sorted_member_present(keys::user_unread(*user), member);

@@ -72,6 +72,8 @@ pub struct InboxPageQuery {
     pub filter: Filter,
     /// Only older entries than this.
     pub before: Option<Cursor>,
+    /// Up to which entry everything was just marked as read.
+    pub marked: Option<EntryId>,
 }
 
 impl FromFields for InboxPageQuery {
@@ -84,12 +86,13 @@ impl FromFields for InboxPageQuery {
                 Filter::Kind(name.parse().map_err(|_| RequestError::Field { name: "kind", expected })?)
             }
         };
-        Ok(Self { filter, before: before(fields)? })
+        let marked = fields.parsed_optional("marked", ENTRY)?;
+        Ok(Self { filter, before: before(fields)?, marked })
     }
 }
 
 impl From<&InboxPageQuery> for InboxWindow {
-    fn from(InboxPageQuery { filter, before }: &InboxPageQuery) -> Self {
+    fn from(InboxPageQuery { filter, before, .. }: &InboxPageQuery) -> Self {
         let kind = match filter {
             Filter::Kind(kind) => Some(*kind),
             Filter::All | Filter::Unread => None,
@@ -97,6 +100,9 @@ impl From<&InboxPageQuery> for InboxWindow {
         Self { before: *before, kind, unread: *filter == Filter::Unread, count: INBOX_ENTRIES }
     }
 }
+
+/// What a field with an entry must be.
+const ENTRY: &str = "it must be the id of an entry";
 
 fn before(fields: &Fields) -> Result<Option<Cursor>, RequestError> {
     fields.parsed_optional("before", "it must be a cursor like 1401267618-reply:12-3")
@@ -124,7 +130,7 @@ impl ReadInboxForm {
 
 impl FromFields for ReadInboxForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let until = fields.parsed_optional("until", "it must be the id of an entry")?;
+        let until = fields.parsed_optional("until", ENTRY)?;
         let id = match (fields.get("id"), fields.get("all")) {
             (Some("all"), _) | (None, Some("1")) => Marking::All,
             (None, Some(_)) => return Err(RequestError::Field { name: "all", expected: "it must be 1" }),
@@ -137,6 +143,18 @@ impl FromFields for ReadInboxForm {
             });
         }
         Ok(Self { id, until })
+    }
+}
+
+/// Up to which entry everything was marked as read, to undo it.
+pub struct UndoMarkingForm {
+    /// The entry.
+    pub until: EntryId,
+}
+
+impl FromFields for UndoMarkingForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { until: fields.parsed("until", ENTRY)? })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The mails that people subscribe to: entries of their inbox, and digests. Plain text. What
 //! strangers have written is repeated so that mail programs make no links of it.
 
-use super::page::{description, destination};
+use super::rows::{description, destination};
 use crate::mail::Letter;
 use crate::markup::addresses::news_address;
 use crate::settings::SiteSettings;
@@ -63,7 +63,7 @@ impl EntryLetter {
         let text = self.entry.text().map(quoted).unwrap_or_default();
         let read = destination(&self.entry).map_or_else(
             || format!("Your inbox: {}", site.link("/inbox")),
-            |(address, _)| format!("Read it and reply: {}", site.link(&address)),
+            |address| format!("Read it and reply: {}", site.link(&address)),
         );
         let body = format!("{what}:\n\n{text}\n\n{read}\n{}", self.foot(site, &unsubscribe));
         let thread = self.entry.place.id.comment();

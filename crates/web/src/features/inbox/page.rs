@@ -1,28 +1,23 @@
 //! The inbox, its feed's address, and the buttons that subscribe to a thread.
 
-use super::form::{FeedForm, Filter, InboxPageQuery, ReadInboxForm};
+use super::form::{FeedForm, Filter, InboxPageQuery, ReadInboxForm, UndoMarkingForm};
+use super::rows::{Row, row};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
 use crate::features::stories::form::NewsIdForm;
-use crate::limits::{EXCERPT_CHARACTERS, MESSAGE_CHARACTERS};
-use crate::markup::addresses::{comment_address, news_address, profile_address, tweet_address};
-use crate::markup::autolink::autolink;
 use crate::markup::frame::Frame;
-use crate::markup::markdown::markdown;
-use crate::markup::parts::{DELETED_USER, age, number};
-use crate::request::form::Form;
-use crate::request::local_path::LocalPath;
+use crate::markup::parts::number;
+use crate::request::form::{Form, Next};
+use crate::request::local_path::{LocalPath, add_parameter};
 use crate::request::viewer::{SignedForm, SignedIn};
 use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
-use std::borrow::Cow;
-use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, feed, mark_read};
-use tidings_domain::accounts::reader::Collapsed;
+use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, Seen, feed, mark_read, undo_marking};
 use tidings_domain::accounts::users::User;
 use tidings_domain::comments::threads::Thread;
-use tidings_domain::inbox::{self, InboxEntry, InboxEvent, ReplyTarget};
+use tidings_domain::inbox::{self, InboxEntry};
 use tidings_domain::news::subscriptions::{self, Subscription};
 
 /// A page of the inbox.
@@ -34,6 +29,8 @@ struct InboxPage<'a> {
     next: Option<Cursor>,
     /// Where this part begins; `None` for the newest.
     before: Option<Cursor>,
+    /// Up to which entry everything was just marked as read.
+    marked: Option<EntryId>,
     viewer: &'a User,
 }
 
@@ -44,19 +41,26 @@ impl InboxPage<'_> {
         let content = html! {
             h1 { "Inbox" }
             (filters(self.filter))
+            @if let Some(marked) = self.marked { (marked_line(frame, marked, &back)) }
             @if unread > 0 {
                 form.inbox-tools method="post" action="/readinbox" {
                     (frame.signed_fields())
                     input type="hidden" name="id" value="all";
-                    @if let Some(newest) = self.newest { input type="hidden" name="until" value=(newest); }
-                    input type="hidden" name="next" value=(back);
+                    @if let Some(newest) = self.newest {
+                        input type="hidden" name="until" value=(newest);
+                        input type="hidden" name="next" value=(marked_address(&back, newest));
+                    } @else {
+                        input type="hidden" name="next" value=(back);
+                    }
                     p { (number(unread)) " unread" }
                     button.button.small.quiet { "Mark all as read" }
                 }
             }
             @if self.entries.is_empty() { (self.nothing()) }
             ol.inbox role="list" {
-                @for entry in self.entries { (entry_item(frame, entry, &back)) }
+                @for entries in Row::of(frame, self.entries) {
+                    (row(frame, &entries, (&back, self.filter == Filter::Kind(Kind::Moderation))))
+                }
             }
             @if let Some(next) = self.next {
                 nav.more aria-label="Pages" {
@@ -104,6 +108,28 @@ fn filter_address(filter: Filter, before: Option<Cursor>) -> String {
     if parameters.is_empty() { "/inbox".to_owned() } else { format!("/inbox?{}", parameters.join("&")) }
 }
 
+/// The address of a page that says that everything up to an entry was marked as read.
+fn marked_address(back: &str, until: EntryId) -> String {
+    let mut address = back.to_owned();
+    add_parameter(&mut address, "marked", &until.to_string());
+    address
+}
+
+/// The line that says that everything was marked as read, with the button that undoes it.
+fn marked_line(frame: &Frame<'_>, until: EntryId, back: &str) -> Markup {
+    html! {
+        div.notice.undo role="status" {
+            span { "Everything is marked as read." }
+            form.inline method="post" action="/inbox/undo" {
+                (frame.signed_fields())
+                input type="hidden" name="until" value=(until);
+                input type="hidden" name="next" value=(back);
+                button.button.small { "Undo" }
+            }
+        }
+    }
+}
+
 fn filters(here: Filter) -> Markup {
     let name = |filter| match filter {
         Filter::All => "All",
@@ -116,7 +142,7 @@ fn filters(here: Filter) -> Markup {
     html! {
         nav.tabs aria-label="Inbox" {
             ul {
-                @for filter in Filter::SHOWN {
+                @for filter in Filter::SHOWN.into_iter().chain((!Filter::SHOWN.contains(&here)).then_some(here)) {
                     li {
                         a href=(filter_address(filter, None)) aria-current=[(filter == here).then_some("page")] {
                             (name(filter))
@@ -125,129 +151,6 @@ fn filters(here: Filter) -> Markup {
                 }
             }
         }
-    }
-}
-
-fn entry_item(frame: &Frame<'_>, entry: &InboxEntry, back: &str) -> Markup {
-    let id = entry.place.id;
-    html! {
-        li #(anchor(id)) class=(if entry.read { "entry" } else { "entry unread" }) data-item {
-            p.entry-head {
-                @if !entry.read { strong.unread-mark { "Unread" } " " }
-                (headline(entry))
-                " " span.entry-age { (age(frame, entry.time())) }
-            }
-            @if let Some(text) = entry.text() { (excerpt(frame, entry, text)) }
-            div.entry-tools {
-                @if let Some((address, name)) = destination(entry) { a.action href=(address) { (name) } }
-                @if !entry.read {
-                    form method="post" action="/readinbox" {
-                        (frame.signed_fields())
-                        input type="hidden" name="id" value=(id);
-                        input type="hidden" name="next" value={ (back) "#" (anchor(id)) };
-                        button.button.small.quiet {
-                            "Mark as read" span.hidden { ": " (description(entry)) }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The id of the element that shows an entry.
-fn anchor(id: EntryId) -> String {
-    id.to_string().replace(':', "-")
-}
-
-/// Who has done what, with links.
-fn headline(entry: &InboxEntry) -> Markup {
-    html! {
-        @if entry.place.id.kind() != Kind::Moderation && !is_collapsed(entry) {
-            @match entry.username.as_deref() {
-                Some(name) => a.author href=(profile_address(name, "")) { (name) },
-                None => span.author { (DELETED_USER) },
-            }
-            " "
-        }
-        (deed(entry))
-        @if let (Some(address), InboxEvent::Comment { title, .. }) = (entry.place.id.comment(), &entry.event) {
-            " " a href=(news_address(address.news)) dir="auto" {
-                (title.as_deref().unwrap_or("[deleted story]"))
-            }
-        }
-    }
-}
-
-/// What has happened, as far as the title of the story.
-const fn deed(entry: &InboxEntry) -> &'static str {
-    match (&entry.event, entry.place.id) {
-        (InboxEvent::Comment { .. }, EntryId::Mention(_)) => "mentioned you on",
-        (InboxEvent::Comment { target: ReplyTarget::OwnComment, .. }, _) => "replied to your comment on",
-        (InboxEvent::Comment { target: ReplyTarget::OwnStory, .. }, _) => "commented on your story",
-        (InboxEvent::Comment { .. }, _) => "commented on",
-        (InboxEvent::Tweet { .. }, _) => "mentioned you in a post",
-        (InboxEvent::Follow, _) => "follows you",
-        (InboxEvent::Message { .. }, _) => "Message from a moderator",
-        (InboxEvent::Collapsed(Collapsed::MutedPerson), _) => "Something by somebody you muted",
-        (InboxEvent::Collapsed(Collapsed::MutedWord), _) => "Something with a word you muted",
-        (InboxEvent::Collapsed(Collapsed::Flagged), _) => "Something hidden by readers' flags",
-        (InboxEvent::Collapsed(Collapsed::Removed | Collapsed::Held), _) => "Something that is not shown",
-    }
-}
-
-/// Whether there is only a line for an entry, which does not name anybody.
-const fn is_collapsed(entry: &InboxEntry) -> bool {
-    matches!(entry.event, InboxEvent::Collapsed(_))
-}
-
-/// An entry in a few words, for the names of buttons and the feed.
-#[must_use]
-pub fn description(entry: &InboxEntry) -> String {
-    let mut words = Vec::new();
-    if entry.place.id.kind() != Kind::Moderation && !is_collapsed(entry) {
-        words.push(entry.username.as_deref().unwrap_or(DELETED_USER));
-    }
-    words.push(deed(entry));
-    if let InboxEvent::Comment { title, .. } = &entry.event {
-        words.push(title.as_deref().unwrap_or("[deleted story]"));
-    }
-    words.join(" ")
-}
-
-/// Where an entry leads, and the text of the link.
-#[must_use]
-pub fn destination(entry: &InboxEntry) -> Option<(String, &'static str)> {
-    if is_collapsed(entry) {
-        return None;
-    }
-    match entry.place.id {
-        EntryId::Reply(address) | EntryId::Mention(address) => {
-            Some((format!("{}#comment-{}", comment_address(address), address.comment), "Go to the comment"))
-        }
-        EntryId::Tweet(id) => Some((tweet_address(id), "Go to the post")),
-        EntryId::Follow(_) => {
-            entry.username.as_deref().map(|name| (profile_address(name, ""), "Go to the profile"))
-        }
-        EntryId::Moderation(_) => None,
-    }
-}
-
-/// The beginning of a text: of a comment with its markup.
-fn excerpt(frame: &Frame<'_>, entry: &InboxEntry, text: &str) -> Markup {
-    let is_message = matches!(entry.place.id, EntryId::Moderation(_));
-    let most = if is_message { MESSAGE_CHARACTERS } else { EXCERPT_CHARACTERS };
-    let start = text.char_indices().nth(most).and_then(|(end, _)| text.get(..end));
-    let text = start.map_or(Cow::Borrowed(text), |start| Cow::Owned(format!("{start}…")));
-    match entry.place.id {
-        EntryId::Reply(_) | EntryId::Mention(_) => {
-            html! { div.excerpt.text.formatted dir="auto" { (markdown(&text, frame.link_target())) } }
-        }
-        // With a link to the page of the decision.
-        EntryId::Moderation(_) => {
-            html! { p.excerpt.plain dir="auto" { (autolink(&text, frame.link_target())) } }
-        }
-        EntryId::Tweet(_) | EntryId::Follow(_) => html! { p.excerpt.plain dir="auto" { (text) } },
     }
 }
 
@@ -270,7 +173,7 @@ fn feed_section(frame: &Frame<'_>, viewer: &User) -> Markup {
                 Some(secret) => {
                     p { "Read your inbox in a feed reader. Keep this address to yourself: it works without logging in." }
                     p { a.feed-address href=(feed_address(&secret)) rel="nofollow" { (frame.settings.site.link(&feed_address(&secret))) } }
-                    div.entry-tools {
+                    div.buttons {
                         (button("new", "New address"))
                         (button("off", "Turn off the feed"))
                     }
@@ -325,15 +228,39 @@ pub async fn show(
     Form(query): Form<InboxPageQuery>,
 ) -> Result<Markup, RequestError> {
     let page = inbox::page(&mut visit, user.id, &(&query).into()).await?;
+    if query.filter == Filter::Kind(Kind::Moderation) {
+        // This page shows the messages whole.
+        visit.note_seen(|_| page.entries.iter().filter_map(message_of)).await?;
+    }
     let page = InboxPage {
         entries: &page.entries,
         newest: page.newest,
         filter: query.filter,
         next: page.next,
         before: query.before,
+        marked: query.marked,
         viewer: &user,
     };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
+}
+
+fn message_of(entry: &InboxEntry) -> Option<Seen> {
+    match entry.place.id {
+        EntryId::Moderation(number) => Some(Seen::Message(number)),
+        _ => None,
+    }
+}
+
+/// POST /inbox/undo: until, next, apisecret. What was marked as read at once is unread again.
+pub async fn undo(
+    State(app): State<App>,
+    SignedForm { user, form: (UndoMarkingForm { until }, Next { next }) }: SignedForm<(
+        UndoMarkingForm,
+        Next,
+    )>,
+) -> Result<Redirect, RequestError> {
+    user.once(&app.site, undo_marking(&app.site, &user, until)).await?;
+    Ok(Redirect::to(next.as_str()))
 }
 
 /// GET /replies: the page that the inbox has replaced.

@@ -18,6 +18,8 @@ use crate::request::path::{AtName, PathOf};
 use axum::extract::State;
 use futures_util::TryFutureExt;
 use maud::{Markup, html};
+use tidings_domain::accounts::inbox::Seen;
+use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
@@ -175,6 +177,10 @@ async fn people_of(
     query: PageQuery,
 ) -> Result<Markup, RequestError> {
     let page = follows::people(&mut visit, name, side, &query.into()).await?;
+    if side == Side::Followers {
+        let is_own = |viewer: &User| viewer.username.eq_ignore_ascii_case(name);
+        visit.note_seen(|viewer| is_own(viewer).then_some(Seen::Followers)).await?;
+    }
     let frame = Frame::of(app, &mut visit, here).await?;
     Ok(PeopleOf { name, side, page: &page }.render(&frame))
 }

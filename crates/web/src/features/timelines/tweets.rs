@@ -20,6 +20,7 @@ use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
+use tidings_domain::accounts::inbox::Seen;
 use tidings_domain::accounts::reader::Sight;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
@@ -212,6 +213,9 @@ pub async fn show(
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let line = reading::tweet(&mut visit, id).await?;
     let sight = line.sight(visit.perspective());
+    if sight.is_shown() {
+        visit.note_seen(|_| [Seen::Tweet(id)]).await?;
+    }
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("Post by {}", line.username.as_deref().unwrap_or(DELETED_USER));
     let withheld =

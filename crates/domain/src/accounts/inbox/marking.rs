@@ -1,0 +1,207 @@
+//! Marking entries of an inbox as read, and undoing that for everything that was marked at once.
+//!
+//! The hash `user:<id>:marked_read` has what was marked at once the last time, as long as that can be
+//! undone. Whatever else reads one of these entries takes it out, so that it stays read.
+
+use super::{BADGE, Cursor, EntriesRead, EntryId};
+use crate::accounts::users::User;
+use crate::action::Decision;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::ids::UserId;
+use crate::values::limits::UNDO_MARKING_SECONDS;
+use std::time::Duration;
+use tidings_keyspace::{Answers, Batch, Handle, Hash, Order, Query, read};
+
+/// The field of the record that says up to which entry everything was marked.
+pub(crate) const UNTIL: &str = "until";
+
+/// What is marked as read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Marking {
+    /// Everything.
+    All,
+    /// Everything up to an entry, which is the newest one that was shown. If that is not in the
+    /// inbox any more, nothing. It can be undone for ten minutes.
+    Until(EntryId),
+    /// One entry.
+    One(EntryId),
+}
+
+/// Marks entries of an inbox as read. What is read already, or is not in the inbox, changes
+/// nothing. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn mark_read(site: &Site, user: &User, marking: Marking) -> Result<(), Error> {
+    match marking {
+        Marking::All => mark_many_read(site, user, None).await,
+        Marking::Until(entry) => mark_many_read(site, user, Some(entry)).await,
+        Marking::One(entry) => {
+            site.act(&keys::user_unread(user.id), || async {
+                let mut query = Query::new();
+                let unread = UnreadRead::ask(&mut query, user.id);
+                let unread = unread.take(&mut site.store.query(query).await?);
+                match unread.mark(|id| id == entry) {
+                    Some(batch) => Decision::commit(batch, ()).once(user.request.as_ref(), &()),
+                    None => Decision::Done(()).once(user.request.as_ref(), &()),
+                }
+            })
+            .await
+        }
+    }
+}
+
+/// A pending read of what is unread in an inbox.
+pub(super) struct UnreadRead {
+    user: UserId,
+    badge: Handle<Vec<Option<String>>>,
+    members: Handle<Vec<(String, f64)>>,
+    record: Handle<Hash>,
+}
+
+impl UnreadRead {
+    pub(super) fn ask(query: &mut Query, user: UserId) -> Self {
+        Self {
+            user,
+            badge: query.hash_fields(keys::user(user), [BADGE]),
+            members: query.sorted_range(keys::user_unread(user), Order::Descending, 0, u64::MAX),
+            record: query.hash(keys::user_marked_read(user)),
+        }
+    }
+
+    pub(super) fn take(self, answers: &mut Answers) -> Unread {
+        let badge = fields::only(answers.take(self.badge));
+        let (members, record) = (answers.take(self.members), answers.take(self.record));
+        Unread { user: self.user, badge, members, record }
+    }
+}
+
+/// What is unread in an inbox.
+pub(super) struct Unread {
+    user: UserId,
+    badge: Option<String>,
+    members: Vec<(String, f64)>,
+    /// What was marked at once, and can be undone.
+    record: Hash,
+}
+
+impl Unread {
+    /// The batch that marks some entries as read; `None` if nothing is to be done. It is rejected if one of
+    /// them has been marked meanwhile.
+    pub(super) fn mark(&self, is_read: impl Fn(EntryId) -> bool) -> Option<Batch> {
+        let is_marked = |member: &str| member.parse().is_ok_and(&is_read);
+        let (key, unread) = (keys::user(self.user), keys::user_unread(self.user));
+        let (mut batch, mut count) = (Batch::new(), 0_u64);
+        for (member, _) in self.members.iter().filter(|(member, _)| is_marked(member)) {
+            batch.sorted_member_present(&unread, member);
+            batch.sorted_remove(&unread, member);
+            count += 1;
+        }
+        // Another program may have reset the badge.
+        let badge = fields::count(self.badge.as_deref(), || key.clone(), BADGE);
+        let count = i64::try_from(count.min(badge)).unwrap_or(0);
+        if count > 0 {
+            batch.field_at_least(&key, BADGE, count);
+            batch.increment_field(&key, BADGE, -count);
+        }
+        for (member, _) in self.record.0.iter().filter(|(member, _)| is_marked(member)) {
+            batch.delete_field(keys::user_marked_read(self.user), member);
+        }
+        (!batch.writes().is_empty()).then_some(batch)
+    }
+}
+
+/// Marks as read what is not newer than an entry, or everything. Once nothing is unread, nor is
+/// what another program has counted.
+async fn mark_many_read(site: &Site, user: &User, until: Option<EntryId>) -> Result<(), Error> {
+    let (key, unread) = (keys::user(user.id), keys::user_unread(user.id));
+    site.act(&unread, || async {
+        let mut query = Query::new();
+        let read = UnreadRead::ask(&mut query, user.id);
+        let entries = EntriesRead::ask(&mut query, user.id);
+        let mut answers = site.store.query(query).await?;
+        let Unread { badge, members, .. } = read.take(&mut answers);
+        let entries = entries.take(&mut answers);
+        let place = |id| entries.iter().map(|entry| entry.place).find(|place| place.id == id);
+        let place = until.map(place);
+        let is_marked = |(member, time): &(String, f64)| match place {
+            None => true,
+            Some(None) => false,
+            // What cannot be read was not shown, and would never go.
+            Some(Some(place)) => {
+                member.parse().map_or(true, |id| Cursor { time: *time, id }.order(&place).is_le())
+            }
+        };
+        let (marked, left): (Vec<_>, Vec<_>) = members.into_iter().partition(is_marked);
+        let is_known = !matches!(place, Some(None));
+        let count = left.len().to_string();
+        if marked.is_empty() && (!is_known || badge.as_deref().unwrap_or("0") == count) {
+            return Decision::Done(()).once(user.request.as_ref(), &());
+        }
+        let mut batch = Batch::new();
+        // A new entry changes the badge, unless an unread one leaves a full inbox at the same
+        // time. That is the oldest, so it is one of those that are marked.
+        batch.field_unchanged(&key, BADGE, badge);
+        batch.set_field(&key, BADGE, count);
+        for (member, _) in &marked {
+            batch.sorted_member_present(&unread, member);
+            batch.sorted_remove(&unread, member);
+        }
+        write_record(&mut batch, user.id, until, &marked);
+        Decision::commit(batch, ()).once(user.request.as_ref(), &())
+    })
+    .await
+}
+
+/// Adds to a batch what is needed to undo that it marks entries as read. Without `until`, and for entries
+/// of earlier versions, it cannot be undone.
+fn write_record(batch: &mut Batch, user: UserId, until: Option<EntryId>, marked: &[(String, f64)]) {
+    let key = keys::user_marked_read(user);
+    batch.delete(&key);
+    let Some(until) = until else { return };
+    let is_entry = |member: &str| member.parse::<EntryId>().is_ok_and(|id| id.to_string() == member);
+    let entries = marked.iter().filter(|(member, _)| is_entry(member));
+    let entries = entries.map(|(member, time)| (member.clone(), time.to_string()));
+    batch.set_fields(&key, entries.chain([(UNTIL.to_owned(), until.to_string())]));
+    batch.expire(&key, Duration::from_secs(UNDO_MARKING_SECONDS));
+}
+
+/// Undoes [`Marking::Until`] for what has not been read otherwise since, and is still in the inbox. Rounds: 3.
+///
+/// # Errors
+/// [`Refusal::TooLateToUndoMarking`], or the store's.
+pub async fn undo_marking(site: &Site, user: &User, until: EntryId) -> Result<(), Error> {
+    let (record, inbox, unread) =
+        (keys::user_marked_read(user.id), keys::user_inbox(user.id), keys::user_unread(user.id));
+    site.act(&record, || async {
+        let Hash(mut marked) = site.store.fetch(read::hash(&record)).await?;
+        marked.sort_unstable();
+        if !marked.iter().any(|(field, value)| field == UNTIL && *value == until.to_string()) {
+            return Err(Refusal::TooLateToUndoMarking.into());
+        }
+        marked.retain(|(field, _)| field != UNTIL);
+        let members: Vec<String> = marked.iter().map(|(member, _)| member.clone()).collect();
+        let scores = read::scores(&inbox, members.clone());
+        let (times, unread_times) = site.store.fetch((scores, read::scores(&unread, members))).await?;
+        let mut batch = Batch::new();
+        batch.field_equals(&record, UNTIL, until.to_string());
+        let mut count = 0;
+        for ((member, value), (time, unread_time)) in marked.iter().zip(times.into_iter().zip(unread_times)) {
+            let (Some(time), None) = (time, unread_time) else { continue };
+            batch.field_equals(&record, member, value);
+            batch.sorted_member_present(&inbox, member);
+            batch.sorted_member_absent(&unread, member);
+            batch.sorted_add(&unread, member, time);
+            count += 1;
+        }
+        if count > 0 {
+            batch.increment_field(keys::user(user.id), BADGE, count);
+        }
+        batch.delete(&record);
+        Decision::commit(batch, ()).once(user.request.as_ref(), &())
+    })
+    .await
+}

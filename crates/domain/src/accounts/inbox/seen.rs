@@ -1,0 +1,134 @@
+//! What people have seen of what their inboxes are about: whoever opens the page of a comment, a post, a
+//! follower or a message has read the entries about it.
+//!
+//! A page must not wait for a write, so a server keeps in memory what was seen, and [`run`] marks the entries
+//! as read right after. What it has not marked when it is killed stays unread.
+
+use super::EntryId;
+use super::marking::UnreadRead;
+use crate::error::Error;
+use crate::process_state::process_state;
+use crate::site::{Applied, Site, apply};
+use crate::values::ids::{CommentAddress, TweetId, UserId};
+use crate::values::limits::{MAX_PENDING_SIGHTS, READERS_PER_ROUND};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tidings_keyspace::{Query, Store};
+use tokio::sync::Notify;
+
+/// How long it takes until entries are marked again after that has failed.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Something on a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Seen {
+    /// A comment.
+    Comment(CommentAddress),
+    /// A tweet.
+    Tweet(TweetId),
+    /// A person.
+    Person(UserId),
+    /// The list of the reader's own followers.
+    Followers,
+    /// A message of a moderator, by its number.
+    Message(u64),
+}
+
+/// Whether somebody who has seen this has read an entry.
+fn is_read(seen: &HashSet<Seen>, entry: EntryId) -> bool {
+    match entry {
+        EntryId::Reply(address) | EntryId::Mention(address) => seen.contains(&Seen::Comment(address)),
+        EntryId::Tweet(id) => seen.contains(&Seen::Tweet(id)),
+        EntryId::Follow(id) => seen.contains(&Seen::Person(id)) || seen.contains(&Seen::Followers),
+        EntryId::Moderation(number) => seen.contains(&Seen::Message(number)),
+    }
+}
+
+/// What readers have seen whose entries are not marked yet: at most [`MAX_PENDING_SIGHTS`]. Beyond that,
+/// entries stay unread.
+#[derive(Default)]
+pub(crate) struct PendingSights {
+    readers: Mutex<BTreeMap<UserId, HashSet<Seen>>>,
+    noted: Notify,
+}
+
+process_state!(PendingSights);
+
+impl PendingSights {
+    /// Notes what somebody has seen.
+    pub(crate) fn note(&self, reader: UserId, seen: impl IntoIterator<Item = Seen>) {
+        let mut readers = self.lock();
+        let room = MAX_PENDING_SIGHTS.saturating_sub(readers.values().map(HashSet::len).sum());
+        let mut seen = seen.into_iter().take(room).peekable();
+        if seen.peek().is_some() {
+            readers.entry(reader).or_default().extend(seen);
+            self.noted.notify_one();
+        }
+    }
+
+    /// Some readers with what they have seen.
+    fn take(&self) -> Vec<(UserId, HashSet<Seen>)> {
+        let mut readers = self.lock();
+        std::iter::from_fn(|| readers.pop_first()).take(READERS_PER_ROUND).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<UserId, HashSet<Seen>>> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Marks what was seen as read until the future is dropped. Rounds: 1 for some readers, and 1 for each of
+/// them who has something unread of it; they are counted separately.
+pub(crate) async fn run(site: &Site) {
+    let pending = site.of::<PendingSights>();
+    loop {
+        pending.noted.notified().await;
+        if !mark_all(site).await {
+            tokio::time::sleep(RETRY_AFTER).await;
+            pending.noted.notify_one();
+        }
+    }
+}
+
+/// Marks as read everything that was seen. Returns false if that failed, and is to be done again.
+pub(crate) async fn mark_all(site: &Site) -> bool {
+    let (pending, store) = (site.of::<PendingSights>(), site.store.counted_apart());
+    loop {
+        let readers = pending.take();
+        if readers.is_empty() {
+            return true;
+        }
+        match mark_group(&store, &readers).await {
+            Ok(failed) if failed.is_empty() => {}
+            Ok(failed) => {
+                readers
+                    .into_iter()
+                    .filter(|(reader, _)| failed.contains(reader))
+                    .for_each(|(reader, seen)| pending.note(reader, seen));
+                return false;
+            }
+            Err(error) => {
+                tracing::debug!(%error, "cannot mark entries of inboxes as read");
+                readers.into_iter().for_each(|(reader, seen)| pending.note(reader, seen));
+                return false;
+            }
+        }
+    }
+}
+
+/// Marks entries of some readers. Returns those whose inboxes changed at the same time.
+async fn mark_group(store: &Store, readers: &[(UserId, HashSet<Seen>)]) -> Result<Vec<UserId>, Error> {
+    let mut query = Query::new();
+    let reads: Vec<_> = readers.iter().map(|(reader, _)| UnreadRead::ask(&mut query, *reader)).collect();
+    let mut answers = store.query(query).await?;
+    let mut failed = Vec::new();
+    for ((reader, seen), read) in readers.iter().zip(reads) {
+        if let Some(batch) = read.take(&mut answers).mark(|entry| is_read(seen, entry))
+            && let Applied::No(_) = apply(store, batch).await?
+        {
+            failed.push(*reader);
+        }
+    }
+    Ok(failed)
+}
