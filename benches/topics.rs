@@ -13,6 +13,7 @@ use tidings_domain::articles::lists::{self, ArticleOrder, PageNumber};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::limits::ARTICLES_PER_PAGE;
 use tidings_domain::values::rules::Rules;
 use tidings_keyspace::{Batch, Store, StoreOptions};
 use tidings_testing::redis_server::RedisServer;
@@ -114,7 +115,11 @@ fn insert(batch: &mut Batch, id: u64) {
 async fn read(site: &Arc<Site>, topics: &str, page: u64) -> usize {
     let mut visit = Visit::new(site.clone(), NOW, None);
     let (topics, page): (_, PageNumber) = (topics.parse().unwrap(), page.to_string().parse().unwrap());
-    lists::of_topics(&mut visit, &topics, ArticleOrder::Score, page).await.unwrap().lines.len()
+    lists::of_topics(&mut visit, &topics, ArticleOrder::Score, page.of(ARTICLES_PER_PAGE))
+        .await
+        .unwrap()
+        .lines
+        .len()
 }
 
 /// Makes the next reader build the lists of the topics.
@@ -145,7 +150,9 @@ fn a_page_of_all_articles(bencher: Bencher<'_, '_>, engine: &str) {
     bencher.bench(|| {
         RUNTIME.block_on(async {
             let mut visit = Visit::new(site.clone(), NOW, None);
-            let page = lists::all(&mut visit, ArticleOrder::Score, PageNumber::FIRST).await.unwrap();
+            let page = lists::all(&mut visit, ArticleOrder::Score, PageNumber::FIRST.of(ARTICLES_PER_PAGE))
+                .await
+                .unwrap();
             assert_eq!(page.lines.len(), 25);
         });
     });

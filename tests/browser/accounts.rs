@@ -76,14 +76,18 @@ async fn visitors_return_to_their_page_after_logging_in() {
     assert_eq!(browser.field_value("Title").await, "Title");
     assert_eq!(browser.field_value("URL").await, "https://example.com/");
 
-    // A vote: back to the page with the story.
+    // A vote: one question, and it is done.
     browser.log_out().await;
     browser.wait_until_logged_out().await;
     browser.go("/latest/0").await;
     browser.click(".vote .up").await;
     log_in(&browser, "bob", PASSWORD).await;
-    browser.arrive(&format!("/latest/0#news-{news}")).await;
+    browser.arrive("/vote/story/1").await;
     browser.wait_until_logged_in("bob").await;
+    assert_eq!(browser.text("h1").await, "Vote for “Hello” now?");
+    browser.press("Vote").await;
+    browser.arrive(&format!("/news/{news}")).await;
+    browser.wait_for(".vote .up[aria-pressed=true]").await;
 
     // Signing up, with the link on the login page.
     browser.log_out().await;
@@ -94,7 +98,7 @@ async fn visitors_return_to_their_page_after_logging_in() {
     browser.fill("Username", "carol").await;
     browser.fill("Password", PASSWORD).await;
     browser.press("Sign up").await;
-    browser.arrive(&format!("/news/{news}")).await;
+    browser.arrive(&format!("/news/{news}#comment")).await;
     browser.wait_until_logged_in("carol").await;
 }
 

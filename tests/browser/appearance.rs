@@ -22,7 +22,7 @@ async fn add_what_hardly_fits(writer: &Client) -> Vec<String> {
         parent = writer.reply(news, parent, &format!("{} {}", "many words".repeat(9), "z".repeat(200))).await;
     }
     ok(writer.update_profile(&"a".repeat(4_000), "", "").await);
-    let (user, deepest) = (&writer.username, format!("/comment/{news}/{parent}"));
+    let (user, deepest) = (&writer.username, format!("/news/{news}?at={parent}"));
     vec![
         "/latest/0".to_owned(),
         format!("/news/{news}"),
@@ -43,7 +43,9 @@ async fn check_fit(browser: &Browser, page: &str) {
         "return [document.documentElement.scrollWidth, innerWidth, document.documentElement.clientWidth]";
     let widths = browser.run(script).await;
     assert_eq!(widths, serde_json::json!([390, 390, 390]), "{page}");
-    let script = "return [...document.querySelectorAll('.vote button, .button')].map((button) => {
+    let script = "const shown = [...document.querySelectorAll('.vote button, .button')]
+            .filter((button) => button.checkVisibility());
+        return shown.map((button) => {
         const { width, height } = button.getBoundingClientRect();
         return Math.min(width, height);
     })";
@@ -94,39 +96,56 @@ const TITLES: [&str; 6] = [
     "What every programmer should know about memory",
 ];
 
+/// The most bytes that the first page of a visit loads, with its styles, script and images, as sent.
+const FIRST_VIEW_BYTES: u64 = 40 * 1024;
+
 #[tokio::test]
-async fn the_first_screen_shows_many_stories() {
+async fn the_first_screen_shows_much() {
     let server = Server::start(Engine::Memory, &[]).await;
-    server.member("admin").await;
+    let moderator = server.member("admin").await;
     let alice = server.member("alice").await;
     for number in 0..30 {
         let url = format!("https://site-{number}.example.com/");
         alice.submit_link(TITLES[number % TITLES.len()], &url).await;
     }
-    let browser = Browser::open(&server).await;
-    println!("viewer   width  whole stories  header");
-    for viewer in ["visitor", "member"] {
-        if viewer == "member" {
-            browser.log_in_as(&server.member("bob").await).await;
-        }
-        for (width, height, stories, header) in
-            [(1280, 800, 18, 52), (768, 1024, 18, 52), (390, 844, 9, 96), (320, 640, 5, 96)]
-        {
+    alice.comment(30, "Which of these have you tried?").await;
+    println!("viewer     width  whole stories  header  first comment  bytes");
+    for (viewer, user) in
+        [("visitor", None), ("member", Some(server.member("bob").await)), ("moderator", Some(moderator))]
+    {
+        for (width, height, stories, header, comment) in [
+            (1280, 800, 18, 52, 300),
+            (768, 1024, 18, 52, 420),
+            (390, 844, 9, 96, 420),
+            (320, 640, 5, 96, 480),
+        ] {
+            // The first view of a browser that has loaded nothing yet.
+            let browser = Browser::open(&server).await;
             browser.resize(width, height).await;
             if width < 400 {
                 browser.emulate_phone().await;
+            }
+            if let Some(user) = &user {
+                browser.log_in_as(user).await;
             }
             browser.go("/").await;
             let script = format!(
                 "const whole = [...document.querySelectorAll('.news > .item')]
                     .filter((item) => item.getBoundingClientRect().bottom <= {height}).length;
-                return [whole, document.querySelector('.site-header').offsetHeight];"
+                const sent = (type) => performance.getEntriesByType(type).map((entry) => entry.encodedBodySize);
+                const bytes = [...sent('navigation'), ...sent('resource')].reduce((sum, each) => sum + each, 0);
+                return [whole, document.querySelector('.site-header').offsetHeight, bytes];"
             );
             let measured = browser.run(&script).await;
             let number = |place: usize| measured[place].as_u64().unwrap();
-            println!("{viewer:8} {width:5}  {:13}  {:6}", number(0), number(1));
-            assert!(number(0) >= stories, "{viewer}, {width}: {measured}");
-            assert!(number(1) <= header, "{viewer}, {width}: {measured}");
+            browser.go("/news/30").await;
+            let top = "return Math.round(document.querySelector('#comment-1').getBoundingClientRect().top)";
+            let top = browser.run(top).await.as_u64().unwrap();
+            let (whole, head, bytes) = (number(0), number(1), number(2));
+            println!("{viewer:9} {width:6}  {whole:13}  {head:6}  {top:13}  {bytes:5}");
+            assert!(whole >= stories && head <= header, "{viewer}, {width}: {measured}");
+            assert!(top <= comment, "{viewer}, {width}: {top}");
+            assert!((1..=FIRST_VIEW_BYTES).contains(&bytes), "{viewer}, {width}: {bytes}");
         }
     }
 }
@@ -196,6 +215,31 @@ async fn light_and_dark_pages_have_readable_text() {
             let (lighter, darker) = (page.max(text_luminance), page.min(text_luminance));
             let contrast = (lighter + 0.05) / (darker + 0.05);
             assert!(contrast >= LEAST_CONTRAST, "{scheme}, {text}: {contrast}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn members_choose_their_colours_and_their_text_size_whatever_the_device_prefers() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.member("alice").await;
+    let browser = Browser::open_as(&server, &alice).await;
+    // Without script: the first paint is right.
+    browser.disable_javascript().await;
+    let look = "const style = getComputedStyle(document.documentElement);
+        return [style.backgroundColor, style.fontSize]";
+    let (light, dark) = ("rgb(250, 249, 246)", "rgb(20, 24, 26)");
+    for (theme, size, of_light, of_dark, pixels) in [
+        ("device", "normal", light, dark, "16px"),
+        ("light", "large", light, light, "18px"),
+        ("dark", "larger", dark, dark, "20px"),
+    ] {
+        let fields = [("about", ""), ("email", ""), ("theme", theme), ("text_size", size)];
+        ok(alice.api_post("/api/updateprofile", &fields).await);
+        for (scheme, colour) in [("light", of_light), ("dark", of_dark)] {
+            browser.prefer(scheme).await;
+            browser.go("/").await;
+            assert_eq!(browser.run(look).await, serde_json::json!([colour, pixels]), "{theme} on {scheme}");
         }
     }
 }

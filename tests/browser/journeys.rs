@@ -157,7 +157,10 @@ async fn a_branch_is_collapsed_and_still_is_when_the_reader_comes_back() {
         browser.go("/news/1").await;
         browser.enter("#comment-1 > .branch > summary").await;
         browser.wait_for("#comment-1 > .branch:not([open])").await;
-        assert_eq!(browser.text("#comment-1 > .branch > summary").await, "alice: 2 comments");
+        assert_eq!(
+            browser.text("#comment-1 > .branch > summary").await,
+            "alice · just now · 1 reply · the first comment"
+        );
         if script {
             browser.enter(".site-header a[href='/latest/0']").await;
             browser.arrive("/latest/0").await;

@@ -56,7 +56,7 @@ async fn in_a_thread_j_and_k_move_between_comments() {
     }
     browser.press_key('k').await;
     browser.press_key(ENTER).await;
-    browser.arrive("/comment/1/1").await;
+    browser.arrive("/news/1?at=1#comment-1").await;
 }
 
 #[tokio::test]
@@ -131,11 +131,11 @@ async fn members_choose_whether_keys_are_shortcuts() {
     let (server, bob) = site_with_bob().await;
     let browser = Browser::open_as(&server, &bob).await;
     let choose = async |choice: &str| {
-        browser.go("/settings").await;
+        browser.go("/settings/reading").await;
         let script = format!("document.querySelector('#shortcuts').value = '{choice}'");
         browser.run(&script).await;
         browser.press("Save").await;
-        browser.arrive("/settings?saved").await;
+        browser.arrive("/settings/reading?saved").await;
         browser.go("/").await;
     };
     choose("modifier").await;
@@ -150,7 +150,7 @@ async fn members_choose_whether_keys_are_shortcuts() {
     // The list of keys says where to change it.
     browser.press("Keyboard shortcuts").await;
     browser.follow("Change in your settings").await;
-    browser.arrive("/settings#shortcuts").await;
+    browser.arrive("/settings/reading#shortcuts").await;
 }
 
 #[tokio::test]

@@ -103,7 +103,7 @@ async fn markup_in_titles_texts_comments_and_profiles_is_shown_as_text() {
         (format!("/news/{link}"), "h1 a".to_owned(), TITLE),
         (format!("/news/{text}"), "article .text".to_owned(), MARKUP),
         (format!("/news/{text}"), format!("#comment-{comment} .text"), MARKUP),
-        (format!("/comment/{text}/{comment}"), format!("#comment-{comment} .text"), MARKUP),
+        (format!("/news/{text}?at={comment}"), format!("#comment-{comment} .text"), MARKUP),
         ("/usercomments/mallory/0".to_owned(), format!("#comment-{text}-{comment} .text"), MARKUP),
         ("/user/mallory".to_owned(), "main .text".to_owned(), MARKUP),
     ] {

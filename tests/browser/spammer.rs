@@ -160,7 +160,7 @@ async fn post_the_rest(server: &Server, spammer: &Client, reader: &Client) {
 
 /// Flags the story that is shown as spam.
 async fn flag_as_spam(browser: &Browser) {
-    browser.click("main a[href='/flag/story/2']").await;
+    browser.enter("main a[href='/flag/story/2']").await;
     browser.wait_for_text("h1", "Flag this story").await;
     browser.click("main [name=reason][value=spam]").await;
     browser.press("Flag").await;

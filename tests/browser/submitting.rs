@@ -78,6 +78,31 @@ async fn an_earlier_story_shows_while_typing_and_a_host_is_completed() {
 }
 
 #[tokio::test]
+async fn the_text_of_a_duplicate_is_a_draft_of_a_comment() {
+    let (_pages, server, alice) = site().await;
+    let earlier = alice.submit_link("Earlier", "https://example.com/a").await;
+    let bob = server.member("bob").await;
+    let browser = Browser::open_as(&server, &bob).await;
+    browser.go("/submit").await;
+    browser.fill("URL", "https://example.com/a").await;
+    browser.fill("Title", "Later").await;
+    browser.fill("Text", "What I think").await;
+    browser.press("Submit").await;
+    browser.wait_for_text(".notice", "by alice. Your text is below.").await;
+    check_page(&browser, &axe_source(), "a duplicate").await;
+    assert!(browser.text(".draft-note").await.contains("Your draft."));
+    // The draft waits in the thread; the form for stories is empty.
+    browser.go(&format!("/news/{earlier}")).await;
+    browser.wait_for(".draft-note").await;
+    assert_eq!(browser.field_value("Your comment").await, "What I think");
+    browser.go("/submit").await;
+    assert_eq!(browser.field_value("Text").await, "");
+    browser.go(&format!("/news/{earlier}")).await;
+    browser.press("Add comment").await;
+    browser.wait_for_text("#comment-1 .text", "What I think").await;
+}
+
+#[tokio::test]
 async fn topics_are_chosen_by_buttons() {
     let (_pages, server, alice) = site().await;
     alice.submit_on("rust, go", "One").await;

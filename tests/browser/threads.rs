@@ -39,7 +39,10 @@ async fn a_collapsed_branch_stays_collapsed_and_says_how_many_comments_it_has() 
     browser.click("#comment-1 > .branch > summary").await;
     wait_until_shown(&browser, FIRST, false).await;
     assert!(!is_shown(&browser, THIRD).await);
-    assert_eq!(browser.text("#comment-1 > .branch > summary").await, "alice: 3 comments");
+    assert_eq!(
+        browser.text("#comment-1 > .branch > summary").await,
+        "alice · just now · 2 replies · first comment"
+    );
     browser
         .wait_until("it is remembered", async || {
             browser.run("return localStorage.collapsed").await == json!("[\"1-1\"]")
@@ -52,6 +55,13 @@ async fn a_collapsed_branch_stays_collapsed_and_says_how_many_comments_it_has() 
 
     // A link to a comment inside opens it.
     browser.go("/news/1#comment-3").await;
+    wait_until_shown(&browser, THIRD, true).await;
+    // So does the line beside the replies, the other way.
+    let press_line = "const { left, top } = document.querySelector('#comment-1 > .branch > .replies').getBoundingClientRect();
+        document.elementFromPoint(left, top + 20).click()";
+    browser.run(press_line).await;
+    wait_until_shown(&browser, THIRD, false).await;
+    browser.click("#comment-1 > .branch > summary").await;
     wait_until_shown(&browser, THIRD, true).await;
     browser.press("Collapse all").await;
     wait_until_shown(&browser, "#comment-4 > .branch > .item", false).await;

@@ -215,7 +215,7 @@ async fn deactivating_an_account_needs_the_password() {
     server.register("bob").await;
     let alice = server.register("alice").await;
     let browser = Browser::open_as(&server, &alice).await;
-    browser.go("/settings").await;
+    browser.go("/settings/account").await;
     browser.follow("deactivate your account").await;
     browser.fill("Your password", "wrong password").await;
     browser.press("Deactivate my account").await;

@@ -20,7 +20,7 @@ async fn topics_are_added_found_and_removed() {
     browser.arrive("/topic/rust").await;
     assert_eq!(browser.text("h1").await, "Best in rust");
     assert_eq!(browser.count("[data-item]").await, 2);
-    browser.follow("new").await;
+    browser.click(".tabs a[href$='/new']").await;
     browser.arrive("/topic/rust/new").await;
     assert_eq!(browser.text("h1").await, "New in rust");
     browser.follow("go").await;
@@ -77,7 +77,7 @@ async fn a_vote_changes_the_best_list() {
     browser.wait_for_text(&format!("#news-{old} [data-count=up]"), "2").await;
     browser.go("/best").await;
     assert_eq!(browser.text("li[data-item] h2").await, "Old");
-    browser.follow("new").await;
+    browser.click(".tabs a[href$='/new']").await;
     browser.arrive("/best/new").await;
     assert_eq!(browser.text("li[data-item] h2").await, "New");
     ok(alice.delete(new).await);

@@ -71,7 +71,7 @@ async fn comments_are_voted_on_with_and_without_javascript() {
     browser.disable_javascript().await;
     browser.go(&format!("/news/{news}")).await;
     browser.click(&format!("{place} .vote .up")).await;
-    browser.arrive(&format!("/news/{news}{place}")).await;
+    browser.arrive(&format!("/news/{news}?at={comment}{place}")).await;
     browser.wait_for(&format!("{place} .vote .up[aria-pressed=true]")).await;
 
     let stored = server.field(&format!("thread:comment:{news}"), &comment.to_string()).await.unwrap();
@@ -221,15 +221,15 @@ async fn on_a_phone_up_and_down_are_large_and_apart() {
 }
 
 #[tokio::test]
-async fn stories_voted_up_are_saved() {
+async fn stories_voted_up_are_listed() {
     let (server, bob, ..) = site_with_bob().await;
     let browser = Browser::open_as(&server, &bob).await;
     browser.go("/user/bob").await;
-    browser.follow("saved stories").await;
+    browser.follow("stories you voted up").await;
     browser.wait_for(".empty").await;
     browser.go("/").await;
     browser.click(".vote .up").await;
     browser.wait_for(".vote .up[aria-pressed=true]").await;
-    browser.go("/saved/0").await;
+    browser.go("/upvoted").await;
     assert_eq!(browser.text("[data-item] h2").await, "The story");
 }

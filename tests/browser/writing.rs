@@ -75,7 +75,7 @@ async fn a_reply_is_written_below_the_comment() {
     browser.type_text(" thought").await;
     browser.type_text(CONTROL_ENTER).await;
     assert_eq!(browser.text("#comment-3.depth-1 .text").await, "Half a thought");
-    browser.arrive("/news/1#comment-3").await;
+    browser.arrive("/news/1?posted=3#comment-3").await;
     browser.wait_until("the new comment has the focus", async || focus(&browser).await == "comment-3").await;
     assert_eq!(drafts(&browser).await, Vec::<String>::new());
     assert_eq!(alice.news(1).await["comments"], 3);
@@ -128,7 +128,7 @@ async fn a_reply_survives_a_lost_session() {
     browser.wait_until("the text has the focus", async || focus(&browser).await == "comment").await;
     browser.press("Post").await;
     assert_eq!(browser.text("#comment-3 .text").await, "Still here");
-    browser.arrive("/news/1#comment-3").await;
+    browser.arrive("/news/1?posted=3#comment-3").await;
 }
 
 #[tokio::test]
@@ -258,7 +258,7 @@ async fn writing_works_without_javascript() {
     browser.press("Preview").await;
     browser.wait_for_text(".preview .text", "Without a script").await;
     browser.press("Post").await;
-    browser.arrive("/news/1#comment-3").await;
+    browser.arrive("/news/1?posted=3#comment-3").await;
     assert_eq!(browser.text("#comment-3 .text").await, "Without a script");
     let long = "x".repeat(4_097);
     browser.go("/news/1").await;

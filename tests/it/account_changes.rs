@@ -57,7 +57,7 @@ async fn a_new_password_or_address_needs_the_current_password_and_nothing_else_d
 async fn both_forms_ask_for_the_current_password() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.register("alice").await;
-    for (path, action) in [("/settings", "/settings"), ("/user/alice", "/profile")] {
+    for (path, action) in [("/settings/mail", "/settings/mail"), ("/user/alice", "/profile")] {
         let form = page(&alice, path).await.form(action).with("email", "new@example.org");
         let answer = form.send(&alice).await;
         assert!(error_message(&answer, StatusCode::UNPROCESSABLE_ENTITY).contains("current password"));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use tidings_domain::accounts::account::{CurrentPassword, Owner, ProfileChange, update_profile};
+use tidings_domain::accounts::account::{CurrentPassword, EmailChange, Owner, ProfileChange, update_profile};
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::preferences::PreferencesChange;
@@ -318,8 +318,8 @@ async fn a_profile_change_from_a_session_that_has_ended_changes_nothing() {
         let before = server.dump().await;
         for password in [None, Some(NewPassword::parse("a thief's password").unwrap())] {
             let change = ProfileChange {
-                about: About::parse("taken over").unwrap(),
-                email: None,
+                about: Some(About::parse("taken over").unwrap()),
+                email: EmailChange::To(None),
                 password,
                 fullname: None,
                 tweet_news: None,

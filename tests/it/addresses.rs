@@ -270,6 +270,7 @@ const ACTIONS: &[Action] = &[
             ("comment_id", "-1", REQUIRED),
             ("parent_id", "1", REQUIRED),
             ("comment", "text", REQUIRED),
+            ("speaking_as", "moderator", OPTIONAL),
         ],
     )
     .refused_in_silence(),
@@ -312,21 +313,36 @@ const ACTIONS: &[Action] = &[
     page(
         "/settings",
         &[
-            ("about", "new", REQUIRED),
-            ("email", "new@example.org", REQUIRED),
-            ("password", "a new password", OPTIONAL),
-            ("current_password", PASSWORD, OPTIONAL),
+            ("about", "new", OPTIONAL),
             ("fullname", "A new name", OPTIONAL),
             ("tweet_news", "1", OPTIONAL),
             ("tweet_news_shown", "1", OPTIONAL),
-            ("shortcuts", "modifier", OPTIONAL),
-            ("digest", "weekly", OPTIONAL),
-            ("mail_replies", "1", OPTIONAL),
-            ("mail_replies_shown", "1", OPTIONAL),
-            ("sort_comments", "newest", OPTIONAL),
         ],
     )
     .refused_in_silence(),
+    page(
+        "/settings/account",
+        &[("password", "a new password", REQUIRED), ("current_password", PASSWORD, OPTIONAL)],
+    ),
+    page(
+        "/settings/mail",
+        &[
+            ("email", "new@example.org", OPTIONAL),
+            ("current_password", PASSWORD, OPTIONAL),
+            ("digest", "weekly", OPTIONAL),
+            ("mail_replies", "1", OPTIONAL),
+            ("mail_replies_shown", "1", OPTIONAL),
+        ],
+    ),
+    page(
+        "/settings/reading",
+        &[
+            ("theme", "dark", OPTIONAL),
+            ("text_size", "large", OPTIONAL),
+            ("shortcuts", "modifier", OPTIONAL),
+            ("sort_comments", "newest", OPTIONAL),
+        ],
+    ),
     page("/settings/confirm-email", &[]).kept_but_untried("mails the link after the answer"),
     page("/settings/deactivate", &[("password", PASSWORD, REQUIRED)]).not_kept("ends the account"),
     both("/settings/invitations", "/api/invite", &[("email", "carol@example.org", OPTIONAL)])
@@ -388,6 +404,8 @@ const ACTIONS: &[Action] = &[
             ("digest", "weekly", OPTIONAL),
             ("mail_replies", "1", OPTIONAL),
             ("sort_comments", "newest", OPTIONAL),
+            ("theme", "dark", OPTIONAL),
+            ("text_size", "large", OPTIONAL),
         ],
     )
     .refused_in_silence(),

@@ -205,17 +205,17 @@ async fn the_best_are_ordered_by_score_and_the_newest_by_time() {
 }
 
 #[tokio::test]
-async fn lists_have_25_a_page_and_end() {
+async fn lists_have_25_in_an_answer_and_30_on_a_page_and_end() {
     let server = Server::start(Engine::Memory, &[]).await;
     let users = server.members(2).await;
-    for number in 1..=26 {
+    for number in 1..=31 {
         server.advance(1);
         users[0].submit_text(&format!("Number {number}"), "text").await;
     }
     for (order, path) in [("score", "/best"), ("time", "/best/new")] {
-        let first: Vec<u64> = (2..=26).rev().collect();
+        let first: Vec<u64> = (7..=31).rev().collect();
         assert_eq!(listed(&users[1], order, 1).await, first);
-        assert_eq!(listed(&users[1], order, 2).await, [1]);
+        assert_eq!(listed(&users[1], order, 2).await, [6, 5, 4, 3, 2, 1]);
         assert_eq!(listed(&users[1], order, 3).await, [0; 0]);
         assert_eq!(listed(&users[1], order, 1_000_000_000).await, [0; 0]);
         let numbered = async |query: &str| page(&users[1], &format!("{path}{query}")).await;

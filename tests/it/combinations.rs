@@ -7,10 +7,11 @@ use std::time::Duration;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::articles::lists::{self, ArticleOrder};
+use tidings_domain::articles::lists::{self, ArticleOrder, PageNumber};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::limits::ARTICLES_PER_PAGE;
 use tidings_domain::values::rules::Rules;
 use tidings_keyspace::{Batch, Expiry, Store};
 
@@ -249,7 +250,7 @@ async fn all_pages(site: &Arc<Site>, topics: Option<&str>, order: ArticleOrder) 
     let mut visit = Visit::new(site.clone(), Timestamp(2_000), None);
     let mut ids = Vec::new();
     for number in 1_u64.. {
-        let page = number.to_string().parse().unwrap();
+        let page = number.to_string().parse::<PageNumber>().unwrap().of(ARTICLES_PER_PAGE);
         let page = match topics {
             None => lists::all(&mut visit, order, page).await.unwrap(),
             Some(topics) => {

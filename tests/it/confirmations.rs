@@ -177,17 +177,17 @@ async fn the_link_is_sent_again_five_times_a_day_at_most() {
     mailed_link(&mut relay, ADDRESS).await;
     let form = page(&bob, "/settings").await.form("/settings/confirm-email");
     for _ in 0..4 {
-        assert_eq!(redirects_to(&form.send(&bob).await), "/settings?sent");
+        assert_eq!(redirects_to(&form.send(&bob).await), "/settings/mail?sent");
         mailed_link(&mut relay, ADDRESS).await;
     }
     error_message(&form.send(&bob).await, StatusCode::TOO_MANY_REQUESTS);
     server.advance(DAY);
-    assert_eq!(redirects_to(&form.send(&bob).await), "/settings?sent");
+    assert_eq!(redirects_to(&form.send(&bob).await), "/settings/mail?sent");
     let link = mailed_link(&mut relay, ADDRESS).await;
     confirm(&server, &link).await;
     // Who has nothing to confirm gets no mail.
     for client in [&bob, &alice] {
-        assert_eq!(redirects_to(&client.post("/settings/confirm-email", &[]).await), "/settings");
+        assert_eq!(redirects_to(&client.post("/settings/confirm-email", &[]).await), "/settings/mail");
     }
     assert_eq!(relay.waiting(), 0);
 }

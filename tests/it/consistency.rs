@@ -418,6 +418,9 @@ fn check_user(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
             assert!(dump.contains_key(&format!("{hashes}:{news}")), "{list}:{id} has {news}");
         }
     }
+    let saved = members(dump, &format!("user:{id}:saved"));
+    let listed = members(dump, &format!("user.saved:{id}"));
+    assert!(saved.is_subset(&listed), "user {id} saved {saved:?} of {listed:?}");
     let [followed, muted] =
         ["followed", "muted"].map(|stance| members(dump, &format!("user:{id}:topics_{stance}")));
     assert!(followed.iter().all(|topic| !muted.contains(topic)), "user {id} follows and mutes a topic");

@@ -73,12 +73,12 @@ async fn titles_texts_comments_and_profiles_are_text_on_every_page() {
         for (hostile, id) in HOSTILE.into_iter().zip(1..) {
             check_shown(&pages["/latest/0"], hostile);
             let thread = &pages[&format!("/news/{id}")];
-            // The title, the text, two comments, and the names of the buttons of the story, of which some
-            // readers have one.
+            // The title, the text, two comments, each with the line of its collapsed branch, and the names of
+            // the buttons of the story, of which some readers have one.
             let shown = thread.content().matches(hostile).count();
-            assert!((5..=6).contains(&shown), "{hostile}: {shown}");
+            assert!((7..=8).contains(&shown), "{hostile}: {shown}");
             assert_eq!(thread.one("title", &[]).text(), format!("{hostile} - Tidings"));
-            check_shown(&pages[&format!("/comment/{id}/2")], hostile);
+            check_shown(&pages[&format!("/news/{id}?at=2")], hostile);
             check_shown(&pages["/usercomments/bob/0"], hostile);
             check_shown(&pages["/@bob"], hostile);
         }
@@ -152,7 +152,7 @@ async fn links_in_texts_end_where_markup_would_begin() {
     let news = alice.submit_text("Links", text).await;
     alice.comment(news, text).await;
     ok(alice.update_profile(text, "", "").await);
-    for path in ["/news/1", "/comment/1/1", "/user/alice", "/usercomments/alice/0"] {
+    for path in ["/news/1", "/news/1?at=1", "/user/alice", "/usercomments/alice/0"] {
         let page = page(&server.visitor(), path).await;
         check_shown(&page, text);
         for link in page.all("a").filter(|link| link.text().contains("example")) {
@@ -250,7 +250,7 @@ async fn half_written_and_odd_rows_of_an_old_database_break_no_page() {
             }
         })
         .await;
-    for (path, access) in PAGES.iter().copied().chain([("/comment/1/9", Access::Everybody)]) {
+    for (path, access) in PAGES.iter().copied().chain([("/news/1?at=9", Access::Everybody)]) {
         page(&alice, path).await;
         if access == Access::Everybody {
             page(&server.visitor(), path).await;
@@ -385,7 +385,7 @@ async fn hosts_that_begin_with_www_are_linked_in_texts() {
     alice.comment(news, text).await;
     alice.tweet(text).await;
     ok(alice.update_profile(text, "", "").await);
-    for path in ["/news/1", "/comment/1/1", "/user/alice", "/everyone"] {
+    for path in ["/news/1", "/news/1?at=1", "/user/alice", "/everyone"] {
         let page = page(&server.visitor(), path).await;
         check_shown(&page, text);
         for address in ["http://www.example.com/a", "http://www.b.example"] {

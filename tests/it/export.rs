@@ -192,7 +192,7 @@ async fn an_export_has_everything_of_ones_own_and_nothing_that_is_deleted() {
         ];
         assert_eq!(votes, expected);
         assert_eq!(exported.list("votes")[1]["title"], "A good story");
-        assert_eq!(exported.each("saved", "news_id")[0], 4);
+        assert_eq!(exported.each("saved", "news_id"), [4]);
         assert_eq!(exported.each("hidden", "title"), ["A bad story"]);
         assert_eq!(exported.each("subscriptions", "title"), ["A bad story"]);
         assert_eq!(exported.each("unsubscribed", "title"), ["A good story"]);
@@ -279,7 +279,7 @@ async fn an_export_is_a_file_that_nobody_stores() {
     assert_eq!(answer.headers[CONTENT_DISPOSITION], "attachment; filename=\"alice-2027-01-15.zip\"");
     assert_eq!(answer.headers[CACHE_CONTROL], "no-store");
     assert!(!answer.headers.contains_key(CONTENT_ENCODING), "{answer:?}");
-    assert!(page(&alice, "/settings").await.content().contains("export everything of your own"));
+    assert!(page(&alice, "/settings/account").await.content().contains("export everything of your own"));
 }
 
 #[tokio::test]
@@ -432,7 +432,7 @@ async fn two_exports_of_one_account_are_made_at_once_and_no_more() {
 async fn a_long_list_is_cut_and_the_export_says_so() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
-    let key = format!("user.saved:{}", alice.user_id);
+    let key = format!("user:{}:saved", alice.user_id);
     for first in (0..EXPORT_LIST + 10).step_by(1_000) {
         server
             .write(|batch| {

@@ -198,7 +198,7 @@ async fn robots_txt_excludes_personal_pages_but_not_stories() {
     let kept_out: Vec<&str> = lines.by_ref().map_while(|line| line.strip_prefix("Disallow: ")).collect();
     assert_eq!(lines.collect::<Vec<_>>(), ["Sitemap: https://news.example.com/sitemap.xml"]);
     let may_read = |path: &str| kept_out.iter().all(|start| !path.starts_with(start));
-    for path in ["/", "/latest/0", "/news/1", "/comment/1/1", "/user/alice", "/rss", "/about"] {
+    for path in ["/", "/latest/0", "/news/1", "/news/1?at=1", "/user/alice", "/rss", "/about"] {
         assert!(may_read(path), "{path}");
     }
     for path in ["/submit?u=x", "/login?next=%2F", "/random", "/api/getnews/top/0/30", "/reply/1/1"] {

@@ -46,7 +46,7 @@ impl Things {
         vec![
             format!("/news/{story}"),
             format!("/api/getcomments/{story}"),
-            format!("/comment/1/{comment}"),
+            format!("/news/1?at={comment}"),
             format!("/reply/1/{comment}"),
             format!("/tweet/{tweet}"),
             format!("/@{author}"),
@@ -251,7 +251,7 @@ async fn authors_and_moderators_find_what_is_withheld_on_its_page_but_in_no_list
         ] {
             for address in [
                 format!("/news/{}", things.story),
-                format!("/comment/1/{}", things.comment),
+                format!("/news/1?at={}", things.comment),
                 format!("/tweet/{}", things.tweet),
             ] {
                 let text = Withheld::text(client, &address).await.replace('\'', "&#39;");

@@ -108,13 +108,55 @@ async fn the_login_page_says_why_and_keeps_it_for_signing_up() {
     assert!(page(&visitor, &submit).await.content().contains("Log in to submit a story."));
     // The vote buttons of a visitor lead there too, and a wrong password keeps the reason.
     let vote = page(&visitor, "/latest/0").await.forms().into_iter().find(|form| form.action == "/login");
-    assert_eq!(vote.unwrap().value("reason"), Some("vote"));
+    let vote = vote.unwrap();
+    assert_eq!((vote.value("next"), vote.value("reason")), (Some("/vote/story/1"), Some("vote")));
     let follow = page(&visitor, "/@alice").await.forms().into_iter().find(|form| form.action == "/login");
     assert_eq!(follow.unwrap().value("reason"), Some("follow"));
     let refused = page(&visitor, "/login?next=%2F&reason=vote").await.form("/login");
     let refused = refused.with("username", "alice").with("password", "wrong horse").send(&visitor).await;
     assert!(Page::of(&refused).content().contains("Log in to vote."));
-    assert!(page(&visitor, "/news/1").await.links_to("/login?next=%2Fnews%2F1&reason=comment"));
+    assert!(page(&visitor, "/news/1").await.links_to("/login?next=%2Fnews%2F1%23comment&reason=comment"));
+}
+
+#[tokio::test]
+async fn what_a_visitor_wanted_is_done_after_the_login_and_one_question() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    alice.submit_text("A story", "text").await;
+    alice.comment(1, "A comment").await;
+    let thread = page(&server.visitor(), "/news/1").await;
+    let wishes: Vec<_> = thread.forms().into_iter().filter(|form| form.action == "/login").collect();
+    let expected = [
+        ("/vote/story/1", "Vote for “A story” now?", "/votenews", "/news/1"),
+        ("/vote/comment/1-1", "Vote for the comment by alice now?", "/votecomment", "/news/1?at=1#comment-1"),
+    ];
+    assert_eq!(wishes.len(), expected.len());
+    for (wish, (_, question, action, back)) in wishes.iter().zip(expected) {
+        let next = wish.value("next").unwrap();
+        let asked = page(&bob, next).await;
+        assert_eq!(asked.one("h1", &[]).text(), question);
+        assert!(asked.links_to(back), "{next}");
+        // The page alone votes for nobody.
+        let vote = asked.form(action);
+        assert_eq!(vote.value("vote_type"), Some("up"));
+        assert_eq!(redirects_to(&vote.send(&bob).await), back);
+        // There is nothing to ask any more; neither is there about one's own.
+        for voter in [&bob, &alice] {
+            assert_eq!(redirects_to(&voter.get(next).await), back);
+        }
+    }
+    assert_eq!(server.number("news:1", "up").await, 2);
+    assert_eq!(bob.thread(1).await[0]["up"], 2);
+    for path in ["/vote/story/9", "/vote/comment/1-9", "/vote/tweet/1", "/vote/user/alice", "/vote/x/1"] {
+        error_message(&bob.get(path).await, StatusCode::NOT_FOUND);
+    }
+    // A reply and a story lead to their forms.
+    for (path, form) in [("/reply/1/1", "/postcomment"), ("/submit?t=A", "/submit")] {
+        let login = redirects_to(&server.visitor().get(path).await).to_owned();
+        let login = page(&server.visitor(), &login).await.form("/login");
+        assert_eq!(login.value("next"), Some(path));
+        page(&bob, path).await.form(form);
+    }
 }
 
 #[tokio::test]
@@ -177,7 +219,8 @@ async fn empty_lists_say_what_comes_there_and_lead_to_the_first_step() {
         ("/latest/0", "/submit"),
         ("/best", "/submit"),
         ("/topics", "/submit"),
-        ("/saved/0", "/latest/0"),
+        ("/saved", "/latest/0"),
+        ("/upvoted", "/latest/0"),
         ("/usernews/alice/0", "/submit"),
         ("/usercomments/alice/0", "/latest/0"),
         ("/everyone", "/home"),

@@ -39,7 +39,7 @@ async fn what_was_typed_is_stored_and_its_html_is_shown_everywhere() {
 
         for client in [&server.visitor(), &alice, &bob] {
             check_formatted(&page(client, "/news/1").await, 2);
-            check_formatted(&page(client, &format!("/comment/1/{comment}")).await, 1);
+            check_formatted(&page(client, &format!("/news/1?at={comment}")).await, 2);
             check_formatted(&page(client, "/usercomments/bob/0").await, 1);
         }
         for feed in ["/rss", "/atom"] {

@@ -331,10 +331,10 @@ async fn votes_lead_back_to_where_the_button_was() {
     server.set_karma(&bob, 29).await;
     assert!(error_message(&down.send(&bob).await, StatusCode::FORBIDDEN).contains("need 30 karma"));
 
-    let vote = page(&alice, "/comment/1/1").await;
+    let vote = page(&alice, "/news/1?at=1").await;
     let vote = vote.forms().into_iter().find(|form| form.value("comment_id") == Some("1-1")).unwrap();
     let vote = vote.pressing("down");
-    assert_eq!(redirects_to(&vote.send(&alice).await), "/comment/1/1#comment-1");
+    assert_eq!(redirects_to(&vote.send(&alice).await), "/news/1?at=1#comment-1");
     assert_eq!(alice.thread(1).await.iter().find(|line| line["id"] == 1).unwrap()["down"], 1);
     error_message(&vote.without("request").send(&alice).await, StatusCode::CONFLICT);
 }
@@ -345,9 +345,9 @@ async fn comments_and_replies_lead_to_where_they_stand() {
     // Each is sent as if the form was opened anew.
     let form = page(&alice, "/news/2").await.form("/postcomment").without("request");
     let comment = form.clone().with("comment", "One\r\ntwo & <three>");
-    assert_eq!(redirects_to(&comment.send(&alice).await), "/news/2#comment-1");
+    assert_eq!(redirects_to(&comment.send(&alice).await), "/news/2?posted=1#comment-1");
     let reply = page(&bob, "/reply/2/1").await.form("/postcomment").with("comment", "Four");
-    assert_eq!(redirects_to(&reply.send(&bob).await), "/news/2#comment-2");
+    assert_eq!(redirects_to(&reply.send(&bob).await), "/news/2?posted=2#comment-2");
     let thread = page(&server.visitor(), "/news/2").await;
     assert!(thread.one("li", &[("id", "comment-1")]).text().contains("two & <three>"));
     assert_eq!(thread.one("li", &[("id", "comment-2")]).attribute("class"), Some("depth-1"));
@@ -421,8 +421,8 @@ async fn a_comment_is_changed_and_deleted_on_its_page() {
     let [change, delete] = <[Form; 2]>::try_from(forms(&bob, "/editcomment/1/1").await).unwrap();
     assert_eq!(change.value("comment"), Some("A first comment"));
     let changed = change.clone().with("comment", "Changed");
-    assert_eq!(redirects_to(&changed.send(&bob).await), "/news/1#comment-1");
-    assert!(page(&alice, "/comment/1/1").await.content().contains("Changed"));
+    assert_eq!(redirects_to(&changed.send(&bob).await), "/news/1?at=1#comment-1");
+    assert!(page(&alice, "/news/1?at=1").await.content().contains("Changed"));
     let long = change.clone().with("comment", &"x".repeat(4_097));
     let back = refused_page(&long.send(&bob).await, StatusCode::UNPROCESSABLE_ENTITY, "comment");
     assert!(back.forms().iter().any(|form| form.value("comment") == long.value("comment")));
@@ -432,7 +432,7 @@ async fn a_comment_is_changed_and_deleted_on_its_page() {
     error_message(&bob.get("/editcomment/1/2").await, StatusCode::FORBIDDEN);
     error_message(&delete.clone().with("comment_id", "2").send(&bob).await, StatusCode::FORBIDDEN);
     assert_eq!(redirects_to(&delete.send(&bob).await), "/news/1#comment-1");
-    assert!(page(&bob, "/comment/1/1").await.content().contains("[deleted comment]"));
+    assert!(page(&bob, "/news/1?at=1").await.content().contains("[deleted comment]"));
     assert_eq!(
         error_message(&change.send(&bob).await, StatusCode::FORBIDDEN),
         "This comment has been deleted."

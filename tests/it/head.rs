@@ -62,8 +62,8 @@ async fn pages_say_what_they_are_about() {
         let text = "Some text with a link & \"quotes\"";
         check_head(&shown("/news/2").await, "/news/2", "article", "A text", text);
         let comment = "bob: A quote and words";
-        let title = "Comment on A <link> & \"more\"";
-        check_head(&shown("/comment/1/1").await, "/comment/1/1", "article", title, comment);
+        let title = "A <link> & \"more\"";
+        check_head(&shown("/news/1?at=1").await, "/news/1", "article", title, comment);
         check_head(&shown("/@ALICE").await, "/@alice", "profile", "alice", "I read a lot.");
         let about = "Stories and comments by bob on Tidings.";
         check_head(&shown("/user/bob").await, "/@bob", "profile", "bob", about);

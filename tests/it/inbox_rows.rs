@@ -76,7 +76,7 @@ async fn the_page_that_a_row_leads_to_reads_its_entries() {
         let links = inbox.find("a", &[("class", "entry-row")]);
         let links: Vec<&str> = links.iter().map(|link| link.attribute("href").unwrap()).collect();
         assert!(links[0].starts_with("/inbox?kind=moderation&before="), "{}", links[0]);
-        assert_eq!(links[1..], ["/@bob", "/tweet/2", "/comment/1/2#comment-2", "/comment/1/1#comment-1"]);
+        assert_eq!(links[1..], ["/@bob", "/tweet/2", "/news/1?at=2#comment-2", "/news/1?at=1#comment-1"]);
         let message = links[0].to_owned();
 
         // Neither the inbox, a call of the API, a program that looks whether the page is there, a browser that asks
@@ -84,7 +84,7 @@ async fn the_page_that_a_row_leads_to_reads_its_entries() {
         for path in ["/api/getcomments/1", "/api/timeline/user/bob"] {
             ok(alice.api_get(path).await);
         }
-        for path in ["/comment/1/1", "/tweet/2", "/@bob"] {
+        for path in ["/news/1?at=1", "/tweet/2", "/@bob"] {
             let head = alice.request(Method::HEAD, path).send().await.unwrap();
             assert_eq!(head.status(), StatusCode::OK);
             for (name, value) in [("sec-purpose", "prefetch;prerender"), ("purpose", "prefetch")] {
@@ -93,15 +93,15 @@ async fn the_page_that_a_row_leads_to_reads_its_entries() {
             page(&server.visitor(), path).await;
             page(&bob, path).await;
         }
-        open(&server, &carol, "/comment/1/2", &[]).await;
+        open(&server, &carol, "/news/1?at=2", &[]).await;
         assert_eq!(unread(&alice).await, all);
 
-        open(&server, &alice, "/comment/1/1", &[all[0], all[1], all[2], all[3]]).await;
-        open(&server, &alice, "/tweet/2", &[all[0], all[1], all[3]]).await;
-        open(&server, &alice, "/@bob", &[all[0], all[3]]).await;
-        open(&server, &alice, &message, &[all[3]]).await;
+        open(&server, &alice, "/tweet/2", &[all[0], all[1], all[3], all[4]]).await;
+        open(&server, &alice, "/@bob", &[all[0], all[3], all[4]]).await;
+        open(&server, &alice, &message, &[all[3], all[4]]).await;
         assert!(page(&alice, &message).await.content().contains("Thank you."));
         // The thread shows all of its comments.
+        open(&server, &alice, "/news/1?at=1", &[]).await;
         bob.reply(news, 1, "Third").await;
         open(&server, &alice, "/news/1", &[]).await;
         assert_eq!(entries(&alice).await.len(), 6);

@@ -73,7 +73,7 @@ async fn banning_somebody_offers_to_look_at_whom_they_invited() {
         [("kind", "user"), ("id", "bob"), ("action", "ban"), ("reason", "Spam"), ("next", "/moderate")];
     let answer = alice.post("/moderate", &fields).await;
     let address = redirects_to(&answer);
-    assert_eq!(address, "/moderate?banned=bob&moderated=1");
+    assert_eq!(address, "/moderate?banned=bob&did=ban&to=user&which=bob&moderated=1");
     for (address, offer) in [address, "/@bob"].into_iter().zip(OFFERS) {
         let page = page(&alice, address).await;
         assert!(page.content().contains(offer), "{}", page.content());

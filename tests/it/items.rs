@@ -48,8 +48,8 @@ async fn stories_and_comments_have_one_sequence_of_numbers() {
         let visitor = server.visitor();
         for (number, address) in [
             (1, format!("/news/{story}")),
-            (2, format!("/comment/{story}/{comment}")),
-            (4, format!("/comment/{story}/{reply}")),
+            (2, format!("/news/{story}?at={comment}#comment-{comment}")),
+            (4, format!("/news/{story}?at={reply}#comment-{reply}")),
         ] {
             assert_eq!(redirects_to(&visitor.get(&format!("/item?id={number}")).await), address);
         }

@@ -3,6 +3,7 @@
 
 use reqwest::StatusCode;
 use serde_json::Value;
+use tidings_domain::{keys, migrations};
 
 use crate::client::{Client, ok, refused};
 use crate::html::Page;
@@ -156,12 +157,47 @@ async fn stories_are_saved_without_a_vote() {
         assert_eq!(saved.iter().map(|button| button.text()).collect::<Vec<_>>(), ["saved", "saved"]);
         assert_eq!(front.find("button", &[("formaction", "/save")]).len(), 1);
         ok(mark(&bob, "unsave", 3).await);
-        // A vote saves too, and stays when the story is removed.
+        // A vote is listed apart, and stays when the story is saved and removed.
+        let of_lamer_news = format!("user.saved:{}", bob.user_id);
+        assert_eq!(server.ids(&of_lamer_news).await, [1]);
         ok(bob.vote(2, "up").await);
-        assert_eq!(listed(&bob, "/saved/0").await, [2, 1]);
+        assert_eq!((listed(&bob, "/saved").await, listed(&bob, "/upvoted").await), (vec![1], vec![2]));
+        ok(mark(&bob, "save", 2).await);
+        assert_eq!((listed(&bob, "/saved").await, listed(&bob, "/upvoted/0").await), (vec![2, 1], vec![2]));
         ok(mark(&bob, "unsave", 2).await);
-        assert_eq!(listed(&bob, "/saved/0").await, [1]);
+        assert_eq!((listed(&bob, "/saved").await, listed(&bob, "/upvoted").await), (vec![1], vec![2]));
+        assert_eq!(server.ids(&of_lamer_news).await, [1, 2]);
         assert_eq!(server.ids("news.up:2").await, [alice.user_id, bob.user_id]);
+        for reader in [&server.visitor(), &alice] {
+            assert!(!page(reader, "/user/bob").await.links_to("/upvoted"));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_earlier_store_gets_the_list_of_what_was_saved_without_a_vote() {
+    each_engine(&[], async |server| {
+        three_stories(&server).await;
+        let (bob, carol) = (server.member("bob").await, server.member("carol").await);
+        for story in [1, 2] {
+            ok(mark(&bob, "save", story).await);
+        }
+        ok(bob.vote(2, "up").await);
+        ok(carol.vote(3, "up").await);
+        let [key, other] = [&bob, &carol].map(|user| format!("user:{}:saved", user.user_id));
+        server
+            .write(|batch| {
+                batch.delete(&key);
+                batch.set(keys::LAYOUT_VERSION, "5");
+                // Of a story that is gone.
+                batch.sorted_add(format!("user.saved:{}", bob.user_id), "77", 1.0);
+            })
+            .await;
+        let state = migrations::state_of(server.store()).await.unwrap();
+        migrations::migrate(&server.app.site, &state, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();
+        assert_eq!((server.ids(&key).await, server.ids(&other).await), (vec![1], vec![]));
+        assert_eq!(listed(&bob, "/saved").await, [1]);
     })
     .await;
 }
@@ -211,7 +247,7 @@ async fn only_the_latest_hidden_stories_are_kept() {
     ok(mark(&bob, "hide", 1).await);
     let hidden = server.ids(&key).await;
     assert_eq!((hidden.len(), hidden.contains(&1), hidden.contains(&10)), (2_000, true, false));
-    let key = format!("user.saved:{}", bob.user_id);
+    let key = format!("user:{}:saved", bob.user_id);
     server
         .write(|batch| (10..10_010).for_each(|id| batch.sorted_add(&key, id.to_string(), f64::from(id))))
         .await;
@@ -235,9 +271,9 @@ async fn every_list_of_stories_has_an_end() {
     let month = date(server.now())[..7].to_owned();
     for (list, sizes) in [
         ("/", &[30, 30, 5][..]),
-        ("/latest/0", &[65]),
-        ("/best", &[25, 25, 15]),
-        ("/topic/rust/new", &[25, 25, 15]),
+        ("/latest/0", &[30, 30, 5]),
+        ("/best", &[30, 30, 5]),
+        ("/topic/rust/new", &[30, 30, 5]),
         ("/site/example.com", &[30, 30, 5]),
         ("/site/example.com/stories/0", &[30, 30, 5]),
         (&format!("/past/{month}"), &[30, 30, 5]),

@@ -294,7 +294,7 @@ async fn the_owner_is_told_when_20_addresses_have_failed_within_an_hour_once_a_d
     let mail = relay.next_message().await;
     assert_eq!(mail.to, ["alice@example.org"]);
     assert_eq!(mail.header("Subject"), Some("Failed logins to your account at Tidings"));
-    assert!(mail.text().contains("20") && mail.text().contains("https://news.example.com/settings"));
+    assert!(mail.text().contains("20") && mail.text().contains("https://news.example.com/settings/account"));
     ok(from(&server, 99).try_log_in("alice", PASSWORD).await);
     attack(30, 25).await;
     server.advance(86_399);

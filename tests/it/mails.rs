@@ -104,7 +104,7 @@ async fn a_reply_is_mailed_once_with_its_text_its_link_and_how_to_switch_it_off(
         assert_eq!(mail.header("References"), Some("<story.1@news.example.com>"));
         let text = mail.text();
         assert!(text.contains("Grüße an *alice*\n.\n<b>the end</b>\n"), "{text}");
-        assert!(text.contains(&format!("{SITE}/comment/1/1#comment-1\n")), "{text}");
+        assert!(text.contains(&format!("{SITE}/news/1?at=1#comment-1\n")), "{text}");
         assert!(!mail.data.contains("bob@example.org"));
 
         // Bob wants no mail, followers are not mailed, and own comments concern nobody.
@@ -225,7 +225,7 @@ async fn an_address_that_does_not_exist_gets_three_mails_and_then_none_until_it_
         assert!(
             server.sorted("mail:outbox").await.is_empty() && server.sorted("mail:written").await.is_empty()
         );
-        let settings = page(&alice, "/settings").await;
+        let settings = page(&alice, "/settings/mail").await;
         let shown = settings.text();
         assert!(shown.contains("There is no mailbox alice@example.org"), "{shown}");
         relay.refuse(false);
@@ -237,11 +237,13 @@ async fn an_address_that_does_not_exist_gets_three_mails_and_then_none_until_it_
         assert_eq!(mail.to, ["alice@new.example"]);
         let text = mail.text();
         let link = text.lines().find_map(|line| line.strip_prefix(SITE)).unwrap();
-        assert!(page(&alice, "/settings").await.text().contains("You get no mail until you open the link"));
+        assert!(
+            page(&alice, "/settings/mail").await.text().contains("You get no mail until you open the link")
+        );
         bob.comment(news, "Not yet").await;
         send_all(&server).await;
         assert_eq!(server.visitor().post(link, &[]).await.status, StatusCode::OK);
-        assert!(!page(&alice, "/settings").await.text().contains("There is no mailbox"));
+        assert!(!page(&alice, "/settings/mail").await.text().contains("There is no mailbox"));
         bob.comment(news, "Again").await;
         let mail = relay.next_message().await;
         assert!(mail.to == ["alice@new.example"] && mail.text().contains("Again"), "{mail:?}");
@@ -286,7 +288,7 @@ async fn mails_go_to_confirmed_addresses_only_and_a_new_one_waits_for_its_link()
         server.advance(TO_SATURDAY);
         send_all(&server).await;
         assert_eq!(relay.waiting(), 0);
-        assert!(page(&alice, "/settings").await.text().contains("until you open the link"));
+        assert!(page(&alice, "/settings/mail").await.text().contains("until you open the link"));
         // The owner corrects it: nothing counted before, so the new one is there at once.
         change("alice@example.org").await;
         let link = link_to(&mut relay, "alice@example.org").await;
@@ -325,7 +327,7 @@ async fn what_strangers_write_makes_no_links_in_mails() {
             assert!(!mail.text().contains(link) && !mail.data.contains(link), "{link} in {}", mail.text());
         }
         assert!(mail.text().contains("https[:]//evil[.]example/a"), "{}", mail.text());
-        assert!(mail.text().contains(&format!("{SITE}/comment/1/1")));
+        assert!(mail.text().contains(&format!("{SITE}/news/1?at=1")));
     })
     .await;
 }
@@ -434,7 +436,7 @@ async fn one_request_without_a_session_switches_off_the_mails_that_its_token_nam
         assert_eq!(relay.waiting(), 0);
 
         // The settings show it.
-        let form = page(&alice, "/settings").await.form("/settings");
+        let form = page(&alice, "/settings/mail").await.form("/settings/mail");
         assert_eq!(form.value("digest"), Some("off"));
         server.set_field("user:1", "flags", "").await;
         let leave = page(&alice, "/settings/deactivate").await.form("/settings/deactivate");
@@ -573,5 +575,5 @@ async fn without_a_relay_nothing_waits() {
     bob.comment(news, "Text").await;
     assert_eq!(server.number("user:1", "replies").await, 1);
     assert!(server.sorted("mail:outbox").await.is_empty());
-    assert!(!page(&alice, "/settings").await.text().contains("Digest"));
+    assert!(!page(&alice, "/settings/mail").await.text().contains("Digest"));
 }

@@ -107,6 +107,7 @@ mod seeing;
 mod servers;
 mod service_manager;
 mod sessions;
+mod settings_pages;
 mod shared_store;
 mod signups;
 mod silence;

@@ -252,7 +252,7 @@ const BAD_TOPICS: &[&str] = &[
 ];
 
 /// A field, and what must never be accepted in it.
-pub const BAD_VALUES: [(&str, &[&str]); 19] = [
+pub const BAD_VALUES: &[(&str, &[&str])] = &[
     ("topics", BAD_TOPICS),
     ("topic", BAD_TOPICS),
     ("name", BAD_TOPICS),
@@ -334,6 +334,8 @@ pub const BAD_VALUES: [(&str, &[&str]); 19] = [
     ("digest", &["", "monthly", "0", "daily ", "daily\0"]),
     ("mail_replies", &["", "2", "-1", "01", "on", "yes", "1 ", "1\0"]),
     ("sort_comments", &["", "best", "0", "newest ", "newest\0"]),
+    ("theme", &["", "black", "0", "dark ", "dark\0"]),
+    ("text_size", &["", "huge", "0", "large ", "large\0"]),
     ("tweet_news", &["", "2", "-1", "01", "on", "yes", "1 ", "1\0"]),
     (
         "fullname",
@@ -347,6 +349,7 @@ pub const BAD_VALUES: [(&str, &[&str]); 19] = [
             "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
         ],
     ),
+    ("speaking_as", &["member", "Moderator", "1"]),
     ("parent_id", &["", "0", "-2", "nextid", "1.0", "1-1", "99999999999999999999", "1\0"]),
     ("vote_type", &["", "UP", "up ", "up\0", "sideways", "1", "down\n", "updown", "<script>"]),
     (
@@ -382,7 +385,7 @@ async fn ids_directions_and_urls_out_of_this_world_are_refused_and_write_nothing
     let before = target.dump().await;
     let mut tried = 0;
     for call in calls() {
-        for (name, values) in BAD_VALUES {
+        for &(name, values) in BAD_VALUES {
             if !Target::names(&call).contains(&name) {
                 continue;
             }

@@ -85,7 +85,7 @@ async fn values_out_of_this_world_are_refused_and_write_nothing() {
     let before = target.dump().await;
     let mut tried = 0;
     for form in forms() {
-        for (name, values) in BAD_VALUES {
+        for &(name, values) in BAD_VALUES {
             if form.fields.iter().all(|(known, _, _)| *known != name) {
                 continue;
             }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, ok, refused};
 use crate::html::Page;
+use crate::pages::page;
 use crate::server::{Engine, Server, each_engine};
 
 /// Lets somebody act on a thing.
@@ -34,6 +35,39 @@ pub async fn people(server: &Server) -> [Client; 4] {
     let (moderator, bob, carol) = (mod_.await, bob.await, carol.await);
     ok(moderate(&alice, "make_moderator", ("user", "mod"), "").await);
     [alice, moderator, bob, carol]
+}
+
+#[tokio::test]
+async fn a_moderator_can_speak_as_such_which_is_marked_and_logged() {
+    each_engine(&[], async |server| {
+        let [_, moderator, bob, _] = people(&server).await;
+        bob.submit_text("A story", "text").await;
+        let speak = async |client: &Client, speaking_as: &str| {
+            let fields =
+                [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", "Be kind")];
+            client
+                .api_post("/api/postcomment", &[&fields[..], &[("speaking_as", speaking_as)]].concat())
+                .await
+        };
+        assert!(refused(speak(&bob, "moderator").await).contains("moderators"));
+        ok(speak(&moderator, "").await);
+        ok(speak(&moderator, "moderator").await);
+        ok(bob.api_post("/api/votecomment", &[("comment_id", "1-2"), ("vote_type", "up")]).await);
+        let expected = ["2 mod speak comment 1-2 null", "1 alice make_moderator user mod null"];
+        assert_eq!(log(&server, &server.visitor(), "").await, expected);
+        let comments = bob.thread(1).await;
+        let spoken = |id: u64| comments.iter().find(|line| line["id"] == id).unwrap()["as"].clone();
+        assert_eq!((spoken(1), spoken(2)), (Value::Null, Value::from("moderator")));
+        let thread = page(&bob, "/news/1").await;
+        assert_eq!(thread.one("span", &[("class", "tag staff")]).text(), "moderator");
+        for (client, offered) in [(&moderator, true), (&bob, false)] {
+            let form = page(client, "/news/1").await.form("/postcomment");
+            assert_eq!(form.with("comment", "x").value("speaking_as").is_some(), offered);
+        }
+        let entry = &ok(moderator.api_get("/api/moderations").await)["entries"][0];
+        assert_eq!(entry["can_be_undone"], false);
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -295,7 +329,7 @@ async fn pages_offer_no_unlogged_edit_or_deletion_of_posts_of_others() {
     bob.comment(story, "a comment").await;
     let tweet = bob.tweet("a tweet").await;
     let (thread, tweet) = (format!("/news/{story}"), format!("/tweet/{tweet}"));
-    for path in [&*thread, "/comment/1/1", "/", "/everyone", &tweet] {
+    for path in [&*thread, "/news/1?at=1", "/", "/everyone", &tweet] {
         let page = String::from_utf8(alice.get(path).await.body).unwrap();
         for link in ["/editnews/", "/delnews/", "/editcomment/", "/deltweet/"] {
             assert!(!page.contains(link), "{path}: {link}");

@@ -163,6 +163,8 @@ async fn ask_about_accounts(asker: &mut Asker, visitor: &Client) {
         ("digest", "daily"),
         ("mail_replies", "1"),
         ("sort_comments", "oldest"),
+        ("theme", "dark"),
+        ("text_size", "large"),
     ];
     asker.form(&carol, "/api/updateprofile", &profile, &[("about", ""), ("email", "no address")]).await;
     let reset = [("username", "carol"), ("email", "carol@example.org")];

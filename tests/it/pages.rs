@@ -211,10 +211,10 @@ async fn a_deleted_comment_is_a_gap_above_its_answers_and_nowhere_without() {
         assert!(gap.contains("[deleted comment]") && !gap.contains("bob"), "{gap}");
         thread.one("li", &[("id", "comment-4")]);
         assert!(thread.find("li", &[("id", "comment-5")]).is_empty());
-        let alone = page(&client, "/comment/1/3").await;
+        let alone = page(&client, "/news/1?at=3").await;
         assert!(alone.content().contains("[deleted comment]"));
         assert!(alone.content().contains("An answer to what was withdrawn"));
-        error_message(&client.get("/comment/1/5").await, StatusCode::NOT_FOUND);
+        error_message(&client.get("/news/1?at=5").await, StatusCode::NOT_FOUND);
     }
     for (path, status) in [
         ("/reply/1/3", StatusCode::FORBIDDEN),
@@ -254,8 +254,7 @@ async fn what_is_not_there_is_not_found() {
     let before = server.dump().await;
     let mut absent: Vec<String> = [
         "/news/*",
-        "/comment/1/*",
-        "/comment/*/1",
+        "/news/*?at=1",
         "/reply/1/*",
         "/reply/*/1",
         "/editcomment/1/*",
@@ -269,7 +268,7 @@ async fn what_is_not_there_is_not_found() {
     .flat_map(|family| NO_IDS.map(|id| family.replace('*', id)))
     .collect();
     for start in ["-1", "01x", "nextid", "1.0", "+1", "1%0A", "%FF", "1000000001", "99999999999999999999"] {
-        for family in ["/latest/", "/saved/", "/usernews/alice/", "/usercomments/alice/"] {
+        for family in ["/latest/", "/saved/", "/upvoted/", "/usernews/alice/", "/usercomments/alice/"] {
             absent.push(format!("{family}{start}"));
         }
     }
@@ -321,7 +320,7 @@ async fn what_is_not_there_is_not_found() {
 #[tokio::test]
 async fn a_list_beyond_its_end_is_empty_and_links_back() {
     let Community { alice, server: _server, .. } = Community::new(Engine::Memory, &[]).await;
-    for family in ["/latest/", "/saved/", "/usernews/alice/", "/usercomments/alice/"] {
+    for family in ["/latest/", "/saved/", "/upvoted/", "/usernews/alice/", "/usercomments/alice/"] {
         for start in ["5", "999", "1000000000"] {
             let page = page(&alice, &format!("{family}{start}")).await;
             assert!(page.find("li", &[("data-item", "")]).is_empty());
@@ -339,15 +338,15 @@ async fn lists_go_on_from_page_to_page() {
     for number in 0..101 {
         alice.submit_text(&format!("Number {number}"), "text").await;
     }
-    for _ in 0..11 {
+    for _ in 0..31 {
         alice.comment(1, "A comment").await;
     }
     for (path, lengths) in [
         ("/", vec![30, 30, 30, 11]),
-        ("/latest/0", vec![100, 1]),
-        ("/usernews/alice/0", [10; 10].into_iter().chain([1]).collect()),
-        ("/saved/0", vec![30, 30, 30, 11]),
-        ("/usercomments/alice/0", vec![10, 1]),
+        ("/latest/0", vec![30, 30, 30, 11]),
+        ("/usernews/alice/0", vec![30, 30, 30, 11]),
+        ("/upvoted", vec![30, 30, 30, 11]),
+        ("/usercomments/alice/0", vec![30, 1]),
     ] {
         let mut next = Some(path.to_owned());
         let mut found: Vec<usize> = Vec::new();
@@ -479,11 +478,11 @@ async fn voters_see_their_own_votes() {
     let pressed = [("class", "up"), ("aria-pressed", "true")];
     ok(alice.vote(2, "up").await);
     ok(alice.vote_comment(1, 1, "up").await);
-    for (path, expected) in [("/news/2", 1), ("/comment/1/1", 2), ("/latest/0", 2)] {
+    for (path, expected) in [("/news/2", 1), ("/news/1?at=1", 4), ("/latest/0", 2)] {
         assert_eq!(page(&alice, path).await.find("button", &pressed).len(), expected, "{path}");
         assert!(page(&server.visitor(), path).await.find("button", &pressed).is_empty(), "{path}");
     }
-    assert_eq!(page(&bob, "/comment/1/1").await.find("button", &pressed).len(), 1);
+    assert_eq!(page(&bob, "/news/1?at=1").await.find("button", &pressed).len(), 1);
     let meta = page(&server.visitor(), "/news/2").await;
     assert_eq!(meta.one("span", &[("data-count", "up")]).text(), "2");
 }
@@ -613,7 +612,7 @@ async fn password_managers_find_where_a_password_is_changed() {
     let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
     let address = "/.well-known/change-password";
     for client in [&server.visitor(), &alice] {
-        assert_eq!(redirects_to(&client.get(address).await), "/settings#password");
+        assert_eq!(redirects_to(&client.get(address).await), "/settings/account#password");
     }
-    page(&alice, "/settings").await.one("input", &[("id", "password"), ("type", "password")]);
+    page(&alice, "/settings/account").await.one("input", &[("id", "password"), ("type", "password")]);
 }

@@ -393,7 +393,7 @@ async fn what_cannot_be_removed_or_restored_leaves_no_trace() {
         ("restore", "comment", &deleted, "has been deleted"),
         ("remove", "tweet", &own_tweet, "you cannot moderate yourself"),
         ("remove", "tweet", &higher_tweet, "role is higher"),
-        ("remove", "tweet", "99", "no such tweet"),
+        ("remove", "tweet", "99", "no such post"),
         ("restore", "tweet", &own_tweet, "you cannot moderate yourself"),
         ("remove", "user", "alice", "role is higher"),
         ("remove", "user", "dave", "no text"),

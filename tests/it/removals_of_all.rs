@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_domain::accounts::signup::add_account;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::comments::comment::post_comment;
+use tidings_domain::comments::comment::{CommentDraft, post_comment};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::submissions::{Submission, submit_news};
@@ -160,7 +160,8 @@ async fn prepare(store: &keyspace::Store) {
         let tweet = TweetText::parse(&text).unwrap();
         post_tweet(&site, now, actor(mallory), &tweet).await.unwrap();
         let comment = Body::parse_comment(&text).unwrap();
-        post_comment(&site, now.timestamp(), actor(mallory), story, None, &comment).await.unwrap();
+        let draft = CommentDraft { news: story, parent: None, body: &comment, speaks_as_moderator: None };
+        post_comment(&site, now.timestamp(), actor(mallory), draft).await.unwrap();
     }
 }
 

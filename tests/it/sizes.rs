@@ -142,7 +142,7 @@ async fn every_answer_is_bounded_whatever_is_stored() {
         "/latest/10".to_owned(),
         "/news/1?page=2".to_owned(),
         "/news/1?page=40".to_owned(),
-        "/comment/1/1?page=3".to_owned(),
+        "/news/1?at=1&page=3".to_owned(),
         "/reply/1/2".to_owned(),
         "/rss".to_owned(),
         "/sitemap.xml".to_owned(),

@@ -49,7 +49,7 @@ async fn a_new_role_counts_until_the_next_login_and_then_only_with_a_longer_pass
             assert!(error.contains("12 characters"), "{error}");
         }
         let page = Page::of(&bob.get("/").await);
-        assert!(page.links_to("/settings#password"), "{}", page.content());
+        assert!(page.links_to("/settings/account#password"), "{}", page.content());
         // An operator, a page and a call ask for the same.
         let short = NewPassword::parse("another-42").unwrap();
         assert!(account::set_password(site, now, UserId(2), &short).await.is_err());

@@ -61,6 +61,37 @@ async fn an_earlier_story_is_found_only_as_long_as_it_counts() {
 }
 
 #[tokio::test]
+async fn a_duplicate_keeps_what_was_typed() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    alice.submit_link("Earlier", "https://example.com/a").await;
+    server.advance(49 * 60);
+    let typed = page(&bob, "/submit").await.form("/submit").with("title", "Later");
+    let typed = typed.with("url", "http://www.example.com/a/").with("text", "What <b>I</b> think");
+    let earlier = shown(&typed.send(&bob).await);
+    let said = "Already submitted 49 minutes ago by alice. Your text is below.";
+    assert_eq!(earlier.one("p", &[("role", "status")]).text(), said);
+    let vote = earlier.form("/votenews");
+    let comment = earlier.form("/postcomment");
+    assert_eq!(
+        (comment.value("comment"), comment.value("news_id")),
+        (Some("What <b>I</b> think"), Some("1"))
+    );
+    assert_eq!(redirects_to(&vote.pressing("up").send(&bob).await), "/news/1#news-1");
+    assert_eq!(server.number("news:1", "up").await, 2);
+    assert_eq!(redirects_to(&comment.send(&bob).await), "/news/1?posted=1#comment-1");
+    // Nothing was typed but the link.
+    let earlier = shown(&typed.with("text", "").send(&bob).await);
+    assert_eq!(earlier.one("p", &[("role", "status")]).text(), "Already submitted 49 minutes ago by alice.");
+    // Of one's own story, with a text and without.
+    let own = page(&alice, "/submit").await.form("/submit").with("title", "T").with("url", "example.com/a");
+    assert_eq!(redirects_to(&own.clone().send(&alice).await), "/news/1");
+    let own = shown(&own.with("text", "More").send(&alice).await);
+    let said = "You submitted this 49 minutes ago. Your text is below.";
+    assert_eq!(own.one("p", &[("role", "status")]).text(), said);
+}
+
+#[tokio::test]
 async fn forms_complete_a_host_and_the_api_does_not() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;

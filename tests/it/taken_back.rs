@@ -224,31 +224,28 @@ async fn what_was_saved_without_the_vote_stays_saved() {
         let (alice, bob) = (server.member("alice").await, server.member("bob").await);
         server.set_karma(&bob, 10).await;
         let news = alice.submit_text("One", "text").await;
-        let saved = async || server.sorted("user.saved:2").await;
+        let listed = async || server.sorted("user.saved:2").await;
         let at = |time: u64| [("1".to_owned(), f64::from(u32::try_from(time).unwrap()))];
+        let mark = async |how: &str| ok(bob.api_post(&format!("/api/{how}"), &[("news_id", "1")]).await);
         // Saved before the vote.
-        server.write(|batch| batch.sorted_add("user.saved:2", "1", at(START - 5)[0].1)).await;
+        mark("save").await;
+        server.advance(5);
         ok(bob.vote(news, "up").await);
-        assert_eq!(saved().await, at(START));
+        assert_eq!(listed().await, at(START + 5));
         ok(bob.vote(news, "none").await);
-        assert_eq!(saved().await, at(START - 5));
+        assert_eq!(listed().await, at(START));
         // Saved again after the vote.
         ok(bob.vote(news, "up").await);
         server.advance(10);
-        server.write(|batch| batch.sorted_add("user.saved:2", "1", at(START + 10)[0].1)).await;
+        mark("save").await;
         ok(bob.vote(news, "none").await);
-        assert_eq!(saved().await, at(START + 10));
-        // Saved in the second of the vote.
-        server.write(|batch| batch.sorted_remove("user.saved:2", "1")).await;
-        ok(bob.vote(news, "up").await);
-        ok(bob.api_post("/api/save", &[("news_id", "1")]).await);
-        ok(bob.vote(news, "none").await);
-        assert_eq!(saved().await, at(START + 10));
+        assert_eq!(listed().await, at(START + 15));
         // Removed after the vote.
         ok(bob.vote(news, "up").await);
-        server.write(|batch| batch.sorted_remove("user.saved:2", "1")).await;
+        mark("unsave").await;
+        assert_eq!(listed().await, at(START + 15));
         ok(bob.vote(news, "none").await);
-        assert_eq!(saved().await, []);
+        assert_eq!(listed().await, []);
     })
     .await;
 }
@@ -538,7 +535,7 @@ async fn the_pressed_button_takes_the_vote_back_while_that_is_possible() {
         let lists: [(&str, &[&str]); 4] = [
             ("/", &["/votenews"]),
             ("/best", &["/votenews"]),
-            ("/saved/0", &["/votenews"]),
+            ("/upvoted", &["/votenews"]),
             ("/news/1", &["/votenews", "/votecomment"]),
         ];
         for (path, forms) in lists {
@@ -581,9 +578,9 @@ async fn only_those_who_may_vote_down_have_a_button_for_it_and_no_page_names_a_p
     };
     for (karma, down) in [(0, 0), (29, 0), (30, 1)] {
         server.set_karma(&bob, karma).await;
-        for path in ["/", "/latest/0", "/best", "/comment/1/1"] {
-            assert_eq!(buttons(&bob, path, "up").await, 1, "{path}");
-            assert_eq!(buttons(&bob, path, "down").await, down, "{path} {karma}");
+        for (path, things) in [("/", 1), ("/latest/0", 1), ("/best", 1), ("/news/1?at=1", 2)] {
+            assert_eq!(buttons(&bob, path, "up").await, things, "{path}");
+            assert_eq!(buttons(&bob, path, "down").await, down * things, "{path} {karma}");
         }
     }
     assert_eq!(buttons(&server.visitor(), "/", "down").await, 0);

@@ -66,7 +66,7 @@ fn comments(page: &Page) -> Vec<u64> {
     ids.map(|id| id.parse().unwrap()).collect()
 }
 
-/// The comments on all pages that follow each other by `more comments`.
+/// The comments on all pages that follow each other.
 async fn all_pages(client: &Client, first: &str) -> Vec<Vec<u64>> {
     let (mut pages, mut next) = (Vec::new(), Some(first.to_owned()));
     while let Some(path) = next {
@@ -74,10 +74,9 @@ async fn all_pages(client: &Client, first: &str) -> Vec<Vec<u64>> {
         assert!(answer.body.len() <= PAGE_BYTES, "{path}: {}", answer.body.len());
         let page = Page::of(&answer);
         pages.push(comments(&page));
-        next = page.find("a", &[("rel", "next")]).first().map(|link| {
-            assert_eq!(link.text(), "more comments");
-            link.attribute("href").unwrap().to_owned()
-        });
+        let links = page.find("a", &[("rel", "next")]);
+        assert!(links.is_empty() || links.len() == 2, "above and below");
+        next = links.first().map(|link| link.attribute("href").unwrap().to_owned());
     }
     pages
 }
@@ -139,7 +138,7 @@ async fn comments_count_with_the_room_that_they_take() {
     store_thread(&server, &vec![0; 250], &words(4_000)).await;
     let pages = all_pages(&alice, "/news/1").await;
     check_partition(&pages, 250);
-    assert!(pages[0].len() >= 140, "{}", pages[0].len());
+    assert!(pages[0].len() >= 135, "{}", pages[0].len());
 }
 
 #[tokio::test]
@@ -170,19 +169,22 @@ async fn each_page_has_one_address_and_says_what_its_first_comment_answers() {
         ("/news/1", "/news/1"),
         ("/news/1?page=1&utm_source=x", "/news/1"),
         ("/news/1?page=2", "/news/1?page=2"),
-        ("/comment/1/1?page=2", "/comment/1/1?page=2"),
+        ("/news/1?at=250", "/news/1?page=2"),
+        ("/news/1?at=2", "/news/1?page=2"),
+        ("/news/1?at=1&sort=oldest", "/news/1"),
     ] {
         let page = page(&alice, asked).await;
         let whole = format!("http://localhost:8080{canonical}");
         assert_eq!(page.one("link", &[("rel", "canonical")]).attribute("href"), Some(&*whole));
         let continues = page.content().contains("Continues the replies to the comment by alice");
         assert_eq!(continues, canonical.contains('?'), "{asked}");
-        assert!(!continues || page.links_to("/comment/1/1"), "{asked}");
+        assert!(!continues || page.links_to("/news/1?at=1#comment-1"), "{asked}");
         assert_eq!(page.heading().contains("page 2 of 2"), continues, "{}", page.heading());
     }
     assert!(page(&alice, "/news/1").await.forms().iter().any(|form| form.action == "/postcomment"));
     let second = page(&alice, "/news/1?page=2").await;
-    assert!(second.links_to("/news/1") && second.one("a", &[("rel", "prev")]).text() == "back");
+    assert!(second.content().contains("201–250 of 250 · pages 1 2"), "{}", second.content());
+    assert!(second.links_to("/news/1") && second.find("a", &[("rel", "prev")]).len() == 2);
 }
 
 #[tokio::test]
@@ -207,36 +209,71 @@ async fn a_branch_deeper_than_8_levels_continues_on_a_page_of_its_own() {
         let links = continued(&part);
         let Some(next) = links.first() else { break };
         assert_eq!(links.len(), 1);
-        path.clone_from(next);
+        next.split('#').next().unwrap().clone_into(&mut path);
     }
     assert_eq!(shown, [(1..=8).collect::<Vec<_>>(), (8..=15).collect(), (15..=20).collect()]);
 }
 
 #[tokio::test]
-async fn a_branch_has_pages_and_leads_to_its_place_in_the_thread() {
+async fn the_link_of_a_comment_opens_its_thread_there() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = site(&server).await;
     // Newer comments come first: 400 to 2, then 1 with its answers 401 to 650.
     let parents: Vec<u64> = (1..=650).map(|id| u64::from(id > 400)).collect();
     store_thread(&server, &parents, "A comment").await;
     server.set_field("thread:comment:1", "1", &stored(1, 0, 0)).await;
-    let branch = all_pages(&alice, "/comment/1/1").await;
-    assert_eq!(branch.iter().map(Vec::len).collect::<Vec<_>>(), [200, 51]);
-    assert_eq!(branch.concat(), [vec![1], (401..=650).rev().collect()].concat());
-    for path in ["/comment/1/1?page=3", "/comment/1/1?page=0", "/comment/1/400?page=2", "/comment/1/999"] {
+    let pages = all_pages(&alice, "/news/1").await;
+    for comment in [400, 150, 1, 401, 650] {
+        let shown = comments(&page(&alice, &format!("/news/1?at={comment}")).await);
+        assert!(shown.contains(&comment) && pages.contains(&shown), "{comment}");
+        let answer = alice.get(&format!("/comment/1/{comment}?sort=oldest")).await;
+        assert_eq!(redirects_to(&answer), format!("/news/1?at={comment}&sort=oldest#comment-{comment}"));
+    }
+    assert_eq!(comments(&page(&alice, "/news/1?at=1&page=2").await), pages[1], "a page is asked for");
+    for path in ["/news/1?at=999", "/news/1?at=1&page=99", "/news/1?posted=999"] {
         check_missing(&alice, path).await;
     }
-    for (comment, place) in
-        [(400, "/news/1"), (150, "/news/1?page=2#comment-150"), (401, "/news/1?page=4#comment-401")]
-    {
-        let page = page(&alice, &format!("/comment/1/{comment}")).await;
-        assert_eq!(comments(&page), [comment]);
-        assert!(page.links_to(place), "{comment} is at {place}");
-        assert_eq!(
-            page.one("li", &[("id", &format!("comment-{comment}"))]).text().contains("parent"),
-            comment > 400
-        );
+}
+
+#[tokio::test]
+async fn a_branch_that_is_too_deep_has_pages_with_the_parents_above() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = site(&server).await;
+    // A chain of eight, and three hundred answers to the last of them.
+    let parents: Vec<u64> = (0..8).chain(vec![8; 300]).collect();
+    store_thread(&server, &parents, "A comment").await;
+    let branch = all_pages(&alice, "/news/1?at=9&page=1").await;
+    assert_eq!(branch.iter().map(Vec::len).collect::<Vec<_>>(), [200, 101]);
+    assert_eq!(branch.concat(), [vec![8], (9..=308).rev().collect()].concat());
+    for comment in [9, 100, 308] {
+        let part = page(&alice, &format!("/news/1?at={comment}")).await;
+        assert!(branch.contains(&comments(&part)), "{comment}");
+        assert!(part.links_to("/news/1?at=8#comment-8"), "where the branch begins");
     }
+    check_missing(&alice, "/news/1?at=9&page=3").await;
+}
+
+#[tokio::test]
+async fn a_posted_comment_is_first_among_its_siblings_at_one_address() {
+    each_engine(&[], async |server| {
+        let alice = site(&server).await;
+        store_thread(&server, &vec![0; 300], "A comment").await;
+        let first = comments(&page(&alice, "/news/1").await);
+        for posted in [1, 300] {
+            for _ in 0..2 {
+                let shown =
+                    comments(&page(&alice, &format!("/news/1?posted={posted}#comment-{posted}")).await);
+                assert_eq!((shown[0], shown.len()), (posted, 200));
+            }
+        }
+        assert_eq!(comments(&page(&alice, "/news/1").await), first, "nothing is stored");
+        let fields = [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "1"), ("comment", "Text")];
+        let answer = alice.post("/postcomment", &fields).await;
+        assert_eq!(redirects_to(&answer), "/news/1?posted=301#comment-301");
+        store_thread(&server, &(0..8).chain(vec![8; 300]).collect::<Vec<_>>(), "A comment").await;
+        assert_eq!(comments(&page(&alice, "/news/1?posted=9").await)[..2], [8, 9]);
+    })
+    .await;
 }
 
 /// A comment by user 1 as it is stored.
@@ -274,29 +311,27 @@ async fn posting_voting_and_editing_lead_to_the_page_with_the_comment() {
             client.post("/postcomment", &fields).await
         };
         let answer = post(&bob, "-1", "-1").await;
-        assert_eq!(check_leads_to(&bob, &answer, 301).await, "/news/1");
+        assert_eq!(check_leads_to(&bob, &answer, 301).await, "/news/1?posted=301");
         let answer = post(&bob, "-1", "1").await;
-        assert_eq!(check_leads_to(&bob, &answer, 302).await, "/news/1?page=2");
+        assert_eq!(check_leads_to(&bob, &answer, 302).await, "/news/1?posted=302");
         let answer = post(&bob, "302", "-1").await;
-        assert_eq!(check_leads_to(&bob, &answer, 302).await, "/news/1?page=2");
+        assert_eq!(check_leads_to(&bob, &answer, 302).await, "/news/1?at=302");
 
         // The vote brings comment 5 to the top, which is on the first page.
         let second = page(&bob, "/news/1?page=2").await;
         let form = second.forms().into_iter().find(|form| form.value("comment_id") == Some("1-5")).unwrap();
         assert_eq!(form.value("next"), Some("/news/1?page=2#comment-5"));
         let answer = form.pressing("up").send(&bob).await;
-        assert_eq!(check_leads_to(&bob, &answer, 5).await, "/news/1");
-        let branch = page(&alice, "/comment/1/1").await;
-        let form = branch.forms().into_iter().find(|form| form.value("comment_id") == Some("1-302")).unwrap();
-        assert_eq!(
-            check_leads_to(&alice, &form.pressing("up").send(&alice).await, 302).await,
-            "/comment/1/1"
-        );
+        assert_eq!(check_leads_to(&bob, &answer, 5).await, "/news/1?at=5");
+        let there = page(&alice, "/news/1?at=302").await;
+        let form = there.forms().into_iter().find(|form| form.value("comment_id") == Some("1-302")).unwrap();
+        let answer = form.pressing("up").send(&alice).await;
+        assert_eq!(check_leads_to(&alice, &answer, 302).await, "/news/1?at=302");
 
         // An answer that is too deep for the pages of the thread has a page of its own.
         store_thread(&server, &(0..8).collect::<Vec<_>>(), "A comment").await;
         let answer = post(&bob, "-1", "8").await;
-        assert_eq!(check_leads_to(&bob, &answer, 9).await, "/comment/1/9");
+        assert_eq!(check_leads_to(&bob, &answer, 9).await, "/news/1?posted=9");
     })
     .await;
 }
@@ -306,7 +341,7 @@ async fn a_comment_has_the_ids_of_its_links_and_of_the_originals() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = site(&server).await;
     alice.comment(1, "The comment").await;
-    for path in ["/news/1", "/comment/1/1", "/usercomments/alice/0"] {
+    for path in ["/news/1", "/news/1?at=1", "/usercomments/alice/0"] {
         assert!(
             page(&alice, path).await.one("div", &[("id", "1-1")]).text().contains("The comment"),
             "{path}"
@@ -431,7 +466,7 @@ async fn a_large_thread_is_shown_as_it_is_stored_at_the_same_cost() {
         let voted = page(&bob, "/news/1").await;
         assert!(voted.one("li", &[("id", "comment-2000")]).text().contains("2 votes"));
         ok(alice.edit_comment(1, 2_000, "Edited").await);
-        for path in ["/news/1", "/comment/1/2000", "/editcomment/1/2000"] {
+        for path in ["/news/1", "/news/1?at=2000", "/editcomment/1/2000"] {
             assert!(page(&alice, path).await.content().contains("Edited"), "{path}");
         }
         assert!(page(&bob, "/reply/1/2000").await.content().contains("Edited"));

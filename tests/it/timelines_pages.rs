@@ -405,55 +405,6 @@ async fn an_announcing_tweet_links_to_the_story_and_its_discussion() {
 }
 
 #[tokio::test]
-async fn settings_are_saved_and_come_back_as_typed_when_refused() {
-    let server = Server::start(Engine::Memory, &[]).await;
-    let alice = server.register("alice").await;
-    let form = page(&alice, "/settings").await.form("/settings");
-    let filled = form
-        .clone()
-        .with("fullname", "  Alice\u{3000}<A.>  ")
-        .with("about", "About me")
-        .with("email", "alice@example.org")
-        .with("current_password", PASSWORD);
-    assert_eq!(redirects_to(&filled.send(&alice).await), "/settings?saved");
-    let saved = page(&alice, "/settings?saved").await;
-    saved.one("p", &[("role", "status")]);
-    let kept = saved.form("/settings");
-    assert_eq!(kept.value("fullname"), Some("Alice\u{3000}<A.>"));
-    assert_eq!(kept.value("tweet_news"), Some("1"));
-    let typed = [
-        ("fullname", "x".repeat(51), "Your full name is too long (50 characters at most)."),
-        (
-            "fullname",
-            "a\u{202e}b".to_owned(),
-            "Your full name contains a control character (U+202E). Remove it.",
-        ),
-        ("email", "nonsense".to_owned(), "Enter an e-mail address such as name@example.com."),
-        ("password", "short".to_owned(), "Your password is too short (8 characters at least)."),
-    ];
-    for (field, text, reason) in typed {
-        let answer = kept.clone().with("about", "typed").with(field, &text).send(&alice).await;
-        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
-        let back = Page::of(&answer);
-        assert_eq!(back.alert(), Some(reason));
-        let form = back.form("/settings");
-        assert_eq!(form.value("about"), Some("typed"));
-        assert_eq!(form.value(field), Some(if field == "password" { "" } else { &text }));
-    }
-    assert_eq!(page(&alice, "/@alice").await.heading(), "Alice\u{3000}<A.>");
-    // What a program does not name stays.
-    ok(alice.update_profile("", "", "").await);
-    assert_eq!(page(&alice, "/@alice").await.heading(), "Alice\u{3000}<A.>");
-    let fields = [("about", ""), ("email", ""), ("tweet_news", "yes")];
-    let answer = alice.api_post("/api/updateprofile", &fields).await;
-    assert_eq!(refused(answer), "The field tweet_news is wrong: it must be 0 or 1.");
-    let kept = kept.with("email", "").with("current_password", PASSWORD);
-    let changed = kept.with("password", "battery staple").send(&alice).await;
-    assert!(changed.headers.contains_key("set-cookie"));
-    assert!(!alice.is_logged_in().await);
-}
-
-#[tokio::test]
 async fn an_account_is_deactivated_with_its_password_only() {
     each_engine(&[], async |server| {
         let alice = server.register("alice").await;
@@ -463,7 +414,7 @@ async fn an_account_is_deactivated_with_its_password_only() {
         let news = alice.submit_text("It stays", "text").await;
         let tweet = alice.tweet("It goes").await;
         bob.follow("alice").await;
-        assert!(page(&alice, "/settings").await.links_to("/settings/deactivate"));
+        assert!(page(&alice, "/settings/account").await.links_to("/settings/deactivate"));
         let form = page(&alice, "/settings/deactivate").await.form("/settings/deactivate");
         let answer = form.clone().with("password", "wrong password").send(&alice).await;
         assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);

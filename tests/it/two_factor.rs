@@ -335,7 +335,7 @@ async fn the_first_step_holds_for_five_minutes_at_one_address_and_for_one_passwo
 async fn the_settings_lead_through_the_setup_without_a_script() {
     let server = Server::start(Engine::Memory, &[("site.name", "News: & <more>")]).await;
     let alice = server.register(MEMBER).await;
-    assert!(page(&alice, "/settings").await.links_to("/settings/two-factor"));
+    assert!(page(&alice, "/settings/account").await.links_to("/settings/two-factor"));
     let overview = page(&alice, "/settings/two-factor").await;
     assert!(overview.links_to("/settings/two-factor/app") && !overview.text().contains("Recovery codes"));
     let form = page(&alice, "/settings/two-factor/app").await.form("/settings/two-factor/app");

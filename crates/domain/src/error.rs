@@ -209,7 +209,7 @@ pub enum Refusal {
     RoleNeedsTwoFactor,
     /// Somebody with a new role has a password that is too short for it.
     #[error(
-        "your role needs a password of at least {STAFF_PASSWORD_MIN} characters. Choose one in your settings (/settings) first"
+        "your role needs a password of at least {STAFF_PASSWORD_MIN} characters. Choose one in your settings (/settings/account) first"
     )]
     RoleNeedsPassword,
     /// Too many logins or sign-ups from one address, or changes of one account, wait already.

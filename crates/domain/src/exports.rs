@@ -49,7 +49,7 @@ pub enum Section {
     Votes,
     /// What it has flagged.
     Flags,
-    /// Stories that it saved; votes up save too.
+    /// Stories that it saved.
     Saved,
     /// Stories that it has hidden.
     Hidden,

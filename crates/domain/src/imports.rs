@@ -136,7 +136,7 @@ fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: 
         let voted = link.posted.0.saturating_add(VOTES_SPREAD_SECONDS * position / (others + 1));
         let voted = Timestamp(voted.min(now.0.max(link.posted.0))).as_score();
         batch.sorted_add(keys::news_up(id), voter.to_string(), voted);
-        batch.sorted_add(keys::user_saved(*voter), &member, voted);
+        batch.sorted_add(keys::user_upvoted(*voter), &member, voted);
     }
     let article = Article {
         title: link.title.clone(),

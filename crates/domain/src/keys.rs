@@ -314,12 +314,14 @@ schema! {
         /// Votes on the story and its comments that do not count.
         NEWS_DISCOUNTED: Hash, NEVER, Ours = news_discounted(id: NewsId) "news.discounted:" {id, "news id"};
         /// Stories that the user voted up or saved.
-        USER_SAVED: SortedSet, NEVER, LamerNews = user_saved(id: UserId) "user.saved:" {id, "user id"};
+        USER_UPVOTED: SortedSet, NEVER, LamerNews = user_upvoted(id: UserId) "user.saved:" {id, "user id"};
         /// A server is sending this mail.
         MAIL_LEASE: String, MINUTE, Ours = mail_lease(member: &str) "mail:lease:" {member, "mail"};
         /// Entries of the inbox that were mailed to this user.
         LIMIT_MAILED_ENTRIES: String, DAY, Ours =
             mailed_entries(id: UserId) "limit:mailed_entries:" {id, "user id"};
+        /// Stories that the user saved; at most 10,000.
+        USER_SAVED: SortedSet, NEVER, Ours = user_saved(id: UserId) "user:" {id, "user id"} ":saved";
         /// Stories that the user has hidden; the latest 2,000.
         USER_HIDDEN: SortedSet, NEVER, Ours = user_hidden(id: UserId) "user:" {id, "user id"} ":hidden";
         /// Topics that the user follows; at most 25.

@@ -15,16 +15,18 @@ use crate::comments::comment::Comment;
 use crate::error::Error;
 use crate::items::{self, Item};
 use crate::keys::{self, families, families::Family};
+use crate::news::discounted::DiscountedVotes;
 use crate::news::item::News;
 use crate::report::Advance;
 use crate::site::{Applied, Site, apply};
 use crate::values::clock::Timestamp;
-use crate::values::ids::{CommentAddress, NewsId};
+use crate::values::ids::{CommentAddress, NewsId, UserId};
+use crate::values::limits::MAX_SAVED;
 use std::pin::Pin;
 use tidings_keyspace::{Batch, Expiry, Fetch, Order, Query, Store, read};
 
 /// The version of the layout that this program reads and writes.
-pub const LAYOUT_VERSION: u64 = 5;
+pub const LAYOUT_VERSION: u64 = 6;
 
 /// Keys whose names are looked through together.
 const KEYS_AT_ONCE: usize = 1_000;
@@ -50,7 +52,7 @@ pub struct Migration {
 }
 
 /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-pub static MIGRATIONS: [Migration; 5] = [
+pub static MIGRATIONS: [Migration; 6] = [
     Migration {
         to: 1,
         what: "give every account its entry in the index of names, and the counter of articles its number",
@@ -82,7 +84,65 @@ pub static MIGRATIONS: [Migration; 5] = [
         only_adds: true,
         run: |site, advance| Box::pin(number_items(site, advance)),
     },
+    Migration {
+        to: 6,
+        what: "give every account the list of what it saved, apart from what it voted up",
+        only_adds: true,
+        run: |site, advance| Box::pin(list_saved(site, advance)),
+    },
 ];
+
+/// Lists for each user what is saved without the user's own vote up. Rounds: 1 for each 1,000 keys, and
+/// at most 2 for each 1,000 stories of a user.
+async fn list_saved(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+    let total = site.store.count_keys().await?;
+    let (mut cursor, mut seen) = (None, 0);
+    loop {
+        let page = site.store.scan_keys(cursor, KEYS_AT_ONCE).await?;
+        seen += u64::try_from(page.keys.len()).unwrap_or(0);
+        for key in &page.keys {
+            if let Some((family, parts)) = Family::of(key)
+                && *family == families::USER_UPVOTED
+                && let Some(user) = parts.first().and_then(|id| id.parse().ok())
+            {
+                list_saved_of(site, user).await?;
+            }
+        }
+        advance(seen.min(total), total);
+        cursor = page.next;
+        if cursor.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+async fn list_saved_of(site: &Site, user: UserId) -> Result<(), Error> {
+    let all = read::sorted_range(keys::user_upvoted(user), Order::Descending, 0, u64::MAX);
+    let all = site.store.fetch(all).await?;
+    let mut room = MAX_SAVED;
+    for stories in all.chunks(KEYS_AT_ONCE) {
+        let stories = stories.iter().filter_map(|(id, time)| Some((id.parse().ok()?, *time)));
+        let stories: Vec<(NewsId, f64)> = stories.collect();
+        let read = |(id, _): &(NewsId, f64)| {
+            (
+                read::field(keys::news(*id), "id").or_absent(),
+                read::score(keys::news_up(*id), user.to_string()).or_absent(),
+                read::field(keys::news_discounted(*id), user.to_string()).or_absent(),
+            )
+        };
+        let read = site.store.fetch(stories.iter().map(read).collect::<Vec<_>>()).await?;
+        let mut batch = Batch::new();
+        for ((id, time), (story, vote, discounted)) in stories.into_iter().zip(read) {
+            let discounted = DiscountedVotes::read(id, user, discounted.as_deref());
+            if story.is_some() && vote.is_none() && discounted.story.is_none() && room > 0 {
+                batch.sorted_add(keys::user_saved(user), id.to_string(), time);
+                room -= 1;
+            }
+        }
+        site.store.commit(batch).await?;
+    }
+    Ok(())
+}
 
 /// Numbers all stories and comments that have no item number, in the order of their times.
 ///

@@ -1,7 +1,7 @@
 //! News: the links and texts that people submit. Pages call them stories.
 //!
 //! Keys: `news:<id>`, `news.count`, `news.top`, `news.cron`, `news.up:<id>`,
-//! `news.down:<id>`, `news.discounted:<id>`, `user.posted:<id>`, `user.saved:<id>`, `user:<id>:hidden`,
+//! `news.down:<id>`, `news.discounted:<id>`, `user.posted:<id>`, `user.saved:<id>`, `user:<id>:saved`, `user:<id>:hidden`,
 //! `user:<id>:topics_followed`, `user:<id>:topics_muted`, `user:<id>:submitted_recently`,
 //! `user:<id>:visits`, `url:<url>`, `host.news:<host>`, `news.subscribers:<id>`,
 //! `user:<id>:subscriptions`, `user:<id>:unsubscribed`, and the lists of days and months, which

@@ -405,7 +405,7 @@ fn enter_lists(
     write_rank(batch, (id, now), score, ranking::rank(score, now, now, &site.rules.ranking));
     batch.sorted_add(keys::NEWS_CRON, id.to_string(), now.as_score());
     batch.sorted_add(keys::news_up(id), author.to_string(), now.as_score());
-    batch.sorted_add(keys::user_saved(author), id.to_string(), now.as_score());
+    batch.sorted_add(keys::user_upvoted(author), id.to_string(), now.as_score());
     batch.sorted_add(keys::user_posted(author), id.to_string(), now.as_score());
     if let Some(host) = host {
         batch.sorted_add(keys::host_news(host), id.to_string(), now.as_score());

@@ -42,10 +42,10 @@ pub async fn vote_news(
     let is_up = direction == Direction::Up;
     let home = keys::news(id);
     let voted = site.act_counting(&home, || async {
-        // A vote down touches neither the article nor what is saved.
-        let (article, saved) = (is_up.then(|| article_state(id, voter)), is_up.then(|| Saved::of(id, voter)));
-        let reads = (User::by_id(voter), State::of(site, now, id, account), article, saved);
-        let (user, state, article, saved) = site.store.fetch(reads).await?;
+        // A vote down does not touch the article.
+        let article = is_up.then(|| article_state(id, voter));
+        let reads = (User::by_id(voter), State::of(site, now, id, account), article);
+        let (user, state, article) = site.store.fetch(reads).await?;
         let user = user.ok_or(Refusal::NoSuchUser)?;
         let State { news, my_vote, recent, standing } = state?;
         let article = article.map(|article| ArticleVote::new(article, now, &news, voter));
@@ -64,7 +64,6 @@ pub async fn vote_news(
             cost,
             transfer,
             article: article.as_ref().map(ArticleVote::effect).unwrap_or_default(),
-            saved: saved.as_ref().and_then(|saved| saved.time),
             ..VoteRecord::free(now)
         };
         let mut batch = vote_batch(now, &news, voter, direction);
@@ -72,7 +71,9 @@ pub async fn vote_news(
         price.check(&mut batch, voter);
         let counters = write_counters(&mut batch, site, now, &news, (direction, 1));
         write_karma(&mut batch, [voter, news.user_id], [-cost, transfer]);
-        saved.iter().for_each(|saved| saved.write_saved(&mut batch, now));
+        if is_up {
+            batch.sorted_add(keys::user_upvoted(voter), id.to_string(), now.as_score());
+        }
         article.iter().for_each(|article| article.write(&mut batch));
         recent.add(site, &mut batch, &record).await?;
         Decision::commit(batch, Some(counters)).once(request, &())
@@ -103,7 +104,7 @@ pub async fn take_back_news_vote(
     let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     let home = keys::news(id);
     let taken_back = site.act_counting(&home, || async {
-        let reads = (State::of(site, now, id, account), article_state(id, voter), Saved::of(id, voter));
+        let reads = (State::of(site, now, id, account), article_state(id, voter), saved_at(id, voter));
         let (state, article, saved) = site.store.fetch(reads).await?;
         let State { news, my_vote, recent, standing } = state?;
         let article = ArticleVote::new(article, now, &news, voter);
@@ -119,7 +120,7 @@ pub async fn take_back_news_vote(
         let counters = write_counters(&mut batch, site, now, &news, (direction, -1));
         write_karma(&mut batch, [voter, news.user_id], [record.cost, -record.transfer]);
         if direction == Direction::Up {
-            saved.write_taken_back(&mut batch, &record);
+            write_taken_back(&mut batch, (id, voter), saved);
             article.write_taken_back(&mut batch, record.article);
         }
         Decision::commit(batch, Some(counters)).once(request, &())
@@ -301,38 +302,21 @@ fn write_karma(batch: &mut Batch, people: [UserId; 2], karma: [i64; 2]) {
 }
 
 /// When the voter saved an item, if at all.
-struct Saved {
-    id: NewsId,
-    voter: UserId,
-    time: Option<f64>,
+fn saved_at(id: NewsId, voter: UserId) -> impl Fetch<Value = Option<f64>> {
+    read::score(keys::user_saved(voter), id.to_string())
 }
 
-impl Saved {
-    fn of(id: NewsId, voter: UserId) -> impl Fetch<Value = Self> {
-        read::score(keys::user_saved(voter), id.to_string()).map(move |time| Self { id, voter, time })
-    }
-
-    /// A vote up saves the item.
-    fn write_saved(&self, batch: &mut Batch, now: Timestamp) {
-        let (key, member) = (keys::user_saved(self.voter), self.id.to_string());
-        match self.time {
-            Some(_) => batch.sorted_member_present(&key, &member),
-            None => batch.sorted_member_absent(&key, &member),
-        };
-        batch.sorted_add(key, member, now.as_score());
-    }
-
-    /// The item is saved as before the vote, unless the voter has saved it again since, or has
-    /// removed it.
-    fn write_taken_back(&self, batch: &mut Batch, record: &VoteRecord) {
-        if !self.time.is_some_and(|time| is_same_time(time, Timestamp(record.time))) {
-            return;
+/// Takes an item off the list of those that the voter voted up or saved, unless it was saved.
+fn write_taken_back(batch: &mut Batch, (id, voter): (NewsId, UserId), saved_at: Option<f64>) {
+    let (saved, member) = (keys::user_saved(voter), id.to_string());
+    match saved_at {
+        Some(time) => {
+            batch.sorted_member_present(saved, &member);
+            batch.sorted_add(keys::user_upvoted(voter), member, time);
         }
-        let (key, member) = (keys::user_saved(self.voter), self.id.to_string());
-        batch.sorted_member_present(&key, &member);
-        match record.saved {
-            Some(before) => batch.sorted_add(key, member, before),
-            None => batch.sorted_remove(key, member),
+        None => {
+            batch.sorted_member_absent(saved, &member);
+            batch.sorted_remove(keys::user_upvoted(voter), member);
         }
     }
 }

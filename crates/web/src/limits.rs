@@ -283,18 +283,8 @@ pub const STREAM_RETRY_MS: u64 = 2_000;
 /// How much longer each further stream waits, so that not all come at the same moment.
 pub const STREAM_RETRY_STEP_MS: u64 = 70;
 
-/// Stories on the front page.
-pub const FRONT_PAGE_STORIES: u64 = 30;
-/// Stories on a page of the latest.
-pub const LATEST_STORIES: u64 = 100;
-/// Stories on a page of a user's stories.
-pub const USER_STORIES: u64 = 10;
-/// Stories on a page of the saved or of the hidden ones.
-pub const MARKED_STORIES: u64 = 30;
-/// Stories on a page of a day or a month.
-pub const PAST_STORIES: u64 = 30;
-/// Comments on a page of a user's comments.
-pub const USER_COMMENTS: u64 = 10;
+/// Stories or comments on a page of a list.
+pub const PAGE_ROWS: u64 = 30;
 /// Comments on a page of the newest of the site, and in its feed.
 pub const SITE_COMMENTS: usize = 30;
 /// Entries on a page of the inbox, and in its feed.

@@ -147,8 +147,8 @@ fn shared_pages() -> SharedRoutes {
         .route("/past", get(stories::past::index))
         .route("/past/{day}", get(stories::past::period))
         .route("/past/{day}/{start}", get(stories::past::period_from_start))
-        .reading("/news/{id}", &["page", "sort"], get(comments::thread::thread))
-        .reading("/comment/{news}/{comment}", &["page", "sort"], get(comments::thread::one_comment))
+        .reading("/news/{id}", &["page", "at", "posted", "sort"], get(comments::thread::thread))
+        .reading("/comment/{news}/{comment}", &["sort"], get(comments::thread::one_comment))
         .reading("/item", &["id"], get(comments::newest::item))
         .route("/tweet/{id}", get(timelines::tweets::show))
         // Each is `/@<name>`. Without an `@`, the address does not exist.
@@ -280,9 +280,13 @@ fn forms_acting_once() -> Router<App> {
 /// The personal pages and the targets of the other forms.
 fn page_routes() -> Router<App> {
     Router::new()
+        .route("/saved", get(stories::lists::saved_from_start))
         .route("/saved/{start}", get(stories::lists::saved))
+        .route("/upvoted", get(stories::lists::upvoted_from_start))
+        .route("/upvoted/{start}", get(stories::lists::upvoted))
         .route("/hidden/{start}", get(stories::lists::hidden))
         .route("/flag/{kind}/{id}", get(moderation::flagging::show))
+        .route("/vote/{kind}/{id}", get(stories::votes::ask))
         .route("/random", get(stories::lists::random))
         .route("/topics/followed", get(topics::articles::best_of_followed))
         .route("/topics/followed/new", get(topics::articles::newest_of_followed))
@@ -298,6 +302,9 @@ fn page_routes() -> Router<App> {
         .route("/suggestions", get(timelines::people::suggestions))
         .route("/profile", post(accounts::profile::change))
         .route("/settings", get(accounts::settings::settings).post(accounts::settings::change))
+        .route("/settings/reading", get(accounts::settings::settings).post(accounts::settings::change))
+        .route("/settings/mail", get(accounts::settings::settings).post(accounts::settings::change))
+        .route("/settings/account", get(accounts::settings::settings).post(accounts::settings::change))
         .route("/.well-known/change-password", get(accounts::settings::change_password))
         .route("/settings/confirm-email", post(accounts::confirm_email::send_again))
         .route(
@@ -318,7 +325,7 @@ fn page_routes() -> Router<App> {
         .route("/settings/two-factor/passkeys/confirm", post(sessions::passkeys::confirm))
         .route(
             "/settings/deactivate",
-            get(accounts::settings::deactivate_form).post(accounts::settings::deactivate),
+            get(accounts::deactivating::deactivate_form).post(accounts::deactivating::deactivate),
         )
         .route("/appeal/{id}", get(moderation::appeals::form))
         .route("/login", get(sessions::login::login_form).post(sessions::login::log_in))

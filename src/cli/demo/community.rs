@@ -15,7 +15,7 @@ use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::roles::{self, GivenRole};
 use tidings_domain::accounts::signup;
 use tidings_domain::accounts::users::User;
-use tidings_domain::comments::comment::{CommentChange, post_comment};
+use tidings_domain::comments::comment::{CommentChange, CommentDraft, post_comment};
 use tidings_domain::flags::{self, Flagging};
 use tidings_domain::imports::{self, ImportedComment, ImportedLink};
 use tidings_domain::moderation::rules::{NewRule, add_rule};
@@ -400,7 +400,8 @@ impl<'a> Community<'a> {
         let (user, body) = (self.person(by).await?, Body::parse_comment(text)?);
         let now = Timestamp(self.now.0 - age);
         let actor = Actor { user: &user, address: Self::address(by) };
-        let posted = post_comment(&self.site, now, actor, news, parent, &body).await?;
+        let draft = CommentDraft { news, parent, body: &body, speaks_as_moderator: None };
+        let posted = post_comment(&self.site, now, actor, draft).await?;
         anyhow::ensure!(posted.change == CommentChange::Insert, "a comment was not inserted");
         Ok(posted.address)
     }

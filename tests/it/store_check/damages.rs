@@ -128,7 +128,13 @@ pub const DAMAGES: &[Damage] = &[
         "user:4:hidden",
         NAMED,
     ),
-    ("a saved story that does not exist", |b| b.sorted_add("user.saved:1", "77", 1.0), "user.saved:1", NAMED),
+    ("a saved story that does not exist", |b| b.sorted_add("user:1:saved", "77", 1.0), "user:1:saved", NAMED),
+    (
+        "an upvoted story that does not exist",
+        |b| b.sorted_add("user.saved:1", "77", 1.0),
+        "user.saved:1",
+        NAMED,
+    ),
     (
         "a link that leads nowhere",
         |b| b.set_expiring("url:http://a.example/", "77", Duration::from_secs(60)),

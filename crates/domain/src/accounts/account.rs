@@ -24,10 +24,10 @@ use tidings_keyspace::Batch;
 /// A change of a user's profile.
 #[derive(Debug)]
 pub struct ProfileChange {
-    /// The new text about the user.
-    pub about: About,
-    /// The new e-mail address.
-    pub email: Option<Email>,
+    /// The new text about the user; `None` keeps the old one.
+    pub about: Option<About>,
+    /// What becomes of the e-mail address.
+    pub email: EmailChange,
     /// The new password; `None` keeps the old one.
     pub password: Option<NewPassword>,
     /// The new full name; `None` keeps the old one.
@@ -45,10 +45,19 @@ pub struct ProfileChange {
 impl ProfileChange {
     /// Whether it changes what others see of the user.
     fn is_seen_by_others(&self, user: &User) -> bool {
-        self.about.as_str() != user.about
+        self.about.as_ref().is_some_and(|about| about.as_str() != user.about)
             || self.fullname.as_ref().is_some_and(|name| name.as_str() != user.fullname)
             || self.gravatar.is_some_and(|gravatar| gravatar != user.gravatar)
     }
+}
+
+/// What becomes of an e-mail address.
+#[derive(Debug)]
+pub enum EmailChange {
+    /// It stays.
+    Keep,
+    /// This one takes its place, or none.
+    To(Option<Email>),
 }
 
 /// The password that a user has typed to confirm a change; may be missing. Never logged.
@@ -95,13 +104,17 @@ pub async fn update_profile(
         names::refuse_confusable(site, user, fullname).await?;
     }
     let fullname = change.fullname.as_ref().map_or(&*user.fullname, FullName::as_str);
-    if change.about.as_str() != user.about || fullname != user.fullname {
+    let about = change.about.as_ref().map_or(&*user.about, About::as_str);
+    if about != user.about || fullname != user.fullname {
         // Everyone sees these; the rest is the owner's business.
         user.demand_confirmed(site)?;
-        let post = CheckedPost { texts: [change.about.as_str(), fullname], url: None };
+        let post = CheckedPost { texts: [about, fullname], url: None };
         admission::admit_edit(site, now, user, (post, false)).await?;
     }
-    let email = change.email.as_ref().map_or("", Email::as_str);
+    let email = match &change.email {
+        EmailChange::Keep => user.typed_email(),
+        EmailChange::To(email) => email.as_ref().map_or("", Email::as_str),
+    };
     let has_new_email = email != user.typed_email();
     let confirmed = if change.password.is_some() || has_new_email {
         Some(confirm_current_password(site, owner, &change.current_password).await?)
@@ -112,7 +125,8 @@ pub async fn update_profile(
         password.demand_of_staff()?;
     }
     let key = keys::user(user.id);
-    let mut profile = vec![("about", change.about.as_str().to_owned())];
+    let mut profile = Vec::new();
+    profile.extend(change.about.as_ref().map(|about| ("about", about.as_str().to_owned())));
     profile.extend(change.fullname.as_ref().map(|name| ("fullname", name.as_str().to_owned())));
     let switches = [("tweet_news", change.tweet_news), ("gravatar", change.gravatar)];
     profile.extend(switches.into_iter().filter_map(|(field, on)| Some((field, u8::from(on?).to_string()))));
@@ -130,7 +144,9 @@ pub async fn update_profile(
     let subscribes = digest.is_some_and(|digest| digest != Digest::Off)
         || (change.preferences.mail_replies == Some(true) && !user.preferences.mail_replies);
     let write = |batch: &mut Batch| {
-        batch.set_fields(&key, profile.clone());
+        if !profile.is_empty() {
+            batch.set_fields(&key, profile.clone());
+        }
         let mut notices: Vec<Notice> = tells.into_iter().collect();
         if has_new_email {
             notices.extend(confirmation::write_email(batch, (site, now), user, email));

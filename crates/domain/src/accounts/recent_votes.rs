@@ -122,9 +122,6 @@ pub(crate) struct VoteRecord {
     /// What it did to the article of the item.
     #[serde(default, skip_serializing_if = "ArticleEffect::is_none")]
     pub(crate) article: ArticleEffect,
-    /// When the voter had saved the item, if that was before the vote.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) saved: Option<f64>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)]
@@ -135,7 +132,7 @@ const fn is_zero(karma: &i64) -> bool {
 impl VoteRecord {
     /// The record of a vote that did nothing but count.
     pub(crate) const fn free(now: Timestamp) -> Self {
-        Self { time: now.0, cost: 0, transfer: 0, article: ArticleEffect::None, saved: None }
+        Self { time: now.0, cost: 0, transfer: 0, article: ArticleEffect::None }
     }
 }
 
@@ -257,19 +254,6 @@ fn superfluous(all: &Hash, now: Timestamp, window_seconds: u64) -> impl Iterator
     superfluous.map(|((_, field), _)| field)
 }
 
-/// Adds to the batch of an explicit save that the story stays saved when the vote on it is
-/// taken back. `json` is the record of the vote as it was read.
-pub(crate) fn note_saved(batch: &mut Batch, user: UserId, id: NewsId, json: &str, now: Timestamp) {
-    let field = VotedOn::News(id).to_string();
-    let record = read_json::<VoteRecord>(user, &field, json);
-    let record = record.map(|record| VoteRecord { saved: Some(now.as_score()), ..record });
-    if let Some(Ok(changed)) = record.as_ref().map(serde_json::to_string) {
-        let key = keys::user_recent_votes(user);
-        batch.field_equals(&key, &field, json);
-        batch.set_field(key, field, changed);
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -311,12 +295,9 @@ mod tests {
     #[test]
     fn a_record_has_only_what_the_vote_did() {
         let free = VoteRecord::free(Timestamp(1_000));
-        let all =
-            VoteRecord { cost: 1, transfer: 2, article: ArticleEffect::Counted, saved: Some(900.5), ..free };
-        let texts = [
-            (free, r#"{"time":1000}"#),
-            (all, r#"{"time":1000,"cost":1,"transfer":2,"article":"counted","saved":900.5}"#),
-        ];
+        let all = VoteRecord { cost: 1, transfer: 2, article: ArticleEffect::Counted, ..free };
+        let texts =
+            [(free, r#"{"time":1000}"#), (all, r#"{"time":1000,"cost":1,"transfer":2,"article":"counted"}"#)];
         for (record, json) in texts {
             assert_eq!(serde_json::to_string(&record).ok().as_deref(), Some(json));
             assert_eq!(vote(json, 1_000).record(), Some(record));

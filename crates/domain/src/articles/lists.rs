@@ -15,7 +15,7 @@ use crate::keys;
 use crate::news::lines::{self, ItemsRead, NewsLine};
 use crate::news::listing;
 use crate::values::ids::NewsId;
-use crate::values::limits::{ARTICLES_PER_PAGE, MAX_PAGE_NUMBER};
+use crate::values::limits::MAX_PAGE_NUMBER;
 use crate::values::topic::{Topic, TopicChoice};
 use tidings_keyspace::{Answers, Order, Query, Reads, read};
 
@@ -60,10 +60,10 @@ impl PageNumber {
         self.0
     }
 
-    /// How many articles come before the page.
+    /// The part of a list on this page, if each page has `count` articles.
     #[must_use]
-    pub const fn start(self) -> u64 {
-        (self.0 - 1) * ARTICLES_PER_PAGE
+    pub const fn of(self, count: u64) -> ArticlePart {
+        ArticlePart { start: (self.0 - 1) * count, count }
     }
 }
 
@@ -100,6 +100,15 @@ pub struct ArticleLine {
     pub score: f64,
 }
 
+/// A part of a list of articles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ArticlePart {
+    /// The articles before it.
+    pub start: u64,
+    /// The most articles in it.
+    pub count: u64,
+}
+
 /// One page of a list of articles.
 #[derive(Debug, Default, PartialEq)]
 pub struct ArticlePage {
@@ -118,10 +127,10 @@ pub struct ArticlePage {
 ///
 /// # Errors
 /// When the store fails.
-pub async fn all(visit: &mut Visit, order: ArticleOrder, page: PageNumber) -> Result<ArticlePage, Error> {
+pub async fn all(visit: &mut Visit, order: ArticleOrder, part: ArticlePart) -> Result<ArticlePage, Error> {
     let (range, total) = visit
         .fetch((
-            read::sorted_range(order.all(), Order::Descending, page.start(), ARTICLES_PER_PAGE),
+            read::sorted_range(order.all(), Order::Descending, part.start, part.count),
             read::sorted_count(order.all()),
         ))
         .await?;
@@ -144,15 +153,14 @@ pub async fn of_topics(
     visit: &mut Visit,
     topics: &TopicChoice,
     order: ArticleOrder,
-    page: PageNumber,
+    part: ArticlePart,
 ) -> Result<ArticlePage, Error> {
     let (ids, total) = if topics.single().is_some() {
-        let part = (page.start(), ARTICLES_PER_PAGE);
-        let lists = topic_lists::read(visit, topics.topics(), order, part).await?;
+        let lists = topic_lists::read(visit, topics.topics(), order, (part.start, part.count)).await?;
         let names = lists.iter().flat_map(|list| &list.entries);
         (ids(names, order.all()), lists.iter().map(|list| list.total).sum())
     } else {
-        part_of(&combinations::list(visit, topics, order).await?, page)
+        part_of(&combinations::list(visit, topics, order).await?, part)
     };
     let mut query = Query::new();
     let about = TopicFactsRead::ask(&mut query, topics);
@@ -171,7 +179,7 @@ pub async fn of_topics(
 pub async fn of_followed(
     visit: &mut Visit,
     order: ArticleOrder,
-    page: PageNumber,
+    part: ArticlePart,
 ) -> Result<Option<ArticlePage>, Error> {
     let Some(reader) = visit.reader().await? else {
         return Ok(None);
@@ -181,16 +189,15 @@ pub async fn of_followed(
     if topics.is_empty() {
         return Ok(None);
     }
-    let (ids, total) = part_of(&combinations::of_any(visit, &topics, order).await?, page);
+    let (ids, total) = part_of(&combinations::of_any(visit, &topics, order).await?, part);
     let (mut lines, _) = read_lines(visit, ids, Query::new()).await?;
     sort(&mut lines, order);
     Ok(Some(page_of(visit, lines, total)))
 }
 
 /// A page of a whole list, and the length of the list.
-fn part_of(list: &[NewsId], page: PageNumber) -> (Vec<NewsId>, u64) {
-    let [start, count] =
-        [page.start(), ARTICLES_PER_PAGE].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
+fn part_of(list: &[NewsId], part: ArticlePart) -> (Vec<NewsId>, u64) {
+    let [start, count] = [part.start, part.count].map(|number| usize::try_from(number).unwrap_or(usize::MAX));
     let total = u64::try_from(list.len()).unwrap_or(u64::MAX);
     (list.iter().skip(start).take(count).copied().collect(), total)
 }
@@ -261,7 +268,8 @@ mod tests {
     #[test]
     fn pages_count_from_one() {
         for (text, start) in [("1", 0), ("2", 25), ("41", 1000)] {
-            assert_eq!(text.parse().map(PageNumber::start), Ok(start));
+            let part = text.parse().map(|page: PageNumber| page.of(25));
+            assert_eq!(part, Ok(ArticlePart { start, count: 25 }));
         }
         for text in ["", "0", "-1", "+1", "1.0", "1 ", "x", "1000000001", "99999999999999999999"] {
             assert_eq!(text.parse::<PageNumber>(), Err(NotAPage), "{text:?}");

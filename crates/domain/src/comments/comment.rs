@@ -35,12 +35,16 @@ use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tidings_keyspace::{Batch, Fetch, read};
 
 /// The field of a thread with the last comment id drawn.
 pub(crate) const NEXT_ID: &str = "nextid";
+/// The member that says as what the author speaks, and what it says.
+const SPEAKS_AS: &str = "as";
+const MODERATOR: &str = "moderator";
 /// The stored parent of a comment on the item itself.
 const NO_PARENT: i64 = -1;
 
@@ -65,6 +69,8 @@ pub struct Comment {
     pub deleted: bool,
     /// Why readers do not see it, if they do not.
     pub withheld: Option<Withheld>,
+    /// Whether its author, a moderator, speaks as such.
+    pub speaks_as_moderator: bool,
     /// Fields of other programs, which are preserved.
     extra: Map<String, Value>,
 }
@@ -86,6 +92,15 @@ struct AsWritten {
     del: i64,
     #[serde(default)]
     withheld: Option<Withheld>,
+    #[serde(default, rename = "as")]
+    speaks_as: Option<Speaker>,
+}
+
+/// As what the author of a comment speaks.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Speaker {
+    Moderator,
 }
 
 /// A number. In databases of the original some are written as strings; we
@@ -131,6 +146,7 @@ impl Comment {
             down: Vec::new(),
             deleted: false,
             withheld: None,
+            speaks_as_moderator: false,
             extra: Map::new(),
         }
     }
@@ -173,6 +189,7 @@ impl Comment {
                 down: stored.down,
                 deleted: is_deleted(stored.del != 0, stored.withheld.as_ref()),
                 withheld: stored.withheld,
+                speaks_as_moderator: stored.speaks_as.is_some(),
                 extra: Map::new(),
             });
         }
@@ -193,6 +210,10 @@ impl Comment {
         let has_del = del.as_ref().and_then(number).unwrap_or(0) != 0;
         // Derived from the votes.
         stored.swap_remove("score");
+        let speaks_as_moderator = stored.get(SPEAKS_AS).is_some_and(|speaker| speaker == MODERATOR);
+        if speaks_as_moderator {
+            stored.swap_remove(SPEAKS_AS);
+        }
         Some(Self {
             id,
             body,
@@ -203,6 +224,7 @@ impl Comment {
             down,
             deleted: is_deleted(has_del, withheld.as_ref()),
             withheld,
+            speaks_as_moderator,
             extra: stored,
         })
     }
@@ -224,6 +246,9 @@ impl Comment {
         }
         if let Some(withheld) = &self.withheld {
             put(WITHHELD, withheld.to_string().into());
+        }
+        if self.speaks_as_moderator {
+            put(SPEAKS_AS, MODERATOR.into());
         }
         stored.extend(self.extra.clone());
         Value::Object(stored).to_string()
@@ -396,6 +421,26 @@ pub(crate) fn write_new(batch: &mut Batch, news: NewsId, comment: &Comment) {
     batch.sorted_add(keys::user_comments(comment.user_id), address.to_string(), comment.ctime.as_score());
 }
 
+/// A comment to post.
+#[derive(Debug, Clone, Copy)]
+pub struct CommentDraft<'a> {
+    /// The story.
+    pub news: NewsId,
+    /// The comment that it replies to; `None` for a comment on the story itself.
+    pub parent: Option<CommentId>,
+    /// The text.
+    pub body: &'a Body,
+    /// What logs that its author speaks as a moderator; `None` if the author does not.
+    pub speaks_as_moderator: Option<LogSpeaking>,
+}
+
+/// Adds to the batch of a comment the line of the log which says that its author, a moderator, speaks as such.
+pub type LogSpeaking =
+    for<'a> fn(&'a Site, &'a mut Batch, (Timestamp, UserId), CommentAddress) -> Logging<'a>;
+
+/// A line on its way into a batch.
+pub type Logging<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
+
 /// Posts a comment on an item, or a reply to another comment, and tells the people whom it
 /// concerns. Rounds: 4, 3 more if it mentions anybody, and 2 more if an inbox is full.
 ///
@@ -408,11 +453,12 @@ pub async fn post_comment(
     site: &Site,
     now: Timestamp,
     author: Actor<'_>,
-    news: NewsId,
-    parent: Option<CommentId>,
-    body: &Body,
+    CommentDraft { news, parent, body, speaks_as_moderator }: CommentDraft<'_>,
 ) -> Result<Posted, Error> {
     author.demand_may_post(now)?;
+    if speaks_as_moderator.is_some() {
+        author.user.require_moderator()?;
+    }
     let moment = Moment::from_timestamp(now);
     author.spend(site, moment, RatedAction::Comment).await?;
     newness::refuse_many_links(site, now, author.user, body.as_str()).await?;
@@ -429,6 +475,7 @@ pub async fn post_comment(
     }
     let mut comment = Comment::new(id, author.id, parent, body, now);
     comment.withheld = waits.map(Withheld::Held);
+    comment.speaks_as_moderator = speaks_as_moderator.is_some();
     let address = CommentAddress { news, comment: id };
     let number = |batch: &mut Batch| items::write(batch, Item::Comment(address), item);
     let waits = comment.withheld.is_some();
@@ -440,8 +487,11 @@ pub async fn post_comment(
             Some(open) => open,
             None => OpenThread::read(site, author.user, news, parent).await?,
         };
+        let mut batch = Batch::new();
+        if let Some(log) = speaks_as_moderator {
+            log(site, &mut batch, (now, author.id), address).await?;
+        }
         if waits {
-            let mut batch = Batch::new();
             open.check(&mut batch);
             let unused = batch.field_absent(&thread, id.to_string());
             held::write(&mut batch, address, &comment);
@@ -455,7 +505,6 @@ pub async fn post_comment(
         if replied_to.is_some_and(|user| announcement.is_blocked_by(user)) {
             return Err(Refusal::BlockedBy.into());
         }
-        let mut batch = Batch::new();
         open.check(&mut batch);
         let unused = batch.field_absent(&thread, id.to_string());
         batch.increment_field(keys::news(news), "comments", 1);

@@ -1,7 +1,8 @@
-//! Threads in other orders than that of the score. A thread is cached once, by score; what a
+//! Threads in other orders than that of the score, and with a comment that was just posted first. A thread is cached once, by score; what a
 //! page in another order needs besides is made of it in memory.
 
 use super::outline::{ThreadLine, ThreadLines, ThreadPlace};
+use crate::values::ids::CommentId;
 use crate::values::preferences::CommentOrder;
 use std::cmp::Reverse;
 
@@ -16,7 +17,7 @@ impl<'a> OrderedLines<'a> {
     /// A thread by score in another order.
     #[must_use]
     pub fn new(lines: &'a ThreadLines, order: CommentOrder) -> Self {
-        Self { lines, reordered: Reordered::of(lines, order) }
+        Self { lines, reordered: Reordered::of(lines, order, None) }
     }
 
     /// The places of the comments, in this order.
@@ -43,12 +44,13 @@ pub(super) struct Reordered {
 }
 
 impl Reordered {
-    /// A thread in an order; `None` if that is its own.
-    pub(super) fn of(lines: &ThreadLines, order: CommentOrder) -> Option<Self> {
-        if order == CommentOrder::Score {
+    /// A thread in an order, with a comment first among its siblings; `None` if that is its own order.
+    pub(super) fn of(lines: &ThreadLines, order: CommentOrder, first: Option<CommentId>) -> Option<Self> {
+        let first = first.and_then(|id| lines.position(id));
+        if order == CommentOrder::Score && first.is_none() {
             return None;
         }
-        let source = arrange(lines.places(), order);
+        let source = arrange(lines.places(), order, first);
         let places = source.iter().filter_map(|position| lines.places().get(*position).cloned());
         Some(Self { outline: ThreadLines::outline(lines.news(), places.collect()), source })
     }
@@ -60,7 +62,7 @@ impl Reordered {
 }
 
 /// The positions of the comments in another order: each before its replies.
-fn arrange(places: &[ThreadPlace], order: CommentOrder) -> Vec<usize> {
+fn arrange(places: &[ThreadPlace], order: CommentOrder, posted: Option<usize>) -> Vec<usize> {
     // The replies to each comment, and those to the story.
     let mut replies: Vec<Vec<usize>> = vec![Vec::new(); places.len()];
     let (mut first, mut above) = (Vec::new(), Vec::<usize>::new());
@@ -75,37 +77,45 @@ fn arrange(places: &[ThreadPlace], order: CommentOrder) -> Vec<usize> {
     let mut arranged = Vec::with_capacity(places.len());
     // The next one last, because they are taken from the end.
     let mut waiting = first;
-    sort_for_taking(&mut waiting, places, order);
+    sort_for_taking(&mut waiting, places, (order, posted));
     while let Some(position) = waiting.pop() {
         arranged.push(position);
         if let Some(mut below) = replies.get_mut(position).map(std::mem::take) {
-            sort_for_taking(&mut below, places, order);
+            sort_for_taking(&mut below, places, (order, posted));
             waiting.append(&mut below);
         }
     }
     arranged
 }
 
-/// Sorts comments so that the first one of an order is the last.
-fn sort_for_taking(positions: &mut [usize], places: &[ThreadPlace], order: CommentOrder) {
+/// Sorts comments so that the first one of an order is the last, and a posted one after it.
+fn sort_for_taking(
+    positions: &mut [usize],
+    places: &[ThreadPlace],
+    (order, posted): (CommentOrder, Option<usize>),
+) {
     let of = |position: &usize| places.get(*position).map(|place| (place.ctime, place.id));
     match order {
         CommentOrder::Score => positions.sort_by_key(|position| Reverse(*position)),
         CommentOrder::Newest => positions.sort_by_key(of),
         CommentOrder::Oldest => positions.sort_by_key(|position| Reverse(of(position))),
     }
+    let posted = positions.iter().position(|position| Some(*position) == posted);
+    if let Some(following) = posted.and_then(|posted| positions.get_mut(posted..)) {
+        following.rotate_left(1);
+    }
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::outline::test_support::thread;
     use super::*;
-    use crate::values::ids::CommentId;
 
     fn ids(order: CommentOrder) -> Vec<u64> {
         // The ids are 1 to 6, and each comment is a second younger than the one before.
         let lines = thread(&[0, 1, 1, 2, 0, 1]);
-        let reordered = Reordered::of(&lines, order);
+        let reordered = Reordered::of(&lines, order, None);
         let places = reordered.as_ref().map_or(lines.places(), |reordered| reordered.outline.places());
         for (position, place) in places.iter().enumerate() {
             let source = reordered.as_ref().map_or(Some(position), |reordered| reordered.source(position));
@@ -120,8 +130,24 @@ mod tests {
         assert_eq!(ids(CommentOrder::Newest), [5, 6, 1, 3, 4, 2]);
         assert_eq!(ids(CommentOrder::Oldest), [1, 2, 3, 4, 5, 6]);
         let lines = thread(&[0, 1, 1]);
-        let reordered = Reordered::of(&lines, CommentOrder::Newest);
+        let reordered = Reordered::of(&lines, CommentOrder::Newest, None);
         let outline = reordered.as_ref().map_or(&lines, |reordered| &reordered.outline);
         assert_eq!(outline.position(CommentId(3)), Some(1));
+    }
+
+    #[test]
+    fn a_posted_comment_is_first_among_its_siblings() {
+        let lines = thread(&[0, 1, 1, 2, 0, 1]);
+        for (posted, order, expected) in [
+            (5, CommentOrder::Score, [5, 6, 1, 2, 3, 4]),
+            (3, CommentOrder::Score, [1, 3, 4, 2, 5, 6]),
+            (2, CommentOrder::Newest, [5, 6, 1, 2, 3, 4]),
+            (1, CommentOrder::Score, [1, 2, 3, 4, 5, 6]),
+        ] {
+            let reordered = Reordered::of(&lines, order, Some(CommentId(posted))).unwrap();
+            let ids = reordered.outline.places().iter().map(|place| place.id.0);
+            assert_eq!(ids.collect::<Vec<_>>(), expected, "{posted}");
+        }
+        assert!(Reordered::of(&lines, CommentOrder::Score, Some(CommentId(9))).is_none());
     }
 }

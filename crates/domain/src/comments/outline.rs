@@ -11,6 +11,7 @@ use crate::values::ids::{CommentId, NewsId, UserId};
 use crate::values::limits::{THREAD_LEVELS, WHOLE_THREAD_BYTES};
 use crate::values::size;
 use crate::values::withheld::Withheld;
+use crate::values::words::first_words;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -61,7 +62,9 @@ impl ThreadPlace {
             user_id: comment.user_id,
             score: comment.score(),
             ctime: comment.ctime,
-            page_bytes: size::marked_bytes(text) + size::escaped_bytes(reason),
+            page_bytes: size::marked_bytes(text)
+                + size::escaped_bytes(&first_words(text))
+                + size::escaped_bytes(reason),
             json_bytes: size::json_bytes(text) + size::marked_bytes(text) + size::json_bytes(reason),
             name_bytes: size::name_bytes(None),
         }
@@ -177,6 +180,20 @@ impl ThreadLines {
         let comments = self.comments.iter().flat_map(|comments| comments.iter());
         size_of_val(&*self.places)
             + comments.map(|comment| size_of_val(comment) + comment.size()).sum::<usize>()
+    }
+
+    /// The position of the comment at the top of the branch whose pages show a comment. `None` if the pages
+    /// of the whole thread show it.
+    ///
+    /// A branch begins with the last level that the pages above it show, so that all but the comments of
+    /// its first level have their parents above them.
+    #[must_use]
+    pub fn branch_of(&self, position: usize) -> Option<usize> {
+        let levels_below = THREAD_LEVELS - 1;
+        let depth = self.places.get(position)?.depth;
+        let top = depth.checked_sub(1)? / levels_below * levels_below;
+        let is_top = |position: &usize| self.places.get(*position).is_some_and(|place| place.depth == top);
+        (0..position).rev().find(is_top).filter(|_| top > 0)
     }
 
     /// The pages of the thread, or of a comment with all comments below it. `None` if there
@@ -307,10 +324,13 @@ impl ThreadPages<'_> {
             && self.level(position + 1) == THREAD_LEVELS
     }
 
-    /// The number of the page with a comment. `None` if no page shows it.
+    /// The first and the last comment of a page, counted from 1 on, and how many all pages have. They
+    /// count what is too deep to be shown.
     #[must_use]
-    pub fn number_of(&self, id: CommentId) -> Option<usize> {
-        self.nearest_shown(id).and_then(|(number, shown)| (shown == id).then_some(number))
+    pub fn span(&self, number: u64) -> Option<[usize; 3]> {
+        let page = self.pages.get(usize::try_from(number.checked_sub(1)?).ok()?)?;
+        let before = self.pages.first()?.start;
+        Some([page.start - before + 1, page.end - before, self.places.len() - before])
     }
 
     /// The number of the page with the comment at a position. `None` if no page shows it.
@@ -319,17 +339,6 @@ impl ThreadPages<'_> {
         let index = self.pages.partition_point(|page| page.end <= position);
         let is_there = self.pages.get(index)?.contains(&position) && self.is_shown(position);
         is_there.then_some(index + 1)
-    }
-
-    /// The comment, or if it is too deep to be shown, the last one above it that is, with the
-    /// number of its page. `None` for a comment elsewhere.
-    #[must_use]
-    pub fn nearest_shown(&self, id: CommentId) -> Option<(usize, CommentId)> {
-        let position = self.places.iter().position(|place| place.id == id)?;
-        // What is too deep follows the comment on the last level that it is below.
-        let shown = (0..=position).rev().find(|position| self.is_shown(*position))?;
-        let page = self.pages.iter().position(|page| page.contains(&shown))?;
-        Some((page + 1, self.places.get(shown)?.id))
     }
 
     /// Whether all comments are on one page.
@@ -512,7 +521,7 @@ mod tests {
         let flat = thread(&[0; 7]);
         assert_eq!(shown(&flat, None, (7, 1_000)), [[0, 1, 2, 3, 4, 5, 6]]);
         assert_eq!(shown(&flat, None, (6, 1_000)), [vec![0, 1, 2, 3, 4, 5], vec![6]]);
-        let all = 7 * (size::marked_bytes("ten bytes.") + 5);
+        let all = 7 * (size::marked_bytes("ten bytes.") + "ten bytes.".len() + 5);
         assert_eq!(shown(&flat, None, (7, all)), [[0, 1, 2, 3, 4, 5, 6]]);
         assert_eq!(shown(&flat, None, (7, all - 1)), [vec![0, 1, 2, 3, 4, 5], vec![6]]);
         // One comment is a page, however large it is.
@@ -529,12 +538,29 @@ mod tests {
         let bounds = PartBounds { comments: 8, bytes: 1_000, comment_bytes: 5, names: 0, ids: 0 };
         let pages = chain.pages(None, bounds).unwrap();
         assert!(pages.has_hidden_replies(7) && !pages.has_hidden_replies(6) && !pages.is_complete());
-        assert_eq!(pages.number_of(CommentId(9)), None);
-        assert_eq!(pages.nearest_shown(CommentId(11)), Some((1, CommentId(8))));
-        assert_eq!(chain.pages(Some(CommentId(8)), bounds).unwrap().number_of(CommentId(1)), None);
-        assert_eq!(pages.number_of(CommentId(12)), Some(2));
+        assert_eq!(pages.page_of(8), None);
+        assert_eq!(chain.pages(Some(CommentId(8)), bounds).unwrap().page_of(0), None);
+        assert_eq!(pages.page_of(11), Some(2));
+        assert_eq!(
+            (pages.span(1), pages.span(2), pages.span(3)),
+            (Some([1, 11, 12]), Some([12, 12, 12]), None)
+        );
         assert!(!thread(&[0, 1, 2, 3, 4, 5, 6, 7]).pages(None, bounds).unwrap().has_hidden_replies(7));
         assert!(chain.pages(Some(CommentId(99)), bounds).is_none());
+    }
+
+    #[test]
+    fn a_comment_that_is_too_deep_is_in_a_branch_with_its_parents() {
+        let chain = thread(&(0..20).chain([8, 1]).collect::<Vec<_>>());
+        let branches: Vec<_> = (0..22).map(|position| chain.branch_of(position)).collect();
+        let expected = [(None, 8), (Some(7), 7), (Some(14), 5), (Some(7), 1), (None, 1)];
+        assert_eq!(branches, expected.map(|(branch, count)| vec![branch; count]).concat());
+        for (position, branch) in branches.into_iter().enumerate() {
+            let root = branch.map(|branch| chain.places()[branch].id);
+            let bounds = PartBounds { comments: 3, bytes: 1_000, comment_bytes: 5, names: 0, ids: 0 };
+            assert!(chain.pages(root, bounds).unwrap().page_of(position).is_some(), "{position}");
+        }
+        assert_eq!(chain.branch_of(22), None);
     }
 
     #[test]

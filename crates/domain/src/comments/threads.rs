@@ -163,8 +163,23 @@ impl NewComments {
     }
 }
 
+/// How a thread is arranged.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Arrangement {
+    /// The order; by default the viewer's own.
+    pub order: Option<CommentOrder>,
+    /// The comment that is first among its siblings, because the viewer has just posted it.
+    pub posted: Option<CommentId>,
+}
+
+impl From<CommentOrder> for Arrangement {
+    fn from(order: CommentOrder) -> Self {
+        Self { order: Some(order), posted: None }
+    }
+}
+
 /// An item, the places of all its comments, and the comments at the positions that `wanted`
-/// chooses. The order is the viewer's own, unless it is given. Notes that the viewer has seen these comments. Rounds: 2, and at most 1 more
+/// chooses. Notes that the viewer has seen these comments. Rounds: 2, and at most 1 more
 /// for a large thread whose order depends on a viewer who is not cached.
 ///
 /// It reads the wanted comments alone if the thread is cached without them, and all comments
@@ -177,7 +192,7 @@ impl NewComments {
 pub async fn get(
     visit: &mut Visit,
     id: NewsId,
-    order: Option<CommentOrder>,
+    arrangement: Arrangement,
     wanted: impl Fn(&ThreadLines) -> Vec<usize>,
 ) -> Result<Thread, Error> {
     let site = visit.site_too();
@@ -187,7 +202,7 @@ pub async fn get(
             let positions = if lines.is_whole() {
                 Vec::new()
             } else {
-                wanted_by_score(&lines, order_for(visit, order).await?, &wanted)
+                wanted_by_score(&lines, known(visit, arrangement).await?, &wanted)
             };
             let mut query = Query::new();
             let news = ItemsRead::ask_one(&visit.shared(), &mut query, id);
@@ -197,10 +212,10 @@ pub async fn get(
             let found = read_item(visit, Query::new(), found(news, &mut answers)?).await?;
             (lines, read, found)
         }
-        CacheResult::Miss(flight) => make(visit, id, flight, (order, &wanted)).await?,
+        CacheResult::Miss(flight) => make(visit, id, flight, (arrangement, &wanted)).await?,
     };
-    let order = order_for(visit, order).await?;
-    let reordered = Reordered::of(&lines, order);
+    let (order, posted) = known(visit, arrangement).await?;
+    let reordered = Reordered::of(&lines, order, posted);
     let ReadItem { news, mark, subscription, .. } = found;
     if news.marks.sight == Sight::LeftOut {
         return Err(Refusal::NoSuchNews.into());
@@ -218,22 +233,26 @@ pub async fn get(
     Ok(thread)
 }
 
-/// The order of a thread: the given one, or the one that the viewer has chosen. Rounds: those
-/// that identify the viewer, if none has done so.
-async fn order_for(visit: &mut Visit, given: Option<CommentOrder>) -> Result<CommentOrder, Error> {
-    match given {
-        Some(order) => Ok(order),
-        None => Ok(visit.know_viewer().await?.map(|user| user.preferences.sort_comments).unwrap_or_default()),
-    }
+/// The order of a thread, which may be the one that the viewer has chosen, and the comment that was
+/// posted. Rounds: those that identify the viewer, if none has done so.
+async fn known(
+    visit: &mut Visit,
+    Arrangement { order, posted }: Arrangement,
+) -> Result<(CommentOrder, Option<CommentId>), Error> {
+    let order = match order {
+        Some(order) => order,
+        None => visit.know_viewer().await?.map(|user| user.preferences.sort_comments).unwrap_or_default(),
+    };
+    Ok((order, posted))
 }
 
 /// The wanted positions of a thread in another order, as positions in the thread by score.
 fn wanted_by_score(
     lines: &ThreadLines,
-    order: CommentOrder,
+    (order, posted): (CommentOrder, Option<CommentId>),
     wanted: impl Fn(&ThreadLines) -> Vec<usize>,
 ) -> Vec<usize> {
-    match Reordered::of(lines, order) {
+    match Reordered::of(lines, order, posted) {
         None => wanted(lines),
         Some(reordered) => {
             let positions = wanted(&reordered.outline).into_iter();
@@ -247,7 +266,7 @@ async fn make<W: Fn(&ThreadLines) -> Vec<usize>>(
     visit: &mut Visit,
     id: NewsId,
     flight: Flight<'_, Threads>,
-    (order, wanted): (Option<CommentOrder>, W),
+    (arrangement, wanted): (Arrangement, W),
 ) -> Result<(Shared<ThreadLines>, HashMap<usize, Comment>, ReadItem), Error> {
     let mut query = Query::new();
     let news = ItemsRead::ask_one(&visit.shared(), &mut query, id);
@@ -275,10 +294,10 @@ async fn make<W: Fn(&ThreadLines) -> Vec<usize>>(
     lines.name_all(|id| found.get(&id).cloned().flatten());
     let mut read = HashMap::new();
     if is_large {
-        let order = order_for(visit, order).await?;
+        let arranged = known(visit, arrangement).await?;
         let mut comments: Vec<Option<Comment>> = comments.into_iter().map(Some).collect();
         let mut take = |position: usize| Some((position, comments.get_mut(position)?.take()?));
-        read.extend(wanted_by_score(&lines, order, wanted).into_iter().filter_map(&mut take));
+        read.extend(wanted_by_score(&lines, arranged, wanted).into_iter().filter_map(&mut take));
     } else {
         lines.keep_whole(comments);
     }

@@ -87,6 +87,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     batch.delete(keys::user_unread(user));
     batch.delete(keys::user_marked_read(user));
     batch.delete(keys::user_hidden(user));
+    batch.delete(keys::user_saved(user));
     batch.delete(keys::topics_followed(user));
     batch.delete(keys::topics_muted(user));
     batch.delete(keys::user_mutes(user));

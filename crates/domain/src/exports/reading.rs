@@ -207,27 +207,27 @@ async fn newest(site: &Site, key: &str) -> Result<(Vec<Entry>, u64), Error> {
     Ok((entries, left_out))
 }
 
-/// The newest stories of the site, and older ones that the user has saved. Rounds: 1.
+/// The newest stories of the site, and older ones that the user voted up or saved. Rounds: 1.
 async fn stories_to_scan(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
     let mut query = Query::new();
     let drawn = query.string(keys::NEWS_COUNT);
-    let saved = query.sorted_range(keys::user_saved(user), Order::Descending, 0, EXPORT_LIST);
+    let voted = query.sorted_range(keys::user_upvoted(user), Order::Descending, 0, EXPORT_LIST);
     query.expect_large();
     let mut answers = site.store.query(query).await?;
     let drawn = answers.take(drawn);
     let drawn: u64 = fields::read_string(drawn.as_deref(), || keys::NEWS_COUNT.to_owned()).unwrap_or(0);
     let oldest = drawn.saturating_sub(EXPORT_SCANNED_STORIES) + 1;
-    let saved = answers.take(saved).into_iter().filter_map(|(id, _)| id.parse::<NewsId>().ok());
-    let older: BTreeSet<u64> = saved.map(|id| id.0).filter(|id| *id < oldest).collect();
+    let voted = answers.take(voted).into_iter().filter_map(|(id, _)| id.parse::<NewsId>().ok());
+    let older: BTreeSet<u64> = voted.map(|id| id.0).filter(|id| *id < oldest).collect();
     let scanned = (oldest..=drawn).rev().map(Entry::number);
     Ok(scanned.chain(older.into_iter().rev().map(Entry::number)).collect())
 }
 
-/// The newest threads that have to do with the user: of stories that the user submitted, saved,
-/// read or wrote in. Rounds: 2.
+/// The newest threads that have to do with the user: of stories that the user submitted, voted
+/// up, saved, read or wrote in. Rounds: 2.
 async fn threads_to_scan(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
     let mut query = Query::new();
-    let lists = [keys::user_posted(user), keys::user_saved(user), keys::user_comments(user)];
+    let lists = [keys::user_posted(user), keys::user_upvoted(user), keys::user_comments(user)];
     let lists = lists.map(|list| query.sorted_range(list, Order::Descending, 0, EXPORT_LIST));
     let visits = query.hash(keys::user_visits(user));
     query.expect_large();

@@ -65,6 +65,10 @@ pub struct SettingsRecord {
     pub shortcuts: &'static str,
     /// Whether lists show what others have hidden.
     pub show_hidden: bool,
+    /// The colours of pages.
+    pub theme: &'static str,
+    /// The size of text on pages.
+    pub text_size: &'static str,
     /// Whether the inbox has a feed. Its address is a secret.
     pub inbox_feed: bool,
 }
@@ -96,6 +100,8 @@ impl AccountRecord {
                 sort_comments: preferences.sort_comments.name(),
                 shortcuts: preferences.shortcuts.name(),
                 show_hidden: stored.get("show_hidden") == Some("1"),
+                theme: preferences.theme.name(),
+                text_size: preferences.text_size.name(),
                 inbox_feed: !user.inbox_feed.expose().is_empty(),
             },
         }

@@ -227,9 +227,8 @@ struct Start {
 async fn read_start(site: &Site, now: Moment, moderator: UserId) -> Result<Start, Error> {
     let (count, hash) =
         site.store.fetch((read::string(keys::MODERATION_COUNT), read::hash(keys::user(moderator)))).await?;
-    let last: u64 = fields::read_string(count.as_deref(), || keys::MODERATION_COUNT.to_owned()).unwrap_or(0);
     Ok(Start {
-        id: ModerationId(last + 1),
+        id: log::next_id(count.as_deref()),
         moderator: User::from_hash(&hash).ok_or(Refusal::SessionEnded)?.acting(&site.rules, now.timestamp()),
         holder: Holder::of(moderator, &hash),
     })

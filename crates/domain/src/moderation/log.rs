@@ -4,15 +4,16 @@
 use crate::accounts::people::{People, id_of};
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
-use crate::comments::comment::Stored;
+use crate::comments::comment::{Logging, Stored};
 use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
 use crate::keys;
 use crate::news::item::News;
 use crate::review::Place;
+use crate::site::Site;
 use crate::timelines::tweets::Tweet;
 use crate::values::clock::Timestamp;
-use crate::values::ids::{ModerationId, UserId};
+use crate::values::ids::{CommentAddress, ModerationId, UserId};
 use crate::values::limits::LOG_LINES_SCANNED;
 use crate::values::moderation::{Action, Deed, Thing};
 use crate::values::post_rule::PostRule;
@@ -155,7 +156,7 @@ impl Line {
                 }
                 _ => None,
             },
-            Action::Split | Action::Warn | Action::Unnote | Action::Reopen => None,
+            Action::Split | Action::Warn | Action::Unnote | Action::Reopen | Action::Speak => None,
         }
     }
 
@@ -194,6 +195,44 @@ impl Line {
         #[allow(clippy::cast_precision_loss)]
         batch.sorted_add(keys::MODERATION_LOG, self.id.to_string(), self.id.0 as f64);
     }
+}
+
+/// Adds the line of a moderator who speaks as such in a comment. Rounds: 1. Fails when the store does.
+#[must_use]
+pub fn write_speaking<'a>(
+    site: &'a Site,
+    batch: &'a mut Batch,
+    (time, moderator): (Timestamp, UserId),
+    comment: CommentAddress,
+) -> Logging<'a> {
+    Box::pin(async move {
+        let last = site.store.fetch(read::string(keys::MODERATION_COUNT)).await?;
+        let line = Line {
+            id: next_id(last.as_deref()),
+            time,
+            moderator,
+            anonymous: false,
+            action: Action::Speak,
+            thing: Thing::Comment(comment),
+            reason: String::new(),
+            undoes: None,
+            undone_by: None,
+            until: None,
+            count: None,
+            in_progress: false,
+            concerns: None,
+            before: None,
+            row: None,
+        };
+        line.write(batch);
+        Ok(())
+    })
+}
+
+/// The number of the next line, from the stored number of the last one.
+pub(super) fn next_id(last: Option<&str>) -> ModerationId {
+    let last: u64 = fields::read_string(last, || keys::MODERATION_COUNT.to_owned()).unwrap_or(0);
+    ModerationId(last + 1)
 }
 
 /// A line of the log as a viewer may see it.

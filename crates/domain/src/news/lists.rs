@@ -11,6 +11,7 @@ use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::news::item::Direction;
 use crate::news::ranks::{self, RankEntry, RankWindow};
 use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
@@ -200,12 +201,23 @@ pub async fn latest(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPag
     shared_page(visit, list, async |visit| find_page(visit, keys::NEWS_CRON, start, count).await).await
 }
 
-/// The items that a user saved or voted up, the latest first. Rounds: 3.
+/// The items that a user saved, the latest first. Rounds: 3.
 ///
 /// # Errors
 /// When the store fails.
 pub async fn saved(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
     read_chosen(visit, &keys::user_saved(user), start, count).await
+}
+
+/// The items that the viewer voted up, the latest vote first. Rounds: 3. The stored list also has
+/// what was only saved, so a page may have fewer lines.
+///
+/// # Errors
+/// When the store fails.
+pub async fn upvoted(visit: &mut Visit, viewer: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
+    let mut page = read_chosen(visit, &keys::user_upvoted(viewer), start, count).await?;
+    page.lines.retain(|line| line.my_vote == Some(Direction::Up));
+    Ok(page)
 }
 
 /// The items that a user has hidden, the latest first. Rounds: 3.

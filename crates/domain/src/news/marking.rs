@@ -1,16 +1,14 @@
 //! Hiding stories, and saving them without a vote.
 //!
-//! A user marks stories for nobody else: no count, no score and no karma changes. A vote up
-//! saves a story too, as in the original, and taking a story out of the saved ones leaves the
-//! vote.
+//! A user marks stories for nobody else: no count, no score and no karma changes. What is saved is
+//! also in the list of what the user voted up, where Lamer News has it.
 
-use crate::accounts::recent_votes;
 use crate::accounts::users::{DEACTIVATED, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::keys;
+use crate::news::discounted::DiscountedVotes;
 use crate::news::item::News;
-use crate::repeats;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
@@ -44,13 +42,12 @@ impl Mark {
 pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: NewsId) -> Result<(), Error> {
     let (key, member) = (mark.key(user), id.to_string());
     site.act(&key, || async {
-        let (news, marked, count, vote) = site
+        let (news, marked, count) = site
             .store
             .fetch((
                 read::hash_fields(keys::news(id), News::FIELDS),
                 read::score(&key, member.as_str()),
                 read::sorted_count(&key),
-                read::field(keys::user_recent_votes(user.id), member.as_str()),
             ))
             .await?;
         News::from_fields(news).ok_or(Refusal::NoSuchNews)?.refuse_if_gone(user)?;
@@ -61,10 +58,9 @@ pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: News
         let mut batch = Batch::new();
         let account_there = batch.field_absent(keys::user(user.id), DEACTIVATED);
         batch.sorted_add(&key, &member, now.as_score());
-        match (mark, vote) {
-            (Mark::Hidden, _) => batch.sorted_trim(&key, MAX_HIDDEN),
-            (Mark::Saved, Some(vote)) => recent_votes::note_saved(&mut batch, user.id, id, &vote, now),
-            (Mark::Saved, None) => {}
+        match mark {
+            Mark::Hidden => batch.sorted_trim(&key, MAX_HIDDEN),
+            Mark::Saved => batch.sorted_add(keys::user_upvoted(user.id), &member, now.as_score()),
         }
         Decision::commit(batch, ())
             .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
@@ -79,18 +75,29 @@ pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: News
 /// [`Refusal::NoSuchNews`], or the store's.
 pub async fn unmark(site: &Site, user: &User, mark: Mark, id: NewsId) -> Result<(), Error> {
     let (key, member) = (mark.key(user), id.to_string());
-    let (news, marked) = site
-        .store
-        .fetch((read::hash_fields(keys::news(id), News::FIELDS), read::score(&key, member.as_str())))
-        .await?;
-    let is_seen = News::from_fields(news).is_some_and(|news| news.is_seen_by(user));
-    if marked.is_some() {
+    site.act(&key, || async {
+        let (news, marked, voted, discounted) = site
+            .store
+            .fetch((
+                read::hash_fields(keys::news(id), News::FIELDS),
+                read::score(&key, member.as_str()),
+                read::score(keys::news_up(id), user.id.to_string()),
+                read::field(keys::news_discounted(id), user.id.to_string()),
+            ))
+            .await?;
+        if marked.is_none() {
+            let is_seen = News::from_fields(news).is_some_and(|news| news.is_seen_by(user));
+            return if is_seen { Ok(Decision::Done(())) } else { Err(Refusal::NoSuchNews.into()) };
+        }
         let mut batch = Batch::new();
-        batch.sorted_remove(&key, member);
-        repeats::note(user.request.as_ref(), &mut batch, &())?;
-        site.store.commit(batch).await?;
-    } else if !is_seen {
-        return Err(Refusal::NoSuchNews.into());
-    }
-    Ok(())
+        batch.sorted_remove(&key, &member);
+        let has_vote =
+            voted.is_some() || DiscountedVotes::read(id, user.id, discounted.as_deref()).story.is_some();
+        if mark == Mark::Saved && !has_vote {
+            batch.sorted_member_absent(keys::news_up(id), user.id.to_string());
+            batch.sorted_remove(keys::user_upvoted(user.id), &member);
+        }
+        Decision::commit(batch, ()).once(user.request.as_ref(), &())
+    })
+    .await
 }

@@ -55,6 +55,7 @@ pub(super) static RULES: &[Rule] = &[
         sentence: "a vote that does not count is not among those that do",
         check: Check::Claims(discounted),
     },
+    Rule { of: &families::USER_UPVOTED, sentence: STORIES, check: Check::Claims(chosen) },
     Rule { of: &families::USER_SAVED, sentence: STORIES, check: Check::Claims(chosen) },
     Rule { of: &families::USER_HIDDEN, sentence: STORIES, check: Check::Claims(chosen) },
     Rule { of: &families::USER_SUBSCRIPTIONS, sentence: STORIES, check: Check::Claims(chosen) },
@@ -72,7 +73,7 @@ pub(super) static RULES: &[Rule] = &[
 ];
 
 const VOTED: &str = "a vote is on a story that exists, by a user who exists, in one direction";
-const STORIES: &str = "what a user has saved, hidden or subscribed to are stories";
+const STORIES: &str = "what a user has voted up, saved, hidden or subscribed to are stories";
 
 /// The story that a hash is, and a batch that fails if it changes its state.
 fn story(subject: &Subject) -> Option<(News, Batch)> {

@@ -33,6 +33,7 @@ pub(super) static RULES: &[Rule] = &[
     of_user_rule(&families::USER_TOPICS_MUTED),
     of_user_rule(&families::USER_TWO_FACTOR),
     of_user_rule(&families::USER_UNREAD),
+    of_user_rule(&families::USER_UPVOTED),
     of_user_rule(&families::USER_UNSUBSCRIBED),
     of_user_rule(&families::USER_USER_TIMELINE),
     of_user_rule(&families::USER_VISITS),

@@ -194,6 +194,8 @@ actions! {
     Unnote = "unnote";
     /// A decision of the queue was taken back: what it was about waits again.
     Reopen = "reopen";
+    /// A moderator spoke as such.
+    Speak = "speak";
 }
 
 impl Action {

@@ -1,4 +1,4 @@
-//! What people choose for themselves on their settings page: fields of `user:<id>`. A field
+//! What people choose for themselves on their pages of settings: fields of `user:<id>`. A field
 //! that is absent or unknown has the default.
 
 use std::str::FromStr;
@@ -67,6 +67,36 @@ pub enum CommentOrder {
 
 impl Choice for CommentOrder {}
 
+/// The colours of pages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Theme {
+    /// Those that the device prefers.
+    #[default]
+    Device,
+    /// Light ones.
+    Light,
+    /// Dark ones.
+    Dark,
+}
+
+impl Choice for Theme {}
+
+/// The size of text on pages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum TextSize {
+    /// That of the browser.
+    #[default]
+    Normal,
+    /// An eighth more.
+    Large,
+    /// A quarter more.
+    Larger,
+}
+
+impl Choice for TextSize {}
+
 /// The preferences of a user.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Preferences {
@@ -81,6 +111,10 @@ pub struct Preferences {
     pub sort_comments: CommentOrder,
     /// Field `show_hidden`, 1 or 0: whether what readers' flags have hidden is shown.
     pub show_hidden: bool,
+    /// Field `theme`.
+    pub theme: Theme,
+    /// Field `text_size`.
+    pub text_size: TextSize,
 }
 
 impl Preferences {
@@ -95,6 +129,8 @@ impl Preferences {
             mail_replies: field("mail_replies") == Some("1"),
             sort_comments: chosen(field("sort_comments")),
             show_hidden: field(SHOW_HIDDEN) == Some("1"),
+            theme: chosen(field("theme")),
+            text_size: chosen(field("text_size")),
         }
     }
 }
@@ -112,6 +148,10 @@ pub struct PreferencesChange {
     pub sort_comments: Option<CommentOrder>,
     /// See [`Preferences::show_hidden`].
     pub show_hidden: Option<bool>,
+    /// See [`Preferences::theme`].
+    pub theme: Option<Theme>,
+    /// See [`Preferences::text_size`].
+    pub text_size: Option<TextSize>,
 }
 
 impl PreferencesChange {
@@ -124,6 +164,8 @@ impl PreferencesChange {
             ("mail_replies", switch(self.mail_replies)),
             ("sort_comments", self.sort_comments.map(Choice::name)),
             (SHOW_HIDDEN, switch(self.show_hidden)),
+            ("theme", self.theme.map(Choice::name)),
+            ("text_size", self.text_size.map(Choice::name)),
         ]
         .into_iter()
         .filter_map(|(field, value)| Some((field, value?)))
@@ -142,6 +184,8 @@ mod tests {
             mail_replies: Some(true),
             sort_comments: Some(CommentOrder::Oldest),
             show_hidden: Some(true),
+            theme: Some(Theme::Dark),
+            text_size: Some(TextSize::Larger),
         };
         let fields: Vec<_> = change.fields().collect();
         let field = |name: &str| fields.iter().find(|(field, _)| *field == name).map(|(_, value)| *value);
@@ -151,6 +195,8 @@ mod tests {
             mail_replies: true,
             sort_comments: CommentOrder::Oldest,
             show_hidden: true,
+            theme: Theme::Dark,
+            text_size: TextSize::Larger,
         };
         assert_eq!(Preferences::read(field), expected);
         assert_eq!(Preferences::read(|_| Some("unknown")), Preferences::default());

@@ -31,6 +31,23 @@ pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
+/// The first eight words of a text, or less if those are long.
+#[must_use]
+pub fn first_words(text: &str) -> String {
+    const WORDS: usize = 8;
+    const CHARACTERS: usize = 80;
+    let mut words = text.split_whitespace();
+    let mut first = words.by_ref().take(WORDS).collect::<Vec<_>>().join(" ");
+    let long = first.char_indices().nth(CHARACTERS);
+    if let Some((end, _)) = long {
+        first.truncate(end);
+    }
+    if long.is_some() || words.next().is_some() {
+        first.push('…');
+    }
+    first
+}
+
 /// An exact span of time, in the largest unit that divides it: "90 seconds", "8 hours".
 #[must_use]
 pub fn span(seconds: u64) -> String {
@@ -90,6 +107,15 @@ fn unit_of(seconds: u64) -> (u64, &'static str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_known_by_its_first_words() {
+        assert_eq!(first_words(" one  two\nthree "), "one two three");
+        assert_eq!(first_words("1 2 3 4 5 6 7 8"), "1 2 3 4 5 6 7 8");
+        assert_eq!(first_words("1 2 3 4 5 6 7 8 9"), "1 2 3 4 5 6 7 8…");
+        assert_eq!(first_words(&"é".repeat(81)), format!("{}…", "é".repeat(80)));
+        assert_eq!(first_words(""), "");
+    }
 
     #[test]
     fn digits_are_grouped_by_three() {

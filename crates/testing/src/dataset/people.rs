@@ -75,7 +75,7 @@ pub async fn write(writer: &mut Writer<'_>, plan: &Plan, mut lists: Lists) {
         };
         let saved = std::mem::take(&mut lists.saved[at]);
         if !saved.is_empty() {
-            writer.write(keys::user_saved(user), sorted(&saved)).await;
+            writer.write(keys::user_upvoted(user), sorted(&saved)).await;
         }
         if !lists.posted[at].is_empty() {
             writer.write(keys::user_posted(user), sorted(&lists.posted[at])).await;

@@ -56,17 +56,60 @@ function restoreDraft(field) {
   if (!draft || !isBase || field.value !== field.defaultValue) return;
   field.value = draft.text;
   field.dispatchEvent(new Event("input", { bubbles: true }));
+  sayItIsDraft(field);
+}
+
+// A text that the server has put into a field, and that is nowhere else.
+function keepDraft(field) {
+  const text = field.value;
+  field.defaultValue = "";
+  field.value = text;
+  saveDraft(field);
+  if (text) sayItIsDraft(field);
+}
+
+// Says above a form that its text is a draft.
+function sayItIsDraft(field) {
+  const note = document.createElement("p");
+  note.className = "hint draft-note";
+  const discard = document.createElement("button");
+  discard.type = "button";
+  discard.textContent = "Discard";
+  discard.addEventListener("click", () => {
+    field.value = field.defaultValue;
+    forgetDraft(field);
+    note.remove();
+    field.focus();
+  });
+  note.append("Your draft. ", discard);
+  field.form.prepend(note);
+}
+
+// Marks the link to reply to a comment if there is a draft of the reply.
+function markDraft(link) {
+  const viewer = link.closest("[data-drafts]")?.dataset.drafts;
+  const isBegun = viewer && readDraft(`${DRAFT_PREFIX}${viewer}${link.pathname}`);
+  const mark = link.nextElementSibling?.matches(".draft") ? link.nextElementSibling : undefined;
+  if (!isBegun) mark?.remove();
+  else if (!mark) {
+    const added = document.createElement("span");
+    added.className = "tag draft";
+    added.textContent = "draft";
+    link.after(" ", added);
+  }
+}
+
+function forgetDraft(field) {
+  clearTimeout(draftTimers.get(field));
+  draftTimers.delete(field);
+  try {
+    localStorage.removeItem(draftKey(field));
+  } catch {}
 }
 
 // Called when the text has arrived.
 function forgetDrafts(form) {
-  for (const field of form.querySelectorAll("[data-draft]")) {
-    clearTimeout(draftTimers.get(field));
-    draftTimers.delete(field);
-    try {
-      localStorage.removeItem(draftKey(field));
-    } catch {}
-  }
+  form.querySelectorAll("[data-draft]").forEach(forgetDraft);
 }
 
 // A form that the browser sends leads to another page. If that is one of the site that follows
@@ -85,7 +128,8 @@ function forgetSentDrafts() {
     sessionStorage.removeItem(SENT_DRAFTS);
     const [arrival] = performance.getEntriesByType("navigation");
     if (arrival?.type !== "navigate" || location.pathname === "/login") return;
-    if (location.pathname === action || isFormAgain()) return;
+    const isKept = document.querySelector("[data-kept]") !== null;
+    if (!isKept && (location.pathname === action || isFormAgain())) return;
     for (const name of names) localStorage.removeItem(DRAFT_PREFIX + name);
   } catch {}
 }
@@ -114,4 +158,5 @@ document.addEventListener("submit", (event) => {
 
 forgetSentDrafts();
 dropOldDrafts();
-draftFields().forEach(restoreDraft);
+draftFields().forEach((field) => (field.dataset.kept === undefined ? restoreDraft : keepDraft)(field));
+document.querySelectorAll("[data-drafts] a[href^='/reply/']").forEach(markDraft);

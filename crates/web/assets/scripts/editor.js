@@ -3,7 +3,6 @@
 
 const LOGGED_OUT_WHILE_WRITING = "You have been logged out. Log in in another tab, then send again.";
 const SEND_TIMEOUT_MS = 30_000;
-const NEW_COMMENT_KEY = "new-comment";
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || event.repeat) return;
@@ -60,7 +59,8 @@ async function sendComment(form) {
   if (answer) {
     forgetDrafts(form);
     form.reset();
-    showNewComment(answer);
+    const isNew = form.elements.comment_id.value === "-1";
+    location.assign(addressOf(answer, isNew ? "posted" : "at"));
     return;
   }
   const wasLoggedOut = refusal && (await hasBeenLoggedOut());
@@ -73,32 +73,17 @@ async function sendComment(form) {
   }
 }
 
-// Opens the thread at the comment: this page if it is one of the thread.
-function showNewComment({ news_id: news, comment_id: comment }) {
-  const id = `comment-${comment}`;
-  try {
-    sessionStorage.setItem(NEW_COMMENT_KEY, JSON.stringify({ id, time: Date.now() }));
-  } catch {}
-  if (new RegExp(`^/(news|comment)/${news}(/|$)`).test(location.pathname)) {
-    // A new fragment alone would load nothing.
-    history.pushState(null, "", `#${id}`);
-    location.reload();
-  } else {
-    location.assign(`/news/${news}#${id}`);
-  }
-}
+// Where the thread shows a comment: among the others, or first if it was just posted.
+const addressOf = ({ news_id: news, comment_id: comment }, parameter) =>
+  `/news/${news}?${parameter}=${comment}#comment-${comment}`;
 
-function focusNewComment() {
-  try {
-    const { id, time } = JSON.parse(sessionStorage.getItem(NEW_COMMENT_KEY) ?? "{}");
-    const comment = id && document.getElementById(id);
-    if (!comment) return;
-    sessionStorage.removeItem(NEW_COMMENT_KEY);
-    if (Date.now() - time > SEND_TIMEOUT_MS) return;
-    comment.tabIndex = -1;
-    comment.focus({ preventScroll: true });
-    comment.scrollIntoView({ block: "center" });
-  } catch {}
+function focusPostedComment() {
+  const posted = new URLSearchParams(location.search).get("posted");
+  const comment = posted && document.getElementById(`comment-${posted}`);
+  if (!comment) return;
+  comment.tabIndex = -1;
+  comment.focus({ preventScroll: true });
+  comment.scrollIntoView({ block: "center" });
 }
 
 const describedBy = (field) => (field.getAttribute("aria-describedby") ?? "").split(" ").filter(Boolean);
@@ -236,6 +221,7 @@ function closeReply() {
   if (!reply?.form) return;
   saveWaitingDrafts();
   reply.form.remove();
+  markDraft(reply.link);
   reply.link.focus();
 }
 
@@ -245,7 +231,7 @@ document.addEventListener("keydown", (event) => {
   closeReply();
 });
 
-focusNewComment();
+focusPostedComment();
 // Browsers put the cursor before a text that is already there. They set the focus themselves, maybe
 // after this script.
 const autofocused = document.querySelector("textarea[autofocus]");

@@ -1,10 +1,12 @@
-// Hiding and saving stories without loading a page
+// Hiding and saving stories, and subscribing to them, without loading a page
 
 const OPPOSITE_MARKS = {
   "/hide": ["/unhide", "unhide"],
   "/unhide": ["/hide", "hide"],
   "/save": ["/unsave", "saved"],
   "/unsave": ["/save", "save"],
+  "/subscribe": ["/unsubscribe", "unsubscribe"],
+  "/unsubscribe": ["/subscribe", "subscribe"],
 };
 
 document.addEventListener("click", (event) => {

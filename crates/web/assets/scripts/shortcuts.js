@@ -132,7 +132,7 @@ function createHelp() {
 function settingsLink() {
   const paragraph = document.createElement("p");
   const link = document.createElement("a");
-  link.href = "/settings#shortcuts";
+  link.href = "/settings/reading#shortcuts";
   link.textContent = "Change in your settings";
   paragraph.append(link);
   return paragraph;

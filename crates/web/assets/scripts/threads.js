@@ -2,17 +2,17 @@
 // /news/7#7-3, names the page of a thread, but the comment may be on another.
 
 async function findComment() {
-  const [, news] = location.pathname.match(/^\/(?:news|comment)\/(\d+)/) ?? [];
+  const [, news] = location.pathname.match(/^\/news\/(\d+)/) ?? [];
   const [, original, comment] = location.hash.match(/^#(?:comment|(\d+))-(\d+)$/) ?? [];
   if (!news || !comment || (original && original !== news)) return;
   if (document.getElementById(location.hash.slice(1))) return;
   if (!document.querySelector("[data-incomplete]")) return;
   const sort = new URLSearchParams(location.search).get("sort");
-  const address = `/comment/${news}/${comment}${sort ? `?sort=${encodeURIComponent(sort)}` : ""}`;
+  const address = `/news/${news}?at=${comment}${sort ? `&sort=${encodeURIComponent(sort)}` : ""}`;
   try {
     // A deleted comment may have no page.
     const answer = await fetch(address, { method: "HEAD" });
-    if (answer.ok) location.replace(address);
+    if (answer.ok) location.replace(`${address}#comment-${comment}`);
   } catch {}
 }
 
@@ -26,7 +26,7 @@ findComment();
 const COLLAPSED = "collapsed";
 const MAX_COLLAPSED = 500;
 const branches = [...document.querySelectorAll(".thread .branch")];
-const newsOfThread = location.pathname.match(/^\/(?:news|comment)\/(\d+)/)?.[1];
+const newsOfThread = location.pathname.match(/^\/news\/(\d+)/)?.[1];
 
 // Browsers lay out what is in a closed branch, so it may have a size.
 const isOnPage = (element) => element.checkVisibility?.() ?? element.getClientRects().length > 0;
@@ -136,6 +136,8 @@ if (branches.length > 0) {
     const summary = event.target.closest?.(".branch > summary");
     // The browser changes the element after the click.
     if (summary) setTimeout(() => setOpen([summary.parentElement], summary.parentElement.open));
+    // The line beside the replies.
+    if (event.target.matches?.(".replies")) setOpen([event.target.closest(".branch")], false);
     const link = event.target.closest?.("a[href^='#']");
     if (link) openTarget(link.hash);
   });

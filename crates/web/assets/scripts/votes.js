@@ -37,14 +37,7 @@ async function vote(form, button) {
   changeCount(item, directionOf(button), choice === "none" ? -1 : 1);
   showVote(form, choice);
   changeKarma(Number(button.dataset.cost ?? 0) * (choice === "none" ? 1 : -1));
-  if (choice === "up") showSaved(item);
   voteStatus.textContent = VOTE_TEXTS[choice];
-}
-
-// A vote up also saves a story.
-function showSaved(item) {
-  const button = item.querySelector('[form="marks"][formaction="/save"]');
-  if (button) setMark(button, "/unsave", "saved");
 }
 
 // The pressed button stays enabled, so that it keeps the focus and can take the vote back.
@@ -83,6 +76,7 @@ function changeCount(item, direction, by) {
     up.parentElement.after(" ", whole);
   }
   if (!count) return;
+  count.closest("[hidden]")?.removeAttribute("hidden");
   const votes = parseNumber(count.textContent) + by;
   count.textContent = formatNumber(votes);
   const word = count.nextSibling;

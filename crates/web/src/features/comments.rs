@@ -6,4 +6,5 @@ pub mod form;
 pub mod newest;
 pub mod thread;
 pub mod thread_list;
+pub mod thread_part;
 pub mod writing;

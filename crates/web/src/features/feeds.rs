@@ -44,6 +44,7 @@ use tidings_domain::timelines::reading;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::ids::CommentAddress;
+use tidings_domain::values::limits::ARTICLES_PER_PAGE;
 use tidings_domain::values::text::printable_lines;
 use tidings_domain::values::topic::TopicChoice;
 use tidings_domain::values::urls::NewsUrl;
@@ -107,8 +108,10 @@ async fn articles(
 ) -> Result<impl IntoResponse + use<>, RequestError> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None).of_public_list();
     let page = match &topics {
-        Some(topics) => lists::of_topics(&mut visit, topics, order, PageNumber::FIRST).await?,
-        None => lists::all(&mut visit, order, PageNumber::FIRST).await?,
+        Some(topics) => {
+            lists::of_topics(&mut visit, topics, order, PageNumber::FIRST.of(ARTICLES_PER_PAGE)).await?
+        }
+        None => lists::all(&mut visit, order, PageNumber::FIRST.of(ARTICLES_PER_PAGE)).await?,
     };
     let sentence = match page.about.sentences.as_slice() {
         [sentence] if !sentence.is_empty() => Some(sentence.clone()),

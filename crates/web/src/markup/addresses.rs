@@ -83,10 +83,10 @@ pub fn feed_address(topics: Option<&TopicChoice>, order: ArticleOrder) -> String
     format!("{}/atom", list_address(topics, order))
 }
 
-/// A comment's own page.
+/// A comment in its thread, in the viewer's own order.
 #[must_use]
-pub fn comment_address(address: CommentAddress) -> String {
-    format!("/comment/{}/{}", address.news, address.comment)
+pub fn comment_address(CommentAddress { news, comment }: CommentAddress) -> String {
+    format!("/news/{news}?at={comment}#comment-{comment}")
 }
 
 /// The address of a tweet.
@@ -95,7 +95,15 @@ pub fn tweet_address(id: TweetId) -> String {
     format!("/tweet/{id}")
 }
 
-/// The address of the list.
+/// The first page of settings.
+pub const SETTINGS: &str = "/settings";
+/// The settings for reading.
+pub const READING_SETTINGS: &str = "/settings/reading";
+/// The settings for mail, with the e-mail address.
+pub const MAIL_SETTINGS: &str = "/settings/mail";
+/// The settings of the account itself, with the password.
+pub const ACCOUNT_SETTINGS: &str = "/settings/account";
+/// The address of the list of what one has muted.
 pub const MUTES: &str = "/settings/mutes";
 
 /// Where somebody signs up with an invitation.

@@ -19,6 +19,12 @@ pub const LOGO: &str = include_str!("../../assets/logo.svg");
 /// The style sheet: rules that come later override earlier ones.
 const STYLES: &str = concat!(
     include_str!("../../assets/styles/base.css"),
+    // Dark colours, for devices that prefer them and for members who have chosen them.
+    "@media (prefers-color-scheme: dark) { :root:not([data-theme=\"light\"]) {\n",
+    include_str!("../../assets/styles/dark.css"),
+    "} }\n:root[data-theme=\"dark\"] {\n",
+    include_str!("../../assets/styles/dark.css"),
+    "}\n",
     include_str!("../../assets/styles/frame.css"),
     include_str!("../../assets/styles/stories.css"),
     include_str!("../../assets/styles/votes.css"),
@@ -217,7 +223,8 @@ Disallow: /register
 Disallow: /replies
 Disallow: /reply/
 Disallow: /reset-password
-Disallow: /saved/
+Disallow: /saved
+Disallow: /upvoted
 Disallow: /settings
 Disallow: /submit
 Disallow: /suggestions

@@ -51,7 +51,7 @@ impl Scheme {
         let shade = accent.nearest_shade(self.end, is_readable);
         let [usual, other] = self.on_accent;
         let on_accent = if usual.contrast(shade) >= READABLE_CONTRAST { usual } else { other };
-        format!(":root{{--accent:{shade};--on-accent:{on_accent};--tint:{tint}}}")
+        format!("{{--accent:{shade};--on-accent:{on_accent};--tint:{tint}}}")
     }
 }
 
@@ -127,10 +127,10 @@ impl Brand {
 
 /// The rules of a style sheet for an accent colour.
 fn colours_of(accent: Colour) -> String {
+    let (light, dark) = (LIGHT.declarations(accent), DARK.declarations(accent));
     format!(
-        "{}@media (prefers-color-scheme: dark){{{}}}.brand svg rect{{fill:{accent}}}",
-        LIGHT.declarations(accent),
-        DARK.declarations(accent)
+        ":root{light}@media (prefers-color-scheme: dark){{:root:not([data-theme=light]){dark}}}\
+         :root[data-theme=dark]{dark}.brand svg rect{{fill:{accent}}}"
     )
 }
 
@@ -189,10 +189,11 @@ mod tests {
 
     #[test]
     fn the_schemes_are_those_of_the_style_sheet() {
-        let base = include_str!("../../assets/styles/base.css");
-        for scheme in [&LIGHT, &DARK] {
+        let files =
+            [include_str!("../../assets/styles/base.css"), include_str!("../../assets/styles/dark.css")];
+        for (scheme, file) in [&LIGHT, &DARK].into_iter().zip(files) {
             for (name, colour) in [("page", scheme.page), ("surface", scheme.surface)] {
-                assert!(base.contains(&format!("--{name}: {colour};")), "{name} {colour}");
+                assert!(file.contains(&format!("--{name}: {colour};")), "{name} {colour}");
             }
         }
     }

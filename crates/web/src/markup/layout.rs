@@ -12,7 +12,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use std::borrow::Cow;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::values::limits::STAFF_PASSWORD_MIN;
-use tidings_domain::values::preferences::{Choice, Shortcuts};
+use tidings_domain::values::preferences::{Choice, Preferences, Shortcuts, Theme};
 use tidings_domain::values::rules::FeatureRules;
 use tidings_domain::values::text::printable_lines;
 
@@ -52,7 +52,8 @@ impl Frame<'_> {
             (self.account())
         };
         let is_admin = self.viewer.is_some_and(|viewer| viewer.is_administrator());
-        let head = head(&self.brand, title, page_head, self.viewer.is_none());
+        let theme = self.viewer.map(|viewer| viewer.preferences.theme).unwrap_or_default();
+        let head = head(&self.brand, title, (page_head, theme), self.viewer.is_none());
         let shortcuts = self.viewer.map(|viewer| viewer.preferences.shortcuts);
         let footer = footer(&self.brand, &self.rules.features, is_admin, shortcuts);
         let content = html! {
@@ -61,7 +62,8 @@ impl Frame<'_> {
             (self.silence_notice())
             (content)
         };
-        document(&self.brand, &head, &navigation, &content, &footer)
+        let look = self.viewer.map(|viewer| viewer.preferences).unwrap_or_default();
+        document(&self.brand, look, [&head, &navigation, &footer], &content)
     }
 
     /// What somebody has to do whose role does not count yet.
@@ -70,7 +72,7 @@ impl Frame<'_> {
             @if self.viewer.is_some_and(|viewer| viewer.has_short_password) {
                 p.notice role="status" {
                     "Your role needs a password of at least " (STAFF_PASSWORD_MIN) " characters. "
-                    a href="/settings#password" { "Choose one" } " to use your role."
+                    a href="/settings/account#password" { "Choose one" } " to use your role."
                 }
             } @else if self.viewer.is_some_and(|viewer| viewer.role_suspended()) {
                 p.notice role="status" {
@@ -154,7 +156,7 @@ impl Frame<'_> {
                 }
                 ul {
                     (self.place(&profile_address(&viewer.username, ""), "Profile"))
-                    (self.place("/saved/0", "Saved"))
+                    (self.place("/saved", "Saved"))
                     (self.place("/settings", "Settings"))
                     @if viewer.role() >= Role::Moderator {
                         li {
@@ -201,8 +203,9 @@ pub fn bare_page(brand: &Brand, features: &FeatureRules, title: &str, content: &
             @for (address, name) in PLACES { li { a href=(address) { (name) } } }
         }
     };
-    let head = head(brand, title, &PageHead::default(), false);
-    document(brand, &head, &navigation, content, &footer(brand, features, false, None))
+    let head = head(brand, title, (&PageHead::default(), Theme::Device), false);
+    let footer = footer(brand, features, false, None);
+    document(brand, Preferences::default(), [&head, &navigation, &footer], content)
 }
 
 /// Every page is made here, so this is where what no document may have is removed: control
@@ -210,14 +213,13 @@ pub fn bare_page(brand: &Brand, features: &FeatureRules, title: &str, content: &
 /// just typed. Nothing that is removed separates markup from text: that is escaped before.
 fn document(
     brand: &Brand,
-    head: &Markup,
-    navigation: &Markup,
+    look: Preferences,
+    [head, navigation, footer]: [&Markup; 3],
     content: &dyn Render,
-    footer: &Markup,
 ) -> Markup {
     let document = html! {
         (DOCTYPE)
-        html lang="en" {
+        html lang="en" data-theme=[chosen(look.theme)] data-text=[chosen(look.text_size)] {
             (head)
             body {
                 a.skip href="#main" { "Skip to content" }
@@ -239,14 +241,19 @@ fn document(
     cleaned.map_or(document, PreEscaped)
 }
 
+/// What a member has chosen, unless it is what everybody has.
+fn chosen<C: Choice>(choice: C) -> Option<&'static str> {
+    (choice != C::default()).then(|| choice.name())
+}
+
 /// The head of a page. `has_card` says whether it describes the page for programs that show
 /// links to it as cards.
-fn head(brand: &Brand, title: &str, page: &PageHead, has_card: bool) -> Markup {
+fn head(brand: &Brand, title: &str, (page, theme): (&PageHead, Theme), has_card: bool) -> Markup {
     html! {
         head {
             meta charset="utf-8";
             meta name="viewport" content="width=device-width, initial-scale=1";
-            meta name="color-scheme" content="light dark";
+            meta name="color-scheme" content=(chosen(theme).unwrap_or("light dark"));
             title {
                 @if !title.is_empty() { (title) " - " }
                 (brand.site.name)

@@ -162,6 +162,7 @@ pub const fn action_words(action: Action) -> &'static str {
         Action::Rule => "added",
         Action::Unrule => "removed",
         Action::Reopen => "reopened the case of",
+        Action::Speak => "spoke as a moderator in",
     }
 }
 

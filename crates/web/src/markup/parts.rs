@@ -3,6 +3,7 @@
 use super::addresses::{news_address, profile_address, site_address};
 use super::fragments::{ContentPlaceholder, Fragment, LinkTarget, Slots, written};
 use super::frame::Frame;
+use crate::limits::PAGE_ROWS;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::articles::lists::PageNumber;
@@ -10,7 +11,6 @@ use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::NewsId;
-use tidings_domain::values::limits::ARTICLES_PER_PAGE;
 use tidings_domain::values::words::grouped_signed;
 
 /// The `rel` attribute of links in user content.
@@ -150,7 +150,8 @@ pub fn empty_but(text: &str, (address, step): (&str, &str)) -> Markup {
 #[must_use]
 pub fn page_links(list: &str, page: PageNumber, total: u64, shows_hidden: bool) -> Markup {
     let hidden = if shows_hidden { "&hidden=1" } else { "" };
-    let (number, has_more) = (page.get(), page.start().saturating_add(ARTICLES_PER_PAGE) < total);
+    let part = page.of(PAGE_ROWS);
+    let (number, has_more) = (page.get(), part.start.saturating_add(part.count) < total);
     html! {
         @if number > 1 || has_more {
             nav.more aria-label="Pages" {

@@ -198,7 +198,7 @@ placeholders! {
 
 /// The buttons to vote up and, with the karma for it, down, within the element with the id `anchor`.
 /// They show the viewer's vote, and take it back while that is possible. Without a session
-/// they open the login page, which then returns to the anchor.
+/// they open the login page, which leads to the question whether to vote.
 pub fn vote_buttons<'a>(
     frame: &'a Frame<'_>,
     target: VoteTarget<'a>,
@@ -242,15 +242,15 @@ fn buttons_markup(
         input type="hidden" name="next"
             value={ (slots.at(VotePlaceholder::Back)) "#" (slots.at(VotePlaceholder::Anchor)) };
     };
-    let (action, api, id) = match kind {
-        TargetKind::News | TargetKind::OwnNews => ("/votenews", "/api/votenews", "news_id"),
-        TargetKind::Comment => ("/votecomment", "/api/votecomment", "comment_id"),
+    let (thing, action, api, id) = match kind {
+        TargetKind::News | TargetKind::OwnNews => ("story", "/votenews", "/api/votenews", "news_id"),
+        TargetKind::Comment => ("comment", "/votecomment", "/api/votecomment", "comment_id"),
     };
     html! {
         @match state {
             ButtonState::LogIn => {
                 form.vote action="/login" {
-                    (next)
+                    input type="hidden" name="next" value={ "/vote/" (thing) "/" (slots.at(VotePlaceholder::Target)) };
                     input type="hidden" name="reason" value=(LoginReason::Vote.name());
                     (both)
                 }

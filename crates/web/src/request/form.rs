@@ -130,6 +130,12 @@ impl Fields {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// The fields with these names.
+    #[must_use]
+    pub fn only(&self, names: &[&str]) -> Self {
+        Self(self.0.iter().filter(|(name, _)| names.contains(&name.as_str())).cloned().collect())
+    }
+
     /// The names and values of all fields, in their order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))

@@ -52,7 +52,7 @@ impl LoginReason {
     pub fn of_path(path: &str) -> Option<Self> {
         let family = path.split('/').nth(1).unwrap_or_default();
         Some(match family {
-            "votenews" | "votecomment" | "votesite" => Self::Vote,
+            "vote" | "votenews" | "votecomment" | "votesite" => Self::Vote,
             "submit" => Self::Submit,
             "reply" | "postcomment" => Self::Comment,
             "follow" | "unfollow" | "followtopic" | "unfollowtopic" => Self::Follow,
@@ -86,6 +86,7 @@ mod tests {
             ("/submit", Some(LoginReason::Submit)),
             ("/reply/1/2", Some(LoginReason::Comment)),
             ("/votenews", Some(LoginReason::Vote)),
+            ("/vote/story/7", Some(LoginReason::Vote)),
             ("/tweet", Some(LoginReason::Tweet)),
             ("/flag/story/7", Some(LoginReason::Flag)),
             ("/tweet/1", None),

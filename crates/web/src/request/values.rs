@@ -91,6 +91,10 @@ values! {
     Digest = pattern(choices::<preferences::Digest>(), "off");
     /// The order of comments.
     CommentOrder = pattern(choices::<preferences::CommentOrder>(), "score");
+    /// The colours of pages: those that the device prefers, light or dark.
+    Theme = pattern(choices::<preferences::Theme>(), "device");
+    /// The size of text on pages.
+    TextSize = pattern(choices::<preferences::TextSize>(), "normal");
     /// A secret of a session.
     Secret = pattern("^[0-9a-f]{40}$".to_owned(), "371ffee6dd19851234e3dc458f14af7732abc1a4");
     /// The secret of a session, as a login returns it or, masked, as a page has it.
@@ -220,6 +224,8 @@ values! {
     RemovedDays = whole(1, limits::MAX_REMOVED_DAYS);
     /// A switch in a form: `1` for on, `0` for off.
     Switch = choice(["1", "0"]);
+    /// As what the author of a comment speaks.
+    Speaker = choice(["moderator"]);
     /// A vote on a site in a form; `0` takes it back.
     SiteVote = choice(["1", "-1", "0"]);
     /// A vote on a site as a number; 0 means no vote.

@@ -1,5 +1,6 @@
 //! The mails that tell the owner of an account about changes of it. They contain no secrets.
 
+use crate::markup::addresses::MAIL_SETTINGS;
 use crate::settings::SiteSettings;
 use tidings_domain::accounts::notices::Notice;
 
@@ -60,7 +61,7 @@ fn advice(site: &SiteSettings, notice: Notice) -> String {
         Notice::EmailChanging | Notice::EmailLeft => format!(
             "If you did not do this, somebody knows your password. Log in, change both, and end\n\
              the other sessions. If you cannot log in, write to the administrator of the site.\n\n{}\n",
-            site.link("/settings")
+            site.link(MAIL_SETTINGS)
         ),
         Notice::TotpAdded
         | Notice::TotpRemoved

@@ -2,20 +2,19 @@
 
 use super::form::{Credentials, ProfileForm, Registration, ResetRequest};
 use super::password_reset::send_reset_link;
+use super::profile_form::{save_profile, with_session};
 use super::register::open_account;
-use super::settings::save_profile;
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::invitation_address;
 use crate::request::answers::{DONE, DoneResponse, ErrorResponse, Status};
 use crate::request::description::FORM;
 use crate::request::form::Form;
+use crate::request::values;
 use crate::request::viewer::{ClientAddress, ClientDevice, SignedFields};
-use crate::request::{cookies, values};
 use axum::Json;
 use axum::extract::State;
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use serde::Serialize;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::log_in::LogIn;
@@ -212,11 +211,5 @@ pub async fn update_profile(
     form: SignedFields,
 ) -> Result<Response, RequestError> {
     let session = save_profile(&app, &form, &device).await?;
-    let mut response = Json(DONE).into_response();
-    if let Some(session) = session {
-        response
-            .headers_mut()
-            .insert(header::SET_COOKIE, cookies::session_cookie(&app, session.auth.expose()));
-    }
-    Ok(response)
+    Ok(with_session(&app, session, Json(DONE)))
 }

@@ -5,6 +5,7 @@ use super::password_reset::{NO_REFERRER, referrer_policy};
 use super::signup_mail::mail_link_again;
 use crate::App;
 use crate::error::RequestError;
+use crate::markup::addresses::MAIL_SETTINGS;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::request::form::{Fields, FromFields};
@@ -32,13 +33,13 @@ pub fn reminder(frame: &Frame<'_>, is_sent: bool) -> Markup {
                 @if email.is_empty() {
                     p {
                         "You can read, but not write or vote yet. Enter your e-mail address in your "
-                        a href="/settings" { "settings" } ", and we send you a link that confirms it."
+                        a href=(MAIL_SETTINGS) { "settings" } ", and we send you a link that confirms it."
                     }
                 } @else {
                     p {
                         "You can read, but not write or vote yet. Open the link that we have mailed to "
                         strong { (email) } ". If that is not your address, change it in your "
-                        a href="/settings" { "settings" } "."
+                        a href=(MAIL_SETTINGS) { "settings" } "."
                     }
                     @if viewer.email_to_confirm().is_some() { (send_again_form(frame, is_sent)) }
                 }
@@ -112,7 +113,8 @@ impl FromFields for LinkSent {
 /// POST /settings/confirm-email: apisecret.
 pub async fn send_again(State(app): State<App>, form: SignedFields) -> Result<Redirect, RequestError> {
     let is_sent = form.user.once(&app.site, mail_link_again(&app, form.user.id)).await?;
-    Ok(Redirect::to(if is_sent { "/settings?sent" } else { "/settings" }))
+    let sent = format!("{MAIL_SETTINGS}?sent");
+    Ok(Redirect::to(if is_sent { &sent } else { MAIL_SETTINGS }))
 }
 
 /// GET /confirm-email/:token: asks. Programs that look at the links of a mail confirm nothing.

@@ -3,8 +3,8 @@
 use crate::error::RequestError;
 use crate::request::form::{Fields, FromFields};
 use crate::request::values;
-use tidings_domain::accounts::account::{CurrentPassword, ProfileChange};
-use tidings_domain::values::preferences::{Choice, CommentOrder, Digest, PreferencesChange, Shortcuts};
+use tidings_domain::accounts::account::{CurrentPassword, EmailChange, ProfileChange};
+use tidings_domain::values::preferences::{Choice, PreferencesChange};
 use tidings_domain::values::signup::{ApplicationText, InvitationCode, WelcomeToken};
 use tidings_domain::values::text::{About, Email, FullName, NewPassword, Username};
 use tidings_domain::{Error, Refusal};
@@ -156,69 +156,89 @@ impl FromFields for ResetRequest {
     }
 }
 
+// It is read by `profile_change`, as the forms of pages are.
 /// A change of a user's profile.
 #[derive(ToSchema)]
+#[allow(dead_code)]
 pub struct ProfileForm {
     /// The text about the user.
     #[schema(value_type = values::About)]
-    pub about: About,
+    about: (),
     /// The e-mail address; empty for none.
     #[schema(value_type = values::Email, required = true)]
-    pub email: Option<Email>,
+    email: (),
     /// A new password; empty or missing to keep the old one.
     #[schema(value_type = values::PasswordOrNone, required = false)]
-    pub password: Option<NewPassword>,
+    password: (),
     /// The current password. Required if the password or the e-mail address changes.
     #[schema(value_type = values::PasswordOrNone, required = false)]
-    pub current_password: CurrentPassword,
+    current_password: (),
     /// The full name; missing to keep the old one.
     #[schema(value_type = values::FullName, required = false)]
-    pub fullname: Option<FullName>,
+    fullname: (),
     /// Whether the user's stories are announced in tweets; missing to keep the setting.
     #[schema(value_type = values::Switch, required = false)]
-    pub tweet_news: Option<bool>,
+    tweet_news: (),
     /// Whether the user wants the picture from gravatar.com, on sites that show them; missing
     /// to keep the setting.
     #[schema(value_type = values::Switch, required = false)]
-    pub gravatar: Option<bool>,
+    gravatar: (),
     /// Whether single keys are shortcuts; missing to keep the setting.
     #[schema(value_type = values::Shortcuts, required = false)]
-    pub shortcuts: Option<Shortcuts>,
+    shortcuts: (),
     /// How often a digest is mailed; missing to keep the setting.
     #[schema(value_type = values::Digest, required = false)]
-    pub digest: Option<Digest>,
+    digest: (),
     /// Whether replies, mentions and messages from moderators are also mailed; missing to keep the setting.
     #[schema(value_type = values::Switch, required = false)]
-    pub mail_replies: Option<bool>,
+    mail_replies: (),
     /// The order of comments; missing to keep the setting.
     #[schema(value_type = values::CommentOrder, required = false)]
-    pub sort_comments: Option<CommentOrder>,
+    sort_comments: (),
     /// Whether the user wants to see what readers' flags have hidden; missing to keep the setting.
     #[schema(value_type = values::Switch, required = false)]
-    pub show_hidden: Option<bool>,
+    show_hidden: (),
+    /// The colours of pages; missing to keep the setting.
+    #[schema(value_type = values::Theme, required = false)]
+    theme: (),
+    /// The size of text on pages; missing to keep the setting.
+    #[schema(value_type = values::TextSize, required = false)]
+    text_size: (),
 }
 
-impl FromFields for ProfileForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let password = fields.text("password");
-        Ok(Self {
-            about: About::parse(fields.required("about")?).map_err(Error::from)?,
-            email: Email::parse_optional(fields.required("email")?).map_err(Error::from)?,
-            password: match password {
-                "" => None,
-                password => Some(NewPassword::parse(password).map_err(Error::from)?),
-            },
-            current_password: CurrentPassword(fields.get("current_password").map(str::to_owned)),
-            fullname: fields.get("fullname").map(FullName::parse).transpose().map_err(Error::from)?,
-            tweet_news: switch(fields, "tweet_news", "tweet_news_shown")?,
-            gravatar: switch(fields, "gravatar", "gravatar_shown")?,
+/// Reads a [`ProfileForm`], of which the text and the address are required.
+pub fn whole_profile_change(fields: &Fields) -> Result<ProfileChange, RequestError> {
+    About::parse(fields.required("about")?).map_err(Error::from)?;
+    fields.required("email")?;
+    profile_change(fields)
+}
+
+/// Reads a change of a profile. What is missing keeps its value.
+pub fn profile_change(fields: &Fields) -> Result<ProfileChange, RequestError> {
+    Ok(ProfileChange {
+        about: fields.get("about").map(About::parse).transpose().map_err(Error::from)?,
+        email: match fields.get("email") {
+            Some(email) => EmailChange::To(Email::parse_optional(email).map_err(Error::from)?),
+            None => EmailChange::Keep,
+        },
+        password: match fields.text("password") {
+            "" => None,
+            password => Some(NewPassword::parse(password).map_err(Error::from)?),
+        },
+        current_password: CurrentPassword(fields.get("current_password").map(str::to_owned)),
+        fullname: fields.get("fullname").map(FullName::parse).transpose().map_err(Error::from)?,
+        tweet_news: switch(fields, "tweet_news", "tweet_news_shown")?,
+        gravatar: switch(fields, "gravatar", "gravatar_shown")?,
+        preferences: PreferencesChange {
             shortcuts: choice(fields, "shortcuts", "it must be on, modifier or off")?,
             digest: choice(fields, "digest", "it must be off, daily or weekly")?,
             mail_replies: switch(fields, "mail_replies", "mail_replies_shown")?,
             sort_comments: choice(fields, "sort_comments", "it must be score, newest or oldest")?,
             show_hidden: switch(fields, "show_hidden", "show_hidden_shown")?,
-        })
-    }
+            theme: choice(fields, "theme", "it must be device, light or dark")?,
+            text_size: choice(fields, "text_size", "it must be normal, large or larger")?,
+        },
+    })
 }
 
 /// A switch, if the form has it. Browsers do not send an unchecked box, so a form with one
@@ -240,16 +260,6 @@ fn choice<C: Choice>(
 ) -> Result<Option<C>, RequestError> {
     let parse = |given| C::parse(given).ok_or(RequestError::Field { name, expected });
     fields.get(name).map(parse).transpose()
-}
-
-impl From<ProfileForm> for ProfileChange {
-    fn from(form: ProfileForm) -> Self {
-        let ProfileForm { about, email, password, current_password, fullname, tweet_news, gravatar, .. } =
-            form;
-        let ProfileForm { shortcuts, digest, mail_replies, sort_comments, show_hidden, .. } = form;
-        let preferences = PreferencesChange { shortcuts, digest, mail_replies, sort_comments, show_hidden };
-        Self { about, email, password, fullname, tweet_news, gravatar, preferences, current_password }
-    }
 }
 
 /// The session to end.

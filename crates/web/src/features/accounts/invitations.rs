@@ -6,7 +6,7 @@ use super::signup_mail;
 use crate::App;
 use crate::error::{RequestError, sentence};
 use crate::features::action::{Action, ActionEntry, SentForm};
-use crate::markup::addresses::{invitation_address, profile_address};
+use crate::markup::addresses::{ACCOUNT_SETTINGS, invitation_address, profile_address};
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::markup::parts::{DELETED_USER, age, number};
@@ -49,7 +49,7 @@ impl InvitationsPage<'_> {
             (self.form(frame))
             (self.open(frame))
             (self.invited(frame))
-            p { a.action href="/settings" { "Settings" } }
+            p { a.action href=(ACCOUNT_SETTINGS) { "Account settings" } }
         };
         frame.page("Invitations", &content)
     }

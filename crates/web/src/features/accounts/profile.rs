@@ -1,10 +1,10 @@
 //! A user's page: who they are, what they wrote, and the button to follow them.
 
 use super::form::Saved;
-use super::settings::{PROFILE_FIELDS, ProfileEditor, save};
+use super::profile_form::{PROFILE_FIELDS, ProfileEditor, save_profile, with_session};
 use crate::App;
 use crate::error::RequestError;
-use crate::features::moderation::flagging::flag_link;
+use crate::features::moderation::flagging::flag_address;
 use crate::features::moderation::person_tools::PersonFile;
 use crate::features::mutes::page::person_forms;
 use crate::features::timelines::people::follow_button;
@@ -118,7 +118,9 @@ impl ProfilePage<'_> {
                     a.action href="/settings" { "Settings" }
                 } @else {
                     @if self.tweets.is_some() { (follow_button(frame, &person, &profile_address(&user.username, ""), false)) }
-                    (flag_link(frame, &Thing::User(user.username.as_str().into()), (user.id, true)))
+                    @if frame.viewer.is_some() {
+                        a.action href=(flag_address(&Thing::User(user.username.as_str().into()))) rel="nofollow" { "Flag" }
+                    }
                 }
             }
         }
@@ -147,7 +149,7 @@ impl ProfilePage<'_> {
                 @if is_own {
                     div {
                         dt { "your lists" }
-                        dd { a href="/saved/0" { "saved stories" } ", " a href="/hidden/0" { "hidden stories" } }
+                        dd { a href="/saved" { "saved stories" } ", " a href="/upvoted" { "stories you voted up" } ", " a href="/hidden/0" { "hidden stories" } }
                     }
                 }
                 (self.invitations())
@@ -278,8 +280,7 @@ async fn show(
     visit.note_seen(|_| [Seen::Person(profile.user.id)]).await?;
     let frame = Frame::of(app, &mut visit, here).await?;
     let user = &profile.user;
-    let form =
-        with_form.then_some(ProfileEditor { about: &user.about, email: user.typed_email(), more: None });
+    let form = with_form.then_some(ProfileEditor { about: &user.about, email: user.typed_email() });
     let reader = reader.as_deref();
     let page =
         ProfilePage { profile: &profile, tweets: tweets.as_ref(), reader, form, refused: None, saved, file };
@@ -301,8 +302,8 @@ pub async fn change(
     mut form: SignedFields,
 ) -> Result<Response, RequestError> {
     let saved = user_address("user", &form.user.username, "?saved");
-    match save(&app, &form, &device, &saved).await {
-        Ok(response) => Ok(response),
+    match save_profile(&app, &form, &device).await {
+        Ok(session) => Ok(with_session(&app, session, Redirect::to(&saved))),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&PROFILE_FIELDS);
             let profile = profiles::profile(&mut form.visit, &form.user.username).await?;
@@ -313,7 +314,7 @@ pub async fn change(
                 profile: &profile,
                 tweets: Some(&tweets).filter(|_| app.site.rules.features.timelines),
                 reader: None,
-                form: Some(ProfileEditor { about, email, more: None }),
+                form: Some(ProfileEditor { about, email }),
                 refused: Some(&refused),
                 saved: false,
                 file: None,
@@ -345,8 +346,8 @@ mod tests {
         }
         .followed(false);
         let form = match refused {
-            Some(_) => ProfileEditor { about: "typed <about>", email: "typed email", more: None },
-            None => ProfileEditor { about: "", email: profile.user.typed_email(), more: None },
+            Some(_) => ProfileEditor { about: "typed <about>", email: "typed email" },
+            None => ProfileEditor { about: "", email: profile.user.typed_email() },
         };
         let page = ProfilePage {
             profile: &profile,

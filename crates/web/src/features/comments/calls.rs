@@ -1,7 +1,7 @@
 //! Comments: writing, voting, reading a thread.
 
 use super::form::{CommentForm, PreviewForm};
-use super::thread::sort_field;
+use super::thread_part::sort_field;
 use super::writing::post_or_edit;
 use crate::App;
 use crate::error::RequestError;
@@ -179,6 +179,10 @@ struct CommentEntry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool, required = false)]
     muted: Option<bool>,
+    /// As what its author speaks; missing for somebody who speaks as a member.
+    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = values::Speaker, required = false)]
+    speaks_as: Option<&'static str>,
     /// The comment that this one replies to, if that is in an earlier part of the thread;
     /// otherwise missing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -304,7 +308,7 @@ pub async fn thread(
 ) -> Result<Response, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let wanted = |lines: &ThreadLines| query.part(lines).unwrap_or_default().collect();
-    let thread = threads::get(&mut visit, id, Some(query.sort), wanted).await?;
+    let thread = threads::get(&mut visit, id, query.sort.into(), wanted).await?;
     let lines = thread.outline();
     let part = query.part(lines).ok_or(RequestError::Field { name: "after", expected: AFTER })?;
     let last = part.clone().last().filter(|_| part.end < lines.places().len());
@@ -412,6 +416,7 @@ impl<'a> CommentEntry<'a> {
             del: comment.deleted.then_some(1),
             removed: comment.withheld.as_ref().filter(|_| !comment.deleted).map(reason),
             muted: is_muted.then_some(true),
+            speaks_as: comment.speaks_as_moderator.then_some("moderator"),
             parent_id,
             replies: [],
         }

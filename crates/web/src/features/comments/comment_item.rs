@@ -22,6 +22,8 @@ placeholders! {
         Marks,
         /// How old it is.
         Age,
+        /// The one vote that it has, which is its author's own.
+        OwnVote,
         /// Links to the actions that the viewer may take.
         Links,
     }
@@ -187,6 +189,10 @@ impl CommentItem<'_> {
                     html! { " " span.tag { (insider_words(withheld)) } }.render_to(html);
                 }
             }
+            CommentPlaceholder::OwnVote => {
+                let is_author = frame.viewer.is_some_and(|viewer| viewer.id == comment.user_id);
+                own_vote(is_author).render_to(html);
+            }
             CommentPlaceholder::Age => ago(frame.now, comment.ctime).render_to(html),
             CommentPlaceholder::Links => comment_links(frame, *place, comment).render_to(html),
         };
@@ -265,15 +271,35 @@ pub fn comment_markup(
         div #{ (news.0) "-" (comment.id.0) } {
             div.meta {
                 (author(username))
+                @if comment.speaks_as_moderator { " " span.tag.staff { "moderator" } }
                 (slots.at(CommentPlaceholder::Marks)) " "
                 a.permalink href=(addresses.permalink) data-open { (age) } " "
-                (vote_counts(comment.up.len(), comment.down.len()))
+                @if (comment.up.len(), comment.down.len()) == (1, 0) {
+                    (slots.at(CommentPlaceholder::OwnVote))
+                } @else {
+                    (vote_counts(comment.up.len(), comment.down.len()))
+                }
             }
             (addresses.jumps())
             div.text.formatted dir="auto" { (markdown(&comment.body, links)) }
             div.actions { (slots.at(CommentPlaceholder::Links)) }
         }
     }
+}
+
+/// The one vote on a comment, which tells others than its author nothing. The script shows the count
+/// when there is another vote.
+fn own_vote(is_author: bool) -> impl Render {
+    let count = vote_counts(1, 0);
+    written(move |html| {
+        if is_author {
+            count.render_to(html);
+        } else {
+            html.push_str("<span hidden>");
+            count.render_to(html);
+            html.push_str("</span>");
+        }
+    })
 }
 
 /// The links to reply to a comment, and to edit and delete it if the viewer may.
@@ -331,7 +357,7 @@ mod tests {
     fn bytes_of(id: &str, viewer: &str, name: &str) -> (usize, usize) {
         let json = serde_json::json!({
             "body": "", "ctime": NOW.0, "user_id": 1, "parent_id": id.parse::<u64>().unwrap(),
-            "up": vec![1; 10_000], "down": vec![1; 10_000],
+            "up": vec![1; 10_000], "down": vec![1; 10_000], "as": "moderator",
         });
         let comment = Comment::from_field(id, &json.to_string()).unwrap();
         let news = NewsId(id.parse().unwrap());
@@ -339,7 +365,7 @@ mod tests {
         let line = ThreadLine { comment: &comment, depth: 7, username: Some(name) };
         let admin = user(viewer, "admin", "a");
         let html = framed(Some(&admin), |frame| {
-            let address = || format!("/news/{id}?page=10&sort=newest#comment-{id}");
+            let address = || format!("/news/{id}?at={id}&sort=newest#comment-{id}");
             let jump = || Some(address());
             let addresses = CommentAddresses {
                 permalink: address(),
@@ -352,7 +378,7 @@ mod tests {
             let markup = CommentSource::Addresses(addresses);
             let mut html = String::new();
             CommentItem { place, line, marks, markup, sight: Sight::Shown }.write(&mut html, frame);
-            // The branch in the list, with the name of its author.
+            // The branch in the list, with the name of its author. Its text has its own room.
             name.render_to(&mut html);
             html
         });

@@ -24,6 +24,10 @@ pub struct CommentForm {
     /// The text; empty to delete the comment.
     #[schema(value_type = values::CommentText)]
     pub comment: String,
+    /// `moderator` in a new comment of a moderator who speaks as such: it is marked, and the moderation log says
+    /// so. Ignored when a comment is edited.
+    #[schema(value_type = values::Speaker, required = false)]
+    pub speaking_as: bool,
 }
 
 impl FromFields for CommentForm {
@@ -32,7 +36,14 @@ impl FromFields for CommentForm {
         let comment_id = id_or_none(fields, "comment_id")?;
         let comment = fields.required("comment")?.to_owned();
         let parent_id = if comment_id.is_none() { id_or_none(fields, "parent_id")? } else { None };
-        Ok(Self { news_id, comment_id, parent_id, comment })
+        let speaking_as = match fields.get("speaking_as") {
+            None | Some("") => false,
+            Some("moderator") => true,
+            Some(_) => {
+                return Err(RequestError::Field { name: "speaking_as", expected: "it must be moderator" });
+            }
+        };
+        Ok(Self { news_id, comment_id, parent_id, comment, speaking_as })
     }
 }
 

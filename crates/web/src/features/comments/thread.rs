@@ -1,32 +1,30 @@
-//! The pages of a thread: a story with its comments, or one comment with those below it.
+//! The pages of a thread: a story with its comments, or a branch that is too deep for them.
 
 use super::thread_list::{ThreadList, jump_address};
+use super::thread_part::{Sorting, ThreadPart, ThreadQuery};
 use super::writing::CommentEditor;
 use crate::App;
 use crate::error::RequestError;
-use crate::features::inbox::page::subscription_button;
-use crate::features::moderation::flagging::flag_link;
-use crate::features::moderation::post_tools::comment_tools;
+use crate::features::moderation::flagging::flag_address;
 use crate::features::stories::item::{leading_story, news_buttons};
+use crate::features::stories::marks::story_button;
 use crate::features::stories::story_tools::{
     edit_note, merged_address, merged_threads, read_merged, story_tools,
 };
-use crate::features::topics::articles::PageNumberQuery;
-use crate::limits::THREAD_PAGE;
-use crate::markup::addresses::{comment_address, login_to, news_address};
+use crate::markup::addresses::{login_to, news_address};
 use crate::markup::fragments::written;
 use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, excerpt};
 use crate::markup::markdown::markdown;
 use crate::markup::parts::{DELETED_STORY, DELETED_USER, news_anchor};
 use crate::markup::withheld::shown_title;
-use crate::request::form::{Fields, Form, FromFields};
+use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
 use crate::request::path::PathOf;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, Render, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::reader::{Collapsed, Sight};
@@ -36,83 +34,12 @@ use tidings_domain::comments::merged::MergedThread;
 use tidings_domain::comments::outline::{ThreadLines, ThreadPages};
 use tidings_domain::comments::threads::{self, NewComments, Thread};
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
-use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
+use tidings_domain::news::subscriptions::Subscription;
+use tidings_domain::values::ids::{CommentId, NewsId};
 use tidings_domain::values::moderation::Thing;
-use tidings_domain::values::preferences::{Choice, CommentOrder};
+use tidings_domain::values::preferences::CommentOrder;
 use tidings_domain::values::withheld::Withheld;
-use tidings_domain::values::words::counted;
-
-/// The order of the comments on a page.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sorting {
-    /// The order.
-    pub order: CommentOrder,
-    /// Whether the address asks for it: then the links of the page do too. Otherwise it is the
-    /// viewer's own.
-    pub is_asked: bool,
-}
-
-/// Which page of a thread is asked for.
-#[derive(Debug, Clone, Copy)]
-pub struct ThreadPart {
-    /// The story.
-    pub news: NewsId,
-    /// The comment that is shown with those below it; `None` for the whole thread.
-    pub root: Option<CommentId>,
-    /// The number of the page, from 1 on.
-    pub number: u64,
-    /// The order of the comments.
-    pub sorting: Sorting,
-}
-
-impl ThreadPart {
-    /// The pages of the same thread or branch. `None` if there is no such comment.
-    #[must_use]
-    pub fn pages(self, lines: &ThreadLines) -> Option<ThreadPages<'_>> {
-        lines.pages(self.root, THREAD_PAGE)
-    }
-
-    /// The positions of the comments on the page; none if there is no such page.
-    #[must_use]
-    pub fn shown(self, lines: &ThreadLines) -> Vec<usize> {
-        self.pages(lines).and_then(|pages| pages.shown(self.number)).unwrap_or_default()
-    }
-
-    /// The same page of the whole thread, or of the branch of a comment.
-    #[must_use]
-    pub const fn below(self, root: Option<CommentId>) -> Self {
-        Self { root, ..self }
-    }
-
-    /// The address of a page of the same thread or branch.
-    #[must_use]
-    pub fn address(self, number: u64) -> String {
-        let mut address = match self.root {
-            None => news_address(self.news),
-            Some(comment) => comment_address(CommentAddress { news: self.news, comment }),
-        };
-        let mut separator = '?';
-        let sort = self.sorting.is_asked.then(|| self.sorting.order.name());
-        let number = (number > 1).then(|| number.to_string());
-        for (name, value) in [("page", number.as_deref()), ("sort", sort)] {
-            if let Some(value) = value {
-                address.extend([&separator.to_string(), name, "=", value]);
-                separator = '&';
-            }
-        }
-        address
-    }
-
-    /// The address of the first page in another order.
-    fn sorted_address(self, order: CommentOrder) -> String {
-        Self { sorting: Sorting { order, is_asked: true }, ..self }.address(1)
-    }
-
-    /// The address for search engines: without the order.
-    fn canonical_address(self) -> String {
-        Self { sorting: Sorting::default(), ..self }.address(self.number)
-    }
-}
+use tidings_domain::values::words::{counted, grouped};
 
 /// A page of a thread.
 struct ThreadPage<'a> {
@@ -121,6 +48,8 @@ struct ThreadPage<'a> {
     pages: ThreadPages<'a>,
     /// The positions of its comments.
     shown: &'a [usize],
+    /// The comment that its address names, and whether the viewer has just posted it.
+    at: Option<(CommentId, bool)>,
     /// Which comments are new for the viewer.
     new: Option<NewComments>,
     /// The threads of the stories that were merged into this one.
@@ -133,7 +62,7 @@ impl<'a> ThreadPage<'a> {
         let pages = part.pages(thread.outline()).ok_or(Refusal::NoSuchComment)?;
         let exists = (1..=pages.count()).any(|number| u64::try_from(number) == Ok(part.number));
         if exists {
-            Ok(Self { part, thread, pages, shown, new: None, merged: Vec::new() })
+            Ok(Self { part, thread, pages, shown, at: None, new: None, merged: Vec::new() })
         } else {
             Err(RequestError::NotFound)
         }
@@ -146,22 +75,21 @@ impl<'a> ThreadPage<'a> {
             thread: self.thread,
             pages: &self.pages,
             shown: self.shown,
+            at: self.at,
             new: self.new,
         };
         let content = written(|html| {
             self.head(frame).render_to(html);
             self.continuation().render_to(html);
+            self.paging("Pages").render_to(html);
             html! { div.with-tools { (self.tools()) (list.render(frame)) } }.render_to(html);
-            self.paging().render_to(html);
-            if let Some(line) = self.part.root.and_then(|root| self.thread.line_of(root)) {
-                comment_tools(frame, self.part.news, line.comment).render_to(html);
-            }
+            self.paging("Pages, again").render_to(html);
             merged_threads(frame, self.thread.perspective(), &self.merged).render_to(html);
         });
-        let title = match (self.part.root, self.part.number) {
+        let title = match (self.part.branch, self.part.number) {
             (None, 1) => title,
             (None, number) => format!("{title} (page {number})"),
-            (Some(_), _) => format!("Comment on {title}"),
+            (Some(_), _) => format!("Replies on {title}"),
         };
         let head = match self.is_removed() {
             true => PageHead::default().with(html! { meta name="robots" content="noindex"; }),
@@ -179,7 +107,7 @@ impl<'a> ThreadPage<'a> {
     /// leads to.
     fn description(&self, frame: &Frame<'_>) -> String {
         let NewsSummary { news, username, .. } = &*self.thread.news;
-        let comment = self.part.root.and_then(|root| self.thread.line(self.thread.lines.position(root)?));
+        let comment = self.at.and_then(|(at, _)| self.thread.line_of(at));
         let perspective = self.thread.perspective();
         let is_shown = |comment: &Comment| !comment.deleted && comment.sight(perspective).is_shown();
         let comment = comment.filter(|line| is_shown(line.comment));
@@ -207,38 +135,22 @@ impl<'a> ThreadPage<'a> {
         let news = &self.thread.news.news;
         let pages = self.pages.count();
         html! {
-            @match (self.part.root, self.part.number) {
+            @match (self.part.branch, self.part.number) {
                 (None, 1) => {
-                    (news_head(frame, &self.thread.news))
+                    (news_head(frame, self.thread))
                     (story_tools(frame, news))
-                    div.under {
-                        (subscription_button(frame, self.thread))
-                        (flag_link(frame, &Thing::Story(news.id), (news.user_id, !news.deleted)))
-                        (self.comment_form(frame))
-                    }
+                    div.under { (self.comment_form(frame)) }
                     h2.hidden { (counted(news.comments, "comment", "comments")) }
                 }
                 (None, number) => {
                     h1 { "Comments, page " (number) " of " (pages) }
                     p.about-what { "On " (thread_link(&self.thread.news)) }
                 }
-                (Some(root), number) => {
-                    h1 { "Comment and replies" @if number > 1 { ", page " (number) " of " (pages) } }
-                    p.about-what { "On " (link_to_thread(&self.thread.news, &self.place_in_thread(root))) }
+                (Some(branch), number) => {
+                    h1 { "Further replies" @if number > 1 { ", page " (number) " of " (pages) } }
+                    p.about-what { "On " (link_to_thread(&self.thread.news, &self.part.address_of(branch.root))) }
                 }
             }
-        }
-    }
-
-    /// The address of the page of the whole thread that shows a comment, or else one above it.
-    fn place_in_thread(&self, id: CommentId) -> String {
-        let lines = self.thread.outline();
-        let whole = self.part.below(None);
-        match whole.pages(lines).and_then(|pages| pages.nearest_shown(id)) {
-            Some((number, shown)) if number > 1 => {
-                format!("{}#comment-{shown}", whole.address(number as u64))
-            }
-            _ => whole.address(1),
         }
     }
 
@@ -259,7 +171,7 @@ impl<'a> ThreadPage<'a> {
             } @else if frame.viewer.is_some() {
                 (CommentEditor::in_thread(news.id, "Your comment", "Add comment").render(frame))
             } @else {
-                p { a.action href=(login_to(Some(LoginReason::Comment), &frame.way_back)) { "Log in to comment" } }
+                p { a.action href=(login_to(Some(LoginReason::Comment), &format!("{}#comment", frame.way_back))) { "Log in to comment" } }
             }
         }
     }
@@ -272,10 +184,9 @@ impl<'a> ThreadPage<'a> {
         let parent = parent.and_then(|parent| places.iter().find(|place| place.id == parent));
         html! {
             @if let Some(parent) = parent {
-                @let address = CommentAddress { news: self.part.news, comment: parent.id };
                 p.about-what {
                     "Continues the replies to "
-                    a href=(comment_address(address)) {
+                    a href=(self.part.address_of(parent.id)) {
                         "the comment by " (parent.username.as_deref().unwrap_or(DELETED_USER))
                     }
                 }
@@ -287,11 +198,8 @@ impl<'a> ThreadPage<'a> {
     /// collapses all.
     fn tools(&self) -> Markup {
         let places = self.thread.outline().places();
-        let orders = [
-            (CommentOrder::Score, "score"),
-            (CommentOrder::Newest, "newest"),
-            (CommentOrder::Oldest, "oldest"),
-        ];
+        let orders =
+            [(CommentOrder::Score, "best"), (CommentOrder::Newest, "new"), (CommentOrder::Oldest, "old")];
         html! {
             @if !places.is_empty() {
                 aside.thread-tools aria-label="Comments" data-tools {
@@ -317,7 +225,7 @@ impl<'a> ThreadPage<'a> {
         let places = self.thread.outline().places().iter().enumerate();
         let mut new = places.filter(|(_, place)| self.new.is_some_and(|new| new.has(place)));
         html! {
-            @if let (None, Some((first, _))) = (self.part.root, new.next()) {
+            @if let (None, Some((first, _))) = (self.part.branch, new.next()) {
                 @let count = 1 + new.count() as u64;
                 p.new-comments #new {
                     a href=(jump_address(self.part, self.thread.outline(), &self.pages, first)) data-first-new {
@@ -329,15 +237,23 @@ impl<'a> ThreadPage<'a> {
         }
     }
 
-    /// The links to the pages before and after this one.
-    fn paging(&self) -> Markup {
+    /// Which comments are on this page, and links to the others.
+    fn paging(&self, label: &str) -> Markup {
         let (number, count) = (self.part.number, self.pages.count() as u64);
+        let span = self.pages.span(number).filter(|_| count > 1);
+        let is_near = |page: u64| page == 1 || page == count || page.abs_diff(number) <= NEAR_PAGES;
         html! {
-            @if count > 1 {
-                nav.more aria-label="Pages" {
-                    @if number > 1 { a href=(self.part.address(number - 1)) rel="prev" { "back" } }
-                    @if number < count {
-                        a href=(self.part.address(number + 1)) rel="next" { "more comments" }
+            @if let Some([first, last, all]) = span.map(|span| span.map(|count| grouped(count as u64))) {
+                nav.pages aria-label=(label) {
+                    span { (first) "–" (last) " of " (all) " · pages" }
+                    @for page in (1..=count).filter(|page| is_near(*page)) {
+                        @if page > 1 && !is_near(page - 1) { " …" }
+                        " "
+                        @if page == number {
+                            strong aria-current="page" { (page) }
+                        } @else {
+                            a href=(self.part.address(page)) rel=[rel_of(page, number)] { (page) }
+                        }
                     }
                 }
             }
@@ -345,23 +261,57 @@ impl<'a> ThreadPage<'a> {
     }
 }
 
-/// A story at the head of its thread.
-#[must_use]
-pub fn news_head(frame: &Frame<'_>, line: &NewsLine) -> Markup {
+/// How far the pages are from a page that it links to besides the first and the last.
+const NEAR_PAGES: u64 = 3;
+
+/// How a page is related to the one that links to it.
+fn rel_of(page: u64, linking: u64) -> Option<&'static str> {
+    match (page + 1 == linking, page == linking + 1) {
+        (true, _) => Some("prev"),
+        (_, true) => Some("next"),
+        _ => None,
+    }
+}
+
+/// The story at the head of its thread.
+fn news_head(frame: &Frame<'_>, thread: &Thread) -> Markup {
+    let line = &thread.news;
     let news = &line.news;
     let anchor = news_anchor(news.id);
     let is_shown = !news.deleted && line.marks.sight.is_shown();
+    let words = html! {
+        @if let Some(viewer) = frame.viewer {
+            @let is_author = viewer.id == news.user_id;
+            @if !news.is_gone() { (subscription_button(news.id, thread.subscription, is_author)) }
+            @if !is_author && !news.deleted {
+                " " a href=(flag_address(&Thing::Story(news.id))) rel="nofollow" { "flag" }
+            }
+        }
+    };
     html! {
         article.item.lead #(anchor) data-item {
             (news_buttons(frame, line, anchor))
             div.story {
-                (leading_story(frame, line))
+                (leading_story(frame, line, &words))
                 @if let (true, Some(text)) = (is_shown, news.text()) {
                     div.text.formatted dir="auto" { (markdown(text, frame.link_target())) }
                 }
                 (edit_note(news))
             }
         }
+    }
+}
+
+/// The button that subscribes to a thread or leaves it.
+fn subscription_button(news: NewsId, subscription: Subscription, is_author: bool) -> impl Render {
+    let is_told = match subscription {
+        Subscription::Subscribed => true,
+        Subscription::Left => false,
+        Subscription::Unset => is_author,
+    };
+    match is_told {
+        true => story_button(news, "/unsubscribe", ("Stop telling me about new comments", "unsubscribe")),
+        false => story_button(news, "/subscribe", ("Tell me about new comments", "subscribe")),
     }
 }
 
@@ -382,51 +332,16 @@ pub fn title_link(address: &str, title: Option<&str>) -> Markup {
     html! { a href=(address) dir="auto" { (title.unwrap_or(DELETED_STORY)) } }
 }
 
-/// The address of a page that shows a comment: of the whole thread, or of a branch, in the
-/// viewer's own order. If those do not show it, its own page. Rounds: 2.
-pub async fn address_of(visit: &mut Visit, address: CommentAddress, root: Option<CommentId>) -> String {
-    let CommentAddress { news, comment } = address;
-    let own = format!("{}#comment-{comment}", comment_address(address));
-    let Ok(thread) = threads::get(visit, news, None, |_| Vec::new()).await else {
-        return own;
-    };
-    let lines = thread.outline();
-    let part = ThreadPart { news, root, number: 1, sorting: Sorting::default() };
-    if lines.position(comment).is_none() {
-        // It was deleted.
-        return format!("{}#comment-{comment}", news_address(news));
-    }
-    match part.pages(lines).and_then(|pages| pages.number_of(comment)) {
-        Some(number) => format!("{}#comment-{comment}", part.address(number as u64)),
-        None => own,
-    }
+/// GET /comment/:news/:comment?sort=O: leads to the comment in its thread.
+pub async fn one_comment(
+    PathOf((news, comment)): PathOf<(NewsId, CommentId)>,
+    Form(ThreadQuery { sort, .. }): Form<ThreadQuery>,
+) -> Redirect {
+    let sorting = sort.map(|order| Sorting { order, is_asked: true }).unwrap_or_default();
+    Redirect::to(&ThreadPart { news, branch: None, number: 1, sorting }.address_of(comment))
 }
 
-/// The requested page of a thread, and its order.
-pub struct ThreadQuery {
-    page: PageNumberQuery,
-    /// Whether a page is asked for by its number.
-    is_paged: bool,
-    sort: Option<CommentOrder>,
-}
-
-impl FromFields for ThreadQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let page = PageNumberQuery::from_fields(fields)?;
-        Ok(Self { page, is_paged: fields.get("page").is_some(), sort: sort_field(fields)? })
-    }
-}
-
-/// The field `sort`, the order of comments.
-///
-/// # Errors
-/// A failure that names the field if there is no such order.
-pub fn sort_field(fields: &Fields) -> Result<Option<CommentOrder>, RequestError> {
-    let unknown = RequestError::Field { name: "sort", expected: "it must be score, newest or oldest" };
-    fields.get("sort").map(|name| CommentOrder::parse(name).ok_or(unknown)).transpose()
-}
-
-/// GET /news/:id?page=N&sort=O.
+/// GET /news/:id?page=N&at=C&posted=C&sort=O.
 pub async fn thread(
     PathOf(news): PathOf<NewsId>,
     State(app): State<App>,
@@ -434,51 +349,33 @@ pub async fn thread(
     here: LocalPath,
     Form(query): Form<ThreadQuery>,
 ) -> Result<Response, RequestError> {
-    show(&app, visit, &here, (news, None, query)).await
-}
-
-/// GET /comment/:news/:comment?page=N&sort=O.
-pub async fn one_comment(
-    PathOf((news, comment)): PathOf<(NewsId, CommentId)>,
-    State(app): State<App>,
-    visit: Visit,
-    here: LocalPath,
-    Form(query): Form<ThreadQuery>,
-) -> Result<Response, RequestError> {
-    show(&app, visit, &here, (news, Some(comment), query)).await
-}
-
-async fn show(
-    app: &App,
-    visit: Visit,
-    here: &LocalPath,
-    (news, root, query): (NewsId, Option<CommentId>, ThreadQuery),
-) -> Result<Response, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
-    let number = query.page.page.get();
-    let sorted = |order| Sorting { order, is_asked: query.sort.is_some() };
-    let part = |order| ThreadPart { news, root, number, sorting: sorted(order) };
     // Which comments are on a page does not depend on the links of the page.
-    let wanted = |lines: &ThreadLines| part(CommentOrder::Score).shown(lines);
-    let thread = threads::get(&mut visit, news, query.sort, wanted).await?;
-    if let Some(address) = merged_address(&thread.news.news).filter(|_| root.is_none() && !query.is_paged) {
+    let wanted = |lines: &ThreadLines| {
+        query.part(lines, CommentOrder::Score).map(|part| part.shown(lines)).unwrap_or_default()
+    };
+    let thread = threads::get(&mut visit, news, query.arrangement(), wanted).await?;
+    let is_plain = query.at.is_none() && query.page.is_none();
+    if let Some(address) = merged_address(&thread.news.news).filter(|_| is_plain) {
         return Ok((StatusCode::FOUND, [(header::LOCATION, address)]).into_response());
     }
-    let part = part(thread.order);
+    let part = query.part(thread.outline(), thread.order).ok_or(Refusal::NoSuchComment)?;
     let shown = part.shown(thread.outline());
     let mut page = ThreadPage::new(part, &thread, &shown)?;
+    page.at = query.at.map(|at| (at, query.is_posted));
     let now = visit.now();
+    let is_first = part.number == 1;
     // Only the pages of the whole thread count as visits: a branch shows little of it.
-    page.new = match root {
-        None => thread.note_visit(visit.site(), now, number == 1),
+    page.new = match part.branch {
+        None => thread.note_visit(visit.site(), now, is_first),
         Some(_) => thread.new_while_reading(now),
     };
-    if root.is_none() && number == 1 {
+    if part.branch.is_none() && is_first {
         page.merged = read_merged(&mut visit, &thread, &shown).await?;
     }
-    let frame = Frame::of(app, &mut visit, here).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
     // The page says why the story is gone.
-    let status = if root.is_none() && page.is_removed() { StatusCode::GONE } else { StatusCode::OK };
+    let status = if part.branch.is_none() && page.is_removed() { StatusCode::GONE } else { StatusCode::OK };
     Ok((status, page.render(&frame)).into_response())
 }
 
@@ -505,7 +402,7 @@ mod tests {
         let name = lines.iter().find_map(|(_, _, name)| *name).map(Into::into);
         let arranged = lines.into_iter().map(|(depth, comment, _)| (depth, comment)).collect();
         let thread = Thread::whole(news, ThreadLines::new(NewsId(5), arranged, |_| name.clone()));
-        let part = ThreadPart { news: NewsId(5), root: None, number: 1, sorting: Sorting::default() };
+        let part = ThreadPart { news: NewsId(5), branch: None, number: 1, sorting: Sorting::default() };
         let shown = part.shown(thread.outline());
         let page = ThreadPage::new(part, &thread, &shown).unwrap();
         framed(viewer.as_ref(), |frame| page.render(frame)).into_string()
@@ -519,7 +416,7 @@ mod tests {
             r#"<a href="http://a.com/" rel="nofollow ugc noopener">"#,
             "&lt;script&gt;",
             r#"action="/postcomment""#,
-            r#"href="/comment/5/7""#,
+            r##"href="/news/5?at=7#comment-7""##,
             r#"href="/reply/5/7""#,
             r#"href="/@bob""#,
         ] {

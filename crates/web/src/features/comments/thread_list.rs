@@ -6,11 +6,12 @@ use super::comment_item::{
     CommentAddresses, CommentContext, CommentItem, CommentMarks, CommentPlaceholder, CommentSource,
     comment_markup,
 };
-use super::thread::{Sorting, ThreadPart};
+use super::thread_part::{Sorting, ThreadPart};
+use crate::features::moderation::post_tools::comment_tools;
 use crate::limits::COMMENT_CACHE_BYTES;
 use crate::markup::fragments::{Fragment, LinkTarget, PartKey, written};
 use crate::markup::frame::Frame;
-use crate::markup::parts::DELETED_USER;
+use crate::markup::parts::{DELETED_USER, ago};
 use maud::{Render, html};
 use strum::IntoEnumIterator;
 use tidings_domain::accounts::reader::Sight;
@@ -21,7 +22,7 @@ use tidings_domain::comments::relatives::{Relatives, relatives};
 use tidings_domain::comments::threads::{NewComments, Thread};
 use tidings_domain::values::ids::CommentId;
 use tidings_domain::values::preferences::CommentOrder;
-use tidings_domain::values::words::counted;
+use tidings_domain::values::words::{counted, first_words};
 
 /// The usual size of a comment's markup without its text, in bytes.
 const USUAL_MARKUP_BYTES: usize = 1_500;
@@ -36,6 +37,8 @@ pub struct ThreadList<'a> {
     pub pages: &'a ThreadPages<'a>,
     /// The positions of the comments.
     pub shown: &'a [usize],
+    /// The comment that the address of the page names, and whether the viewer has just posted it.
+    pub at: Option<(CommentId, bool)>,
     /// Which comments are new.
     pub new: Option<NewComments>,
 }
@@ -51,17 +54,23 @@ struct OpenItem {
 impl ThreadList<'_> {
     /// The list. It is marked if the script cannot find all comments of the story in it.
     pub fn render(&self, frame: &Frame<'_>) -> impl Render {
-        let is_complete = self.part.root.is_none() && self.pages.is_complete();
+        let is_complete = self.part.branch.is_none() && self.pages.is_complete();
         let fragments = self.fragments(frame);
         let relatives = relatives(self.thread.outline().places());
         written(move |html| {
             let lines = self.shown.iter().filter_map(|position| self.thread.line(*position));
             html.reserve(lines.map(|line| line.comment.body.len() + USUAL_MARKUP_BYTES).sum());
-            html.push_str(if is_complete {
-                r#"<ol class="thread" role="list">"#
-            } else {
-                r#"<ol class="thread" role="list" data-incomplete>"#
-            });
+            html.push_str(r#"<ol class="thread" role="list""#);
+            if !is_complete {
+                html.push_str(" data-incomplete");
+            }
+            if let Some(viewer) = frame.viewer.filter(|_| !self.thread.news.news.is_gone()) {
+                // The script says at which comments the viewer has drafts of replies.
+                html.push_str(" data-drafts=\"");
+                viewer.id.0.render_to(html);
+                html.push('"');
+            }
+            html.push('>');
             let mut open = Vec::new();
             for (index, position) in self.shown.iter().enumerate() {
                 let fragment = fragments.as_ref().and_then(|fragments| fragments.get(index));
@@ -75,7 +84,9 @@ impl ThreadList<'_> {
 
     /// The cached markup of the comments on a page of a whole thread.
     fn fragments(&self, frame: &Frame<'_>) -> Option<Shared<PageFragments>> {
-        let lines = Some(&self.thread.lines).filter(|lines| self.part.root.is_none() && lines.is_whole())?;
+        let is_posted = self.at.is_some_and(|(_, is_posted)| is_posted);
+        let is_usual = self.part.branch.is_none() && !is_posted;
+        let lines = Some(&self.thread.lines).filter(|lines| is_usual && lines.is_whole())?;
         frame.derived_part::<ThreadFragments, _>(lines, part_key(self.part), page_fragments)
     }
 
@@ -108,15 +119,21 @@ impl ThreadList<'_> {
             Sight::Shown => line.username.unwrap_or(DELETED_USER),
             Sight::Collapsed(_) | Sight::LeftOut => "[hidden comment]",
         };
-        let branch = relatives.get(position).map_or(1, |relatives| relatives.branch) as u64;
+        let replies = relatives.get(position).map_or(0, |relatives| relatives.branch - 1) as u64;
         html.push_str("<li id=\"");
         place.anchor(comment.id).render_to(html);
         html.push_str("\" class=\"depth-");
         level.render_to(html);
         html.push_str("\"><details class=\"branch\" open><summary><span>");
         name.render_to(html);
-        html.push_str(": ");
-        counted(branch, "comment", "comments").render_to(html);
+        html.push_str(" · ");
+        ago(frame.now, comment.ctime).render_to(html);
+        html.push_str(" · ");
+        counted(replies, "reply", "replies").render_to(html);
+        if !comment.deleted && sight.is_shown() {
+            html.push_str(" · ");
+            first_words(&comment.body).render_to(html);
+        }
         html.push_str("</span></summary>");
         let markup = match fragment {
             Some(fragment) if sight.is_shown() => CommentSource::Fragment(fragment),
@@ -130,15 +147,16 @@ impl ThreadList<'_> {
         let by_story_author = comment.user_id == self.thread.news.news.user_id;
         let marks = CommentMarks { is_new, by_story_author };
         CommentItem { place, line, marks, markup, sight }.write(html, frame);
+        if self.at.is_some_and(|(at, _)| at == comment.id) {
+            comment_tools(frame, place.news, comment).render_to(html);
+        }
         open.push(OpenItem { has_list: false, is_comment: true });
-        if self.pages.has_hidden_replies(position) {
+        if self.pages.has_hidden_replies(position)
+            && let Some(reply) = places.get(position + 1)
+        {
             open_list(html, open);
-            let link = html! {
-                li.continue {
-                    a.action href=(branch_address(self.part, comment.id)) { "continue this thread" }
-                }
-            };
-            link.render_to(html);
+            let address = self.part.address_of(reply.id);
+            html! { li.continue { a.action href=(address) { "continue this thread" } } }.render_to(html);
         }
     }
 }
@@ -162,13 +180,7 @@ fn close(html: &mut String, open: &mut Vec<OpenItem>, level: usize) {
     }
 }
 
-/// The address of the first page of a comment and those below it.
-fn branch_address(part: ThreadPart, comment: CommentId) -> String {
-    part.below(Some(comment)).address(1)
-}
-
-/// The address of the comment at a position: on the same page if it is there, else on the page
-/// of the branch or of the whole thread that shows it, else its own page.
+/// The address of the comment at a position: on the same page if it is there.
 #[must_use]
 pub fn jump_address(
     part: ThreadPart,
@@ -177,16 +189,9 @@ pub fn jump_address(
     position: usize,
 ) -> String {
     let Some(id) = lines.places().get(position).map(|place| place.id) else { return String::new() };
-    let on_page = |part: ThreadPart, number: usize| format!("{}#comment-{id}", part.address(number as u64));
     match pages.page_of(position) {
-        Some(number) if u64::try_from(number) == Ok(part.number) => return format!("#comment-{id}"),
-        Some(number) => return on_page(part, number),
-        None => {}
-    }
-    let whole = part.below(None);
-    match whole.pages(lines).and_then(|pages| pages.page_of(position)).filter(|_| part.root.is_some()) {
-        Some(number) => on_page(whole, number),
-        None => format!("{}#comment-{id}", branch_address(part, id)),
+        Some(number) if u64::try_from(number) == Ok(part.number) => format!("#comment-{id}"),
+        _ => part.address_of(id),
     }
 }
 
@@ -200,11 +205,7 @@ fn addresses(
     let Relatives { root, parent, previous, next, .. } = relatives.get(position).copied().unwrap_or_default();
     let jump = |position| jump_address(part, lines, pages, position);
     CommentAddresses {
-        permalink: lines
-            .places()
-            .get(position)
-            .map(|place| branch_address(part, place.id))
-            .unwrap_or_default(),
+        permalink: lines.places().get(position).map(|place| part.address_of(place.id)).unwrap_or_default(),
         root: root.filter(|_| root != parent).map(jump),
         parent: parent.map(jump),
         previous: previous.map(jump),
@@ -231,7 +232,7 @@ fn part_key(ThreadPart { number, sorting, .. }: ThreadPart) -> u64 {
 fn part_of(lines: &ThreadLines, key: u64) -> ThreadPart {
     let order = CommentOrder::iter().find(|order| *order as u64 == key / 2 % 4);
     let sorting = Sorting { order: order.unwrap_or_default(), is_asked: key % 2 == 1 };
-    ThreadPart { news: lines.news(), root: None, number: key / 8, sorting }
+    ThreadPart { news: lines.news(), branch: None, number: key / 8, sorting }
 }
 
 fn page_fragments(lines: &ThreadLines, key: u64, links: LinkTarget) -> PageFragments {
@@ -260,24 +261,11 @@ mod tests {
             for order in CommentOrder::iter() {
                 for is_asked in [false, true] {
                     let sorting = Sorting { order, is_asked };
-                    let part = ThreadPart { news: NewsId(5), root: None, number, sorting };
+                    let part = ThreadPart { news: NewsId(5), branch: None, number, sorting };
                     let read = part_of(&lines, part_key(part));
                     assert_eq!((read.number, read.sorting), (number, sorting));
                 }
             }
         }
-    }
-
-    #[test]
-    fn a_page_keeps_the_order_that_its_address_asks_for() {
-        let address = |root: Option<u64>, number, is_asked| {
-            let sorting = Sorting { order: CommentOrder::Newest, is_asked };
-            let root = root.map(CommentId);
-            ThreadPart { news: NewsId(5), root, number: 1, sorting }.address(number)
-        };
-        assert_eq!(address(None, 1, false), "/news/5");
-        assert_eq!(address(None, 2, false), "/news/5?page=2");
-        assert_eq!(address(None, 1, true), "/news/5?sort=newest");
-        assert_eq!(address(Some(7), 3, true), "/comment/5/7?page=3&sort=newest");
     }
 }

@@ -2,18 +2,20 @@
 
 use super::comment_item::{CommentContext, comment_item};
 use super::form::CommentForm;
-use super::thread::{address_of, thread_link, title_link};
+use super::thread::{thread_link, title_link};
+use super::thread_part::address_of_posted;
 use crate::App;
 use crate::error::RequestError;
 use crate::features::moderation::acting::moderates_instead;
 use crate::features::stories::form::NewsIdForm;
-use crate::limits::USER_COMMENTS;
-use crate::markup::addresses::{news_address, user_address};
+use crate::limits::PAGE_ROWS;
+use crate::markup::addresses::{comment_address, news_address, user_address};
 use crate::markup::fields::{
     Field, PREVIEW, RefusedForm, draft_key, formatting_hint, preview_button, preview_place, summary,
 };
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
+use crate::markup::moderation_tools::is_moderator;
 use crate::markup::parts::{empty_but, paging};
 use crate::markup::withheld::unlisted_note;
 use crate::request::form::{Fields, id_or_none};
@@ -27,10 +29,11 @@ use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::reader::Sight;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::comments::comment::{self, CommentChange, Posted};
+use tidings_domain::comments::comment::{self, CommentChange, CommentDraft, LogSpeaking, Posted};
 use tidings_domain::comments::lists::{self, UserComment};
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines};
 use tidings_domain::comments::threads::{self, Thread};
+use tidings_domain::moderation::log::write_speaking;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
 use tidings_domain::values::moderation::{Deed, Thing};
 use tidings_domain::values::preferences::CommentOrder;
@@ -48,6 +51,8 @@ pub struct CommentEditor<'a> {
     text: &'a str,
     label: &'a str,
     button: &'a str,
+    /// Whether its author has chosen to speak as a moderator.
+    speaks_as_moderator: bool,
     state: EditorState<'a>,
 }
 
@@ -58,6 +63,8 @@ enum EditorState<'a> {
     InThread,
     /// On a page of its own.
     Alone,
+    /// On a page of its own, with a text that no draft has yet.
+    Kept,
     /// Refused.
     Refused(&'a RefusedForm),
     /// With the comment as it will look.
@@ -77,7 +84,23 @@ impl<'a> CommentEditor<'a> {
     /// The form for a new comment on a story, in its thread.
     #[must_use]
     pub fn in_thread(news: NewsId, label: &'a str, button: &'a str) -> Self {
-        Self { news, edited: None, parent: None, text: "", label, button, state: EditorState::InThread }
+        Self {
+            news,
+            edited: None,
+            parent: None,
+            text: "",
+            label,
+            button,
+            speaks_as_moderator: false,
+            state: EditorState::InThread,
+        }
+    }
+
+    /// The form for a comment on a story, with a text that was meant for a story with the same URL. The script
+    /// keeps it as the draft of the comment.
+    #[must_use]
+    pub fn on_earlier(news: NewsId, text: &'a str) -> Self {
+        Self { text, state: EditorState::Kept, ..Self::in_thread(news, "Your comment", "Add comment") }
     }
 
     /// The form, with the message of a refusal if that is about the text.
@@ -85,8 +108,9 @@ impl<'a> CommentEditor<'a> {
     pub fn render(&self, frame: &Frame<'_>) -> Markup {
         let id_or_none = |id: Option<CommentId>| id.map_or_else(|| "-1".to_owned(), |id| id.to_string());
         let draft = self.draft(frame);
+        let is_in_thread = matches!(self.state, EditorState::InThread);
         html! {
-            form.form.editor method="post" action="/postcomment" data-comment="/api/postcomment" {
+            form.form.editor.one-line[is_in_thread] method="post" action="/postcomment" data-comment="/api/postcomment" {
                 input type="hidden" name="news_id" value=(self.news);
                 input type="hidden" name="comment_id" value=(id_or_none(self.edited));
                 input type="hidden" name="parent_id" value=(id_or_none(self.parent));
@@ -95,6 +119,12 @@ impl<'a> CommentEditor<'a> {
                 (preview_place(matches!(self.state, EditorState::Preview).then(|| {
                     markdown(self.text, frame.link_target())
                 })))
+                @if self.edited.is_none() && is_moderator(frame) {
+                    label.choice {
+                        input type="checkbox" name="speaking_as" value="moderator" checked[self.speaks_as_moderator];
+                        span { "Speak as a moderator" }
+                    }
+                }
                 div.buttons {
                     button.button { (self.button) }
                     (preview_button("comment"))
@@ -108,7 +138,10 @@ impl<'a> CommentEditor<'a> {
         let field = field.with("data-draft", draft);
         let field = if self.edited.is_none() { field.required() } else { field };
         let field = match self.state {
-            EditorState::InThread => field.with("class", "short"),
+            EditorState::InThread => {
+                field.with("class", "short").with("rows", "1").with("placeholder", "Add a comment")
+            }
+            EditorState::Kept => field.with("data-kept", ""),
             EditorState::Alone | EditorState::Refused(_) | EditorState::Preview => {
                 field.with("autofocus", "")
             }
@@ -184,7 +217,7 @@ async fn thread_with(
     comment: Option<CommentId>,
 ) -> Result<Thread, RequestError> {
     let position = |lines: &ThreadLines| lines.position(comment?);
-    let order = Some(CommentOrder::Score);
+    let order = CommentOrder::Score.into();
     Ok(threads::get(visit, news, order, |lines| position(lines).into_iter().collect()).await?)
 }
 
@@ -196,14 +229,20 @@ fn line_of(thread: &Thread, id: CommentId) -> Result<ThreadLine<'_>, RequestErro
 fn reply_page(
     frame: &Frame<'_>,
     thread: &Thread,
-    parent: Option<CommentId>,
+    (parent, speaks_as_moderator): (Option<CommentId>, bool),
     (text, state): (&str, EditorState<'_>),
 ) -> Result<Markup, RequestError> {
     let about = parent.map(|parent| line_of(thread, parent)).transpose()?;
     let (heading, label) =
         if parent.is_some() { ("Reply", "Your reply") } else { ("Comment", "Your comment") };
     let news = thread.news.news.id;
-    let form = CommentEditor { parent, text, state, ..CommentEditor::in_thread(news, label, "Post") };
+    let form = CommentEditor {
+        parent,
+        text,
+        state,
+        speaks_as_moderator,
+        ..CommentEditor::in_thread(news, label, "Post")
+    };
     let page = CommentFormPage { heading, thread, about, form: Some(form), deletable: None };
     Ok(page.render(frame))
 }
@@ -234,6 +273,7 @@ fn edit_page(
         text: text.unwrap_or(&comment.body),
         label: "Your comment",
         button: "Save",
+        speaks_as_moderator: false,
         state,
     });
     let heading = if form.is_some() { "Edit comment" } else { "Delete comment" };
@@ -253,7 +293,8 @@ pub async fn reply(
     let thread = thread_with(&mut visit, news, Some(parent)).await?;
     line_of(&thread, parent)?.comment.refuse_if_gone(&user)?;
     thread.news.news.refuse_if_gone(&user)?;
-    reply_page(&Frame::for_user(&app, &here, &user), &thread, Some(parent), ("", EditorState::Alone))
+    let frame = Frame::for_user(&app, &here, &user);
+    reply_page(&frame, &thread, (Some(parent), false), ("", EditorState::Alone))
 }
 
 /// GET /editcomment/:news/:comment.
@@ -278,8 +319,7 @@ pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Resp
     }
     let failure = match try_post(&app, &form).await {
         Ok(posted) => {
-            let address = address_of(&mut form.visit, posted.address, None).await;
-            return Ok(Redirect::to(&address).into_response());
+            return Ok(Redirect::to(&address_after(&posted)).into_response());
         }
         Err(failure) => failure,
     };
@@ -288,6 +328,17 @@ pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Resp
     let page = form_again(&app, form, (&text, EditorState::Refused(&refused))).await;
     // If the form cannot be shown again, respond with the first failure.
     page.map(|page| refused.response(page)).map_err(|_| failure)
+}
+
+/// Where a comment is shown after it was written, edited or deleted.
+fn address_after(posted: &Posted) -> String {
+    let CommentAddress { news, comment } = posted.address;
+    match posted.change {
+        CommentChange::Insert => address_of_posted(news, comment),
+        CommentChange::Update => comment_address(posted.address),
+        // It may be gone, and then its thread has no page for it.
+        CommentChange::Delete => format!("{}#comment-{comment}", news_address(news)),
+    }
 }
 
 /// Whether a comment gets another text. One without a text is deleted, which happens once.
@@ -328,7 +379,9 @@ async fn form_again(
     let here = LocalPath::parse(
         &parent.map_or_else(|| news_address(news), |parent| format!("/reply/{news}/{parent}")),
     );
-    reply_page(&Frame::for_user(app, &here, &form.user), &thread, parent, (text, state))
+    let speaks_as_moderator = form.fields.get("speaking_as").is_some();
+    let frame = Frame::for_user(app, &here, &form.user);
+    reply_page(&frame, &thread, (parent, speaks_as_moderator), (text, state))
 }
 
 async fn try_post(app: &App, form: &SignedFields) -> Result<Posted, RequestError> {
@@ -358,7 +411,7 @@ pub async fn of_user(
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let user = profiles::profile(&mut visit, &name).await?.user.clone();
-    let page = lists::of_user(&mut visit, user.id, &user.username, start, USER_COMMENTS).await?;
+    let page = lists::of_user(&mut visit, user.id, &user.username, start, PAGE_ROWS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("Comments by {}", user.username);
     let content = html! {
@@ -370,7 +423,7 @@ pub async fn of_user(
         (paging(
             &|start| frame.here.keeping_hidden(format!("{base}{start}")),
             start,
-            (USER_COMMENTS, USER_COMMENTS),
+            (PAGE_ROWS, PAGE_ROWS),
             page.total,
         ))
     };
@@ -406,7 +459,10 @@ async fn write_or_edit(app: &App, actor: Actor<'_>, form: &CommentForm) -> Resul
     let (site, now, news) = (&app.site, app.now(), form.news_id);
     let Some(comment) = form.comment_id else {
         let body = Body::parse_comment(&form.comment)?;
-        return comment::post_comment(site, now, actor, news, form.parent_id, &body).await;
+        let log: LogSpeaking = write_speaking;
+        let speaks_as_moderator = form.speaking_as.then_some(log);
+        let draft = CommentDraft { news, parent: form.parent_id, body: &body, speaks_as_moderator };
+        return comment::post_comment(site, now, actor, draft).await;
     };
     let address = CommentAddress { news, comment };
     if form.comment.trim().is_empty() {

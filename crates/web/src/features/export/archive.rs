@@ -272,6 +272,8 @@ mod tests {
                 sort_comments: "score",
                 shortcuts: "on",
                 show_hidden: false,
+                theme: "device",
+                text_size: "normal",
                 inbox_feed: false,
             },
         }

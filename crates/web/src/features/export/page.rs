@@ -340,6 +340,8 @@ fn account_facts(account: &AccountRecord) -> Vec<(&'static str, String)> {
         ("Order of comments", settings.sort_comments.to_owned()),
         ("Keyboard shortcuts", settings.shortcuts.to_owned()),
         ("Shows hidden things", yes(settings.show_hidden)),
+        ("Colours", settings.theme.to_owned()),
+        ("Text size", settings.text_size.to_owned()),
         ("Feed of the inbox", yes(settings.inbox_feed)),
     ]);
     facts
@@ -392,7 +394,6 @@ const fn explanation(section: Section) -> Option<&'static str> {
             "Votes on stories, comments and sites. The site does not list anybody's votes on comments, so \
              they are those in threads that you wrote in, read, saved or began.",
         ),
-        Section::Saved => Some("What you vote up is saved too."),
         Section::Inbox => Some(
             "What other people wrote belongs to them, so only messages from moderators have their text here.",
         ),

@@ -3,7 +3,7 @@
 
 use super::rows::{description, destination};
 use crate::mail::Letter;
-use crate::markup::addresses::news_address;
+use crate::markup::addresses::{MAIL_SETTINGS, news_address};
 use crate::settings::SiteSettings;
 use std::fmt::Write;
 use tidings_domain::accounts::outbox::{MailKind, Waiting};
@@ -110,7 +110,7 @@ fn foot(site: &SiteSettings, user: &User, kind: MailKind, unsubscribe: &str) -> 
         name_of(kind),
         site.name,
         user.username,
-        site.link("/settings/mail")
+        site.link(MAIL_SETTINGS)
     )
 }
 

@@ -16,9 +16,8 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, Seen, feed, mark_read, undo_marking};
 use tidings_domain::accounts::users::User;
-use tidings_domain::comments::threads::Thread;
 use tidings_domain::inbox::{self, InboxEntry};
-use tidings_domain::news::subscriptions::{self, Subscription};
+use tidings_domain::news::subscriptions;
 
 /// A page of the inbox.
 struct InboxPage<'a> {
@@ -192,32 +191,6 @@ fn feed_section(frame: &Frame<'_>, viewer: &User) -> Markup {
 #[must_use]
 pub fn feed_address(secret: &str) -> String {
     format!("/inbox/feed/{secret}")
-}
-
-/// The button that subscribes to a thread or leaves it, on the page of the story.
-#[must_use]
-pub fn subscription_button(frame: &Frame<'_>, thread: &Thread) -> Markup {
-    let news = &thread.news.news;
-    let is_told = match thread.subscription {
-        Subscription::Subscribed => true,
-        Subscription::Left => false,
-        Subscription::Unset => frame.viewer.is_some_and(|viewer| viewer.id == news.user_id),
-    };
-    let (action, name, rest) = if is_told {
-        ("/unsubscribe", "Unsubscribe from comments", " on this story")
-    } else {
-        ("/subscribe", "Subscribe to comments", " on this story")
-    };
-    html! {
-        @if frame.viewer.is_some() && !news.is_gone() {
-            form.subscription method="post" action=(action) {
-                (frame.signed_fields())
-                input type="hidden" name="news_id" value=(news.id);
-                input type="hidden" name="next" value=(frame.way_back);
-                button.button.small.quiet { (name) span.hidden { (rest) } }
-            }
-        }
-    }
 }
 
 /// GET /inbox?kind=K&before=B.

@@ -56,21 +56,25 @@ fn message_address(place: Cursor) -> String {
 pub(super) fn row(frame: &Frame<'_>, row: &Row<'_>, (back, is_whole): (&str, bool)) -> Markup {
     let Some(entry) = row.0.first() else { return Markup::default() };
     let address = row.address(frame).filter(|_| !is_whole);
-    let class = match (entry.read, address.is_some()) {
-        (false, true) => "entry unread",
-        (false, false) => "entry unread apart",
-        (true, _) => "entry",
+    let reply = entry.place.id.comment().filter(|_| can_be_answered(entry));
+    let tool = match (reply, &address) {
+        (Some(comment), _) => Some(("with-reply", reply_form(frame, entry, comment))),
+        (None, None) if !entry.read => Some(("with-button", read_form(frame, entry, back))),
+        (None, _) => None,
     };
+    let class = ["entry"].into_iter().chain((!entry.read).then_some("unread"));
+    let class = class.chain(tool.as_ref().map(|(class, _)| *class)).collect::<Vec<_>>().join(" ");
     let lines = html! {
-        span.entry-head {
-            span.entry-what dir="auto" {
-                @if !entry.read { span.hidden { "Unread: " } }
-                (headline(row))
-            }
-            " " span.entry-age { (age(frame, entry.time())) }
+        span.entry-what dir="auto" {
+            @if !entry.read { span.hidden { "Unread: " } }
+            (headline(row))
         }
-        @if let Some(text) = entry.text().filter(|_| !is_whole) {
-            " " span.excerpt dir="auto" { (first_line(entry, text)) }
+        " "
+        span.entry-more {
+            span.entry-age { (age(frame, entry.time())) }
+            @if let Some(text) = entry.text().filter(|_| !is_whole) {
+                " " span.excerpt dir="auto" { (first_line(entry, text)) }
+            }
         }
     };
     html! {
@@ -80,10 +84,7 @@ pub(super) fn row(frame: &Frame<'_>, row: &Row<'_>, (back, is_whole): (&str, boo
                 None => div.entry-row { (lines) },
             }
             @if let Some(text) = entry.text().filter(|_| is_whole) { (message(frame, text)) }
-            @match entry.place.id.comment().filter(|_| can_be_answered(entry)) {
-                Some(comment) => (reply_form(frame, entry, comment)),
-                None => @if !entry.read && address.is_none() { (read_form(frame, entry, back)) },
-            }
+            @if let Some((_, tool)) = &tool { (tool) }
         }
     }
 }
@@ -174,9 +175,7 @@ pub fn destination(entry: &InboxEntry) -> Option<String> {
         return None;
     }
     match entry.place.id {
-        EntryId::Reply(address) | EntryId::Mention(address) => {
-            Some(format!("{}#comment-{}", comment_address(address), address.comment))
-        }
+        EntryId::Reply(address) | EntryId::Mention(address) => Some(comment_address(address)),
         EntryId::Tweet(id) => Some(tweet_address(id)),
         EntryId::Follow(_) => entry.username.as_deref().map(|name| profile_address(name, "")),
         EntryId::Moderation(_) => None,

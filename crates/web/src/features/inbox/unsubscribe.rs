@@ -3,6 +3,7 @@
 use super::letters::name_of;
 use crate::App;
 use crate::error::RequestError;
+use crate::markup::addresses::MAIL_SETTINGS;
 use crate::markup::frame::Frame;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
@@ -65,7 +66,7 @@ fn done_page(frame: &Frame<'_>, kind: MailKind) -> Markup {
         h1 { "Mails switched off" }
         p.notice role="status" {
             "You no longer get " (name_of(kind)) ". You can switch them on again in your "
-            a href="/settings" { "settings" } "."
+            a href=(MAIL_SETTINGS) { "settings" } "."
         }
     };
     frame.page("Mails switched off", &content)

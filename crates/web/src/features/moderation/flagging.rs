@@ -19,23 +19,12 @@ use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::flags::{self, FlagFacts, Flagging};
 use tidings_domain::values::flag::{Flag, FlagReason};
-use tidings_domain::values::ids::UserId;
 use tidings_domain::values::moderation::Thing;
 
 /// The address of the page that asks why to flag something.
 #[must_use]
 pub fn flag_address(thing: &Thing) -> String {
     format!("/flag/{}/{}", thing.kind(), utf8_percent_encode(&thing.id(), NON_ALPHANUMERIC))
-}
-
-/// The link to flag something, for a reader who is logged in and has not written it. `can_be` says
-/// whether there is anything to flag.
-#[must_use]
-pub fn flag_link(frame: &Frame<'_>, thing: &Thing, (author, can_be): (UserId, bool)) -> Markup {
-    let is_offered = can_be && frame.viewer.is_some_and(|viewer| viewer.id != author);
-    html! {
-        @if is_offered { a.action href=(flag_address(thing)) rel="nofollow" { "Flag" } }
-    }
 }
 
 /// What a reason means, for people.

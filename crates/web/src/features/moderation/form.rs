@@ -185,7 +185,7 @@ impl TryFrom<ModerationForm> for ModerationRequest {
             Action::Recount => Deed::Recount,
             Action::MakeModerator => Deed::MakeModerator,
             Action::UnmakeModerator => Deed::UnmakeModerator,
-            Action::Rule | Action::Unrule | Action::Unnote | Action::Reopen => {
+            Action::Rule | Action::Unrule | Action::Unnote | Action::Reopen | Action::Speak => {
                 return Err(RequestError::Field {
                     name: "action",
                     expected: "this action has a call of its own",

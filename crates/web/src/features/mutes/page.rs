@@ -6,7 +6,7 @@ use super::form::{BlockForm, MuteForm, MuteTarget};
 use crate::App;
 use crate::error::{RequestError, unknown_name};
 use crate::features::action::{Action, ActionEntry, SentForm};
-use crate::markup::addresses::{MUTES, profile_address, topic_link};
+use crate::markup::addresses::{MUTES, READING_SETTINGS, profile_address, topic_link};
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::markup::parts::age;
@@ -144,7 +144,7 @@ impl MutesPage<'_> {
                 }
                 p.hint { (NO_FOLLOW_BACK) }
             }
-            p { a.action href="/settings" { "Settings" } }
+            p { a.action href=(READING_SETTINGS) { "Reading settings" } }
         };
         frame.page("Muted and blocked", &content)
     }

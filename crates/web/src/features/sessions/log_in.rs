@@ -3,6 +3,7 @@
 use crate::App;
 use crate::error::RequestError;
 use crate::features::accounts::form::Credentials;
+use crate::markup::addresses::ACCOUNT_SETTINGS;
 use tidings_domain::accounts::log_in::{self, LogIn};
 use tidings_domain::accounts::login;
 use tidings_domain::accounts::session_store::Device;
@@ -42,7 +43,7 @@ fn tell_owner(app: &App, id: UserId) {
              usual. If your password is short or you use it elsewhere, choose another one:\n\n{}\n",
             owner.username,
             site.name,
-            site.link("/settings")
+            site.link(ACCOUNT_SETTINGS)
         );
         if let Err(error) = mailer.send_notice(&owner.email, &subject, &body).await {
             tracing::error!(user = %id, %error, "mail about failed logins not sent");

@@ -3,6 +3,7 @@
 use crate::App;
 use crate::error::RequestError;
 use crate::features::accounts::form::{EndedSession, Saved};
+use crate::markup::addresses::ACCOUNT_SETTINGS;
 use crate::markup::fields::RefusedForm;
 use crate::markup::frame::Frame;
 use crate::markup::parts::{age, alert};
@@ -39,7 +40,7 @@ impl SessionsPage<'_> {
                     button.button.grave { "End all other sessions" }
                 }
             }
-            p { a.action href="/settings" { "Settings" } }
+            p { a.action href=(ACCOUNT_SETTINGS) { "Account settings" } }
         };
         frame.page("Sessions", &content)
     }

@@ -5,6 +5,7 @@ use super::two_factor;
 use crate::App;
 use crate::error::RequestError;
 use crate::features::accounts::form::Saved;
+use crate::markup::addresses::ACCOUNT_SETTINGS;
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::markup::parts::age;
@@ -38,7 +39,7 @@ impl TwoFactorPage<'_> {
             (self.app_section())
             @if self.has_passkeys || !self.state.passkeys.is_empty() { (self.passkey_section(frame)) }
             @if self.state.factors.any() { (self.recovery_section()) }
-            p { a.action href="/settings" { "Settings" } }
+            p { a.action href=(ACCOUNT_SETTINGS) { "Account settings" } }
         };
         frame.page("Two-step login", &content)
     }

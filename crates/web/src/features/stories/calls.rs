@@ -1,7 +1,7 @@
 //! News: submitting, deleting, voting, listing.
 
 use super::form::{NewsIdForm, SubmissionForm, VoteType};
-use super::sending::{Sent, delete_news, submit_or_edit};
+use super::sending::{delete_news, submit_or_edit};
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::parts::DELETED_USER;
@@ -18,6 +18,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::news::lists::{self, NewsPage};
 use tidings_domain::news::past;
+use tidings_domain::submissions::Submitted;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits;
@@ -102,8 +103,9 @@ pub async fn submit(
     State(app): State<App>,
     form: SignedFields,
 ) -> Result<Json<SubmittedResponse>, RequestError> {
-    let Sent { id: news_id, waits: held } = submit_or_edit(&app, form.actor(), form.fields.read()?).await?;
-    Ok(Json(SubmittedResponse { status: Status::Ok, news_id, held }))
+    let submitted = submit_or_edit(&app, form.actor(), form.fields.read()?).await?;
+    let held = matches!(submitted, Submitted::Held(_));
+    Ok(Json(SubmittedResponse { status: Status::Ok, news_id: submitted.id(), held }))
 }
 
 /// Delete a story.

@@ -60,7 +60,7 @@ tidings_domain::cache_kind! {
 /// article), author, age, comments, topics, links to edit and delete.
 fn listed_story(frame: &Frame<'_>, line: &NewsLine, standing: Option<Standing>) -> impl Render {
     written(move |html| {
-        let fill = story_filling(frame, line, standing);
+        let fill = story_filling(frame, line, standing, None);
         let fragment = frame.derived::<StoryFragments, _>(&line.summary, |summary, links| {
             Fragment::new(|slots| listed_story_markup(summary, links, slots))
         });
@@ -72,9 +72,9 @@ fn listed_story(frame: &Frame<'_>, line: &NewsLine, standing: Option<Standing>) 
     })
 }
 
-/// Like `listed_story`, for the head of the story's own page. The page of a story that is not
+/// Like `listed_story`, for the head of the story's own page, which has more `words` for what can be done. The page of a story that is not
 /// shown has no forms; what its reader has hidden or saved can be changed on the lists of those.
-pub fn leading_story(frame: &Frame<'_>, line: &NewsLine) -> Markup {
+pub fn leading_story(frame: &Frame<'_>, line: &NewsLine, words: &Markup) -> Markup {
     // The page itself says what is new.
     let mut shown = NewsLine { new_comments: 0, ..line.clone() };
     let stand_in = title_stand_in(line.marks.sight, &line.news);
@@ -82,7 +82,7 @@ pub fn leading_story(frame: &Frame<'_>, line: &NewsLine) -> Markup {
     if !is_shown {
         shown.marks = Marks::default();
     }
-    let fill = story_filling(frame, &shown, None);
+    let fill = story_filling(frame, &shown, None, is_shown.then_some(words));
     let links = frame.link_target();
     let title = html! {
         h1 dir="auto" {
@@ -140,6 +140,7 @@ fn story_filling(
     frame: &Frame<'_>,
     line: &NewsLine,
     standing: Option<Standing>,
+    words: Option<&Markup>,
 ) -> impl Fn(StoryPlaceholder, &mut String) {
     let news = &line.news;
     move |placeholder, html| match (placeholder, &standing) {
@@ -153,6 +154,9 @@ fn story_filling(
             let empty = html.len();
             news_links(frame, news).render_to(html);
             mark_buttons(frame, line).render_to(html);
+            if let Some(words) = words {
+                words.render_to(html);
+            }
             if html.len() == empty {
                 html.truncate(start);
             } else {

@@ -4,7 +4,7 @@ use super::item::{listed_story_bytes, news_list};
 use super::marks::{JustHidden, unlisted_note};
 use crate::App;
 use crate::error::RequestError;
-use crate::limits::{FRONT_PAGE_STORIES, LATEST_STORIES, MARKED_STORIES, PAGE_LIST_BYTES, USER_STORIES};
+use crate::limits::{PAGE_LIST_BYTES, PAGE_ROWS};
 use crate::markup::addresses::{news_address, user_address};
 use crate::markup::frame::Frame;
 use crate::markup::parts::{empty_but, fitting, paging};
@@ -134,7 +134,7 @@ pub async fn top_from_start(
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
-    let page = lists::top(&mut visit, start, FRONT_PAGE_STORIES).await?;
+    let page = lists::top(&mut visit, start, PAGE_ROWS).await?;
     let title = if start == 0 { "" } else { "Top stories" };
     let is_empty = start == 0 && page.lines.is_empty() && page.unlisted == 0;
     let vacancy = if is_empty { first_administrator::vacancy(&mut visit).await? } else { None };
@@ -145,7 +145,7 @@ pub async fn top_from_start(
         before: greeting(vacancy),
         page: &page,
         start,
-        address: ListAddress { first: "/", more: "/top/", size: FRONT_PAGE_STORIES },
+        address: ListAddress { first: "/", more: "/top/", size: PAGE_ROWS },
         empty: NONE_YET,
     };
     list_page(&app, &mut visit, &here, list).await
@@ -168,7 +168,7 @@ pub async fn latest(
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
-    let page = lists::latest(&mut visit, start, LATEST_STORIES).await?;
+    let page = lists::latest(&mut visit, start, PAGE_ROWS).await?;
     let list = NewsListPage {
         title: "New stories",
         heading: "New stories",
@@ -176,29 +176,68 @@ pub async fn latest(
         before: html! {},
         page: &page,
         start,
-        address: ListAddress { first: "/latest/0", more: "/latest/", size: LATEST_STORIES },
+        address: ListAddress { first: "/latest/0", more: "/latest/", size: PAGE_ROWS },
         empty: NONE_YET,
     };
     list_page(&app, &mut visit, &here, list).await
 }
 
-/// GET /saved/:start: the stories that the viewer saved or voted up.
+/// GET /saved.
+pub async fn saved_from_start(
+    app: State<App>,
+    member: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    saved(PathOf(Start(0)), app, member, here).await
+}
+
+/// GET /saved/:start: the stories that the viewer saved.
 pub async fn saved(
     PathOf(Start(start)): PathOf<Start>,
     State(app): State<App>,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let page = lists::saved(&mut visit, user.id, start, MARKED_STORIES).await?;
+    let page = lists::saved(&mut visit, user.id, start, PAGE_ROWS).await?;
     let list = NewsListPage {
         title: "Saved stories",
         heading: "Your saved stories",
         heading_hidden: false,
-        before: html! {},
+        before: html! { p { a href="/upvoted" { "Stories you voted up" } } },
         page: &page,
         start,
-        address: ListAddress { first: "/saved/0", more: "/saved/", size: MARKED_STORIES },
-        empty: ("Stories you save or vote up appear here.", ("/latest/0", "Read new stories")),
+        address: ListAddress { first: "/saved", more: "/saved/", size: PAGE_ROWS },
+        empty: ("Stories you save appear here.", ("/latest/0", "Read new stories")),
+    };
+    list_page(&app, &mut visit, &here, list).await
+}
+
+/// GET /upvoted.
+pub async fn upvoted_from_start(
+    app: State<App>,
+    member: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    upvoted(PathOf(Start(0)), app, member, here).await
+}
+
+/// GET /upvoted/:start: the stories that the viewer voted up.
+pub async fn upvoted(
+    PathOf(Start(start)): PathOf<Start>,
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let page = lists::upvoted(&mut visit, user.id, start, PAGE_ROWS).await?;
+    let list = NewsListPage {
+        title: "Stories you voted up",
+        heading: "Stories you voted up",
+        heading_hidden: false,
+        before: html! { p { "Only you see this list. " a href="/saved" { "Saved stories" } } },
+        page: &page,
+        start,
+        address: ListAddress { first: "/upvoted", more: "/upvoted/", size: PAGE_ROWS },
+        empty: ("Stories you vote up appear here.", ("/latest/0", "Read new stories")),
     };
     list_page(&app, &mut visit, &here, list).await
 }
@@ -210,7 +249,7 @@ pub async fn hidden(
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let page = lists::hidden(&mut visit, user.id, start, MARKED_STORIES).await?;
+    let page = lists::hidden(&mut visit, user.id, start, PAGE_ROWS).await?;
     let list = NewsListPage {
         title: "Hidden stories",
         heading: "Your hidden stories",
@@ -218,7 +257,7 @@ pub async fn hidden(
         before: html! {},
         page: &page,
         start,
-        address: ListAddress { first: "/hidden/0", more: "/hidden/", size: MARKED_STORIES },
+        address: ListAddress { first: "/hidden/0", more: "/hidden/", size: PAGE_ROWS },
         empty: ("Stories you hide appear here, and you can show them again.", ("/", "Go to the front page")),
     };
     list_page(&app, &mut visit, &here, list).await
@@ -233,7 +272,7 @@ pub async fn of_user(
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let user = profiles::profile(&mut visit, &name).await?.user.clone();
-    let page = lists::posted(&mut visit, user.id, start, USER_STORIES).await?;
+    let page = lists::posted(&mut visit, user.id, start, PAGE_ROWS).await?;
     let heading = format!("Stories by {}", user.username);
     let base = user_address("usernews", &user.username, "/");
     let first = format!("{base}0");
@@ -244,7 +283,7 @@ pub async fn of_user(
         before: html! {},
         page: &page,
         start,
-        address: ListAddress { first: &first, more: &base, size: USER_STORIES },
+        address: ListAddress { first: &first, more: &base, size: PAGE_ROWS },
         empty: ("No stories here yet.", ("/submit", "Submit a story")),
     };
     list_page(&app, &mut visit, &here, list).await

@@ -81,6 +81,14 @@ pub fn mark_buttons(frame: &Frame<'_>, line: &NewsLine) -> impl Render {
     })
 }
 
+/// Another button of a story on its own page, with a longer text to explain it.
+#[must_use]
+pub fn story_button(news: NewsId, action: &str, (title, text): (&str, &str)) -> Markup {
+    html! {
+        " " button form=(FORM) formaction=(action) name="news_id" value=(news) title=(title) { (text) }
+    }
+}
+
 /// The story that the viewer has just hidden.
 pub struct JustHidden {
     id: NewsId,

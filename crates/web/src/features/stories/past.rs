@@ -3,7 +3,7 @@
 use super::lists::{ListAddress, NewsListPage, list_page};
 use crate::App;
 use crate::error::RequestError;
-use crate::limits::PAST_STORIES;
+use crate::limits::PAGE_ROWS;
 use crate::markup::frame::Frame;
 use crate::markup::parts::empty_but;
 use crate::request::local_path::LocalPath;
@@ -190,7 +190,7 @@ pub async fn period_from_start(
     if period.start() > visit.now() {
         return Err(RequestError::NotFound);
     }
-    let page = past::of_period(&mut visit, period, start, PAST_STORIES).await?;
+    let page = past::of_period(&mut visit, period, start, PAGE_ROWS).await?;
     let reach = Reach::new(past::first_day(&mut visit).await?, visit.now());
     let heading = format!("Best of {}", words(period));
     let base = address(period);
@@ -202,7 +202,7 @@ pub async fn period_from_start(
         before: around(period, reach),
         page: &page,
         start,
-        address: ListAddress { first: &base, more: &more, size: PAST_STORIES },
+        address: ListAddress { first: &base, more: &more, size: PAGE_ROWS },
         empty: ("No stories were submitted then.", ("/past", "Choose another day")),
     };
     list_page(&app, &mut visit, &here, list).await

@@ -13,20 +13,12 @@ use tidings_domain::values::moderation::{Deed, Thing};
 use tidings_domain::values::text::Title;
 use tidings_domain::values::urls::NewsUrl;
 
-/// A story that was submitted or edited.
-pub(crate) struct Sent {
-    /// The story.
-    pub id: NewsId,
-    /// Whether it waits for a moderator.
-    pub waits: bool,
-}
-
 /// Submits or edits a story, for both the form and the API.
 pub(crate) async fn submit_or_edit(
     app: &App,
     author: Actor<'_>,
     form: SubmissionForm,
-) -> Result<Sent, RequestError> {
+) -> Result<Submitted, RequestError> {
     let parsed = Submission::parse(&form.title, &form.url, &form.text)?;
     let submission = Submission { topics: form.topics, ..parsed };
     let (site, now) = (&app.site, app.moment());
@@ -40,10 +32,9 @@ pub(crate) async fn submit_or_edit(
     if let Some(id) = form.news_id
         && moderates_instead(app, author.user, Thing::Story(id), || Ok(submission.as_edit()?)).await?
     {
-        return Ok(Sent { id, waits: false });
+        return Ok(Submitted::New(id));
     }
-    let submitted = author.once(site, sending).await?;
-    Ok(Sent { id: submitted.id(), waits: matches!(submitted, Submitted::Held(_)) })
+    Ok(author.once(site, sending).await?)
 }
 
 /// Deletes a story, for both the form and the API.

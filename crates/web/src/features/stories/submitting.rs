@@ -1,14 +1,17 @@
 //! Submitting, editing and deleting stories.
 
 use super::form::{NewsIdForm, SubmissionForm};
+use super::item::news_list;
 use super::sending::{delete_news, fetch_title, submit_or_edit};
 use super::submission_form::{FIELDS, Notice, Step, SubmissionPage, TypedStory, form_address};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::comments::thread::title_link;
+use crate::features::comments::writing::CommentEditor;
 use crate::markup::addresses::news_address;
 use crate::markup::fields::RefusedForm;
 use crate::markup::frame::Frame;
+use crate::markup::parts::{age, author};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
@@ -23,7 +26,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::topics::{self, TopicLine};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lists;
-use tidings_domain::submissions::Submission;
+use tidings_domain::submissions::{Submission, Submitted};
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits::MAX_OFFERED_TOPICS;
 use tidings_domain::values::text::Title;
@@ -103,7 +106,7 @@ struct PostedForm {
 
 /// What a button of the form has done.
 enum Done {
-    Sent(NewsId),
+    Sent(Submitted),
     Fetched(Title),
     Previewed(Box<Submission>),
     ToggledTopic(Topics),
@@ -116,7 +119,8 @@ impl PostedForm {
         let mut typed = TypedStory::of(&self.form.fields);
         let (mut refused, mut notice) = (None, Notice::None);
         match self.act(app).await {
-            Ok(Done::Sent(id)) => return Ok(Redirect::to(&news_address(id)).into_response()),
+            Ok(Done::Sent(Submitted::Earlier(id))) => return self.earlier(app, id).await,
+            Ok(Done::Sent(sent)) => return Ok(Redirect::to(&news_address(sent.id())).into_response()),
             Ok(Done::Fetched(title)) => {
                 let title = title.to_string();
                 let before = std::mem::replace(&mut typed.title, title);
@@ -146,7 +150,7 @@ impl PostedForm {
             Step::Send => {
                 let mut submission: SubmissionForm = fields.read()?;
                 submission.url = completed(&submission.url).into_owned();
-                Ok(Done::Sent(submit_or_edit(app, self.form.actor(), submission).await?.id))
+                Ok(Done::Sent(submit_or_edit(app, self.form.actor(), submission).await?))
             }
             Step::FetchTitle => {
                 let url = NewsUrl::parse(&completed(fields.text("url"))).map_err(Error::from)?;
@@ -159,6 +163,30 @@ impl PostedForm {
                 Ok(Done::ToggledTopic(topics.with_toggled(&topic)))
             }
         }
+    }
+
+    /// The page that leads to an earlier story with the same URL, with the typed text as a comment on it.
+    async fn earlier(mut self, app: &App, id: NewsId) -> Result<Response, RequestError> {
+        let line = lists::get(&mut self.form.visit, id).await?;
+        let (news, text) = (&line.news, self.form.fields.text("text"));
+        let is_own = news.user_id == self.form.user.id;
+        if news.is_gone() || !line.marks.sight.is_shown() || is_own && text.trim().is_empty() {
+            return Ok(Redirect::to(&news_address(id)).into_response());
+        }
+        // A vote without a script leads to the story.
+        let here = LocalPath::parse(&news_address(id));
+        let frame = Frame::for_user(app, &here, &self.form.user);
+        let content = html! {
+            h1 { "Already submitted" }
+            p.notice role="status" {
+                @if is_own { "You submitted this " (age(&frame, news.ctime)) "." }
+                @else { "Already submitted " (age(&frame, news.ctime)) " by " (author(line.username.as_deref())) "." }
+                @if !text.trim().is_empty() { " Your text is below." }
+            }
+            (news_list(&frame, std::slice::from_ref(&line), 0))
+            (CommentEditor::on_earlier(id, text).render(&frame))
+        };
+        Ok(frame.page("Already submitted", &content).into_response())
     }
 
     /// The story as it would be; the errors are those of sending it.

@@ -1,16 +1,96 @@
-//! Votes on stories and comments. A browser comes back to the button.
+//! Votes on stories and comments. A browser comes back to the button. Somebody who had to log in first is
+//! asked whether to vote.
 
 use super::form::NewsVoteForm;
+use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry, SentForm};
 use crate::features::comments::calls::CommentVotedResponse;
 use crate::features::comments::form::CommentVoteForm;
-use crate::features::comments::thread::address_of;
-use crate::markup::addresses::news_address;
+use crate::markup::addresses::{comment_address, news_address};
+use crate::markup::frame::Frame;
+use crate::markup::parts::DELETED_USER;
 use crate::request::form::Next;
-use axum::response::Redirect;
-use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
-use tidings_domain::{Error, votes};
+use crate::request::local_path::LocalPath;
+use crate::request::path::PathOf;
+use crate::request::viewer::SignedIn;
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::html;
+use tidings_domain::accounts::users::User;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::comments::outline::ThreadLines;
+use tidings_domain::comments::threads;
+use tidings_domain::news::lists;
+use tidings_domain::values::ids::{CommentAddress, NewsId};
+use tidings_domain::values::moderation::Thing;
+use tidings_domain::values::preferences::CommentOrder;
+use tidings_domain::{Error, Refusal, votes};
+
+/// What somebody is asked to vote for.
+struct Question {
+    /// Its name in a sentence; `None` if there is a vote already, or nothing to vote on.
+    subject: Option<String>,
+    /// Where the form is sent, and the field with the id.
+    form: (&'static str, &'static str),
+    /// The address of the story or the comment.
+    back: String,
+}
+
+impl Question {
+    async fn about_story(visit: &mut Visit, id: NewsId) -> Result<Self, RequestError> {
+        let line = lists::get(visit, id).await?;
+        let can_vote = line.my_vote.is_none() && !line.news.is_gone() && line.marks.sight.is_shown();
+        let subject = can_vote.then(|| format!("“{}”", line.news.title));
+        Ok(Self { subject, form: ("/votenews", "news_id"), back: news_address(id) })
+    }
+
+    async fn about_comment(
+        visit: &mut Visit,
+        user: &User,
+        address: CommentAddress,
+    ) -> Result<Self, RequestError> {
+        let (CommentAddress { news, comment }, order) = (address, CommentOrder::Score.into());
+        let position = |lines: &ThreadLines| lines.position(comment);
+        let wanted = |lines: &ThreadLines| position(lines).into_iter().collect();
+        let thread = threads::get(visit, news, order, wanted).await?;
+        let line = thread.line_of(comment).ok_or(Refusal::NoSuchComment)?;
+        let is_shown = position(thread.outline()).is_some_and(|position| thread.sight(position).is_shown());
+        let can_vote = is_shown && line.comment.vote_of(user.id).is_none() && !line.comment.is_gone();
+        let author = line.username.unwrap_or(DELETED_USER);
+        let subject = can_vote.then(|| format!("the comment by {author}"));
+        Ok(Self { subject, form: ("/votecomment", "comment_id"), back: comment_address(address) })
+    }
+}
+
+/// GET /vote/:kind/:id: asks whether to vote a story or a comment up. The vote buttons of visitors lead here
+/// after the login. A link alone votes for nobody.
+pub async fn ask(
+    PathOf((kind, id)): PathOf<(String, String)>,
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+) -> Result<Response, RequestError> {
+    let Question { subject, form: (action, name), back } = match Thing::parse(&kind, &id) {
+        Ok(Thing::Story(id)) => Question::about_story(&mut visit, id).await?,
+        Ok(Thing::Comment(address)) => Question::about_comment(&mut visit, &user, address).await?,
+        _ => return Err(RequestError::NotFound),
+    };
+    let Some(subject) = subject else { return Ok(Redirect::to(&back).into_response()) };
+    let frame = Frame::for_user(&app, &here, &user);
+    let content = html! {
+        h1 dir="auto" { "Vote for " (subject) " now?" }
+        form.form method="post" action=(action) {
+            input type="hidden" name=(name) value=(id);
+            input type="hidden" name="vote_type" value="up";
+            input type="hidden" name="next" value=(back);
+            (frame.signed_fields())
+            div { button.button { "Vote" } }
+        }
+        p { a.action href=(back) { "Not now" } }
+    };
+    Ok(frame.page("Vote", &content).into_response())
+}
 
 /// Votes on stories.
 #[must_use]
@@ -51,22 +131,11 @@ pub fn actions_on_comments() -> Vec<ActionEntry> {
 
 /// Redirects to the comment. The vote may have moved it to another page of its thread.
 async fn comment_in_thread(
-    SentForm { mut form, .. }: SentForm,
+    SentForm { form, .. }: SentForm,
     voted: Result<(CommentVoteForm, CommentAddress), RequestError>,
 ) -> Result<Redirect, RequestError> {
-    let (_, comment) = voted?;
+    let (_, address) = voted?;
     let Next { next } = form.fields.read()?;
-    Ok(Redirect::to(&match branch_of(next.path(), comment.news) {
-        Some(root) => address_of(&mut form.visit, comment, root).await,
-        None => next.to_string(),
-    }))
-}
-
-/// The branch of a thread that the pages of an address show; `None` for other pages.
-fn branch_of(path: &str, news: NewsId) -> Option<Option<CommentId>> {
-    if path == news_address(news) {
-        return Some(None);
-    }
-    let comment = path.strip_prefix("/comment/")?.strip_prefix(&news.to_string())?.strip_prefix('/')?;
-    comment.parse().ok().map(Some)
+    let is_in_thread = next.path() == news_address(address.news);
+    Ok(Redirect::to(&if is_in_thread { comment_address(address) } else { next.to_string() }))
 }

@@ -5,6 +5,7 @@ use crate::App;
 use crate::error::RequestError;
 use crate::features::stories::item::{Standing, news_item};
 use crate::features::stories::marks::{JustHidden, marks_form, unlisted_note};
+use crate::limits::PAGE_ROWS;
 use crate::markup::addresses::{FOLLOWED, TOPICS, described, feed_address, in_order, list_address};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
@@ -60,7 +61,7 @@ impl ArticlesPage<'_> {
             } @else {
                 (marks_form(frame))
                 ol.news role="list" {
-                    @for (number, article) in (self.number.start() + 1..).zip(&self.page.lines) {
+                    @for (number, article) in (self.number.of(PAGE_ROWS).start + 1..).zip(&self.page.lines) {
                         @let standing = Standing {
                             votes: article.article.votes,
                             is_open: open_for(article.article.time, frame.now).is_some(),
@@ -293,7 +294,7 @@ async fn show_followed(
     order: ArticleOrder,
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
-    let page = lists::of_followed(&mut visit, order, number).await?.unwrap_or_default();
+    let page = lists::of_followed(&mut visit, order, number.of(PAGE_ROWS)).await?.unwrap_or_default();
     let reader = visit.reader().await?;
     let just_hidden = JustHidden::read(&mut visit, &here).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
@@ -318,10 +319,11 @@ async fn show(
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let (page, list) = match &topics {
-        Some(topics) => {
-            (lists::of_topics(&mut visit, topics, order, number).await?, ArticleList::Topics(topics))
-        }
-        None => (lists::all(&mut visit, order, number).await?, ArticleList::All),
+        Some(topics) => (
+            lists::of_topics(&mut visit, topics, order, number.of(PAGE_ROWS)).await?,
+            ArticleList::Topics(topics),
+        ),
+        None => (lists::all(&mut visit, order, number.of(PAGE_ROWS)).await?, ArticleList::All),
     };
     let reader = match list {
         ArticleList::Topics(topics) if topics.single().is_some() => visit.reader().await?,

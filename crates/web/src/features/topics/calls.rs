@@ -12,6 +12,7 @@ use tidings_domain::articles::lists::{self, ArticleLine, ArticleOrder, ArticlePa
 use tidings_domain::articles::topics;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::NewsId;
+use tidings_domain::values::limits::ARTICLES_PER_PAGE;
 use tidings_domain::values::topic::Topic;
 use tidings_domain::values::topic::TopicChoice;
 use utoipa::ToSchema;
@@ -100,7 +101,7 @@ pub async fn all(
 ) -> Result<Json<ArticlesResponse>, RequestError> {
     let (order, page) = (order_of(&order)?, page_of(&page)?);
     let mut visit = visit.showing_hidden(here.shows_hidden());
-    Ok(Json(lists::all(&mut visit, order, page).await?.into()))
+    Ok(Json(lists::all(&mut visit, order, page.of(ARTICLES_PER_PAGE)).await?.into()))
 }
 
 /// List the articles of one or more topics.
@@ -125,7 +126,7 @@ pub async fn of_topics(
     })?;
     let (order, page) = (order_of(&order)?, page_of(&page)?);
     let mut visit = visit.showing_hidden(here.shows_hidden());
-    Ok(Json(lists::of_topics(&mut visit, &topics, order, page).await?.into()))
+    Ok(Json(lists::of_topics(&mut visit, &topics, order, page.of(ARTICLES_PER_PAGE)).await?.into()))
 }
 
 fn order_of(text: &str) -> Result<ArticleOrder, RequestError> {

@@ -219,7 +219,7 @@ fn address(facts: &Facts) -> Option<Notice> {
     }
     plain(html! {
         "Your account has no e-mail address: you cannot reset a lost password, and are not told of what \
-         happens to it. " a href="/settings" { "Add one" } "."
+         happens to it. " a href="/settings/mail" { "Add one" } "."
     })
 }
 
@@ -301,7 +301,7 @@ mod tests {
             ),
             (shown(|facts| facts.waiting = queue(1)), ["1 thing waits", r#"href="/moderate""#]),
             (shown(|facts| facts.vote_rings = 1), ["1 group", "/moderate/votes"]),
-            (shown(|facts| facts.has_email = false), ["no e-mail address", "/settings"]),
+            (shown(|facts| facts.has_email = false), ["no e-mail address", "/settings/mail"]),
             (shown(|facts| facts.sends_mail = false), ["sends no mail", "mail.relay"]),
         ] {
             assert_eq!(html.matches("<li").count(), 1, "{html}");

@@ -1,0 +1,73 @@
+//! Deactivating an account.
+
+use super::form::PasswordForm;
+use crate::App;
+use crate::error::RequestError;
+use crate::markup::addresses::ACCOUNT_SETTINGS;
+use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::frame::Frame;
+use crate::request::cookies;
+use crate::request::local_path::LocalPath;
+use crate::request::viewer::{ClientAddress, SignedForm, SignedIn};
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use tidings_domain::deactivation;
+
+/// The page that asks for confirmation before an account is deactivated.
+fn deactivate_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
+    let password = Field::new("password", "Your password").with("autocomplete", "current-password");
+    let content = html! {
+        h1 { "Deactivate your account?" }
+        (summary(refused))
+        div.prose {
+            p { "This cannot be undone:" }
+            ul {
+                li { "Your posts are deleted. You no longer follow anyone, and nobody follows you." }
+                li { "Your stories and comments stay, without your name." }
+                li { "Your profile disappears, you can't log in again, and nobody can take your username." }
+            }
+        }
+        form.form.narrow method="post" action="/settings/deactivate" {
+            (frame.signed_fields())
+            @if let Some(viewer) = frame.viewer {
+                // Tells a password manager whose password it is.
+                input type="text" name="username" value=(viewer.username) autocomplete="username" hidden;
+            }
+            (password.required().password(refused))
+            button.button.grave { "Deactivate my account" }
+        }
+        p { a.action href=(ACCOUNT_SETTINGS) { "Keep my account" } }
+    };
+    frame.page("Deactivate your account", &content)
+}
+
+/// GET /settings/deactivate: asks for confirmation.
+pub async fn deactivate_form(
+    State(app): State<App>,
+    SignedIn { user, .. }: SignedIn,
+    here: LocalPath,
+) -> Markup {
+    deactivate_page(&Frame::for_user(&app, &here, &user), None)
+}
+
+/// POST /settings/deactivate: password, apisecret.
+pub async fn deactivate(
+    State(app): State<App>,
+    ClientAddress(address): ClientAddress,
+    here: LocalPath,
+    SignedForm { user, form }: SignedForm<PasswordForm>,
+) -> Result<Response, RequestError> {
+    match deactivation::deactivate(&app.site, app.moment(), &user, &form.password, address).await {
+        Ok(()) => {
+            let cookie = [(header::SET_COOKIE, cookies::no_session_cookie(&app))];
+            Ok((cookie, Redirect::to("/")).into_response())
+        }
+        Err(error) => {
+            let refused = RefusedForm::from_failure(error.into())?.beside(&["password"]);
+            let frame = Frame::for_user(&app, &here, &user);
+            Ok(refused.response(deactivate_page(&frame, Some(&refused))))
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The four pages of settings: each saves its own fields, and says so.
+
+use reqwest::StatusCode;
+use serde_json::json;
+
+use crate::client::{Client, PASSWORD, ok, refused};
+use crate::html::Page;
+use crate::pages::{page, redirects_to};
+use crate::server::{Engine, Server, each_engine};
+
+const PAGES: [&str; 4] = ["/settings", "/settings/reading", "/settings/mail", "/settings/account"];
+
+async fn saves(user: &Client, path: &str, fields: &[(&str, &str)]) -> Page {
+    let form = page(user, path).await.form(path);
+    let filled = fields.iter().fold(form, |form, (name, value)| form.with(name, value));
+    let answer = filled.send(user).await;
+    assert_eq!(redirects_to(&answer), format!("{path}?saved"));
+    page(user, &format!("{path}?saved")).await
+}
+
+#[tokio::test]
+async fn each_page_saves_its_own_fields_and_says_what_was_saved() {
+    each_engine(&[], async |server| {
+        let alice = server.register("alice").await;
+        let filled = [("fullname", "Alice\u{3000}<A.>"), ("about", "About me")];
+        let saved = saves(&alice, "/settings", &filled).await;
+        assert_eq!(saved.one("p", &[("role", "status")]).text(), "Your profile has been saved.");
+        let form = saved.form("/settings");
+        assert_eq!(
+            (form.value("fullname"), form.value("tweet_news")),
+            (Some("Alice\u{3000}<A.>"), Some("1"))
+        );
+        let filled = [("sort_comments", "newest"), ("shortcuts", "off")];
+        let saved = saves(&alice, "/settings/reading", &filled).await;
+        assert_eq!(saved.one("p", &[("role", "status")]).text(), "Your reading settings have been saved.");
+        let filled = [("email", "alice@example.org"), ("current_password", PASSWORD)];
+        let saved = saves(&alice, "/settings/mail", &filled).await;
+        assert_eq!(saved.one("p", &[("role", "status")]).text(), "Your mail settings have been saved.");
+        assert_eq!(saved.form("/settings/mail").value("email"), Some("alice@example.org"));
+
+        // The fields of other pages do nothing.
+        let before = server.dump().await;
+        let others = [
+            ("/settings", &[("email", ""), ("password", "battery staple"), ("theme", "dark")][..]),
+            ("/settings/reading", &[("about", ""), ("digest", "daily"), ("tweet_news_shown", "1")]),
+            ("/settings/mail", &[("fullname", ""), ("theme", "dark"), ("show_hidden", "1")]),
+        ];
+        for (path, fields) in others {
+            let fields = [fields, &[("current_password", PASSWORD)]].concat();
+            assert_eq!(redirects_to(&alice.post(path, &fields).await), format!("{path}?saved"));
+        }
+        let after = server.dump().await;
+        assert_eq!(after.get("user:1"), before.get("user:1"));
+
+        let fields = [("password", "battery staple"), ("current_password", PASSWORD)];
+        let form = page(&alice, "/settings/account").await.form("/settings/account");
+        let changed =
+            fields.iter().fold(form, |form, (name, value)| form.with(name, value)).send(&alice).await;
+        assert_eq!(redirects_to(&changed), "/settings/account?saved");
+        assert!(changed.headers.contains_key("set-cookie") && !alice.is_logged_in().await);
+        server.visitor().log_in("alice", "battery staple").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_refused_comes_back_as_it_was_typed() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.register("alice").await;
+    let typed = [
+        ("/settings", "fullname", "x".repeat(51), "Your full name is too long (50 characters at most)."),
+        (
+            "/settings",
+            "fullname",
+            "a\u{202e}b".to_owned(),
+            "Your full name contains a control character (U+202E). Remove it.",
+        ),
+        (
+            "/settings/mail",
+            "email",
+            "nonsense".to_owned(),
+            "Enter an e-mail address such as name@example.com.",
+        ),
+        (
+            "/settings/account",
+            "password",
+            "short".to_owned(),
+            "Your password is too short (8 characters at least).",
+        ),
+    ];
+    for (path, field, text, reason) in typed {
+        let form = page(&alice, path).await.form(path);
+        let form = if path == "/settings" { form.with("about", "typed") } else { form };
+        let answer = form.with(field, &text).send(&alice).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{path}");
+        let back = Page::of(&answer);
+        assert_eq!(back.alert(), Some(reason));
+        let form = back.form(path);
+        assert_eq!(form.value(field), Some(if field == "password" { "" } else { &text }));
+        if path == "/settings" {
+            assert_eq!(form.value("about"), Some("typed"));
+        }
+    }
+    let empty = alice.post("/settings/account", &[("current_password", PASSWORD)]).await;
+    assert!(empty.status.is_client_error(), "{}", empty.status);
+    let fields = [("about", ""), ("email", ""), ("tweet_news", "yes")];
+    let answer = alice.api_post("/api/updateprofile", &fields).await;
+    assert_eq!(refused(answer), "The field tweet_news is wrong: it must be 0 or 1.");
+    // What a program does not name stays.
+    saves(&alice, "/settings", &[("fullname", "Alice A.")]).await;
+    ok(alice.update_profile("", "", "").await);
+    assert_eq!(page(&alice, "/@alice").await.heading(), "Alice A.");
+}
+
+#[tokio::test]
+async fn the_pages_are_tabs_and_offer_what_the_site_has() {
+    let server = Server::start(Engine::Memory, &[("features.timelines", "false")]).await;
+    let alice = server.register("alice").await;
+    for path in PAGES {
+        let shown = page(&alice, path).await;
+        assert!(PAGES.iter().all(|other| shown.links_to(other)), "{path}");
+        let here: Vec<_> = shown.find("a", &[("aria-current", "page")]);
+        assert!(here.iter().any(|link| link.attribute("href") == Some(path)), "{path}");
+        // Nobody announces anything on a site without timelines.
+        assert!(!shown.content().contains("Announce"), "{path}");
+    }
+    // This site has no relay.
+    assert!(page(&alice, "/settings/mail").await.content().contains("This site sends no mail."));
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.register("alice").await;
+    assert!(page(&alice, "/settings").await.content().contains("Announce"));
+}
+
+#[tokio::test]
+async fn every_page_has_the_colours_and_the_text_size_that_its_reader_has_chosen() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = (server.register("alice").await, server.register("bob").await);
+        alice.submit_text("A story", "text").await;
+        let look = async |user: &Client, path: &str| {
+            let shown = Page::of(&user.get(path).await);
+            let [html] = shown.find("html", &[])[..] else { panic!("{path}") };
+            let scheme =
+                shown.one("meta", &[("name", "color-scheme")]).attribute("content").unwrap().to_owned();
+            let of = |name| html.attribute(name).map(str::to_owned);
+            json!([of("data-theme"), of("data-text"), scheme])
+        };
+        let usual = json!([null, null, "light dark"]);
+        assert_eq!(look(&alice, "/").await, usual);
+        for (theme, size, expected) in [
+            ("dark", "larger", json!(["dark", "larger", "dark"])),
+            ("light", "normal", json!(["light", null, "light"])),
+            ("device", "large", json!([null, "large", "light dark"])),
+        ] {
+            saves(&alice, "/settings/reading", &[("theme", theme), ("text_size", size)]).await;
+            for path in ["/", "/news/1", "/settings/reading", "/about", "/inbox", "/nothing-here"] {
+                assert_eq!(look(&alice, path).await, expected, "{path}");
+                assert_eq!(look(&bob, path).await, usual, "{path}");
+            }
+            assert_eq!(look(&server.visitor(), "/").await, usual);
+        }
+        assert_eq!(server.field("user:1", "text_size").await.as_deref(), Some("large"));
+    })
+    .await;
+}
