@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::browser::Browser;
 use crate::client::{Client, ok};
+use crate::layout_shifts::{MOST_SHIFT, shifts};
 use crate::server::{Engine, Server};
 use crate::showcase::{Showcase, Viewer};
 
@@ -99,6 +100,9 @@ const TITLES: [&str; 6] = [
 /// The most bytes that the first page of a visit loads, with its styles, script and images, as sent.
 const FIRST_VIEW_BYTES: u64 = 40 * 1024;
 
+/// The most pixels that a row of the inbox is high.
+const INBOX_ROW: u64 = 72;
+
 #[tokio::test]
 async fn the_first_screen_shows_much() {
     let server = Server::start(Engine::Memory, &[]).await;
@@ -109,10 +113,10 @@ async fn the_first_screen_shows_much() {
         alice.submit_link(TITLES[number % TITLES.len()], &url).await;
     }
     alice.comment(30, "Which of these have you tried?").await;
-    println!("viewer     width  whole stories  header  first comment  bytes");
-    for (viewer, user) in
-        [("visitor", None), ("member", Some(server.member("bob").await)), ("moderator", Some(moderator))]
-    {
+    let bob = server.member("bob").await;
+    alice.tweet("Good to have you here, @bob and @admin").await;
+    println!("viewer     width  whole stories  header  first comment  inbox row  bytes  shift");
+    for (viewer, user) in [("visitor", None), ("member", Some(bob)), ("moderator", Some(moderator))] {
         for (width, height, stories, header, comment) in [
             (1280, 800, 18, 52, 300),
             (768, 1024, 18, 52, 420),
@@ -121,9 +125,9 @@ async fn the_first_screen_shows_much() {
         ] {
             // The first view of a browser that has loaded nothing yet.
             let browser = Browser::open(&server).await;
-            browser.resize(width, height).await;
-            if width < 400 {
-                browser.emulate_phone().await;
+            match width < 400 {
+                true => browser.emulate_phone_of(width, height).await,
+                false => browser.resize(width, height).await,
             }
             if let Some(user) = &user {
                 browser.log_in_as(user).await;
@@ -138,13 +142,21 @@ async fn the_first_screen_shows_much() {
             );
             let measured = browser.run(&script).await;
             let number = |place: usize| measured[place].as_u64().unwrap();
+            let shift = shifts(&browser).await;
             browser.go("/news/30").await;
             let top = "return Math.round(document.querySelector('#comment-1').getBoundingClientRect().top)";
             let top = browser.run(top).await.as_u64().unwrap();
+            let mut row = 0;
+            if user.is_some() {
+                browser.go("/inbox").await;
+                let height = "return Math.round(document.querySelector('.inbox .entry').offsetHeight)";
+                row = browser.run(height).await.as_u64().unwrap();
+            }
             let (whole, head, bytes) = (number(0), number(1), number(2));
-            println!("{viewer:9} {width:6}  {whole:13}  {head:6}  {top:13}  {bytes:5}");
+            println!("{viewer:9} {width:6}  {whole:13}  {head:6}  {top:13}  {row:9}  {bytes:5}  {shift:.3}");
             assert!(whole >= stories && head <= header, "{viewer}, {width}: {measured}");
             assert!(top <= comment, "{viewer}, {width}: {top}");
+            assert!(row <= INBOX_ROW && shift <= MOST_SHIFT, "{viewer}, {width}: {row}, {shift}");
             assert!((1..=FIRST_VIEW_BYTES).contains(&bytes), "{viewer}, {width}: {bytes}");
         }
     }

@@ -26,7 +26,7 @@ async fn a_visitor_who_wants_to_comment_signs_up_and_does() {
     browser.click("main a[href^='/register']").await;
     browser.wait_for_text(".notice", "Sign up to comment.").await;
     sign_up(&browser, "bob").await;
-    browser.arrive(&format!("/news/{news}")).await;
+    browser.arrive(&format!("/news/{news}#comment")).await;
     browser.run("document.querySelector('textarea').value = 'My first comment'").await;
     browser.press("Add comment").await;
     browser.wait_for_text(".comment .text", "My first comment").await;

@@ -52,7 +52,7 @@ async fn from_the_first_visit_to_the_first_comment() {
         browser.enter("main a[href^='/register']").await;
         browser.wait_for_text(".notice", "Sign up to comment.").await;
         sign_up(&browser, "bob").await;
-        browser.arrive("/news/1").await;
+        browser.arrive("/news/1#comment").await;
         type_into(&browser, "#comment", "My first comment").await;
         browser.enter("form:has(#comment) button:not([name])").await;
         browser.wait_for_text("#comment-1 .text", "My first comment").await;

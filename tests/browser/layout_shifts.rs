@@ -4,7 +4,7 @@ use crate::browser::Browser;
 use crate::showcase::{Showcase, Viewer};
 
 /// The most that may move on a page. 1 is the whole window moved by its own height.
-const MOST_SHIFT: f64 = 0.01;
+pub const MOST_SHIFT: f64 = 0.01;
 
 /// Sums the layout shifts since the page was opened, after the last of them was painted.
 const SUM: &str = "
@@ -20,7 +20,8 @@ const SUM: &str = "
     });
 ";
 
-async fn shifts(browser: &Browser) -> f64 {
+/// How much has moved since the page was opened.
+pub async fn shifts(browser: &Browser) -> f64 {
     browser.run_async(SUM, Vec::new()).await.as_f64().unwrap()
 }
 

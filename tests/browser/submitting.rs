@@ -88,7 +88,7 @@ async fn the_text_of_a_duplicate_is_a_draft_of_a_comment() {
     browser.fill("Title", "Later").await;
     browser.fill("Text", "What I think").await;
     browser.press("Submit").await;
-    browser.wait_for_text(".notice", "by alice. Your text is below.").await;
+    browser.wait_for_text(".notice", "Already submitted just now by alice. Your text is below.").await;
     check_page(&browser, &axe_source(), "a duplicate").await;
     assert!(browser.text(".draft-note").await.contains("Your draft."));
     // The draft waits in the thread; the form for stories is empty.

@@ -108,8 +108,6 @@ pub const PAGES: &[(&str, Access)] = &[
     ("/inbox?kind=unread", Access::Members),
     ("/inbox?kind=mention&before=1-follow:1", Access::Members),
     ("/flag/story/1", Access::Members),
-    ("/vote/story/1", Access::Members),
-    ("/vote/comment/1-1", Access::Members),
     ("/flag/user/BOB", Access::Members),
     ("/moderate", Access::Alice),
     ("/comments", Access::Everybody),

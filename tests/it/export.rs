@@ -95,6 +95,7 @@ async fn alice_with_everything(server: &Server) -> (Client, Exported) {
     let bad = bob.submit_link("A bad story", "http://example.com/bad").await;
     server.advance(60);
     ok(alice.vote(good, "up").await);
+    ok(alice.api_post("/api/save", &[("news_id", &good.to_string())]).await);
     ok(alice.vote(bad, "down").await);
     let comment = bob.comment(good, "What bob wrote").await;
     alice.reply(good, comment, "What alice answered").await;

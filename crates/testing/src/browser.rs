@@ -93,7 +93,12 @@ impl Browser {
 
     /// Emulates a phone with a touch screen.
     pub async fn emulate_phone(&self) {
-        self.shape(390, 844, true).await;
+        self.emulate_phone_of(390, 844).await;
+    }
+
+    /// Emulates a phone with a screen of this size.
+    pub async fn emulate_phone_of(&self, width: u32, height: u32) {
+        self.shape(width, height, true).await;
     }
 
     async fn shape(&self, width: u32, height: u32, phone: bool) {

@@ -16,12 +16,14 @@ use crate::features::{
 use crate::request::answers::ErrorResponse;
 use crate::request::description::{FORM, JSON, json_response};
 use crate::request::values;
-use crate::router;
+use crate::{App, router};
+use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::IntoResponse;
 use serde_json::Value;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 use tidings_domain::values::limits;
+use tidings_domain::values::rules::FeatureRules;
 use utoipa::ToSchema;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::request_body::RequestBody;
@@ -102,14 +104,27 @@ struct Document;
     path = "/api/openapi.json",
     responses((status = 200, description = "The document", content_type = JSON)),
 )]
-pub async fn document() -> impl IntoResponse {
-    static TEXT: LazyLock<String> = LazyLock::new(|| description().to_string());
+pub async fn document(State(app): State<App>) -> impl IntoResponse {
+    // Which wings are on cannot change while the program runs, but tests start several sites.
+    static TEXTS: [OnceLock<String>; 4] = [const { OnceLock::new() }; 4];
+    let features = &app.site.rules.features;
+    let place = usize::from(features.timelines) + 2 * usize::from(features.sites);
+    let text = TEXTS.get(place).map(|text| text.get_or_init(|| description_with(features).to_string()));
     const HEADERS: [(HeaderName, HeaderValue); 3] = [
         (header::CONTENT_TYPE, HeaderValue::from_static(JSON)),
         (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600")),
         (header::VARY, HeaderValue::from_static("accept-encoding")),
     ];
-    (HEADERS, TEXT.as_str())
+    (HEADERS, text.map_or("", String::as_str))
+}
+
+/// The description without the calls of what is switched off.
+fn description_with(features: &FeatureRules) -> Value {
+    let mut description = description();
+    if let Some(paths) = description.get_mut("paths").and_then(Value::as_object_mut) {
+        paths.retain(|path, _| !router::is_switched_off(path, features));
+    }
+    description
 }
 
 /// The whole description.

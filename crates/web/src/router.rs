@@ -4,6 +4,8 @@ pub mod failures;
 mod wings;
 pub mod writes;
 
+pub(crate) use wings::is_switched_off;
+
 use crate::error::RequestError;
 use crate::features::action::ActionEntry;
 use crate::features::{

@@ -219,6 +219,9 @@ pub struct CommentRecord {
     pub up: usize,
     /// Votes down.
     pub down: usize,
+    /// `moderator` if it was written as one.
+    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    pub spoken_as: Option<&'static str>,
     /// Whether it is deleted.
     #[serde(skip_serializing_if = "is_false")]
     pub deleted: bool,
@@ -237,6 +240,7 @@ impl CommentRecord {
             title,
             up: comment.up.len(),
             down: comment.down.len(),
+            spoken_as: comment.speaks_as_moderator.then_some("moderator"),
             deleted: comment.deleted,
             withheld: reason(comment.withheld.as_ref()),
             text: (!comment.deleted).then_some(comment.body),

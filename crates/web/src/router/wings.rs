@@ -47,20 +47,19 @@ pub(super) fn without_switched_off<S: Clone + Send + Sync + 'static>(
     router: Router<S>,
     features: &FeatureRules,
 ) -> Router<S> {
-    let off = |is_on: bool, routes: &'static [&'static str]| -> &'static [&'static str] {
-        if is_on { &[] } else { routes }
-    };
-    let (timelines, sites) = (off(features.timelines, &TIMELINES), off(features.sites, &SITES));
-    if timelines.is_empty() && sites.is_empty() {
+    let features = features.clone();
+    if features.timelines && features.sites {
         return router;
     }
-    router.layer(from_fn(async move |matched: Option<MatchedPath>, request: Request, next: Next| {
-        let route = matched.as_ref().map_or("", MatchedPath::as_str);
-        if is_of(timelines, route) || is_of(sites, route) {
-            return Err(RequestError::NotFound);
-        }
-        Ok(next.run(request).await)
+    router.layer(from_fn(move |matched: Option<MatchedPath>, request: Request, next: Next| {
+        let is_off = matched.is_some_and(|route| is_switched_off(route.as_str(), &features));
+        async move { if is_off { Err(RequestError::NotFound) } else { Ok(next.run(request).await) } }
     }))
+}
+
+/// Whether a route is one of what is switched off.
+pub(crate) fn is_switched_off(route: &str, features: &FeatureRules) -> bool {
+    !features.timelines && is_of(&TIMELINES, route) || !features.sites && is_of(&SITES, route)
 }
 
 fn is_of(routes: &[&str], route: &str) -> bool {
