@@ -121,7 +121,7 @@ async fn the_first_screen_shows_much() {
             (1280, 800, 18, 52, 300),
             (768, 1024, 18, 52, 420),
             (390, 844, 9, 96, 420),
-            (320, 640, 5, 96, 480),
+            (320, 640, 4, 96, 480),
         ] {
             // The first view of a browser that has loaded nothing yet.
             let browser = Browser::open(&server).await;
