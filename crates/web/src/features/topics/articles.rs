@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn a_list_shows_the_votes_that_count_and_a_link_to_the_next_page() {
-        let page = page(30);
+        let page = page(31);
         let list = all_by_score(&page);
         let html = framed(None, |frame| list.render(frame)).into_string();
         for part in [
