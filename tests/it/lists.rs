@@ -185,10 +185,14 @@ async fn an_earlier_store_gets_the_list_of_what_was_saved_without_a_vote() {
         }
         ok(bob.vote(2, "up").await);
         ok(carol.vote(3, "up").await);
+        let dave = server.member("dave").await;
+        ok(mark(&dave, "save", 1).await);
+        server.set_field(&format!("user:{}", dave.user_id), "deactivated", "1").await;
         let [key, other] = [&bob, &carol].map(|user| format!("user:{}:saved", user.user_id));
         server
             .write(|batch| {
                 batch.delete(&key);
+                batch.delete(format!("user:{}:saved", dave.user_id));
                 batch.set(keys::LAYOUT_VERSION, "5");
                 // Of a story that is gone.
                 batch.sorted_add(format!("user.saved:{}", bob.user_id), "77", 1.0);
@@ -198,6 +202,7 @@ async fn an_earlier_store_gets_the_list_of_what_was_saved_without_a_vote() {
         migrations::migrate(&server.app.site, &state, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();
         assert_eq!((server.ids(&key).await, server.ids(&other).await), (vec![1], vec![]));
         assert_eq!(listed(&bob, "/saved").await, [1]);
+        assert_eq!(server.ids(&format!("user:{}:saved", dave.user_id)).await, [0; 0], "dave has left");
     })
     .await;
 }

@@ -10,6 +10,7 @@ use crate::accounts::confirmation;
 use crate::accounts::karma;
 use crate::accounts::names;
 use crate::accounts::outbox;
+use crate::accounts::users::DEACTIVATED;
 use crate::articles::ids;
 use crate::comments::comment::Comment;
 use crate::error::Error;
@@ -92,8 +93,8 @@ pub static MIGRATIONS: [Migration; 6] = [
     },
 ];
 
-/// Lists for each user what is saved without the user's own vote up. Rounds: 1 for each 1,000 keys, and
-/// at most 2 for each 1,000 stories of a user.
+/// Lists for each user what is saved without the user's own vote up. Rounds: 1 for each 1,000 keys and for
+/// each user, and at most 2 for each 1,000 stories of a user.
 async fn list_saved(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
     let total = site.store.count_keys().await?;
     let (mut cursor, mut seen) = (None, 0);
@@ -118,8 +119,9 @@ async fn list_saved(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
 
 async fn list_saved_of(site: &Site, user: UserId) -> Result<(), Error> {
     let all = read::sorted_range(keys::user_upvoted(user), Order::Descending, 0, u64::MAX);
-    let all = site.store.fetch(all).await?;
-    let mut room = MAX_SAVED;
+    let left = read::field(keys::user(user), DEACTIVATED);
+    let (all, left) = site.store.fetch((all, left)).await?;
+    let mut room = if left.is_some() { 0 } else { MAX_SAVED };
     for stories in all.chunks(KEYS_AT_ONCE) {
         let stories = stories.iter().filter_map(|(id, time)| Some((id.parse().ok()?, *time)));
         let stories: Vec<(NewsId, f64)> = stories.collect();
@@ -131,7 +133,7 @@ async fn list_saved_of(site: &Site, user: UserId) -> Result<(), Error> {
             )
         };
         let read = site.store.fetch(stories.iter().map(read).collect::<Vec<_>>()).await?;
-        let mut batch = Batch::new();
+        let (mut batch, before) = (Batch::new(), room);
         for ((id, time), (story, vote, discounted)) in stories.into_iter().zip(read) {
             let discounted = DiscountedVotes::read(id, user, discounted.as_deref());
             if story.is_some() && vote.is_none() && discounted.story.is_none() && room > 0 {
@@ -139,7 +141,9 @@ async fn list_saved_of(site: &Site, user: UserId) -> Result<(), Error> {
                 room -= 1;
             }
         }
-        site.store.commit(batch).await?;
+        if room < before {
+            site.store.commit(batch).await?;
+        }
     }
     Ok(())
 }

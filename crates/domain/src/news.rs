@@ -1,11 +1,11 @@
 //! News: the links and texts that people submit. Pages call them stories.
 //!
 //! Keys: `news:<id>`, `news.count`, `news.top`, `news.cron`, `news.up:<id>`,
-//! `news.down:<id>`, `news.discounted:<id>`, `user.posted:<id>`, `user.saved:<id>`, `user:<id>:saved`, `user:<id>:hidden`,
-//! `user:<id>:topics_followed`, `user:<id>:topics_muted`, `user:<id>:submitted_recently`,
-//! `user:<id>:visits`, `url:<url>`, `host.news:<host>`, `news.subscribers:<id>`,
-//! `user:<id>:subscriptions`, `user:<id>:unsubscribed`, and the lists of days and months, which
-//! are built on demand and expire: `past:<date>` and `built:past:<date>`.
+//! `news.down:<id>`, `news.discounted:<id>`, `user.posted:<id>`, `user.saved:<id>`,
+//! `user:<id>:saved`, `user:<id>:hidden`, `user:<id>:topics_followed`, `user:<id>:topics_muted`,
+//! `user:<id>:submitted_recently`, `user:<id>:visits`, `url:<url>`, `host.news:<host>`,
+//! `news.subscribers:<id>`, `user:<id>:subscriptions`, `user:<id>:unsubscribed`, and the lists of
+//! days and months, which are built on demand and expire: `past:<date>` and `built:past:<date>`.
 //!
 //! It hands out [`item`] (a story as stored), [`lines`] (a story as listed), [`lists`] (top,
 //! latest, saved, hidden, posted), [`past`] (the best of a day or month), [`ranks`] (refreshed

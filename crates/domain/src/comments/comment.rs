@@ -442,7 +442,8 @@ pub type LogSpeaking =
 pub type Logging<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
 
 /// Posts a comment on an item, or a reply to another comment, and tells the people whom it
-/// concerns. Rounds: 4, 3 more if it mentions anybody, and 2 more if an inbox is full.
+/// concerns. Rounds: 4, 3 more if it mentions anybody, 2 more if an inbox is full, and 1 more if its author
+/// speaks as a moderator.
 ///
 /// # Errors
 /// [`Refusal::Silenced`], [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`],

@@ -1,5 +1,5 @@
-//! Threads in other orders than that of the score, and with a comment that was just posted first. A thread is cached once, by score; what a
-//! page in another order needs besides is made of it in memory.
+//! Threads in other orders than that of the score, and with the comment first that was just posted. A
+//! thread is cached once, by score; what a page in another order needs besides is made of it in memory.
 
 use super::outline::{ThreadLine, ThreadLines, ThreadPlace};
 use crate::values::ids::CommentId;
