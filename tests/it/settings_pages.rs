@@ -106,7 +106,7 @@ async fn what_is_refused_comes_back_as_it_was_typed() {
     let fields = [("about", ""), ("email", ""), ("tweet_news", "yes")];
     let answer = alice.api_post("/api/updateprofile", &fields).await;
     assert_eq!(refused(answer), "The field tweet_news is wrong: it must be 0 or 1.");
-    // What a program does not name stays.
+    // Fields that a program leaves out stay.
     saves(&alice, "/settings", &[("fullname", "Alice A.")]).await;
     ok(alice.update_profile("", "", "").await);
     assert_eq!(page(&alice, "/@alice").await.heading(), "Alice A.");

@@ -26,7 +26,7 @@ use tidings_keyspace::Batch;
 pub struct ProfileChange {
     /// The new text about the user; `None` keeps the old one.
     pub about: Option<About>,
-    /// What becomes of the e-mail address.
+    /// How the e-mail address changes.
     pub email: EmailChange,
     /// The new password; `None` keeps the old one.
     pub password: Option<NewPassword>,
@@ -51,7 +51,7 @@ impl ProfileChange {
     }
 }
 
-/// What becomes of an e-mail address.
+/// A change of an e-mail address.
 #[derive(Debug)]
 pub enum EmailChange {
     /// It stays.

@@ -430,7 +430,7 @@ pub struct CommentDraft<'a> {
     pub parent: Option<CommentId>,
     /// The text.
     pub body: &'a Body,
-    /// What logs that its author speaks as a moderator; `None` if the author does not.
+    /// The function that logs that its author speaks as a moderator; `None` if the author does not.
     pub speaks_as_moderator: Option<LogSpeaking>,
 }
 

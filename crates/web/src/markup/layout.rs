@@ -241,7 +241,7 @@ fn document(
     cleaned.map_or(document, PreEscaped)
 }
 
-/// What a member has chosen, unless it is what everybody has.
+/// A member's choice, unless it is the default.
 fn chosen<C: Choice>(choice: C) -> Option<&'static str> {
     (choice != C::default()).then(|| choice.name())
 }

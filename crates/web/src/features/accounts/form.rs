@@ -213,7 +213,7 @@ pub fn whole_profile_change(fields: &Fields) -> Result<ProfileChange, RequestErr
     profile_change(fields)
 }
 
-/// Reads a change of a profile. What is missing keeps its value.
+/// Reads a change of a profile. Missing fields keep their values.
 pub fn profile_change(fields: &Fields) -> Result<ProfileChange, RequestError> {
     Ok(ProfileChange {
         about: fields.get("about").map(About::parse).transpose().map_err(Error::from)?,

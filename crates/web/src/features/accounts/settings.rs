@@ -64,7 +64,7 @@ impl Tab {
         }
     }
 
-    /// What is said once its form is saved.
+    /// The notice after its form was saved.
     const fn saved(self) -> &'static str {
         match self {
             Self::Profile => "Your profile has been saved.",
@@ -75,7 +75,7 @@ impl Tab {
     }
 }
 
-/// What the forms have, as it is stored or as it was typed.
+/// The values in the forms, stored or typed.
 struct Values<'a> {
     fullname: &'a str,
     about: &'a str,

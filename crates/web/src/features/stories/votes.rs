@@ -27,7 +27,7 @@ use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::preferences::CommentOrder;
 use tidings_domain::{Error, Refusal, votes};
 
-/// What somebody is asked to vote for.
+/// The question whether to vote for a story or a comment.
 struct Question {
     /// Its name in a sentence; `None` if there is a vote already, or nothing to vote on.
     subject: Option<String>,
