@@ -336,7 +336,7 @@ async fn a_restore_that_is_killed_can_be_run_again() {
     let keys = || redis.send(b"DBSIZE").trim_matches([':', '\r', '\n']).parse::<u64>().unwrap();
     while keys() < 1_000 {
         assert!(Instant::now() < deadline);
-        tokio::task::yield_now().await;
+        tidings_testing::pause().await;
     }
     restoring.kill().unwrap();
     restoring.wait().unwrap();
@@ -390,7 +390,7 @@ async fn the_server_makes_backups_and_keeps_the_newest() {
         assert!(found.len() <= 3, "{found:?}");
         seen.extend(found);
         assert!(Instant::now() < deadline, "{seen:?}");
-        tokio::task::yield_now().await;
+        tidings_testing::pause().await;
     }
     let (_, status) = tidings(&["status", "--json", "--store", &folder.url("store.redb")]);
     let status: Json = serde_json::from_str(status.lines().next().unwrap()).unwrap();

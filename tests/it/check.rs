@@ -123,7 +123,7 @@ async fn timelines_are_compared_without_a_write_and_mended_when_asked() {
     let tweet = ok(users[0].api_post("/api/tweet", &[("text", "Hello")]).await)["tweet_id"].as_u64().unwrap();
     let home = format!("user:{}:home_timeline", users[1].user_id);
     while server.ids(&home).await.is_empty() {
-        tokio::task::yield_now().await;
+        tidings_testing::pause().await;
     }
     let (code, text) = check_what("timelines", &url, &[]);
     assert_eq!(code, Some(0), "{text}");

@@ -4,6 +4,7 @@ use reqwest::StatusCode;
 
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::html::Page;
+use crate::mails::send_all;
 use crate::pages::{error_message, page, redirects_to};
 use crate::server::{Engine, Server};
 use crate::signups::sign_up;
@@ -35,13 +36,6 @@ async fn mailed_link(relay: &mut SmtpServer, to: &str) -> String {
     let text = mail.text();
     let link = text.lines().find(|line| line.starts_with(SITE)).expect("a line with the link");
     link[SITE.len()..].to_owned()
-}
-
-/// Waits until no mail waits any more.
-pub async fn wait_until_sent(server: &Server) {
-    while !server.sorted("mail:outbox").await.is_empty() {
-        tokio::task::yield_now().await;
-    }
 }
 
 #[tokio::test]
@@ -81,7 +75,7 @@ async fn a_new_account_can_read_only_until_its_address_is_confirmed() {
         assert_eq!(missing, "Enter an e-mail address.");
         let bob = bob(&server).await;
         let link = mailed_link(&mut relay, ADDRESS).await;
-        wait_until_sent(&server).await;
+        send_all(&server).await;
         let before = server.dump().await;
         for (path, fields) in writes() {
             let error = refused(bob.api_post(path, &fields).await);
@@ -124,7 +118,7 @@ async fn looking_at_a_link_confirms_nothing_and_opening_it_twice_is_no_mistake()
     let (server, mut relay, _) = site(Engine::Memory).await;
     bob(&server).await;
     let link = mailed_link(&mut relay, ADDRESS).await;
-    wait_until_sent(&server).await;
+    send_all(&server).await;
     let before = server.dump().await;
     let answer = server.visitor().get(&link).await;
     assert_eq!(answer.headers["referrer-policy"], "no-referrer");

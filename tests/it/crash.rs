@@ -344,7 +344,7 @@ async fn a_ban_that_is_killed_is_exact_at_every_moment_and_is_finished_by_the_ne
     let path_of_voter = format!("/api/sites/admin/voter/{VOTER}");
     while client.api_get(&path_of_voter).await["voter"]["is_banned"] != false {
         assert!(Instant::now() < deadline, "the ban is not lifted within {TIMEOUT:?}");
-        tokio::task::yield_now().await;
+        tidings_testing::pause().await;
     }
     drop(program);
     let store = open_again(&path).await;

@@ -41,7 +41,7 @@ async fn wait_until_unread(user: &Client, left: &[&str]) {
     let deadline = Instant::now() + TIMEOUT;
     while unread(user).await != left {
         assert!(Instant::now() < deadline, "{:?} and not {left:?}", unread(user).await);
-        tokio::task::yield_now().await;
+        tidings_testing::pause().await;
     }
 }
 
@@ -184,7 +184,7 @@ async fn marking_everything_as_read_can_be_undone_for_what_was_not_read_otherwis
         let deadline = Instant::now() + TIMEOUT;
         while server.field(&record, &id(3)).await.is_some() {
             assert!(Instant::now() < deadline, "a page does not change what is undone");
-            tokio::task::yield_now().await;
+            tidings_testing::pause().await;
         }
         bob.tweet("@alice 5").await;
         assert_eq!(redirects_to(&undo.send(&alice).await), "/inbox");

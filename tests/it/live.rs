@@ -144,7 +144,7 @@ async fn an_account_has_five_streams_and_others_have_theirs() {
     let deadline = tokio::time::Instant::now() + TIMEOUT;
     while alice.request(Method::GET, "/home/events").send().await.unwrap().status() != StatusCode::OK {
         assert!(tokio::time::Instant::now() < deadline, "a place is free again");
-        tokio::task::yield_now().await;
+        tidings_testing::pause().await;
     }
 }
 

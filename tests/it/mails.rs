@@ -56,6 +56,7 @@ pub async fn send_all(server: &Server) {
         if !is_sending && !is_due {
             return;
         }
+        tidings_testing::pause().await;
     }
 }
 

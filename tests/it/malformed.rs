@@ -7,8 +7,8 @@ use tidings_web::limits::{LONG_BODY_ROUTES, SHORT_BODY_BYTES};
 
 use crate::addresses::{Address, REQUIRED, calls};
 use crate::client::{Client, FORM, HttpResponse, encoded, ok, refused};
-use crate::confirmations::wait_until_sent;
 use crate::consistency::Dump;
+use crate::mails::send_all;
 use crate::server::{Engine, Server};
 use crate::smtp_server::SmtpServer;
 
@@ -26,7 +26,7 @@ impl Target {
         let server = Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await;
         let alice = server.register("alice").await;
         ok(alice.update_profile("", "alice@example.org", "").await);
-        wait_until_sent(&server).await;
+        send_all(&server).await;
         let bob = with_password(&server, "bob").await;
         alice.submit_on("rust, go", "Alice's").await;
         bob.submit_text("Bob's", "text").await;

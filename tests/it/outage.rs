@@ -63,7 +63,7 @@ pub async fn wait_for(client: &Client, status: StatusCode) {
     let deadline = Instant::now() + TIMEOUT;
     while client.get("/api/getnews/top/0/30").await.status != status {
         assert!(Instant::now() < deadline, "no {status} within {TIMEOUT:?}");
-        tokio::task::yield_now().await;
+        tidings_testing::pause().await;
     }
 }
 

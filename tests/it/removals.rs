@@ -34,7 +34,7 @@ pub async fn undo(moderator: &Client, id: u64) -> u64 {
 pub async fn settle(server: &Server) {
     while !server.sorted("timeline:jobs").await.is_empty() {
         background::finish_waiting(&server.app.site, server.app.moment()).await.unwrap();
-        tokio::task::yield_now().await;
+        tidings_testing::pause().await;
     }
 }
 

@@ -50,7 +50,7 @@ impl Watched {
                 return line;
             }
             assert!(Instant::now() < deadline, "no {text:?} in {:#?}", self.lines());
-            tokio::task::yield_now().await;
+            tidings_testing::pause().await;
         }
     }
 

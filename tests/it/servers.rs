@@ -84,7 +84,7 @@ async fn a_server_that_is_told_to_stop_serves_until_haproxy_has_left_it_out() {
         // It still serves.
         assert_eq!(direct.get("/").await.status, StatusCode::OK);
         assert!(Instant::now() < deadline);
-        tokio::task::yield_now().await;
+        tidings_testing::pause().await;
     }
     let ready = direct.get("/health/ready").await;
     assert_eq!(ready.status, StatusCode::SERVICE_UNAVAILABLE);
@@ -127,7 +127,7 @@ async fn a_site_without_its_store_tells_so_itself() {
     let deadline = Instant::now() + TIMEOUT;
     while (0..SERVERS).any(|number| topology.is_used(number)) {
         assert!(Instant::now() < deadline, "haproxy does not notice");
-        tokio::task::yield_now().await;
+        tidings_testing::pause().await;
     }
     let page = visitor.get("/latest/0").await;
     let text = String::from_utf8(page.body).unwrap();

@@ -114,7 +114,7 @@ async fn visitors_see_a_write_of_another_server_without_the_clock_going_on() {
         let deadline = Instant::now() + TIMEOUT;
         while !text(&visitor, &path).await.contains(&comment) {
             assert!(Instant::now() < deadline, "{comment}");
-            tokio::task::yield_now().await;
+            tidings_testing::pause().await;
         }
     }
 }
@@ -194,7 +194,7 @@ async fn nothing_comes_from_a_cache_whose_stream_of_writes_is_not_confirmed() {
             Some(is_there) => assert!(!is_there && asked < frozen + CONFIRMED_FOR),
             None => break asked,
         }
-        tokio::task::yield_now().await;
+        tidings_testing::pause().await;
     };
     println!("not confirmed after {:?}", unsure - frozen);
     // Members cost a question to the store, which cannot be asked.
@@ -220,7 +220,7 @@ async fn a_lost_stream_of_writes_empties_the_caches_before_anything_old_is_serve
         loop {
             match linked.has(&member, &comment).await {
                 Some(is_there) => break assert!(is_there, "a member gets what is old"),
-                None => tokio::task::yield_now().await,
+                None => tidings_testing::pause().await,
             }
         }
         linked.wait_until_fresh(&comment).await;

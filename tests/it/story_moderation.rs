@@ -13,7 +13,7 @@ use crate::server::{Engine, Server, each_engine};
 /// Waits until the background has delivered and removed all tweets.
 pub async fn wait_for_jobs(server: &Server) {
     while !server.sorted("timeline:jobs").await.is_empty() {
-        tokio::task::yield_now().await;
+        tidings_testing::pause().await;
     }
 }
 

@@ -91,7 +91,7 @@ async fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + TIMEOUT;
     while !is_so() {
         assert!(Instant::now() < deadline, "not within {TIMEOUT:?}: {what}");
-        tokio::task::yield_now().await;
+        tidings_testing::pause().await;
     }
 }
 
@@ -155,7 +155,7 @@ async fn each_worker_of_a_site_works_again_after_a_panic() {
     let deadline = Instant::now() + TIMEOUT;
     while !page(&alice, "/home").await.text().contains("Hello") {
         assert!(Instant::now() < deadline, "the tweet is not delivered");
-        tokio::task::yield_now().await;
+        tidings_testing::pause().await;
     }
 }
 

@@ -134,7 +134,7 @@ async fn a_moderator_starts_a_search_whose_result_is_kept() {
         let report = loop {
             match site.of::<BackgroundCheck<VoteRingReport>>().last() {
                 Some(report) => break report,
-                None => tokio::task::yield_now().await,
+                None => tidings_testing::pause().await,
             }
         };
         assert_eq!(report.0, now);

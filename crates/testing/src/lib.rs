@@ -30,3 +30,8 @@ pub mod rolling;
 pub mod routes;
 pub mod topology;
 pub mod wrk;
+
+/// Waits a little before the next look at what is awaited, and leaves the cores to other tests.
+pub async fn pause() {
+    tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+}

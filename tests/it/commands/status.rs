@@ -21,7 +21,7 @@ async fn cause_in_state(program: &Program, state: &str) -> String {
             return parts.into_iter().find(|part| *part != "ok").unwrap().to_owned();
         }
         assert!(Instant::now() < deadline, "{said}");
-        tokio::task::yield_now().await;
+        tidings_testing::pause().await;
     }
 }
 
@@ -164,7 +164,7 @@ async fn the_status_and_the_metrics_tell_how_long_mails_wait_for_a_relay_that_is
                 break told;
             }
             assert!(Instant::now() < deadline, "{told}");
-            tokio::task::yield_now().await;
+            tidings_testing::pause().await;
         };
         assert_eq!(told["mails_waiting"], 1, "{told}");
         let text = String::from_utf8(metrics_of(&program).get("/metrics").await.body).unwrap();

@@ -25,7 +25,7 @@ async fn wait_for_status(client: &Client, status: &str) -> Value {
             return said;
         }
         assert!(Instant::now() < deadline, "{said}");
-        tokio::task::yield_now().await;
+        tidings_testing::pause().await;
     }
 }
 
