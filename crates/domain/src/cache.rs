@@ -52,16 +52,8 @@ pub trait CacheKind: Sized + Send + Sync + 'static {
     fn slot() -> &'static Slot;
 }
 
-/// Declares a [`CacheKind`] of cached value:
-///
-/// ```
-/// use tidings_domain::cache::MEBIBYTE;
-///
-/// tidings_domain::cache_kind! {
-///     /// Names of users.
-///     pub struct Names: u64 => String, "names", MEBIBYTE, |_, name| name.len();
-/// }
-/// ```
+/// Declares a [`CacheKind`] of cached value, with its documentation: visibility, name, key and
+/// value, the name in metrics, its bytes, and the size of an entry.
 #[macro_export]
 macro_rules! cache_kind {
     (
