@@ -42,7 +42,7 @@ async fn each_mode_lets_in_whom_it_says() {
     for engine in [Engine::Memory, Engine::Redis] {
         for (mode, missing) in [
             ("open", None),
-            ("invite", Some("Enter your invitation. Only people whom a member invites can sign up here.")),
+            ("invite", Some("Enter your invitation. You can sign up here only if a member invites you.")),
             ("apply", Some("Write why you would like to join.")),
             ("closed", Some("Sign-up is closed on this site.")),
         ] {
