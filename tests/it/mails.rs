@@ -227,7 +227,7 @@ async fn an_address_that_does_not_exist_gets_three_mails_and_then_none_until_it_
         );
         let settings = page(&alice, "/settings/mail").await;
         let shown = settings.text();
-        assert!(shown.contains("There is no mailbox alice@example.org"), "{shown}");
+        assert!(shown.contains("The mailbox alice@example.org"), "{shown}");
         relay.refuse(false);
         bob.comment(news, "Stopped").await;
         send_all(&server).await;
@@ -238,12 +238,15 @@ async fn an_address_that_does_not_exist_gets_three_mails_and_then_none_until_it_
         let text = mail.text();
         let link = text.lines().find_map(|line| line.strip_prefix(SITE)).unwrap();
         assert!(
-            page(&alice, "/settings/mail").await.text().contains("You get no mail until you open the link")
+            page(&alice, "/settings/mail")
+                .await
+                .text()
+                .contains("You won't get any mail until you open the link")
         );
         bob.comment(news, "Not yet").await;
         send_all(&server).await;
         assert_eq!(server.visitor().post(link, &[]).await.status, StatusCode::OK);
-        assert!(!page(&alice, "/settings/mail").await.text().contains("There is no mailbox"));
+        assert!(!page(&alice, "/settings/mail").await.text().contains("The mailbox"));
         bob.comment(news, "Again").await;
         let mail = relay.next_message().await;
         assert!(mail.to == ["alice@new.example"] && mail.text().contains("Again"), "{mail:?}");
@@ -402,7 +405,7 @@ async fn one_request_without_a_session_switches_off_the_mails_that_its_token_nam
         assert_eq!(answer.headers["referrer-policy"], "no-referrer");
         assert_eq!(answer.headers["cache-control"], "no-store");
         let shown = page(&server.visitor(), &path).await;
-        assert!(shown.text().contains("Switch off mail about replies"), "{}", shown.text());
+        assert!(shown.text().contains("Stop getting mail about replies"), "{}", shown.text());
         assert_eq!(server.field("user:1", "mail_replies").await.as_deref(), Some("1"));
 
         let (start, digits) = path.rsplit_once('-').unwrap();

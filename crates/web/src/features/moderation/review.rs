@@ -103,7 +103,8 @@ fn rings(frame: &Frame<'_>, check: &BackgroundCheck<VoteRingReport>) -> Markup {
         section.vote-rings #votes {
             h2 { "Vote rings" }
             p.hint {
-                "Accounts that vote for each other far more than chance would have it. What to do about them is up to you."
+                "Accounts that vote for each other far more often than chance would explain. What to do \
+                 about them is up to you."
             }
             @if check.is_running() {
                 p role="status" { "A search is running. Reload the page in a minute." }
