@@ -464,7 +464,7 @@ async fn a_site_with_and_without_www_is_one_on_pages() {
             assert_eq!(vote(&client, "www.example.com", -1, &uuid(voter)).await.status, 204);
         }
         let page = Page::of(&client.get("/site/example.com").await);
-        assert!(page.text().contains("are counted apart: bad."), "{}", page.text());
+        assert!(page.text().contains("are counted separately: bad."), "{}", page.text());
         for (from, to) in [
             ("/site/www.example.com", "/site/example.com"),
             ("/site/www.example.com/stories/15", "/site/example.com/stories/15"),

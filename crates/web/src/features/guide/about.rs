@@ -139,8 +139,8 @@ fn moderation() -> Markup {
                  addresses and network addresses are not in it."
             }
             li {
-                "Posts that moderators remove or hold for approval are kept, and can be put back. Only \
-                 their authors and moderators can see them."
+                "Content that moderators remove or hold for approval is kept, and can be put back. Only \
+                 its author and moderators can see it."
             }
             li {
                 "If you flag something, moderators read the reason and your note. Nobody is shown who flagged \

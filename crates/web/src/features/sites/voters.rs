@@ -59,7 +59,7 @@ impl AdminSitesPage<'_> {
             @if let Some(found) = self.found { (found.render(frame)) }
             h2 { "Who voted most on " (self.day) }
             (self.top_voters())
-            h2 { "Actions of administrators" }
+            h2 { "Administrator actions" }
             (self.audit())
         };
         frame.page("Votes on sites", &content)
@@ -145,7 +145,7 @@ impl AdminSitesPage<'_> {
             @if self.audit.is_empty() {
                 p.empty { "Nothing yet." }
             } @else {
-                div.scroll.wide tabindex="0" role="region" aria-label="Actions of administrators" {
+                div.scroll.wide tabindex="0" role="region" aria-label="Administrator actions" {
                     table {
                         thead {
                             tr {
