@@ -260,7 +260,7 @@ pub enum Refusal {
     #[error("this password reset link is no longer valid. Request a new one")]
     ResetLinkInvalid,
     /// No mail relay is configured.
-    #[error("this site cannot send mail. Ask its administrator for a new password")]
+    #[error("this site can't send mail. Ask its administrator for a new password")]
     MailIsOff,
     /// Neither link nor text was given.
     #[error("enter a URL or some text")]

@@ -457,10 +457,10 @@ const BUSY_SECONDS: u64 = 10;
 /// Seconds within which another page of the viewer may have been closed.
 const STREAM_SECONDS: u64 = 60;
 const UNAVAILABLE: &str = "the site cannot reach its database at the moment. Please try again in a minute";
-const UNSURE: &str = "the database did not confirm this in time, so it isn't clear whether it was saved. Please \
+const UNSURE: &str = "the database did not confirm this in time, so it isn't clear whether it was saved. \
+    Please try again";
+const UNSURE_TIMEOUT: &str = "the request took too long, so it isn't clear whether it was saved. Please \
     try again";
-const UNSURE_TIMEOUT: &str = "the request took too long, so it isn't clear whether it was saved. Please try \
-    again";
 const UNREADABLE: &str =
     "this cannot be read at the moment, because its stored data is damaged. The rest of the site still works";
 pub(crate) const INTERNAL: &str = "something went wrong on our side";

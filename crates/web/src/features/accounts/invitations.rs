@@ -43,7 +43,7 @@ impl InvitationsPage<'_> {
             (summary(self.refused))
             @if let Some(done) = self.done { p.notice role="status" { (done.message()) } }
             p {
-                "Everyone can see whom you invited, in the "
+                "Everyone can see who you invited, in the "
                 a href="/people/tree" { "tree of invitations" } " and on their profiles."
             }
             (self.form(frame))

@@ -118,7 +118,7 @@ fn addresses(rules: &ModerationRules) -> Markup {
             }
             li {
                 "When you vote on a site, we keep the network you voted from, but not the address, for as \
-                 long as we keep the vote. Nobody can see it."
+                 long as we keep the vote. We show it to nobody."
             }
             li {
                 "To prevent abuse, we count sign-ups, failed logins, posts and votes from each address and \
@@ -143,8 +143,8 @@ fn moderation() -> Markup {
                  its author and moderators can see it."
             }
             li {
-                "If you flag something, moderators read the reason and your note. Nobody is shown who flagged \
-                 what. The more often moderators agree with your flags, the more they count."
+                "If you flag something, moderators read the reason and your note. Only moderators can see who \
+                 flagged what. The more often moderators agree with your flags, the more they count."
             }
             li {
                 "Moderators can write notes about people that only moderators can read. If you appeal \
@@ -339,7 +339,7 @@ mod tests {
         assert!(said(7).contains("we keep your network address for 7 days"));
         assert!(!said(0).contains("we keep your network address"));
         for part in
-            ["60 days after your last visit", "passkeys", "moderation log", "Nobody is shown who flagged"]
+            ["60 days after your last visit", "passkeys", "moderation log", "Only moderators can see who"]
         {
             assert!(said(0).contains(part), "{part}");
         }

@@ -33,7 +33,7 @@ pub const fn meaning(reason: FlagReason) -> &'static str {
     match reason {
         FlagReason::Spam => "Spam: advertising, or posted again and again",
         FlagReason::Offtopic => "Off-topic: it does not belong here",
-        FlagReason::Unkind => "Unkind: it attacks somebody",
+        FlagReason::Unkind => "Unkind: it attacks someone",
         FlagReason::Broken => "Broken link: the page is gone or cannot be read",
         FlagReason::Duplicate => "Duplicate: another story covers the same thing",
         FlagReason::Harmful => "Harmful: threats, private data, or a dangerous site",

@@ -70,7 +70,7 @@ impl RulesPage<'_> {
         let pattern = pattern.with("autocomplete", "off").with("spellcheck", "false").required();
         let pattern = pattern.hint(html! {
             "A domain such as example.com covers its subdomains. A URL is the start of a host and a path, such as \
-             example.com/shop/. A phrase is whole words, in any case."
+             example.com/shop/. A phrase matches whole words, in upper or lower case."
         });
         let reason = Field::new("reason", "Reason").value(self.typed.reason).required();
         let reason = reason.hint(html! { "Shown to authors of refused posts, and in the public log." });

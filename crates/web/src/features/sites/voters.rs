@@ -72,7 +72,7 @@ impl AdminSitesPage<'_> {
             ("Voting on sites is enabled.", "Disable voting", "1")
         };
         let maximum = self.typed_maximum.map_or_else(|| self.settings.maximum.to_string(), str::to_owned);
-        let maximum = Field::new(MAXIMUM, "Votes on new sites per voter and day").value(&maximum);
+        let maximum = Field::new(MAXIMUM, "Votes on new sites per voter per day").value(&maximum);
         let maximum = maximum.with("type", "number").with("autocomplete", "off");
         html! {
             form.form method="post" action="/admin/sites/settings" {
@@ -190,7 +190,7 @@ impl FoundVoter {
                 input type="hidden" name="user_id" value=(self.details.id);
                 p.hint {
                     @if self.details.is_banned {
-                        "The voter's votes will count again, and the voter can vote."
+                        "The voter's votes will count again, and the voter can vote again."
                     } @else {
                         "The voter's votes will no longer count, and the voter can't vote. You can undo this."
                     }
