@@ -33,7 +33,7 @@ impl MailCommand {
             bail!("mail.relay is not set, so this site sends no mail");
         };
         let site = config.site.url.as_str();
-        let body = format!("This is a test of the mail of {site}\n\nIt works.\n");
+        let body = format!("This is a test e-mail from {site}\n\nIt works.\n");
         mailer.send(&address, "A test of your site's mail", &body).await?;
         say!(
             "the mail relay {} has accepted a mail from {} to {address}; if it does not arrive, look among \

@@ -35,7 +35,7 @@ async fn add_passkey(browser: &Browser, name: &str) {
     browser.fill("Name", name).await;
     browser.fill("Your password", PASSWORD).await;
     browser.press("Continue").await;
-    browser.press("Make the passkey").await;
+    browser.press("Create the passkey").await;
 }
 
 #[tokio::test]
@@ -48,7 +48,7 @@ async fn a_passkey_is_added_and_logs_in_alone_and_as_the_second_step() {
     add_passkey(&browser, "My laptop").await;
     browser.wait_for_text("h1", "Your recovery codes").await;
     assert_eq!(browser.count(".codes li").await, 10);
-    browser.follow("I have kept them").await;
+    browser.follow("I have saved them").await;
     assert_eq!(browser.text(".people strong").await, "My laptop");
 
     // Alone: the browser asks as soon as the page is open.

@@ -228,7 +228,7 @@ async fn a_day_with_a_spammer() {
     readers_browser.go("/news/2").await;
     assert!(!readers_browser.text("body").await.contains(WORD));
     moderators_browser.go("/moderate").await;
-    moderators_browser.wait_for_text(".empty", "Nothing waits. Well done.").await;
+    moderators_browser.wait_for_text(".empty", "Nothing to review. Well done.").await;
 
     let address = format!("/appeal/{}", line["id"]);
     browser.go("/inbox").await;

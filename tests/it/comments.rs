@@ -81,7 +81,7 @@ async fn what_is_not_acceptable_as_a_comment_is_refused_and_writes_nothing() {
     refused(bob.edit_comment(news, kept, &too_long).await);
     assert_eq!(
         refused(bob.try_comment(news, Some(9), "x").await),
-        "The comment that you are replying to does not exist."
+        "The comment you are replying to does not exist."
     );
     assert_eq!(server.dump().await, before);
 }

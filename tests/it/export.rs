@@ -280,7 +280,7 @@ async fn an_export_is_a_file_that_nobody_stores() {
     assert_eq!(answer.headers[CONTENT_DISPOSITION], "attachment; filename=\"alice-2027-01-15.zip\"");
     assert_eq!(answer.headers[CACHE_CONTROL], "no-store");
     assert!(!answer.headers.contains_key(CONTENT_ENCODING), "{answer:?}");
-    assert!(page(&alice, "/settings/account").await.content().contains("export everything of your own"));
+    assert!(page(&alice, "/settings/account").await.content().contains("export all your data"));
 }
 
 #[tokio::test]

@@ -54,18 +54,18 @@ async fn a_write_that_no_replica_has_is_answered_as_not_sure() {
     assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(answer.headers["retry-after"], "10");
     let message = refused(answer.json());
-    assert!(message.contains("It may or may not have been done; repeat it"), "{message}");
+    assert!(message.contains("it isn't clear whether it was saved. Please try again"), "{message}");
     // The form keeps what was typed.
     let fields = [("news_id", "-1"), ("title", "Three"), ("url", ""), ("text", "A text of some length")];
     let page = alice.post("/submit", &fields).await;
     assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);
     let page = String::from_utf8(page.body).unwrap();
-    assert!(page.contains("may or may not have been done; repeat it"), "{page}");
+    assert!(page.contains("it isn't clear whether it was saved. Please try again"), "{page}");
     assert!(page.contains("A text of some length"), "{page}");
     // Neither that nor an error page is kept from the operator.
     let page = alice.at(program.address).post("/submit", &fields).await;
     assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE);
-    assert!(program.wait_for_log("it is not sure whether a write was done").contains("/submit"));
+    assert!(program.wait_for_log("it is unclear whether a write was done").contains("/submit"));
     // Reading goes on.
     assert_eq!(server.visitor().get("/").await.status, StatusCode::OK);
 }
@@ -91,7 +91,7 @@ async fn a_repeat_is_answered_only_when_replicas_have_what_the_first_did() {
     for client in [alice.clone(), alice.at(other.address)] {
         let again = client.post("/api/hide", &hide).await;
         assert_eq!(again.status, StatusCode::SERVICE_UNAVAILABLE);
-        assert!(refused(again.json()).contains("It may or may not have been done; repeat it"));
+        assert!(refused(again.json()).contains("it isn't clear whether it was saved. Please try again"));
     }
     // So is the vote that would be refused as the second.
     for client in [bob.clone(), bob.clone(), bob.at(other.address)] {

@@ -247,7 +247,7 @@ async fn authors_and_moderators_find_what_is_withheld_on_its_page_but_in_no_list
         for (things, words) in [
             (&site.removed, "removed by a moderator: the reason"),
             (&site.held, "waiting for a moderator&#39;s approval: the reason"),
-            (&site.flagged, "until a moderator looks at it"),
+            (&site.flagged, "until a moderator reviews it"),
         ] {
             for address in [
                 format!("/news/{}", things.story),

@@ -18,8 +18,8 @@ use crate::signups::sign_up;
 /// A server that everybody can reach.
 const PUBLIC: (&str, &str) = ("server.listen", "0.0.0.0:8080");
 const PROXY: (&str, &str) = ("web.trusted_proxies", "127.0.0.0/8");
-const INVALID: &str = "This link is not valid: it was used, or it is not complete. Without an administrator, \
-                       the log of the server shows the link at its start.";
+const INVALID: &str = "This link is not valid: it has been used or is incomplete. While the site has no \
+    administrator, the server logs the link each time it starts.";
 /// A token of the right form.
 const WRONG: &str = "0c1b7a9d3e2486f0c1b7a9d3e24865f0c1b7a95f";
 

@@ -127,21 +127,21 @@ async fn who_may_flag_what() {
     server.set_karma(reader, 10).await;
     let before = server.dump().await;
     for (who, thing, reason, note, expected) in [
-        (reader, STORY, "unkind", "", "cannot be flagged as unkind"),
-        (reader, ("comment", "1-1"), "broken", "", "cannot be flagged as broken"),
-        (reader, ("tweet", "2"), "offtopic", "", "cannot be flagged as offtopic"),
-        (reader, ("user", "Bob"), "duplicate", "1", "cannot be flagged as duplicate"),
+        (reader, STORY, "unkind", "", "can't be flagged as unkind"),
+        (reader, ("comment", "1-1"), "broken", "", "can't be flagged as broken"),
+        (reader, ("tweet", "2"), "offtopic", "", "can't be flagged as offtopic"),
+        (reader, ("user", "Bob"), "duplicate", "1", "can't be flagged as duplicate"),
         (reader, STORY, "dull", "", "The field reason"),
         (reader, ("application", "bob"), "spam", "", "The field kind"),
         (reader, ("story", "9"), "spam", "", "no such story"),
         (reader, ("comment", "1-9"), "spam", "", "no such comment"),
         (reader, ("tweet", "9"), "spam", "", "no such post"),
-        (reader, STORY, "duplicate", "", "which story"),
-        (reader, STORY, "duplicate", "1", "which story"),
-        (reader, STORY, "duplicate", "9", "which story"),
-        (reader, STORY, "duplicate", "the other one", "which story"),
-        (&bob, STORY, "spam", "", "what is yours"),
-        (&bob, ("user", "bob"), "spam", "", "what is yours"),
+        (reader, STORY, "duplicate", "", "of the story"),
+        (reader, STORY, "duplicate", "1", "of the story"),
+        (reader, STORY, "duplicate", "9", "of the story"),
+        (reader, STORY, "duplicate", "the other one", "of the story"),
+        (&bob, STORY, "spam", "", "yourself or your own posts"),
+        (&bob, ("user", "bob"), "spam", "", "yourself or your own posts"),
     ] {
         server.set_karma(&bob, 10).await;
         let error = refused(flag(who, thing, reason, note).await);
@@ -200,7 +200,7 @@ async fn a_decision_to_keep_can_be_taken_back_exactly() {
             assert_eq!(withheld(&server, thing).await, None, "{thing:?}");
             assert_eq!(rows(&moderator).await, [""; 0]);
             assert!(
-                refused(decide(&moderator, "keep", thing, "").await).contains("Nothing about this waits"),
+                refused(decide(&moderator, "keep", thing, "").await).contains("Nothing here is waiting"),
                 "{thing:?}"
             );
             assert!(refused(unflag(&readers[0], thing).await).contains("has decided"));
@@ -409,7 +409,7 @@ async fn a_reader_flags_and_takes_it_back_on_pages_alone() {
     let wrong = [("kind", "story"), ("id", "1"), ("reason", "duplicate"), ("note", "<b>")];
     let again = reader.post("/flag", &wrong).await;
     let page = String::from_utf8(again.body).unwrap();
-    assert!(page.contains("value=\"&lt;b&gt;\"") && page.contains("which story"), "{page}");
+    assert!(page.contains("value=\"&lt;b&gt;\"") && page.contains("of the story"), "{page}");
     // Somebody too new is told why.
     let strict = Server::start(Engine::Memory, &[]).await;
     let (_, _, _, readers) = community(&strict).await;
@@ -457,7 +457,7 @@ async fn the_page_of_the_queue_has_each_row_with_its_history_and_forms() {
     let own = alice.submit_text("Of alice", "text").await.to_string();
     ok(flag(&readers[0], ("story", &own), "spam", "").await);
     let page = String::from_utf8(moderator.get("/moderate").await.body).unwrap();
-    assert!(page.contains("Another moderator decides"), "{page}");
+    assert!(page.contains("Another moderator must decide"), "{page}");
     assert!(refused(decide(&moderator, "keep", ("story", &own), "").await).contains("higher"));
     assert!(refused(decide(&alice, "keep", ("story", &own), "").await).contains("yourself"));
 }
@@ -479,7 +479,7 @@ async fn a_flagged_profile_is_without_its_text_for_those_who_do_not_ask_for_it()
     ] {
         let page = String::from_utf8(who.get(path).await.body).unwrap();
         assert_eq!(page.contains("A profile"), shown, "{path} for {}", who.username);
-        assert!(page.contains("flags until a moderator looks"), "{page}");
+        assert!(page.contains("flags until a moderator reviews"), "{page}");
     }
 }
 
@@ -525,7 +525,7 @@ async fn moderators_have_vote_rings_looked_for() {
     assert_eq!(bob.post("/moderate/votes", &[]).await.status, StatusCode::FORBIDDEN);
     assert_eq!(moderator.post("/moderate/votes", &[]).await.status, StatusCode::SEE_OTHER);
     let page = String::from_utf8(moderator.get("/moderate").await.body).unwrap();
-    let is_known = ["A search is running", "No vote rings were found"].iter().any(|text| page.contains(text));
+    let is_known = ["A search is running", "No vote rings found"].iter().any(|text| page.contains(text));
     assert!(is_known, "{page}");
 }
 

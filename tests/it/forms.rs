@@ -640,8 +640,8 @@ async fn without_mail_the_page_says_so_and_has_no_form() {
     let server = Server::start(Engine::Memory, &[]).await;
     let visitor = server.visitor();
     let asked = page(&visitor, "/reset-password").await;
-    assert!(asked.content().contains("cannot send mail"));
+    assert!(asked.content().contains("can't send mail"));
     assert!(asked.forms().is_empty());
     let answer = visitor.post("/reset-password", &[("username", "alice"), ("email", "a@b.example")]).await;
-    refused_page(&answer, StatusCode::FORBIDDEN, "cannot send mail");
+    refused_page(&answer, StatusCode::FORBIDDEN, "can't send mail");
 }

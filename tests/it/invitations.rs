@@ -156,7 +156,7 @@ async fn a_new_account_invites_nobody_and_who_looks_after_the_site_anybody() {
     }
     server.advance(30 * DAY - 1);
     let error = refused(bob.api_post("/api/invite", &[]).await);
-    assert!(error.starts_with("You can invite people when your account is 30 days old."), "{error}");
+    assert!(error.starts_with("You can invite people once your account is 30 days old."), "{error}");
     server.advance(1);
     invite(&bob).await;
 }
@@ -184,7 +184,7 @@ async fn nobody_has_more_than_200_unused_invitations() {
         })
         .await;
     let error = refused(alice.api_post("/api/invite", &[]).await);
-    assert!(error.starts_with("200 of your invitations have not been used"), "{error}");
+    assert!(error.starts_with("You have 200 unused invitations"), "{error}");
 }
 
 #[tokio::test]
@@ -245,7 +245,7 @@ async fn an_invitation_is_mailed_with_its_link() {
         alice.api_post("/api/invite", &[("email", "dave@example.org")]).await;
     }
     let error = refused(alice.api_post("/api/invite", &[("email", "dave@example.org")]).await);
-    assert!(error.starts_with("Too many invitations were mailed for you today."), "{error}");
+    assert!(error.starts_with("You have mailed too many invitations today."), "{error}");
     invite(&alice).await;
     server.advance(DAY);
     ok(alice.api_post("/api/invite", &[("email", "dave@example.org")]).await);

@@ -192,7 +192,7 @@ async fn the_oldest_mail_is_as_old_as_since_it_was_written_however_often_it_was_
         let admin = registered_administrator(&server, &alice).await;
         let notices = page(&admin, "/admin").await;
         let notices = notices.text();
-        assert!(notices.contains("1 mail waits to be sent, the oldest for 1 hour"), "{notices}");
+        assert!(notices.contains("1 e-mail is waiting to be sent, the oldest for 1 hour"), "{notices}");
         relay.refuse(false);
         server.advance(DAY / 2);
         send_all(&server).await;
@@ -228,7 +228,7 @@ async fn an_address_that_does_not_exist_gets_three_mails_and_then_none_until_it_
         );
         let settings = page(&alice, "/settings/mail").await;
         let shown = settings.text();
-        assert!(shown.contains("There is no mailbox alice@example.org"), "{shown}");
+        assert!(shown.contains("The mailbox alice@example.org"), "{shown}");
         relay.refuse(false);
         bob.comment(news, "Stopped").await;
         send_all(&server).await;
@@ -239,12 +239,15 @@ async fn an_address_that_does_not_exist_gets_three_mails_and_then_none_until_it_
         let text = mail.text();
         let link = text.lines().find_map(|line| line.strip_prefix(SITE)).unwrap();
         assert!(
-            page(&alice, "/settings/mail").await.text().contains("You get no mail until you open the link")
+            page(&alice, "/settings/mail")
+                .await
+                .text()
+                .contains("You won't get any mail until you open the link")
         );
         bob.comment(news, "Not yet").await;
         send_all(&server).await;
         assert_eq!(server.visitor().post(link, &[]).await.status, StatusCode::OK);
-        assert!(!page(&alice, "/settings/mail").await.text().contains("There is no mailbox"));
+        assert!(!page(&alice, "/settings/mail").await.text().contains("The mailbox"));
         bob.comment(news, "Again").await;
         let mail = relay.next_message().await;
         assert!(mail.to == ["alice@new.example"] && mail.text().contains("Again"), "{mail:?}");
@@ -403,7 +406,7 @@ async fn one_request_without_a_session_switches_off_the_mails_that_its_token_nam
         assert_eq!(answer.headers["referrer-policy"], "no-referrer");
         assert_eq!(answer.headers["cache-control"], "no-store");
         let shown = page(&server.visitor(), &path).await;
-        assert!(shown.text().contains("Switch off mail about replies"), "{}", shown.text());
+        assert!(shown.text().contains("Stop getting mail about replies"), "{}", shown.text());
         assert_eq!(server.field("user:1", "mail_replies").await.as_deref(), Some("1"));
 
         let (start, digits) = path.rsplit_once('-').unwrap();

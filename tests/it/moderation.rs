@@ -158,9 +158,9 @@ async fn what_a_moderator_may_not_do_leaves_no_trace() {
     let bob_is = ("user", "bob");
     for (who, action, thing, expected) in [
         (&bob, "silence", ("user", "carol"), "Only moderators"),
-        (&moderator, "silence", ("user", "mod"), "You cannot moderate yourself"),
-        (&moderator, "lock", ("story", own.as_str()), "You cannot moderate yourself"),
-        (&moderator, "silence", ("user", "alice"), "role is higher"),
+        (&moderator, "silence", ("user", "mod"), "You can't moderate yourself"),
+        (&moderator, "lock", ("story", own.as_str()), "You can't moderate yourself"),
+        (&moderator, "silence", ("user", "alice"), "with a higher role"),
         (&moderator, "make_moderator", bob_is, "Only administrators"),
         (&alice, "make_moderator", ("user", "mod"), "already"),
         (&moderator, "unsilence", bob_is, "no such restriction"),
@@ -352,7 +352,7 @@ async fn a_moderator_edits_a_comment_and_the_undo_is_refused_once_its_author_has
         let fields: Vec<_> = about.into_iter().chain([("text", text)]).collect();
         moderator.api_post("/api/moderate", &fields).await
     };
-    assert!(refused(edit("some words").await).contains("like that already"));
+    assert!(refused(edit("some words").await).contains("already reads like that"));
     let first = ok(edit("kinder words").await)["moderation_id"].as_u64().unwrap();
     assert_eq!(bob.thread(story).await[0]["body"], "kinder words");
     ok(undo(&moderator, first).await);

@@ -293,9 +293,9 @@ async fn a_full_name_has_one_script_and_no_invisible_marks() {
     for (name, reason) in [
         (
             "Alice \u{410}\u{43b}\u{438}\u{441}\u{430}",
-            "Your full name mixes letters of different scripts. Use those of one.",
+            "Your full name mixes letters from different scripts. Use only one script.",
         ),
-        ("B\u{43e}b", "Your full name mixes letters of different scripts. Use those of one."),
+        ("B\u{43e}b", "Your full name mixes letters from different scripts. Use only one script."),
         ("a\u{200e}b", "Your full name contains a control character (U+200E). Remove it."),
         ("a\u{200f}b", "Your full name contains a control character (U+200F). Remove it."),
         ("a\u{61c}b", "Your full name contains a control character (U+061C). Remove it."),

@@ -22,7 +22,7 @@ async fn an_account_is_new_until_it_has_age_and_posts() {
         bob.comment(story, "https://a.example https://b.example").await;
         assert!(refused(bob.edit_comment(story, 2, LINKS).await).contains(no_links));
         assert!(
-            refused(bob.try_submit_on("rust, go", "Go").await).contains("New accounts cannot create topics")
+            refused(bob.try_submit_on("rust, go", "Go").await).contains("New accounts can't create topics")
         );
         bob.submit_on("rust", "Rust").await;
         // Old enough, but with too few posts: a comment and a story, which is announced by a tweet.

@@ -228,7 +228,7 @@ async fn a_passkey_is_added_by_its_owner_with_the_password_and_once() {
     let mut authenticator = Authenticator::new(ORIGIN, HOST);
     let passkey = authenticator.create(&options(&begun, CONFIRM));
     let answer = bob.post(CONFIRM, &[("name", "phone"), ("passkey", &passkey)]).await;
-    check_not_accepted(&answer, "This was not finished in time. Start again.");
+    check_not_accepted(&answer, "This took too long. Start again.");
     let form = begun.form(CONFIRM).with("passkey", &passkey);
     shown(&form.clone().send(&alice).await);
     let again = form.send(&alice).await;
@@ -241,7 +241,7 @@ async fn a_passkey_is_added_by_its_owner_with_the_password_and_once() {
     let passkey = Authenticator::new(ORIGIN, HOST).create(&options(&begun, CONFIRM));
     server.advance(301);
     let late = begun.form(CONFIRM).with("passkey", &passkey).send(&alice).await;
-    check_not_accepted(&late, "This was not finished in time. Start again.");
+    check_not_accepted(&late, "This took too long. Start again.");
     for no_passkey in ["", "{}", &passkey.replace("attestationObject", "other")] {
         check_not_accepted(
             &alice.post(CONFIRM, &[("name", "x"), ("passkey", no_passkey)]).await,

@@ -124,9 +124,7 @@ async fn a_ban_is_lifted_and_the_lift_is_undone() {
     each_engine(&[], async |server| {
         let [alice, moderator, bob] = people(&server).await;
         ok(act(&moderator, "ban", "bob", "0").await);
-        assert!(
-            refused(bob.try_log_in("bob", PASSWORD).await).contains("until a moderator lifts it: a reason")
-        );
+        assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("until further notice: a reason"));
         ok(act(&alice, "unban", "bob", "").await);
         ok(bob.try_log_in("bob", PASSWORD).await);
         assert!(refused(undo(&moderator, 3).await).contains("Only an administrator can undo it"));
@@ -156,7 +154,7 @@ async fn the_undo_of_a_lift_does_not_restore_a_ban_that_has_run_out() {
         server.advance(3_600);
         let before = server.hash("user:3").await;
         let error = refused(undo(&moderator, 3).await);
-        assert_eq!(error, "Nothing to do: it would have ended by itself by now.");
+        assert_eq!(error, "Nothing to do: it would already have ended.");
         assert_eq!(server.hash("user:3").await, before);
         assert_eq!(server.string("moderation:count").await.as_deref(), Some("3"));
         assert!(bob.is_logged_in().await);
@@ -172,7 +170,7 @@ async fn the_last_administrator_cannot_leave() {
         let answer = alice.post("/settings/deactivate", &[("password", PASSWORD)]).await;
         assert_eq!(answer.status, StatusCode::FORBIDDEN);
         let said = Page::of(&answer).alert().unwrap().to_owned();
-        let sentence = "This is the last administrator. Make somebody else an administrator first.";
+        let sentence = "This is the last administrator. Make someone else an administrator first.";
         assert!(said.contains(sentence), "{said}");
         assert_eq!(server.hash("user:1").await, before);
         // Somebody who is banned does not count.
@@ -287,17 +285,19 @@ async fn an_appeal_is_sent_once_and_answered_by_somebody_else() {
         ok(appeal(&bob, 2, "I did not shout").await);
         assert!(refused(appeal(&bob, 2, "Really").await).contains("already appealed"));
         let shown = page(&bob, "/appeal/2").await;
-        assert!(shown.text().contains("I did not shout") && shown.text().contains("waits for a moderator"));
+        assert!(
+            shown.text().contains("I did not shout") && shown.text().contains("is waiting for a moderator")
+        );
         assert_eq!(carol.get("/appeal/2").await.status, StatusCode::FORBIDDEN);
 
         assert!(
             refused(decide(&moderator, "reject", ("appeal", "2"), "").await)
-                .contains("omebody else must decide")
+                .contains("ou can't decide an appeal")
         );
         assert!(refused(decide(&carol, "approve", ("appeal", "2"), "").await).contains("Only moderators"));
         ok(decide(&alice, "approve", ("appeal", "2"), "").await);
         bob.tweet("Quietly").await;
-        assert!(last_message(&bob).await.contains("was granted: the decision is undone. a reason"));
+        assert!(last_message(&bob).await.contains("was granted: the decision has been undone. a reason"));
         let log = ok(bob.api_get("/api/moderations").await);
         let line = &log["entries"][0];
         assert_eq!(
@@ -310,7 +310,7 @@ async fn an_appeal_is_sent_once_and_answered_by_somebody_else() {
             refused(decide(&alice, "reject", ("appeal", "2"), "").await).contains("already been decided")
         );
         assert!(page(&bob, "/appeal/2").await.text().contains("It was granted."));
-        assert!(refused(undo(&alice, 3).await).contains("cannot be undone"));
+        assert!(refused(undo(&alice, 3).await).contains("can't be undone"));
     })
     .await;
 }
@@ -338,7 +338,7 @@ async fn an_administrator_who_is_alone_answers_appeals_against_their_own_decisio
     ok(act(&alice, "silence", "bob", "0").await);
     ok(appeal(&bob, 2, "I did not shout").await);
     assert!(
-        refused(decide(&alice, "approve", ("appeal", "2"), "").await).contains("omebody else must decide")
+        refused(decide(&alice, "approve", ("appeal", "2"), "").await).contains("ou can't decide an appeal")
     );
     // A moderator who is banned cannot answer it.
     ok(act(&alice, "ban", "mod", "0").await);
@@ -398,8 +398,8 @@ async fn a_warning_arrives_and_stays() {
     let server = Server::start(Engine::Memory, &[]).await;
     let [_, moderator, bob] = people(&server).await;
     ok(act(&moderator, "warn", "bob", "").await);
-    assert_eq!(last_message(&bob).await, "A moderator warns you: a reason");
-    assert!(refused(undo(&moderator, 2).await).contains("cannot be undone"));
+    assert_eq!(last_message(&bob).await, "A moderator has warned you: a reason");
+    assert!(refused(undo(&moderator, 2).await).contains("can't be undone"));
     assert!(refused(appeal(&bob, 2, "No").await).contains("You can appeal only"));
 }
 

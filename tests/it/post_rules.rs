@@ -83,7 +83,7 @@ async fn only_moderators_add_rules_and_patterns_are_checked() {
         (&alice, "domain", "nothing", "refuse", "Enter a domain"),
         (&alice, "url", "a.example", "refuse", "Enter a host and a path"),
         (&alice, "regex", "(", "refuse", "regular expression is not accepted"),
-        (&alice, "regex", ".*", "hold", "matches an empty text"),
+        (&alice, "regex", ".*", "hold", "matches empty text"),
         (&alice, "phrase", "", "hold", "Enter some text"),
         (&alice, "name", "x", "hold", "The field what"),
         (&alice, "phrase", "x", "delete", "The field effect"),
@@ -174,7 +174,9 @@ async fn a_held_story_is_nowhere_until_it_is_approved_and_then_it_is_new() {
             inbox["entries"].as_array().unwrap().iter().any(|entry| entry["kind"] == "mention"),
             "{inbox}"
         );
-        assert!(refused(decide(&alice, "approve", "story", &id.to_string()).await).contains("does not wait"));
+        assert!(
+            refused(decide(&alice, "approve", "story", &id.to_string()).await).contains("is not waiting")
+        );
         ok(carol.vote(id, "up").await);
     })
     .await;
@@ -247,7 +249,7 @@ async fn what_is_rejected_stays_unseen_and_its_author_is_told_why() {
                 && texts[0].contains("a reason"),
             "{texts:?}"
         );
-        assert!(refused(decide(&alice, "approve", "tweet", &tweet).await).contains("does not wait"));
+        assert!(refused(decide(&alice, "approve", "tweet", &tweet).await).contains("is not waiting"));
     })
     .await;
 }
@@ -260,7 +262,7 @@ async fn a_public_post_cannot_be_edited_into_one_that_would_wait() {
     bob.comment(story, "fine").await;
     add(&alice, "phrase", "pills", "hold").await;
     for answer in [bob.edit(story, "Pills", "", "text").await, bob.edit_comment(story, 1, "pills").await] {
-        assert!(refused(answer).contains("needs the approval of a moderator: no shops"));
+        assert!(refused(answer).contains("needs a moderator's approval: no shops"));
     }
     // A held story may be deleted by its author, and leaves the queue.
     let held = ok(bob.submit("Pills", "", "text").await)["news_id"].as_u64().unwrap();

@@ -92,8 +92,8 @@ async fn all_posts_of_a_person_go_in_one_line_and_come_back() {
         assert_eq!(log["entries"][0]["count"], json!(200), "{log}");
         assert_same(&state(&server).await, &before);
         assert_eq!(differences(&server).await, 0);
-        assert!(refused(try_undo(&alice, line).await).contains("undone already"));
-        assert!(refused(try_undo(&alice, restored).await).contains("cannot be undone"));
+        assert!(refused(try_undo(&alice, line).await).contains("already been undone"));
+        assert!(refused(try_undo(&alice, restored).await).contains("can't be undone"));
         assert!(server.sorted(&format!("moderation:{line}:posts")).await.is_empty());
     })
     .await;

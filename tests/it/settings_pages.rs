@@ -125,7 +125,7 @@ async fn the_pages_are_tabs_and_offer_what_the_site_has() {
         assert!(!shown.content().contains("Announce"), "{path}");
     }
     // This site has no relay.
-    assert!(page(&alice, "/settings/mail").await.content().contains("This site sends no mail."));
+    assert!(page(&alice, "/settings/mail").await.content().contains("This site doesn't send mail."));
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.register("alice").await;
     assert!(page(&alice, "/settings").await.content().contains("Announce"));

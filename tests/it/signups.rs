@@ -42,7 +42,7 @@ async fn each_mode_lets_in_whom_it_says() {
     for engine in [Engine::Memory, Engine::Redis] {
         for (mode, missing) in [
             ("open", None),
-            ("invite", Some("Enter your invitation. Only people whom a member invites can sign up here.")),
+            ("invite", Some("Enter your invitation. You can sign up here only if a member invites you.")),
             ("apply", Some("Write why you would like to join.")),
             ("closed", Some("Sign-up is closed on this site.")),
         ] {
@@ -102,8 +102,8 @@ async fn the_page_asks_for_what_the_mode_needs_and_shows_mistakes_beside_their_f
 async fn the_site_says_who_can_sign_up() {
     for (mode, said) in [
         ("open", "Anyone can sign up"),
-        ("invite", "People whom a member invites can sign up"),
-        ("apply", "once a moderator has accepted them"),
+        ("invite", "People can sign up if a member invites them"),
+        ("apply", "or apply and wait for a moderator"),
         ("closed", "Nobody can sign up at the moment."),
     ] {
         let (server, alice) = site(Engine::Memory, &[("accounts.signup", mode)]).await;
@@ -173,8 +173,8 @@ async fn the_owner_reads_the_limits_beside_signing_up() {
     let (_server, alice) = site(Engine::Memory, &defaults).await;
     let page = page(&alice, "/welcome").await;
     let content = page.content();
-    assert!(content.contains("One network address makes one account in 10 seconds."), "{content}");
-    assert!(content.contains("One network makes 20 accounts a day."), "{content}");
+    assert!(content.contains("Each network address can create one account in 10 seconds."), "{content}");
+    assert!(content.contains("Each network can create 20 accounts a day."), "{content}");
 }
 
 #[tokio::test]
@@ -267,7 +267,7 @@ async fn administrators_are_told_when_new_accounts_wait() {
     }
     let mail = relay.next_message().await;
     assert_eq!(mail.to, ["a@example.org"]);
-    assert_eq!(mail.header("Subject"), Some("New accounts wait for approval at Tidings"));
+    assert_eq!(mail.header("Subject"), Some("New accounts need approval at Tidings"));
     assert!(mail.text().contains("3 accounts were created within 1 hour"), "{}", mail.text());
     // The mails are sent after all inboxes have the message.
     for (user, messages) in [(&alice, 1), (&carol, 1), (&bob, 0)] {

@@ -10,7 +10,7 @@ use crate::malformed::Target;
 use crate::pages::page;
 use crate::server::{Engine, Server, each_engine};
 
-const TOLD: &str = "You are silenced until a moderator lifts it: shouting. You can read and vote. \
+const TOLD: &str = "You are silenced until further notice: shouting. You can read and vote. \
                     You can appeal against this decision, line 7 of the moderation log.";
 
 fn is_refusal(call: &Address, answer: &HttpResponse) -> bool {

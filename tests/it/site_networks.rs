@@ -464,7 +464,7 @@ async fn a_site_with_and_without_www_is_one_on_pages() {
             assert_eq!(vote(&client, "www.example.com", -1, &uuid(voter)).await.status, 204);
         }
         let page = Page::of(&client.get("/site/example.com").await);
-        assert!(page.text().contains("are counted apart: bad."), "{}", page.text());
+        assert!(page.text().contains("are counted separately: bad."), "{}", page.text());
         for (from, to) in [
             ("/site/www.example.com", "/site/example.com"),
             ("/site/www.example.com/stories/15", "/site/example.com/stories/15"),
@@ -563,7 +563,7 @@ async fn the_site_gets_so_many_new_hosts_a_day_and_then_only_from_fresh_networks
         }
         let answer = vote_from(&client, "203.0.113.2", "d.com", 1, 1).await;
         assert_eq!(code(&answer, StatusCode::TOO_MANY_REQUESTS), "too_many_requests");
-        assert!(body(&answer).contains("Too many sites have got their first vote today"), "{answer:?}");
+        assert!(body(&answer).contains("Too many sites received their first vote today"), "{answer:?}");
         // Hosts that have votes get more.
         assert_eq!(brings(&client, "203.0.113.2", "a.com", 2).await, 204);
         assert_eq!(brings(&client, "198.51.100.1", "d.com", 3).await, 204);

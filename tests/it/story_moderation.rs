@@ -98,7 +98,7 @@ async fn a_removed_story_is_in_no_list_and_comes_back_as_it_was() {
         ] {
             assert!(refused(refusal).contains("removed this story"));
         }
-        assert!(refused(act(&moderator, "remove", story, &[]).await).contains("removed already"));
+        assert!(refused(act(&moderator, "remove", story, &[]).await).contains("already been removed"));
 
         line(undo(&moderator, removal).await);
         wait_for_jobs(&server).await;
@@ -114,7 +114,7 @@ async fn a_removed_story_is_in_no_list_and_comes_back_as_it_was() {
         }
         assert!(!after.keys().any(|key| key.starts_with("withdrawn:") || key.starts_with("group.withheld:")));
         ok(carol.vote(story, "up").await);
-        assert!(refused(undo(&moderator, removal).await).contains("undone already"));
+        assert!(refused(undo(&moderator, removal).await).contains("already been undone"));
     })
     .await;
 }
@@ -240,7 +240,7 @@ async fn a_merged_story_leads_to_the_other_and_its_comments_are_there() {
         assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
         assert!(!content(&bob, &format!("/news/{target}")).await.contains("said there"));
         assert!(content(&bob, &format!("/news/{story}")).await.contains("said there"));
-        assert!(refused(undo(&moderator, merge).await).contains("undone already"));
+        assert!(refused(undo(&moderator, merge).await).contains("already been undone"));
     })
     .await;
 }

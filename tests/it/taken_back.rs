@@ -18,7 +18,7 @@ use crate::server::{Engine, START, Server, each_engine};
 /// Old records of votes are removed once in so many votes; see docs/data-layout.md.
 const PRUNED_ONCE_IN: u64 = 64;
 const NOT_VOTED: &str = "You have no vote on this.";
-const TOO_LATE: &str = "You can take a vote back for 10 minutes. That time is over.";
+const TOO_LATE: &str = "You can no longer take back this vote. The limit is 10 minutes.";
 const WEEK: u64 = 7 * 86_400;
 
 /// Everything that a vote could leave behind: the whole store without sessions, visits, and
@@ -130,7 +130,7 @@ async fn what_one_posts_keeps_ones_first_vote() {
         let news = alice.submit_text("One", "text").await;
         let comment = alice.comment(news, "A comment").await;
         let before = server.dump().await;
-        let error = "What you post has your vote. You can't take that one back.";
+        let error = "You can't take back your vote on your own post.";
         assert_eq!(refused(alice.vote(news, "none").await), error);
         assert_eq!(refused(alice.vote_comment(news, comment, "none").await), error);
         assert_eq!(server.dump().await, before);
@@ -177,7 +177,7 @@ async fn the_window_is_a_setting() {
     server.advance(7_201);
     assert_eq!(
         refused(bob.vote(news, "none").await),
-        "You can take a vote back for 2 hours. That time is over."
+        "You can no longer take back this vote. The limit is 2 hours."
     );
 }
 

@@ -148,15 +148,15 @@ async fn pages_without_a_title_are_refused_in_words_of_ours() {
         ("/picture", "There is no web page at this address."),
         ("/no-type", "There is no web page at this address."),
         ("/packed", "There is no web page at this address."),
-        ("/missing", "The site has no page at this address (its answer is 404)."),
-        ("/failing", "The site has no page at this address (its answer is 500)."),
+        ("/missing", "The site did not return this page (status 404)."),
+        ("/failing", "The site did not return this page (status 500)."),
         ("/garbage", "The site could not be reached."),
         ("/long-head", "The site could not be reached."),
-        ("/again", "This page leads from one address to the next too often."),
-        (&*too_many, "This page leads from one address to the next too often."),
-        ("/to-file", "This page leads to an address that is not a web page."),
-        ("/to-gopher", "This page leads to an address that is not a web page."),
-        ("/to-nowhere", "This page leads to an address that is not a web page."),
+        ("/again", "This page redirects too many times."),
+        (&*too_many, "This page redirects too many times."),
+        ("/to-file", "This page redirects to something that is not a web page."),
+        ("/to-gopher", "This page redirects to something that is not a web page."),
+        ("/to-nowhere", "This page redirects to something that is not a web page."),
     ] {
         assert_eq!(refusal(&alice, &pages.url(path)).await, message, "{path}");
     }
@@ -224,7 +224,7 @@ async fn only_public_addresses_are_connected_to_also_after_redirects() {
     ] {
         assert_eq!(refusal(&alice, url).await, NOT_PUBLIC, "{url}");
     }
-    const PORTS: &str = "Titles are fetched from the ports 80 and 443 only.";
+    const PORTS: &str = "Titles can be fetched only from ports 80 and 443.";
     for url in
         ["http://127.0.0.1:22/", "http://example.com:8080/", "https://[::1]:6379/", &pages.url("/to-ssh")]
     {

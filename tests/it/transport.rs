@@ -171,9 +171,9 @@ async fn a_head_has_32_kibibytes() {
         let answer = visitor.send_raw(head_of(bytes, SHORT).as_bytes()).await;
         assert_eq!(answer.status, status, "{bytes}");
         if status == 431 {
-            assert_eq!(answer.json()["error"], "The head of the request is too large.");
+            assert_eq!(answer.json()["error"], "The request headers are too large.");
             let page = visitor.send_raw(head_of(bytes, "/latest/0").as_bytes()).await;
-            assert_eq!(error_message(&page, page.status), "The head of the request is too large.");
+            assert_eq!(error_message(&page, page.status), "The request headers are too large.");
         }
     }
     let many = "x: y\r\n".repeat(101);
@@ -223,7 +223,7 @@ async fn what_is_not_http_gets_a_page_with_the_headers_of_every_page() {
     ] {
         let answer = server.visitor().send_raw(request.as_bytes()).await;
         assert_eq!(answer.status, 400, "{request}");
-        assert_eq!(error_message(&answer, answer.status), "The head of the request is not valid HTTP.");
+        assert_eq!(error_message(&answer, answer.status), "The request headers are not valid HTTP.");
         check_protection(&answer, request);
         assert!(answer.headers.contains_key("date"), "{:?}", answer.headers);
     }
@@ -235,7 +235,7 @@ async fn what_is_not_http_gets_a_page_with_the_headers_of_every_page() {
     assert!(send(&mut stream, "GET /api/x HTTP/1.1\r\nHost localhost\r\n\r\n").await);
     let answer = String::from_utf8(receive_all(&mut stream).await).unwrap();
     assert!(
-        answer.ends_with(r#"{"status":"err","error":"The head of the request is not valid HTTP."}"#),
+        answer.ends_with(r#"{"status":"err","error":"The request headers are not valid HTTP."}"#),
         "{answer}"
     );
 }
@@ -503,6 +503,6 @@ async fn panics_anywhere_are_counted_for_the_administrator() {
     assert_eq!(panics::count(), 3);
     let admin = page(&alice, "/admin").await;
     let text = admin.text();
-    assert!(text.contains("3 panics of this server"), "{text}");
+    assert!(text.contains("3 panics on this server"), "{text}");
     ok(alice.api_get(SHORT).await);
 }

@@ -17,7 +17,7 @@ use crate::html::{Form, Page};
 use crate::pages::{page, redirects_to, shown};
 use crate::server::{Engine, Server, each_engine};
 
-const WRONG_CODE: &str = "This code is wrong, or has been used. Wait for the next one.";
+const WRONG_CODE: &str = "This code is wrong or has already been used. Wait for the next one.";
 const MEMBER: &str = "alice";
 
 /// An account with an authenticator app.
@@ -197,7 +197,7 @@ async fn a_setup_must_be_confirmed_within_a_quarter_of_an_hour() {
     assert_eq!(server.expiry("user:1:new_totp").await, Expiry::In(Duration::from_secs(900)));
     server.advance(900);
     let confirmed = alice.api_post("/api/totp/confirm", &[("code", &code(secret, server.now()))]).await;
-    assert!(refused(confirmed).contains("not finished in time"));
+    assert!(refused(confirmed).contains("took too long"));
     ok(server.visitor().try_log_in(MEMBER, PASSWORD).await);
 }
 
@@ -459,7 +459,7 @@ async fn whether_a_role_counts_follows_a_reload_both_ways() {
         assert!(page(&author, "/@admin").await.content().contains("administrator"));
         require(false);
         let ban = [("action", "ban"), ("kind", "user"), ("id", "admin"), ("reason", "no")];
-        assert!(refused(moderator.api_post("/api/moderate", &ban).await).contains("role is higher"));
+        assert!(refused(moderator.api_post("/api/moderate", &ban).await).contains("with a higher role"));
     })
     .await;
 }

@@ -93,7 +93,7 @@ impl Contribution {
     /// [`Refusal::NothingToModerate`] and [`Refusal::NewsMerged`].
     pub(crate) fn demand_not_removed(&self) -> Result<(), Refusal> {
         match self.withheld() {
-            Some(Withheld::Removed(_)) => Err(Refusal::NothingToModerate("this is removed already")),
+            Some(Withheld::Removed(_)) => Err(Refusal::NothingToModerate("this has already been removed")),
             Some(Withheld::Merged(into)) => Err(Refusal::NewsMerged(*into)),
             Some(Withheld::Held(_) | Withheld::Flagged | Withheld::Unreadable(_)) | None => Ok(()),
         }
@@ -106,7 +106,7 @@ impl Contribution {
     pub(crate) fn demand_held(&self) -> Result<(), Refusal> {
         match self.withheld() {
             Some(Withheld::Held(_)) => Ok(()),
-            _ => Err(Refusal::NothingToModerate("this does not wait for approval")),
+            _ => Err(Refusal::NothingToModerate("this is not waiting for approval")),
         }
     }
 
@@ -145,9 +145,9 @@ impl Contribution {
     /// # Errors
     /// [`Refusal::NothingToModerate`] if it is not removed, or was rejected before anybody saw it.
     pub(crate) async fn removal(&self, site: &Site) -> Result<Withdrawn, Error> {
-        let rejected = "this was rejected before anybody saw it. Undo the rejection instead";
+        let rejected = "this was rejected before anyone saw it. Undo the rejection instead";
         if !matches!(self.withheld(), Some(Withheld::Removed(_))) {
-            return Err(Refusal::NothingToModerate("this is not removed").into());
+            return Err(Refusal::NothingToModerate("this has not been removed").into());
         }
         let record = site.store.fetch(Withdrawn::of(self.thing())).await?;
         Ok(record.ok_or(Refusal::NothingToModerate(rejected))?)

@@ -101,14 +101,15 @@ pub enum Refusal {
     InvitationInvalid,
     /// The link for the first administrator is wrong, or there is an administrator already.
     #[error(
-        "this link is not valid: it was used, or it is not complete. Without an administrator, the log of the server shows the link at its start"
+        "this link is not valid: it has been used or is incomplete. While the site has no administrator, \
+         the server logs the link each time it starts"
     )]
     WelcomeLinkInvalid,
     /// No unused invitation of the user has this code.
     #[error("you have no such invitation. It was used or withdrawn, or it has expired")]
     NoSuchInvitation,
     /// The account is too new to invite people.
-    #[error("you can invite people when your account is 30 days old. Try again in {0}", wait(*.seconds))]
+    #[error("you can invite people once your account is 30 days old. Try again in {0}", wait(*.seconds))]
     TooNewToInvite {
         /// Until it is old enough.
         seconds: u64,
@@ -123,14 +124,14 @@ pub enum Refusal {
     #[error("only moderators and administrators can invite people to this site")]
     InvitationsAreOff,
     /// Too many invitations of the user wait to be used.
-    #[error("{} of your invitations have not been used, which is the limit. Withdraw some first", grouped(*.limit))]
+    #[error("you have {} unused invitations, which is the limit. Withdraw some first", grouped(*.limit))]
     TooManyOpenInvitations {
         /// Unused invitations that one user may have.
         limit: u64,
     },
     /// The user has had too many invitations mailed today.
     #[error(
-        "too many invitations were mailed for you today. Make one without an address, and send the link yourself"
+        "you have mailed too many invitations today. Make one without an address and send the link yourself"
     )]
     TooManyInvitationMails,
     /// The application for the account has not been answered.
@@ -147,14 +148,15 @@ pub enum Refusal {
     NoSuchApplication,
     /// The user has not confirmed their e-mail address.
     #[error(
-        "confirm your e-mail address first: open the link that we have mailed to you. Your settings can have it sent again"
+        "confirm your e-mail address first: open the link we mailed you. You can have it sent again from \
+         your settings"
     )]
     EmailNotConfirmed,
     /// The link that confirms an address has expired, is of a former address, or never existed.
-    #[error("this link is no longer valid. Log in, and have another one sent from your settings")]
+    #[error("this link is no longer valid. Log in and request a new one in your settings")]
     ConfirmationInvalid,
     /// Too many links to confirm the address were mailed today.
-    #[error("we have mailed you enough links for today. Look into your spam folder, or try again tomorrow")]
+    #[error("we have mailed you several links today. Check your spam folder, or try again tomorrow")]
     TooManyConfirmations,
     /// Unknown user or wrong password. The message never says which.
     #[error("wrong username or password")]
@@ -166,31 +168,31 @@ pub enum Refusal {
         seconds: u64,
     },
     /// The password was right, and the account has a second factor.
-    #[error("this account needs a code of its authenticator app, or a recovery code (code)")]
+    #[error("this account needs a code from its authenticator app, or a recovery code (code)")]
     CodeRequired,
     /// A code that is wrong, or was used before.
-    #[error("this code is wrong, or has been used. Wait for the next one")]
+    #[error("this code is wrong or has already been used. Wait for the next one")]
     WrongCode,
     /// The first step of a login was too long ago, or elsewhere.
     #[error("your login took too long. Log in again")]
     LoginExpired,
     /// What was set up was not confirmed in time, or never begun.
-    #[error("this was not finished in time. Start again")]
+    #[error("this took too long. Start again")]
     SetupExpired,
     /// The authenticator app is there already.
-    #[error("your account has an authenticator app already. Remove it first")]
+    #[error("your account already has an authenticator app. Remove it first")]
     TotpOn,
     /// There is no authenticator app to remove.
     #[error("your account has no authenticator app")]
     TotpOff,
     /// There is nothing that recovery codes could replace.
-    #[error("your account has no second factor. Recovery codes come with one")]
+    #[error("set up two-step login first. It comes with recovery codes")]
     NoSecondFactor,
     /// The browser or the authenticator has sent what is not right.
     #[error("this passkey was not accepted. Try again, or use another way to log in")]
     PasskeyRefused,
     /// The authenticator has a passkey of the account already.
-    #[error("your account has this passkey already")]
+    #[error("your account already has this passkey")]
     PasskeyKnown,
     /// No passkey of the user has this id.
     #[error("there is no such passkey. It may have been removed already")]
@@ -202,10 +204,10 @@ pub enum Refusal {
         limit: u64,
     },
     /// The address of the site has no name, only a number.
-    #[error("passkeys need a site with a host name, not a network address")]
+    #[error("passkeys work only on sites with a host name, not with a network address")]
     PasskeysUnavailable,
     /// The site wants a second factor of everybody with a role.
-    #[error("your role needs a second factor. Set one up in your settings (/settings/two-factor) first")]
+    #[error("your role needs two-step login. Set it up in your settings (/settings/two-factor) first")]
     RoleNeedsTwoFactor,
     /// Somebody with a new role has a password that is too short for it.
     #[error(
@@ -213,7 +215,7 @@ pub enum Refusal {
     )]
     RoleNeedsPassword,
     /// Too many logins or sign-ups from one address, or changes of one account, wait already.
-    #[error("too many requests with passwords from you are waiting already. Try again in {0}", wait(*.seconds))]
+    #[error("too many of your requests are already waiting for a password check. Try again in {0}", wait(*.seconds))]
     TooManyAtOnce {
         /// When the queue may be shorter.
         seconds: u64,
@@ -258,7 +260,7 @@ pub enum Refusal {
     #[error("this password reset link is no longer valid. Request a new one")]
     ResetLinkInvalid,
     /// No mail relay is configured.
-    #[error("this site cannot send mail. Ask its administrator for a new password")]
+    #[error("this site can't send mail. Ask its administrator for a new password")]
     MailIsOff,
     /// Neither link nor text was given.
     #[error("enter a URL or some text")]
@@ -306,16 +308,16 @@ pub enum Refusal {
     #[error("you have no vote on this")]
     NoVoteToTakeBack,
     /// What people post has their vote from the beginning.
-    #[error("what you post has your vote. You can't take that one back")]
+    #[error("you can't take back your vote on your own post")]
     OwnFirstVote,
     /// The time in which a vote can be taken back has passed.
-    #[error("you can take a vote back for {0}. That time is over", wait(*.window_seconds))]
+    #[error("you can no longer take back this vote. The limit is {0}", wait(*.window_seconds))]
     TooLateToTakeBack {
         /// How long votes can be taken back.
         window_seconds: u64,
     },
     /// The time in which marking entries as read can be undone has passed, or all were read otherwise.
-    #[error("this can no longer be undone. The limit is ten minutes")]
+    #[error("you can no longer undo this. The limit is ten minutes")]
     TooLateToUndoMarking,
     /// Votes are final on this site.
     #[error("votes are final on this site")]
@@ -349,7 +351,7 @@ pub enum Refusal {
     #[error("this comment is waiting for a moderator's approval")]
     CommentHeld,
     /// The comment being replied to does not exist.
-    #[error("the comment that you are replying to does not exist")]
+    #[error("the comment you are replying to does not exist")]
     NoSuchParent,
     /// Not the comment's author.
     #[error("only the author can edit this comment")]
@@ -385,7 +387,7 @@ pub enum Refusal {
     #[error("you can't block yourself")]
     BlockingOneself,
     /// A user can block only so many people.
-    #[error("you have blocked {0} people, which is the limit. Unblock somebody first", grouped(*.limit))]
+    #[error("you have blocked {0} people, which is the limit. Unblock someone first", grouped(*.limit))]
     TooManyBlocks {
         /// People whom one user may block.
         limit: u64,
@@ -394,7 +396,7 @@ pub enum Refusal {
     #[error("you can't follow yourself")]
     FollowingOneself,
     /// A user can follow only so many people.
-    #[error("you already follow {0} people, which is the limit. Unfollow somebody first", grouped(*.limit))]
+    #[error("you already follow {0} people, which is the limit. Unfollow someone first", grouped(*.limit))]
     TooManyFollowings {
         /// People that one user may follow.
         limit: u64,
@@ -412,7 +414,7 @@ pub enum Refusal {
         limit: u64,
     },
     /// Only so many topics can have a sentence.
-    #[error("{0} topics have a sentence, which is the limit. Remove one first", grouped(*.limit))]
+    #[error("{0} topics have a description, which is the limit. Remove one first", grouped(*.limit))]
     TooManyTopicSentences {
         /// Topics that may have a sentence.
         limit: u64,
@@ -469,7 +471,7 @@ pub enum Refusal {
     TooManyVotersOfSite,
     /// The whole site has reached the daily limit of hosts with their first vote, and this network
     /// has brought some of them.
-    #[error("too many sites have got their first vote today. Try again tomorrow, or vote with an account")]
+    #[error("too many sites received their first vote today. Try again tomorrow, or vote with an account")]
     TooManyHostsOfSite,
     /// No voter of that UUID.
     #[error("there is no such voter")]
@@ -481,10 +483,10 @@ pub enum Refusal {
     #[error("only moderators can do this")]
     ModeratorsOnly,
     /// The action is about the moderator or something of theirs.
-    #[error("you cannot moderate yourself or what you have posted")]
+    #[error("you can't moderate yourself or your own posts")]
     OwnThing,
     /// The action is about a person with a higher role, or something of theirs.
-    #[error("you cannot moderate somebody whose role is higher than yours")]
+    #[error("you can't moderate someone with a higher role")]
     HigherRole,
     /// A moderator would undo what an administrator has decided.
     #[error("an administrator has decided this. Only an administrator can undo it")]
@@ -504,10 +506,10 @@ pub enum Refusal {
     #[error("there is no such line in the moderation log")]
     NoSuchModeration,
     /// The action has been undone already.
-    #[error("this was undone already, see line {0} of the moderation log")]
+    #[error("this has already been undone: see line {0} of the moderation log")]
     UndoneAlready(ModerationId),
     /// The action cannot be undone by itself.
-    #[error("this action cannot be undone")]
+    #[error("this action can't be undone")]
     CannotBeUndone,
     /// A rule of the moderators refuses the post.
     #[error("this is not accepted here: {reason}")]
@@ -516,27 +518,28 @@ pub enum Refusal {
         reason: Box<str>,
     },
     /// An edit that would have to wait for a moderator.
-    #[error("this change needs the approval of a moderator: {reason}. Post it anew instead")]
+    #[error("this change needs a moderator's approval: {reason}. Post it again instead of editing")]
     EditNeedsApproval {
         /// Why.
         reason: Box<str>,
     },
     /// A new account may not create topics yet.
     #[error(
-        "new accounts cannot create topics, and {topic} is not one yet. Choose one that exists, or ask a moderator"
+        "new accounts can't create topics, and {topic} does not exist yet. Choose another topic, or ask a \
+         moderator"
     )]
     NewTopicByNew {
         /// The name.
         topic: String,
     },
     /// A comment of a new account has too many links.
-    #[error("a comment of a new account can have at most {limit} links")]
+    #[error("comments by new accounts can have at most {limit} links")]
     TooManyLinks {
         /// The most.
         limit: usize,
     },
     /// There are as many rules as possible.
-    #[error("there are {limit} rules already. Lift one that is no longer needed")]
+    #[error("there are {limit} rules, which is the limit. Lift one first")]
     TooManyRules {
         /// The most.
         limit: usize,
@@ -557,10 +560,10 @@ pub enum Refusal {
     #[error("your votes do not count {}. {}", told(.0), how_to_appeal(.0))]
     VotesDiscounted(Restriction),
     /// There would be no administrator any more.
-    #[error("this is the last administrator. Make somebody else an administrator first")]
+    #[error("this is the last administrator. Make someone else an administrator first")]
     LastAdministrator,
     /// A later decision of the same kind has taken the place of this one.
-    #[error("a later decision has replaced this one, see line {0} of the moderation log")]
+    #[error("a later decision has replaced this one: see line {0} of the moderation log")]
     Replaced(ModerationId),
     /// The decision is not about the person, or takes nothing from them.
     #[error("you can appeal only against decisions about you or what you have posted")]
@@ -572,10 +575,10 @@ pub enum Refusal {
     #[error("there is no such appeal")]
     NoSuchAppeal,
     /// The appeal was decided before.
-    #[error("this appeal has already been decided, see line {0} of the moderation log")]
+    #[error("this appeal has already been decided: see line {0} of the moderation log")]
     AppealDecided(ModerationId),
     /// The moderator has made the decision that the appeal is against.
-    #[error("somebody else must decide about an appeal against your own decision")]
+    #[error("you can't decide an appeal against your own decision")]
     AppealAgainstOneself,
     /// There are too many notes on the person.
     #[error("there are {limit} notes on this person, which is the limit. Delete one first")]
@@ -587,7 +590,7 @@ pub enum Refusal {
     #[error("this story has been edited since. Edit it again instead")]
     EditedSince,
     /// Only stories with a link have a URL.
-    #[error("this story is a text. It has no URL that could be edited")]
+    #[error("this story is a text, so it has no URL to edit")]
     TextHasNoUrl,
     /// A story with merged stories cannot be merged itself.
     #[error("other stories have been merged into this one. Split those off first")]
@@ -599,16 +602,16 @@ pub enum Refusal {
         limit: u64,
     },
     /// The row of the queue is not what the moderator saw.
-    #[error("this has changed since you looked at it. Look again")]
+    #[error("this has changed since you opened it. Check it again")]
     RowChanged,
     /// Nothing about this waits in the queue.
-    #[error("nothing about this waits for a moderator")]
+    #[error("nothing here is waiting for a moderator")]
     NothingWaits,
     /// The kind of thing takes no flags.
-    #[error("{} cannot be flagged", with_article(.0))]
+    #[error("{} can't be flagged", with_article(.0))]
     CannotBeFlagged(&'static str),
     /// A moderator has removed it, so nobody needs to flag it.
-    #[error("a moderator has removed this already")]
+    #[error("a moderator has already removed this")]
     RemovedAlready,
     /// The account is too young to flag anything.
     #[error("you can flag things once your account is {0} old", wait(*.days * 86_400))]
@@ -623,7 +626,7 @@ pub enum Refusal {
         needed: i64,
     },
     /// The reason is not one for this kind of thing.
-    #[error("{} cannot be flagged as {reason}", with_article(.kind))]
+    #[error("{} can't be flagged as {reason}", with_article(.kind))]
     ReasonDoesNotFit {
         /// The reason.
         reason: &'static str,
@@ -631,22 +634,22 @@ pub enum Refusal {
         kind: &'static str,
     },
     /// A flag as a duplicate does not say of what.
-    #[error("say which story this is a duplicate of: give its number or its link")]
+    #[error("enter the number or the link of the story that this one duplicates")]
     DuplicateOfWhat,
     /// The flag is about something of one's own.
-    #[error("you cannot flag what is yours")]
+    #[error("you can't flag yourself or your own posts")]
     OwnFlag,
     /// The person has flagged this before.
-    #[error("you have flagged this already")]
+    #[error("you have already flagged this")]
     FlaggedAlready,
     /// More flags would change nothing.
-    #[error("this has been flagged very often already. A moderator will look at it")]
+    #[error("this has already been flagged many times. A moderator will look at it")]
     FlaggedEnough,
     /// The person has not flagged this.
     #[error("you have not flagged this")]
     NoSuchFlag,
     /// A moderator has decided about the flag.
-    #[error("a moderator has decided about your flag. It can no longer be taken back")]
+    #[error("a moderator has decided about your flag. You can no longer take it back")]
     FlagDecided,
     /// The thread of the story is locked.
     #[error("this thread is locked: {reason}")]
@@ -661,7 +664,7 @@ fn told(Restriction { until, reason, .. }: &Restriction) -> String {
     let reason = reason.trim_end_matches(['.', ' ', '\n']);
     match until {
         Some(until) => format!("until {}: {reason}", day::to_the_minute(*until)),
-        None => format!("until a moderator lifts it: {reason}"),
+        None => format!("until further notice: {reason}"),
     }
 }
 
@@ -721,7 +724,7 @@ fn because(newness: Option<Newness>) -> String {
         (None, Some(posts)) => format!("until {posts}"),
         (None, None) => return String::new(),
     };
-    format!(". You have fewer than others because your account is new, {until}")
+    format!(". Your limit is lower because your account is new, {until}")
 }
 
 const fn from(by_address: bool) -> &'static str {

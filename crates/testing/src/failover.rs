@@ -177,7 +177,7 @@ impl Ledger {
                 return (answer, was_unsure);
             }
             let text = String::from_utf8_lossy(&answer.body);
-            let is_unsure = text.contains("may or may not have been done; repeat it");
+            let is_unsure = text.contains("it isn't clear whether it was saved. Please try again");
             self.unsure += usize::from(is_unsure);
             self.refusals += usize::from(!is_unsure);
             was_unsure |= is_unsure;

@@ -109,13 +109,13 @@ pub enum TitleError {
     #[error("this address is not on the public internet")]
     NotPublic,
     /// Another port than those of web sites.
-    #[error("titles are fetched from the ports 80 and 443 only")]
+    #[error("titles can be fetched only from ports 80 and 443")]
     Port,
     /// A redirect leads to something that is not an http or https URL.
-    #[error("this page leads to an address that is not a web page")]
+    #[error("this page redirects to something that is not a web page")]
     BadRedirect,
     /// Too many redirects.
-    #[error("this page leads from one address to the next too often")]
+    #[error("this page redirects too many times")]
     TooManyRedirects,
     /// No connection, or one that broke.
     #[error("the site could not be reached")]
@@ -127,7 +127,7 @@ pub enum TitleError {
     #[error("the site did not answer in time")]
     TimedOut,
     /// A status that is not a success.
-    #[error("the site has no page at this address (its answer is {0})")]
+    #[error("the site did not return this page (status {0})")]
     Status(u16),
     /// Not HTML.
     #[error("there is no web page at this address")]
@@ -338,7 +338,8 @@ impl RequestError {
                 Error::Store(KeyspaceError::Unavailable(_)) => UNAVAILABLE.to_owned(),
                 Error::Store(KeyspaceError::Unsure(_)) => UNSURE.to_owned(),
                 Error::Store(KeyspaceError::ReadOnly(cause)) => format!(
-                    "the site is read only at the moment: {cause}. Reading works; try again in a few minutes"
+                    "the site is read only at the moment: {cause}. You can still read; try again in a few \
+                     minutes"
                 ),
                 Error::Store(error) if error.unreadable_key().is_some() => UNREADABLE.to_owned(),
                 Error::Store(_) | Error::Internal(_) => INTERNAL.to_owned(),
@@ -349,10 +350,10 @@ impl RequestError {
             Self::TooLarge => "the request is too large".to_owned(),
             Self::TooSlow => "the request arrived too slowly. Please try again".to_owned(),
             Self::AddressTooLong => "the address is too long".to_owned(),
-            Self::HeadTooLarge => "the head of the request is too large".to_owned(),
-            Self::UnreadableHead => "the head of the request is not valid HTTP".to_owned(),
-            Self::WrongHost => "this site is not served under the host name of the request. \
-                 Its operator can add names with the setting server.hosts"
+            Self::HeadTooLarge => "the request headers are too large".to_owned(),
+            Self::UnreadableHead => "the request headers are not valid HTTP".to_owned(),
+            Self::WrongHost => "this site does not answer to the host name you used. Its operator can add \
+                host names with the setting server.hosts"
                 .to_owned(),
             Self::UnknownUsername => Refusal::NoSuchUser.to_string(),
             Self::TooManyStreams => {
@@ -372,8 +373,7 @@ impl RequestError {
             }
             Self::TooManyWrites => Error::Busy.to_string(),
             Self::ForeignPage => {
-                "pages of other web sites cannot vote here. Vote with the browser extension, or on this site"
-                    .to_owned()
+                "other web sites can't vote here. Vote with the browser extension or on this site".to_owned()
             }
             Self::Timeout => "the request took too long. Please try again".to_owned(),
             Self::UnsureTimeout => UNSURE_TIMEOUT.to_owned(),
@@ -419,7 +419,7 @@ impl RequestError {
                 Error::Store(KeyspaceError::Unsure(reason)) => {
                     static LAST: AtomicU64 = AtomicU64::new(0);
                     if is_first_this_second(&LAST, now) {
-                        tracing::warn!(%method, path, reason, "it is not sure whether a write was done");
+                        tracing::warn!(%method, path, reason, "it is unclear whether a write was done");
                     }
                 }
                 Error::Busy => {
@@ -457,10 +457,12 @@ const BUSY_SECONDS: u64 = 10;
 /// Seconds within which another page of the viewer may have been closed.
 const STREAM_SECONDS: u64 = 60;
 const UNAVAILABLE: &str = "the site cannot reach its database at the moment. Please try again in a minute";
-const UNSURE: &str = "the database did not confirm this in time. It may or may not have been done; repeat it";
-const UNSURE_TIMEOUT: &str = "the request took too long. It may or may not have been done; repeat it";
+const UNSURE: &str = "the database did not confirm this in time, so it isn't clear whether it was saved. \
+    Please try again";
+const UNSURE_TIMEOUT: &str = "the request took too long, so it isn't clear whether it was saved. Please \
+    try again";
 const UNREADABLE: &str =
-    "this cannot be read at the moment, because what is stored of it is damaged. The rest of the site works";
+    "this cannot be read at the moment, because its stored data is damaged. The rest of the site still works";
 pub(crate) const INTERNAL: &str = "something went wrong on our side";
 
 /// A message as a sentence, with a capital letter and a full stop: in the code,

@@ -121,7 +121,7 @@ fn demand_appealable(line: &Line, appellant: UserId, now: Timestamp) -> Result<(
         return Err(Refusal::UndoneAlready(by));
     }
     if line.until.is_some_and(|until| until <= now) {
-        return Err(Refusal::NothingToModerate("this has ended by itself"));
+        return Err(Refusal::NothingToModerate("this has already ended"));
     }
     Ok(())
 }
@@ -216,7 +216,7 @@ fn close(case: &Case<'_>, effect: &mut Effect, (id, waiting): (ModerationId, &Wa
     effect.batch.set_fields(key, fields);
     review::settle(&mut effect.batch, &Thing::Appeal(id));
     effect.concerns = Some(waiting.appellant.id);
-    let outcome = if granted { "granted: the decision is undone." } else { "rejected." };
+    let outcome = if granted { "granted: the decision has been undone." } else { "rejected." };
     let what = format!("Your appeal against line {id} of the moderation log was {outcome}");
     effect.message = Some(told(&what, case.reason));
 }
@@ -259,7 +259,7 @@ pub(super) async fn reopen(case: &Case<'_>, id: ModerationId) -> Result<Effect, 
     let key = keys::appeal(id);
     let appeal = case.site.store.fetch(read::hash(&key)).await?;
     let appeal = Appeal::from_hash(id, &appeal).ok_or(Refusal::NoSuchAppeal)?;
-    let decided_by = appeal.decided_by.ok_or(Refusal::NothingToModerate("the appeal waits already"))?;
+    let decided_by = appeal.decided_by.ok_or(Refusal::NothingToModerate("the appeal is already waiting"))?;
     if appeal.granted || case.undoes.is_none_or(|line| line.id != decided_by) {
         return Err(Refusal::CannotBeUndone.into());
     }
@@ -270,7 +270,7 @@ pub(super) async fn reopen(case: &Case<'_>, id: ModerationId) -> Result<Effect, 
     effect.batch.delete_field(&key, DECIDED_BY);
     effect.batch.delete_field(&key, GRANTED);
     review::enqueue(&mut effect.batch, &Thing::Appeal(id), appeal.time);
-    effect.message = Some(told("Your appeal is looked at again.", case.reason));
+    effect.message = Some(told("Your appeal will be reviewed again.", case.reason));
     Ok(effect)
 }
 

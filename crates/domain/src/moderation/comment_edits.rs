@@ -30,7 +30,7 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
         (None, None) => return Err(case.does_not_apply().into()),
     };
     if comment.body == after {
-        return Err(Refusal::NothingToModerate("the comment is like that already").into());
+        return Err(Refusal::NothingToModerate("the comment already reads like that").into());
     }
     let mut effect = Effect { concerns: Some(comment.user_id), ..Effect::default() };
     effect.message = Some(format!("A moderator has edited your {called}: {}", case.reason));

@@ -52,10 +52,10 @@ pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<E
 pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
     let news = read_story(case, id).await?;
     let Some(Withheld::Merged(into)) = news.withheld else {
-        return Err(Refusal::NothingToModerate("the story is not merged into another").into());
+        return Err(Refusal::NothingToModerate("the story has not been merged into another").into());
     };
     let record = case.site.store.fetch(Withdrawn::of(case.thing.clone())).await?;
-    let record = record.ok_or(Refusal::NothingToModerate("the story is not merged into another"))?;
+    let record = record.ok_or(Refusal::NothingToModerate("the story has not been merged into another"))?;
     let title = news.title.clone();
     let mut effect = put_back(case, Contribution::Story(news.into()), record).await?;
     let target = case.site.store.fetch(News::by_id(into)).await?;
@@ -65,7 +65,7 @@ pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> 
         write_merged(&mut effect.batch, &target, &merged);
     }
     effect.message = Some(format!(
-        "Your story “{title}” (/news/{id}), which was merged into /news/{into}, is on its own again: {}",
+        "Your story “{title}” (/news/{id}) is no longer merged into /news/{into}: {}",
         case.reason
     ));
     Ok(effect)

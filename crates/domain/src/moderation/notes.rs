@@ -78,7 +78,7 @@ pub(super) async fn add(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
 
 /// Deletes a note: only as the undo of its line.
 pub(super) async fn delete(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
-    let line = case.undoes.ok_or(Refusal::NothingToModerate("no note is given"))?;
+    let line = case.undoes.ok_or(Refusal::NothingToModerate("say which note to delete"))?;
     let person = read_person(case, name).await?.user.id;
     let mut effect = Effect::default();
     effect.batch.delete_field(keys::user_notes(person), line.id.to_string());

@@ -56,7 +56,7 @@ pub(super) async fn restrict(
     let now = case.now.timestamp();
     let restriction = match earlier {
         Some(earlier) if !earlier.is_in_force(now) => {
-            return Err(Refusal::NothingToModerate("it would have ended by itself by now").into());
+            return Err(Refusal::NothingToModerate("it would already have ended").into());
         }
         Some(earlier) => Restriction { moderation: case.id, ..earlier },
         None => Restriction {
@@ -78,17 +78,17 @@ pub(super) async fn restrict(
 /// What a person is told about a restriction.
 fn message_about(kind: RestrictionKind, restriction: &Restriction) -> String {
     let lasts = restriction.until.map_or_else(
-        || "until a moderator lifts it".to_owned(),
+        || "until further notice".to_owned(),
         |end| format!("until {}", day::to_the_minute(end)),
     );
     let what = match kind {
         RestrictionKind::Silence => {
-            format!("A moderator has silenced you {lasts}: you can read and vote, and nothing else.")
+            format!("A moderator has silenced you {lasts}: you can only read and vote.")
         }
-        RestrictionKind::Hold => format!("What you post waits for a moderator's approval, {lasts}."),
+        RestrictionKind::Hold => format!("Your posts need a moderator's approval {lasts}."),
         RestrictionKind::Ban => format!("A moderator has banned you {lasts}."),
         RestrictionKind::Discount => {
-            format!("A moderator has decided that your votes do not count, {lasts}.")
+            format!("Your votes do not count {lasts}.")
         }
     };
     format!("{what} {}", restriction.reason)
@@ -136,7 +136,7 @@ pub(super) async fn lift(case: &Case<'_>, name: &str, kind: RestrictionKind) -> 
 /// Warns a person: a message in the inbox.
 pub(super) async fn warn(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
     let person = read_person(case, name).await?;
-    let message = Some(format!("A moderator warns you: {}", case.reason));
+    let message = Some(format!("A moderator has warned you: {}", case.reason));
     Ok(Effect { concerns: Some(person.user.id), message, ..Effect::default() })
 }
 
@@ -147,7 +147,7 @@ pub(super) async fn set_moderator(case: &Case<'_>, name: &str, makes: bool) -> R
     let flags = person.hash.get("flags").unwrap_or_default();
     let is_moderator = flags.contains(MODERATOR_FLAG);
     if is_moderator == makes {
-        let is = if makes { "this person is a moderator already" } else { "this person is no moderator" };
+        let is = if makes { "this person is already a moderator" } else { "this person is not a moderator" };
         return Err(Refusal::NothingToModerate(is).into());
     }
     let new = if makes { format!("{flags}{MODERATOR_FLAG}") } else { flags.replace(MODERATOR_FLAG, "") };
@@ -156,7 +156,7 @@ pub(super) async fn set_moderator(case: &Case<'_>, name: &str, makes: bool) -> R
     effect.batch.field_unchanged(&key, "flags", person.hash.get("flags"));
     roles::write_role_password(&mut effect.batch, person.user.id, [flags, &new]);
     effect.batch.set_field(key, "flags", new);
-    let now = if makes { "You are a moderator now." } else { "You are no longer a moderator." };
+    let now = if makes { "You are now a moderator." } else { "You are no longer a moderator." };
     effect.message = Some(told(now, case.reason));
     Ok(effect)
 }

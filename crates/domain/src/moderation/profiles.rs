@@ -36,7 +36,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error>
         return Err(Refusal::NothingToModerate("this profile has no text").into());
     }
     if case.site.store.fetch(Withdrawn::of(thing(person.user.id))).await?.is_some() {
-        let why = "an earlier text of this profile is removed. Restore that first";
+        let why = "an earlier text of this profile has been removed. Restore it first";
         return Err(Refusal::NothingToModerate(why).into());
     }
     for (field, text) in &texts {
@@ -67,9 +67,7 @@ pub(super) async fn restore(case: &Case<'_>, name: &str) -> Result<Effect, Error
     match (posts, record) {
         (Some(line), _) => remove_all::restore(case, &person, line),
         (None, Some(record)) => restore_texts(case, &person, &record).await,
-        (None, None) => {
-            Err(Refusal::NothingToModerate("nothing of this person is removed as a whole").into())
-        }
+        (None, None) => Err(Refusal::NothingToModerate("there is nothing to restore for this person").into()),
     }
 }
 
@@ -86,7 +84,7 @@ async fn restore_texts(case: &Case<'_>, person: &Person, record: &Withdrawn) -> 
         }
     }
     record.forget(&mut effect.batch);
-    effect.message = Some(format!("The text of your profile is back: {}", case.reason));
+    effect.message = Some(format!("The text of your profile has been restored: {}", case.reason));
     Ok(effect)
 }
 

@@ -41,7 +41,7 @@ pub(super) async fn restore(case: &Case<'_>) -> Result<Effect, Error> {
         let news = case.site.store.fetch(News::by_id(*news)).await?;
         news.map_or(Ok(()), |news| news.refuse_if_gone(case.moderator))?;
     }
-    let message = format!("Your {}, which was removed, is back: {}", contribution.called(), case.reason);
+    let message = format!("Your {} has been restored: {}", contribution.called(), case.reason);
     let effect = put_back(case, contribution, record).await?;
     Ok(Effect { message: Some(message), ..effect })
 }
@@ -72,7 +72,7 @@ pub(super) async fn ended_by(
     removed_by: ModerationId,
 ) -> Result<Option<ModerationId>, Error> {
     if case.undoes.is_some_and(|line| line.id != removed_by) {
-        return Err(Refusal::NothingToModerate("this was restored and removed again since").into());
+        return Err(Refusal::NothingToModerate("this has since been restored and removed again").into());
     }
     match log::read_line(case.site, removed_by).await {
         Ok(line) => {

@@ -100,7 +100,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Eff
     let person = read_person(case, name).await?;
     let mut lines = not_undone(&person.hash);
     if lines.len() >= MAX_REMOVALS_OF_ALL {
-        let why = "the posts of this person were removed too often. Undo an earlier removal first";
+        let why = "this person's posts have been removed too often. Undo an earlier removal first";
         return Err(Refusal::NothingToModerate(why).into());
     }
     lines.push(case.id);
@@ -130,7 +130,7 @@ pub(super) fn restore(case: &Case<'_>, person: &Person, origin: ModerationId) ->
     let before = lines.len();
     lines.retain(|line| *line != origin);
     if lines.len() == before {
-        return Err(Refusal::NothingToModerate("these posts are restored already").into());
+        return Err(Refusal::NothingToModerate("these posts have already been restored").into());
     }
     let mut effect =
         Effect { concerns: Some(person.user.id), count: Some(0), in_progress: true, ..Effect::default() };
@@ -143,7 +143,7 @@ pub(super) fn restore(case: &Case<'_>, person: &Person, origin: ModerationId) ->
     jobs::add(&mut effect.batch, &job, now, person.user.id);
     jobs::add_fields(&mut effect.batch, &job, [(ORIGIN, origin.to_string())]);
     effect.starts(Some(job), now);
-    effect.message = Some(format!("What was removed of your posts comes back: {}", case.reason));
+    effect.message = Some(format!("Your removed posts have been restored: {}", case.reason));
     Ok(effect)
 }
 

@@ -35,7 +35,7 @@ async fn demand_compilable(stored: Vec<(String, String)>, new: &PostRule) -> Res
     if fits.map_err(|error| Error::Internal(error.to_string()))? {
         return Ok(());
     }
-    let message = "with the other rules it would be too large. Make it simpler".to_owned();
+    let message = "it is too large together with the other rules. Make it simpler".to_owned();
     Err(Refusal::Pattern(PatternError::Regex(message)).into())
 }
 

@@ -69,7 +69,7 @@ pub(super) async fn edit(
         return Err(Refusal::TextHasNoUrl.into());
     }
     if text.is_some() && news.text().is_none() {
-        return Err(Refusal::NothingToModerate("this story is a link, and has no text").into());
+        return Err(Refusal::NothingToModerate("this story is a link, so it has no text").into());
     }
     let content = url.map(|url| url.as_str().to_owned());
     let content = content.or_else(|| text.map(|text| format!("{TEXT_SCHEME}{}", text.as_str())));
@@ -81,7 +81,7 @@ pub(super) async fn edit(
     };
     let what = after.differences(&before).join(" and ");
     if what.is_empty() {
-        return Err(Refusal::NothingToModerate("the story is like that already").into());
+        return Err(Refusal::NothingToModerate("the story already reads like that").into());
     }
     let note =
         EditNote { moderation: case.id, what: what.into(), reason: case.reason.as_str().into() }.to_string();

@@ -22,7 +22,7 @@ pub(super) async fn read_story(case: &Case<'_>, id: NewsId) -> Result<News, Erro
 pub(super) async fn lock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
     let news = read_story(case, id).await?;
     if news.locked.is_some() {
-        return Err(Refusal::NothingToModerate("the thread is locked already").into());
+        return Err(Refusal::NothingToModerate("the thread is already locked").into());
     }
     let lock = Lock { moderation: case.id, reason: case.reason.as_str().into() };
     let mut effect = Effect { concerns: Some(news.user_id), ..Effect::default() };

@@ -68,7 +68,7 @@ pub enum PatternError {
     #[error("the regular expression is not accepted: {0}")]
     Regex(String),
     /// Matches every post.
-    #[error("the regular expression matches an empty text, and so every post. Make it more exact")]
+    #[error("the regular expression matches empty text, and so every post. Make it more specific")]
     Everything,
 }
 

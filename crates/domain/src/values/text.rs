@@ -58,7 +58,7 @@ pub enum InputError {
         code: u32,
     },
     /// Letters of several scripts, some of which look the same.
-    #[error("{} mixes letters of different scripts. Use those of one", called(.field))]
+    #[error("{} mixes letters from different scripts. Use only one script", called(.field))]
     MixedScripts {
         /// What was being parsed.
         field: &'static str,
@@ -134,7 +134,7 @@ fn asked_for(field: &str) -> &'static str {
     match field {
         "title" => "enter a title",
         "application" => "write why you would like to join",
-        "invitation" => "enter your invitation. Only people whom a member invites can sign up here",
+        "invitation" => "enter your invitation. You can sign up here only if a member invites you",
         "comment" => "write a comment",
         "tweet" => "write a post",
         "username" => "enter a username",

@@ -76,7 +76,7 @@ impl ActionForm<'_> {
                 }
                 (self.fields)
                 @let is_noted = self.actions.iter().any(|(action, _)| *action == Action::Note);
-                (reason_field(if is_noted { "Reason, which everyone can read, or the note" } else { "Reason, which everyone can read" }, ""))
+                (reason_field(if is_noted { "Reason (public), or the note" } else { "Reason (public)" }, ""))
                 label.choice {
                     input type="checkbox" name="anonymous" value="1";
                     " Sign as “a moderator” in the public log"
@@ -142,8 +142,8 @@ pub const fn action_words(action: Action) -> &'static str {
         Action::Split => "split off",
         Action::Lock => "locked the thread of",
         Action::Unlock => "unlocked the thread of",
-        Action::Hold => "holds what is written by",
-        Action::Unhold => "no longer holds what is written by",
+        Action::Hold => "now holds the posts of",
+        Action::Unhold => "no longer holds the posts of",
         Action::Silence => "silenced",
         Action::Unsilence => "lifted the silence of",
         Action::Ban => "banned",
@@ -153,12 +153,12 @@ pub const fn action_words(action: Action) -> &'static str {
         Action::Reject => "rejected",
         Action::Keep => "kept",
         Action::Warn => "warned",
-        Action::Note => "made a note on",
-        Action::Unnote => "deleted a note on",
-        Action::Discount => "does not count the votes of",
-        Action::Recount => "counts the votes again of",
+        Action::Note => "wrote a note about",
+        Action::Unnote => "deleted a note about",
+        Action::Discount => "stopped counting the votes of",
+        Action::Recount => "resumed counting the votes of",
         Action::MakeModerator => "made a moderator of",
-        Action::UnmakeModerator => "took the moderator's role from",
+        Action::UnmakeModerator => "removed the moderator role of",
         Action::Rule => "added",
         Action::Unrule => "removed",
         Action::Reopen => "reopened the case of",

@@ -17,8 +17,8 @@ pub fn reason(why: Collapsed, withheld: Option<&Withheld>, what: &str) -> String
     match why {
         Collapsed::Removed => removal(withheld.and_then(Withheld::reason).unwrap_or_default()),
         Collapsed::Held => "waiting for a moderator's approval".to_owned(),
-        Collapsed::Flagged => "hidden by readers' flags until a moderator looks at it".to_owned(),
-        Collapsed::MutedPerson => format!("{what} by somebody you muted"),
+        Collapsed::Flagged => "hidden by readers' flags until a moderator reviews it".to_owned(),
+        Collapsed::MutedPerson => format!("{what} by someone you muted"),
         Collapsed::MutedWord => format!("{what} with a word you muted"),
     }
 }
@@ -57,11 +57,9 @@ pub fn insider_words(withheld: &Withheld) -> String {
         Withheld::Removed(reason) => removal(reason),
         Withheld::Held(reason) if reason.is_empty() => "waiting for a moderator's approval".to_owned(),
         Withheld::Held(reason) => format!("waiting for a moderator's approval: {reason}"),
-        Withheld::Flagged => "hidden by readers' flags until a moderator looks at it".to_owned(),
+        Withheld::Flagged => "hidden by readers' flags until a moderator reviews it".to_owned(),
         Withheld::Merged(into) => format!("merged into story {into}"),
-        Withheld::Unreadable(_) => {
-            "its state in the store is damaged. Tell the operator of the site".to_owned()
-        }
+        Withheld::Unreadable(_) => "its stored data is damaged. Tell the site's administrator".to_owned(),
     }
 }
 
@@ -98,7 +96,7 @@ pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize, (one, many): (&str, &st
     html! {
         @if is_viewed && frame.here.shows_hidden() {
             p class=(class) {
-                "Hidden " (many) " are shown. " a href=(frame.here.without_hidden()) { "Leave them out" }
+                "Hidden " (many) " are shown. " a href=(frame.here.without_hidden()) { "Hide them" }
             }
         } @else if is_viewed && unlisted > 0 {
             @let verb = if unlisted == 1 { "is" } else { "are" };
@@ -120,7 +118,7 @@ mod tests {
         for (why, withheld, words) in [
             (Collapsed::Removed, Some(&removed), "removed by a moderator: spam"),
             (Collapsed::Removed, None, "removed by a moderator"),
-            (Collapsed::MutedPerson, None, "a comment by somebody you muted"),
+            (Collapsed::MutedPerson, None, "a comment by someone you muted"),
             (Collapsed::MutedWord, None, "a comment with a word you muted"),
         ] {
             assert_eq!(reason(why, withheld, "a comment"), words);

@@ -498,14 +498,14 @@ mod tests {
         assert!(text.contains(&RequestError::Timeout.message()), "{text}");
         let (status, retry, text) = send(&mut router, request(Method::POST, "/acts", &[], "")).await;
         assert_eq!((status, retry.as_deref()), (StatusCode::SERVICE_UNAVAILABLE, Some("10")));
-        assert!(text.contains("may or may not have been done; repeat it"), "{text}");
+        assert!(text.contains("it isn't clear whether it was saved. Please try again"), "{text}");
         assert_eq!(rig.field("test", "written").await, None);
         go.notify_one();
         rig.writes.ended().await;
         assert_eq!(rig.field("test", "written").await.as_deref(), Some("1"));
         // Old clients log in with it.
         let (.., text) = send(&mut router, request(Method::GET, "/api/login", &[], "")).await;
-        assert!(text.contains("may or may not have been done; repeat it"), "{text}");
+        assert!(text.contains("it isn't clear whether it was saved. Please try again"), "{text}");
     }
 
     #[tokio::test]

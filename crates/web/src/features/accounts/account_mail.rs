@@ -16,7 +16,7 @@ pub fn notice(site: &SiteSettings, notice: Notice, username: &str) -> (String, S
 fn subject(notice: Notice, site: &str) -> String {
     match notice {
         Notice::PasswordChanged => format!("Your password for {site} was changed"),
-        Notice::EmailChanging => format!("A new e-mail address for {site} waits to be confirmed"),
+        Notice::EmailChanging => format!("A new e-mail address was entered for {site}"),
         Notice::EmailLeft => format!("Your e-mail address for {site} was changed"),
         Notice::TotpAdded
         | Notice::TotpRemoved
@@ -34,8 +34,8 @@ fn change(notice: Notice, site: &str) -> String {
             format!("The password of {account} was changed, and all other sessions were ended.")
         }
         Notice::EmailChanging => format!(
-            "Somebody has entered another e-mail address for {account}. We write to this one until the other \
-             is confirmed."
+            "A new e-mail address was entered for {account}. We'll write to this one until the new one is \
+             confirmed."
         ),
         Notice::EmailLeft => {
             format!("The e-mail address of {account} was changed. We no longer write to this one.")
@@ -47,20 +47,20 @@ fn change(notice: Notice, site: &str) -> String {
         Notice::PasskeyAdded => format!("A passkey was added to {account}."),
         Notice::PasskeyRemoved => format!("A passkey was removed from {account}."),
         Notice::RecoveryCodesReplaced => {
-            format!("New recovery codes were made for {account}. The earlier ones no longer work.")
+            format!("New recovery codes were made for {account}. The old ones no longer work.")
         }
     }
 }
 
 fn advice(site: &SiteSettings, notice: Notice) -> String {
     match notice {
-        Notice::PasswordChanged => format!(
-            "If you did not do this, set a new password with a link by mail:\n\n{}\n",
-            site.link("/reset-password")
-        ),
+        Notice::PasswordChanged => {
+            format!("If this wasn't you, reset your password:\n\n{}\n", site.link("/reset-password"))
+        }
         Notice::EmailChanging | Notice::EmailLeft => format!(
-            "If you did not do this, somebody knows your password. Log in, change both, and end\n\
-             the other sessions. If you cannot log in, write to the administrator of the site.\n\n{}\n",
+            "If this wasn't you, someone knows your password. Log in, change your password and e-mail\n\
+             address, and end all other sessions. If you can't log in, write to the site's\n\
+             administrator.\n\n{}\n",
             site.link(MAIL_SETTINGS)
         ),
         Notice::TotpAdded
@@ -68,9 +68,9 @@ fn advice(site: &SiteSettings, notice: Notice) -> String {
         | Notice::PasskeyAdded
         | Notice::PasskeyRemoved
         | Notice::RecoveryCodesReplaced => format!(
-            "If you did not do this, somebody knows your password. Log in, change it, which ends all\n\
-             other sessions, and look at your two-step login. If you cannot log in, write to the\n\
-             administrator of the site.\n\n{}\n",
+            "If this wasn't you, someone knows your password. Log in, change it to end all other\n\
+             sessions, and check your two-step login. If you can't log in, write to the site's\n\
+             administrator.\n\n{}\n",
             site.link("/settings/two-factor")
         ),
     }

@@ -33,11 +33,11 @@ pub fn reminder(frame: &Frame<'_>, is_sent: bool) -> Markup {
                 @if email.is_empty() {
                     p {
                         "You can read, but not write or vote yet. Enter your e-mail address in your "
-                        a href=(MAIL_SETTINGS) { "settings" } ", and we send you a link that confirms it."
+                        a href=(MAIL_SETTINGS) { "settings" } ", and we'll send you a link to confirm it."
                     }
                 } @else {
                     p {
-                        "You can read, but not write or vote yet. Open the link that we have mailed to "
+                        "You can read, but not write or vote yet. Open the link we mailed to "
                         strong { (email) } ". If that is not your address, change it in your "
                         a href=(MAIL_SETTINGS) { "settings" } "."
                     }
@@ -74,14 +74,16 @@ pub fn state_of_mail(frame: &Frame<'_>, is_sent: bool) -> Markup {
                 h2 #confirm-email-heading { (HEADING) }
                 @if viewer.new_email.is_empty() {
                     p {
-                        "Replies and digests are not mailed to " strong { (email) } " until you open the link \
-                         that we send there."
+                        "We won't mail replies and digests to " strong { (email) } " until you open the \
+                         link we sent there."
                     }
                 } @else if viewer.is_mail_stopped() {
-                    p { "You get no mail until you open the link that we have mailed to " strong { (email) } "." }
+                    p {
+                        "You won't get any mail until you open the link we mailed to " strong { (email) } "."
+                    }
                 } @else {
                     p {
-                        "Your mail goes to " strong { (viewer.email) } " until you open the link that we have \
+                        "Your mail still goes to " strong { (viewer.email) } " until you open the link we \
                          mailed to " strong { (email) } "."
                     }
                 }
@@ -90,10 +92,10 @@ pub fn state_of_mail(frame: &Frame<'_>, is_sent: bool) -> Markup {
         }
         @if viewer.is_mail_stopped() {
             section.notice #mail-stopped aria-labelledby="mail-stopped-heading" {
-                h2 #mail-stopped-heading { "Your mail comes back" }
+                h2 #mail-stopped-heading { "Your mail is bouncing" }
                 p {
-                    "There is no mailbox " strong { (viewer.email) } ": our last " (MAX_REFUSED_MAILS) " mails to it \
-                     were refused, so we send no more."
+                    "The mailbox " strong { (viewer.email) } " doesn't seem to exist: our last "
+                    (MAX_REFUSED_MAILS) " e-mails were refused, so we've stopped sending any."
                     @if viewer.new_email.is_empty() { " Enter another address below." }
                 }
             }

@@ -22,7 +22,7 @@ fn deactivate_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
         h1 { "Deactivate your account?" }
         (summary(refused))
         div.prose {
-            p { "This cannot be undone:" }
+            p { "You can't undo this:" }
             ul {
                 li { "Your posts are deleted. You no longer follow anyone, and nobody follows you." }
                 li { "Your stories and comments stay, without your name." }

@@ -50,7 +50,7 @@ fn page(frame: &Frame<'_>, token: &WelcomeToken) -> Markup {
                 p {
                     "Already have an account? "
                     a href=(login_to(None, &format!("/welcome?token={token}"))) { "Log in" }
-                    ", and make it the administrator's."
+                    ", and make that account the administrator."
                 }
             }
         }

@@ -43,8 +43,8 @@ impl InvitationsPage<'_> {
             (summary(self.refused))
             @if let Some(done) = self.done { p.notice role="status" { (done.message()) } }
             p {
-                "Whoever you invite gets an account, and everyone can see that you have invited them: in the "
-                a href="/people/tree" { "tree of invitations" } " and in their profile."
+                "Everyone can see who you invited, in the "
+                a href="/people/tree" { "tree of invitations" } " and on their profiles."
             }
             (self.form(frame))
             (self.open(frame))
@@ -69,7 +69,7 @@ impl InvitationsPage<'_> {
                 button.button { "Make an invitation" }
                 p.hint {
                     @if let Some(left) = left { "You have " (counted(left, "invitation", "invitations")) " left. " }
-                    "An invitation works once, and within " (span(INVITATION_SECONDS)) "."
+                    "An invitation works once and expires after " (span(INVITATION_SECONDS)) "."
                 }
             }
         }
@@ -91,7 +91,7 @@ impl InvitationsPage<'_> {
                 h2 { "People who joined" }
                 ul.plain-list { @for person in invited { li { (person_with_age(frame, person)) } } }
                 @if *invited_count > invited.len() as u64 {
-                    p.hint { "These are the last of " (number(*invited_count)) "." }
+                    p.hint { "These are the most recent of " (number(*invited_count)) "." }
                 }
             }
         }

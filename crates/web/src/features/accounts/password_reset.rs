@@ -61,7 +61,7 @@ pub async fn request_form(
     }
     let content = html! {
         h1 { (HEADING) }
-        p.notice { "This site cannot send mail. Ask its administrator for a new password." }
+        p.notice { "This site can't send mail. Ask its administrator for a new password." }
     };
     Ok(frame.page(HEADING, &content))
 }

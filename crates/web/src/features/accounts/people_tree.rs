@@ -61,7 +61,7 @@ fn tree_page(frame: &Frame<'_>, page: &TreePage, start: u64) -> Markup {
         h1 { (HEADING) }
         p.hint { "Who invited whom, from the first members down." }
         @if page.total == 0 {
-            (empty_but("Nobody has invited anybody yet.", ("/settings/invitations", "Invite somebody")))
+            (empty_but("Nobody has invited anyone yet.", ("/settings/invitations", "Invite someone")))
         } @else {
             (people(frame, page, ("/people/tree", start)))
         }

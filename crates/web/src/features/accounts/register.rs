@@ -35,23 +35,22 @@ pub fn ways_in(frame: &Frame<'_>) -> String {
     let rules = frame.rules;
     let who = match rules.accounts.signup {
         SignupMode::Open => "Anyone can sign up",
-        SignupMode::Invite => "People whom a member invites can sign up",
+        SignupMode::Invite => "People can sign up if a member invites them",
         SignupMode::Apply => {
-            "People who write why they would like to join can sign up, once a moderator has accepted them, \
-             and so can those whom a member invites"
+            "People can sign up if a member invites them, or apply and wait for a moderator to accept them"
         }
         SignupMode::Closed => return "Nobody can sign up at the moment.".to_owned(),
     };
     let each = match rules.limits.account_creation_seconds {
         0 => String::new(),
-        seconds => format!(" One network address makes one account in {}.", span(seconds)),
+        seconds => format!(" Each network address can create one account in {}.", span(seconds)),
     };
     let a_day = match rules.limits.signups_per_network {
         0 => String::new(),
-        most => format!(" One network makes {} a day.", counted(most, "account", "accounts")),
+        most => format!(" Each network can create {} a day.", counted(most, "account", "accounts")),
     };
     let confirm = if rules.accounts.confirm_email {
-        " A new member can write once their e-mail address is confirmed."
+        " New members can write once they have confirmed their e-mail address."
     } else {
         ""
     };
@@ -157,9 +156,9 @@ impl RegisterPage<'_> {
         }
         let hint = match mode {
             SignupMode::Invite => html! {
-                "Only people whom a member invites can sign up. Paste the link or the code that you were sent."
+                "You need an invitation from a member to sign up. Paste the link or the code you were sent."
             },
-            SignupMode::Apply => html! { "If a member has invited you. Otherwise leave it empty." },
+            SignupMode::Apply => html! { "Only if a member has invited you." },
             SignupMode::Open | SignupMode::Closed => html! {
                 "Optional. You don’t need an invitation to sign up."
             },
@@ -181,9 +180,9 @@ impl RegisterPage<'_> {
 
     fn email(&self, is_required: bool) -> Markup {
         let hint = if is_required {
-            html! { "Never shown. You can write here once you have opened the link that we mail to it." }
+            html! { "Never shown. You can write here once you open the link we mail you." }
         } else {
-            html! { "Optional, never shown. We write to it when your application is answered." }
+            html! { "Optional, never shown. We'll use it to answer your application." }
         };
         let mut field = Field::new("email", "E-mail address").value(self.typed.email).hint(hint);
         field = field.with("inputmode", "email").with("autocomplete", "email").exact();
@@ -259,9 +258,9 @@ fn applied_page(frame: &Frame<'_>) -> Markup {
         div.prose {
             p.notice role="status" { "Your application has been sent to the moderators." }
             p {
-                "Once one of them has accepted it, you can log in with the username and the password that you have \
-                 chosen. If you have entered an e-mail address, we write to it. Otherwise try to log in from time to \
-                 time: the page says what has become of your application."
+                "Once one of them accepts it, you can log in with the username and password you chose. If \
+                 you entered an e-mail address, we'll write to you. Otherwise, try to log in from time to \
+                 time: the page will tell you what they decided."
             }
         }
         p { a.action href="/" { "Go to the front page" } }

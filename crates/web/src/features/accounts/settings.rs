@@ -190,11 +190,11 @@ impl SettingsPage<'_> {
                     (Digest::Weekly, "Every week, on Monday"),
                 ]))
                 p.hint {
-                    "A digest has the best new stories of the topics you follow, or of the whole site if you follow none, \
-                     and stories of people you follow."
+                    "A digest has the best new stories in the topics you follow, or on the whole site if \
+                     you follow none, and stories by people you follow."
                 }
             } @else {
-                p.hint { "This site sends no mail." }
+                p.hint { "This site doesn't send mail." }
             }
         }
     }
@@ -245,7 +245,7 @@ fn more_of_account() -> Markup {
         p { "You can " a href="/settings/invitations" { "invite people" } " to this site." }
         h2 { "Your data" }
         p {
-            "You can " a href="/api/export" { "export everything of your own" }
+            "You can " a href="/api/export" { "export all your data" }
             ": a zip file with a page for you and the same data for programs."
         }
         h2 { "Leaving" }

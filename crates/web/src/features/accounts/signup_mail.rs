@@ -26,7 +26,7 @@ pub fn mail_invitation(app: &App, inviter: &str, email: Email, code: InvitationC
         let subject = format!("{inviter} invites you to {}", site.name);
         let body = format!(
             "Hello,\n\n{inviter} invites you to {}{}\n\nTo sign up, open this link within {}. It works once:\n\n{}\n\n\
-             If you do not want an account, ignore this message.\n",
+             If you don't want an account, ignore this message.\n",
             site.name,
             if site.description.is_empty() { ".".to_owned() } else { format!(": {}", site.description) },
             span(INVITATION_SECONDS),
@@ -116,8 +116,9 @@ pub fn tell_of_burst(app: &App) {
     let app = app.clone();
     tokio::spawn(async move {
         let text = format!(
-            "{} were created within {}, so new ones wait for approval for {}, as applications do. People \
-             with an invitation need not wait, nor does the first of each network.",
+            "{} were created within {}. For the next {}, new accounts wait for your approval, like \
+             applications. People with an invitation don't have to wait, nor does the first account from \
+             each network.",
             counted(limit, "account", "accounts"),
             span(SIGNUP_BURST_SECONDS),
             span(SIGNUP_BURST_SECONDS)
@@ -133,7 +134,7 @@ async fn tell_administrators(app: &App, text: &str) -> Result<(), Error> {
     let Some(mailer) = &app.mailer else { return Ok(()) };
     let brand = app.brand().await;
     let site = &brand.site;
-    let subject = format!("New accounts wait for approval at {}", site.name);
+    let subject = format!("New accounts need approval at {}", site.name);
     for user in to_mail {
         let body = format!("Hello {},\n\n{text}\n\n{}\n", user.username, site.link("/admin"));
         if let Err(error) = mailer.send_notice(&user.email, &subject, &body).await {

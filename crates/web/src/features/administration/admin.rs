@@ -116,9 +116,10 @@ impl AdminPage<'_> {
             (attention(&self.facts))
             @if frame.rules.karma.economy == Economy::LamerOfStore {
                 p.hint {
-                    "Votes cost karma here, because this site is older than free votes up. To make them free, set "
-                    code { "karma.economy = \"free\"" } " and reload the settings; " code { "\"lamer\"" }
-                    " keeps the prices without this line."
+                    "Votes cost karma here, because this site was set up before upvotes became free. To \
+                     make them free, set "
+                    code { "karma.economy = \"free\"" } " and reload the settings. The value "
+                    code { "\"lamer\"" } " keeps the prices and hides this message."
                 }
             }
             ul.admin-links {
@@ -167,7 +168,7 @@ impl AdminPage<'_> {
                 div { dt { "users" } dd { (number(self.counts.users)) } }
                 div { dt { "stories submitted" } dd { (number(self.counts.news)) } }
                 div { dt { "stories listed" } dd { (number(self.counts.listed)) } }
-                div { dt { "this server runs for" } dd { (words::age(server.uptime_seconds)) } }
+                div { dt { "this server has been up for" } dd { (words::age(server.uptime_seconds)) } }
                 div { dt { "requests a second, in the last minute" } dd { (format!("{:.1}", server.requests_per_second)) } }
                 div { dt { "99% of them answered within" } dd { (number(server.p99_milliseconds)) " ms" } }
                 div { dt { "jobs waiting" } dd { (number(jobs.waiting)) } }
@@ -392,6 +393,6 @@ mod tests {
         // What needs a person comes first.
         page.tab = Tab::Today;
         let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
-        assert!(html.find("3 things wait") < html.find("The last 24 hours"), "{html}");
+        assert!(html.find("3 items need") < html.find("The last 24 hours"), "{html}");
     }
 }

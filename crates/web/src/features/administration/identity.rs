@@ -47,12 +47,12 @@ impl AdminSitePage<'_> {
             h1 { "This site" }
             @if self.saved { p.notice role="status" { "Your changes have been saved. Everyone sees them now." } }
             @if !self.errors.is_empty() {
-                p.alert role="alert" { "Nothing has been saved yet. Correct the fields that are marked below." }
+                p.alert role="alert" { "Nothing has been saved yet. Correct the fields marked below." }
             }
             (self.form(frame))
             (self.logo(frame))
             (sign_up(frame))
-            p { a.action href="/welcome" { "Setting up: what is done and what is left" } }
+            p { a.action href="/welcome" { "Set-up checklist" } }
             p { a.action href="/admin" { "Administration" } }
         };
         frame.page("This site", &content)
@@ -64,7 +64,7 @@ impl AdminSitePage<'_> {
             form.form method="post" action="/admin/site" {
                 (frame.signed_fields())
                 (self.line("name", "Name", &configured.name, &format!(
-                    "Shown on every page, in feeds and in mails. Up to {MAX_SITE_NAME} characters. \
+                    "Shown on every page, in feeds and in mail. Up to {MAX_SITE_NAME} characters. \
                      If empty: {}.", configured.name
                 )))
                 (self.line("description", "Description", &configured.description, &format!(
@@ -73,7 +73,7 @@ impl AdminSitePage<'_> {
                 )))
                 (self.line("accent", "Accent colour", "#0b6e6a",
                     "# and six hexadecimal digits, such as #0b6e6a. Where text in this colour would be hard \
-                     to read, the nearest shade that can be read is used. If empty: teal."
+                     to read, the nearest readable shade is used. If empty: teal."
                 ))
                 (self.text("about", "About", "What this site is for and who runs it. Shown on the About page."))
                 (self.text("rules", "Rules", "What is welcome here and what is not. Shown on the About page."))
@@ -116,9 +116,9 @@ impl AdminSitePage<'_> {
             fieldset.group {
                 legend { "Links in the footer" }
                 p.hint #links-hint {
-                    "Up to " (MAX_FOOTER_LINKS) ", such as to a privacy notice. Each leads to a page of this site, \
-                     such as /about, to a full address, such as https://example.com, or to a mail address, such as \
-                     mailto:us@example.com. Clear both fields to remove a link."
+                    "Up to " (MAX_FOOTER_LINKS) ", for example to a privacy notice. Each can lead to a page \
+                     of this site (/about), a full address (https://example.com) or a mail address \
+                     (mailto:us@example.com). Clear both fields to remove a link."
                 }
                 @for (number, [label, address]) in (1..).zip(LINK_FIELDS) {
                     div.link-row {
@@ -171,7 +171,7 @@ impl AdminSitePage<'_> {
             h2 #logo-heading { "Logo" }
             @if let Some((address, file)) = &frame.brand.logo {
                 p {
-                    img.logo-preview src=(address) width=(file.width) height=(file.height) alt="The logo now";
+                    img.logo-preview src=(address) width=(file.width) height=(file.height) alt="Current logo";
                 }
             }
             form.form method="post" action="/admin/site/logo" enctype="multipart/form-data" {
@@ -192,7 +192,7 @@ impl AdminSitePage<'_> {
             @if frame.brand.logo.is_some() {
                 form.form method="post" action="/admin/site/removelogo" {
                     (frame.signed_fields())
-                    p.hint { "If you remove it, the logo of Tidings is shown." }
+                    p.hint { "If you remove it, the Tidings logo is shown." }
                     button.button.grave { "Remove the logo" }
                 }
             }

@@ -262,7 +262,7 @@ pub struct ThreadPartQuery {
 }
 
 /// What the field `after` must be.
-const AFTER: &str = "it must be the next of an earlier answer, whose comment must still be there";
+const AFTER: &str = "it must be the value of next in an earlier answer, and its comment must still exist";
 
 impl FromFields for ThreadPartQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {

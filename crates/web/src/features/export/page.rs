@@ -65,7 +65,7 @@ impl Page {
                 h1 { (title) }
                 p {
                     "Made on " (time(now)) " from " a href=(self.site.url) { (self.site.url) }
-                    ". The file data.json has the same for programs."
+                    ". The file data.json has the same data for programs."
                 }
                 nav aria-label="Contents" {
                     ul {
@@ -299,7 +299,7 @@ fn state(deleted: bool, withheld: Option<&str>) -> Vec<String> {
     facts.extend(withheld.map(|withheld| match withheld.split_once(':') {
         Some(("removed", reason)) => format!("removed by a moderator: {reason}"),
         Some(("held", reason)) => format!("held until a moderator approves it: {reason}"),
-        _ => "hidden by flags of readers".to_owned(),
+        _ => "hidden by readers' flags".to_owned(),
     }));
     facts
 }
@@ -321,10 +321,7 @@ fn account_facts(account: &AccountRecord) -> Vec<(&'static str, String)> {
         ("E-mail address", account.email.clone()),
         ("Confirmed e-mail address", account.confirmed_email.clone()),
         ("New e-mail address, not confirmed yet", account.new_email.clone()),
-        (
-            "Mails that the address has refused",
-            refused.map(|refused| refused.to_string()).unwrap_or_default(),
-        ),
+        ("E-mails refused by the address", refused.map(|refused| refused.to_string()).unwrap_or_default()),
         ("Created", date(account.created)),
         ("Last visit", account.last_visit.map(date).unwrap_or_default()),
         ("Karma", grouped_signed(account.karma)),
@@ -335,11 +332,11 @@ fn account_facts(account: &AccountRecord) -> Vec<(&'static str, String)> {
     facts.extend([
         ("Announces stories to followers", yes(settings.tweet_news)),
         ("Picture from gravatar.com", yes(settings.gravatar)),
-        ("Mails replies", yes(settings.mail_replies)),
+        ("Replies by mail", yes(settings.mail_replies)),
         ("Digest", settings.digest.to_owned()),
         ("Order of comments", settings.sort_comments.to_owned()),
         ("Keyboard shortcuts", settings.shortcuts.to_owned()),
-        ("Shows hidden things", yes(settings.show_hidden)),
+        ("Shows hidden items", yes(settings.show_hidden)),
         ("Colours", settings.theme.to_owned()),
         ("Text size", settings.text_size.to_owned()),
         ("Feed of the inbox", yes(settings.inbox_feed)),
@@ -380,8 +377,8 @@ const fn heading(section: Section) -> &'static str {
         Section::Followers => "Your followers",
         Section::Invited => "People you invited",
         Section::Subscriptions => "Threads you subscribed to",
-        Section::Unsubscribed => "Threads you left",
-        Section::Visits => "Threads you read lately",
+        Section::Unsubscribed => "Threads you unsubscribed from",
+        Section::Visits => "Threads you read recently",
         Section::Inbox => "Inbox",
         Section::Sessions => "Sessions",
     }
@@ -391,11 +388,12 @@ const fn heading(section: Section) -> &'static str {
 const fn explanation(section: Section) -> Option<&'static str> {
     match section {
         Section::Votes => Some(
-            "Votes on stories, comments and sites. The site does not list anybody's votes on comments, so \
-             they are those in threads that you wrote in, read, saved or began.",
+            "Votes on stories, comments and sites. The site keeps no list of your votes on comments, so \
+             only those in threads you wrote in, read, saved or started are here.",
         ),
         Section::Inbox => Some(
-            "What other people wrote belongs to them, so only messages from moderators have their text here.",
+            "Only messages from moderators are shown with their text. What other people wrote belongs to \
+             them.",
         ),
         _ => None,
     }

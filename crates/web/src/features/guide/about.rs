@@ -37,7 +37,7 @@ pub async fn about(
             @if !brand.about.is_empty() || !brand.rules.is_empty() { h2 { "How it works" } }
             p {
                 "Anyone can read. With an account you can submit links and texts, vote them up and down, \
-                 and discuss them. Only votes and time decide what is on top: "
+                 and discuss them. Only votes and time decide what is at the top: "
                 a href="/ranking" { "how the ranking works" } "."
             }
             @if frame.rules.features.timelines {
@@ -60,7 +60,7 @@ pub async fn about(
             }
             h2 { "Keyboard shortcuts" }
             p {
-                kbd { "j" } " and " kbd { "k" } " go to the next and the previous story, comment or post, "
+                kbd { "j" } " and " kbd { "k" } " go to the next and previous story, comment or post, "
                 kbd { "Enter" } " opens it, " kbd { "a" } " and " kbd { "z" } " vote it up and down, "
                 kbd { "?" } " lists all of them. The shortcuts need JavaScript; everything else works without it."
             }
@@ -79,7 +79,7 @@ fn privacy(rules: &Rules) -> Markup {
              how you vote, whom you follow, what you have saved, hidden, muted, blocked or flagged, and how \
              far you have read discussions. We store an e-mail address only if you enter one. If somebody \
              invited you, we store who; if you applied for your account, what you wrote. There is one \
-             cookie, which keeps you logged in. What you have not sent yet stays in your browser."
+             cookie, which keeps you logged in. Drafts you have not sent stay in your browser."
         }
         p {
             "If you set up two-step login, we store the secret that your authenticator app shares with the \
@@ -87,7 +87,7 @@ fn privacy(rules: &Rules) -> Markup {
              fingerprint or PIN never leaves your device."
         }
         p {
-            "When you are logged in, you can " a href="/api/export" { "export everything of your own" } " and "
+            "When you are logged in, you can " a href="/api/export" { "export all your data" } " and "
             a href="/settings/deactivate" { "deactivate your account" } "."
         }
         (addresses(&rules.moderation))
@@ -104,24 +104,25 @@ fn addresses(rules: &ModerationRules) -> Markup {
             @if days > 0 {
                 li {
                     "When you sign up, or write a story, a comment or a post, we keep your network address for "
-                    (span(days * SECONDS_A_DAY)) " and then forget it. Administrators can see it. Moderators see \
-                     a tag of your network, which does not tell the address, and who else has the same tag."
+                    (span(days * SECONDS_A_DAY)) " and then forget it. Administrators can see it. \
+                     Moderators see a tag for your network, which does not reveal the address, and who \
+                     else has the same tag."
                 }
             } @else {
                 li { "We don’t store your IP address with your posts." }
             }
             li {
-                "Each of your sessions has the address of its login. Only you see it, at "
+                "Each of your sessions keeps the address you logged in from. Only you can see it, under "
                 a href="/settings/sessions" { "sessions" } ". A session is forgotten when you log out, or "
                 (span(SESSION_SECONDS)) " after your last visit."
             }
             li {
-                "With a vote on a site, we keep the network that it came from, but not the address, for as \
-                 long as we keep the vote. Nobody is shown it."
+                "When you vote on a site, we keep the network you voted from, but not the address, for as \
+                 long as we keep the vote. We show it to nobody."
             }
             li {
-                "So that nobody floods the site, we count for up to a day what comes from an address or a \
-                 network: sign-ups, logins that fail, posts and votes."
+                "To prevent abuse, we count sign-ups, failed logins, posts and votes from each address and \
+                 network for up to a day."
             }
         }
     }
@@ -133,21 +134,21 @@ fn moderation() -> Markup {
         h2 { "Moderation" }
         ul {
             li {
-                "Everything that moderators do is in the public " a href="/moderations" { "moderation log" }
+                "Everything moderators do is in the public " a href="/moderations" { "moderation log" }
                 ": what they did, to what or whom, when and why. It stays there. Removed texts, e-mail \
                  addresses and network addresses are not in it."
             }
             li {
-                "What moderators remove, and what waits for their approval, is kept. Only its author and \
-                 moderators see it. It can be put back."
+                "Content that moderators remove or hold for approval is kept, and can be put back. Only \
+                 its author and moderators can see it."
             }
             li {
-                "If you flag something, moderators read the reason and your note. Nobody is shown who flagged \
-                 what. How often moderators agreed with your flags decides how much they weigh."
+                "If you flag something, moderators read the reason and your note. Only moderators can see who \
+                 flagged what. The more often moderators agree with your flags, the more they count."
             }
             li {
-                "Moderators can write notes on people, which only moderators read. If you appeal against a \
-                 decision, moderators read your appeal."
+                "Moderators can write notes about people that only moderators can read. If you appeal \
+                 against a decision, moderators read your appeal."
             }
             li { "Moderators can search the votes for accounts that vote for each other all the time." }
         }
@@ -236,8 +237,8 @@ fn ranking(rules: &RankingRules) -> Markup {
         h2 { "Score" }
         code.formula { "score = up − down" }
         p {
-            "Stories with many votes get a bonus. Let " code { "v" } " be half the votes up plus half the votes "
-            "down, each rounded down. If " code { "v" } " is over " (number(rules.log_start)) ":"
+            "Stories with many votes get a bonus. Let " code { "v" } " be half the upvotes plus half the "
+            "downvotes, each rounded down. If " code { "v" } " is over " (number(rules.log_start)) ":"
         }
         code.formula {
             "score = up − down + " (rules.log_factor) " × ln(v − " (number(rules.log_start)) ")"
@@ -269,9 +270,9 @@ fn best() -> Markup {
         }
         code.formula { "score = time of posting + " (VOTE_SCORE) " × votes" }
         p {
-            "The time is in seconds since 1970. A vote up is worth " (VOTE_SCORE) " seconds, so "
+            "The time is in seconds since 1970. An upvote is worth " (VOTE_SCORE) " seconds, so "
             (86_400 / VOTE_SCORE) " of them keep a story up for one more day. Votes count for "
-            (span(OPEN_SECONDS)) "; after that the score is fixed. The author's own vote counts; votes down "
+            (span(OPEN_SECONDS)) "; after that the score is fixed. The author's own vote counts; downvotes "
             "do not. A story never sinks by itself: newer ones rise past it."
         }
     }
@@ -338,7 +339,7 @@ mod tests {
         assert!(said(7).contains("we keep your network address for 7 days"));
         assert!(!said(0).contains("we keep your network address"));
         for part in
-            ["60 days after your last visit", "passkeys", "moderation log", "Nobody is shown who flagged"]
+            ["60 days after your last visit", "passkeys", "moderation log", "Only moderators can see who"]
         {
             assert!(said(0).contains(part), "{part}");
         }

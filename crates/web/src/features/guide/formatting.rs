@@ -27,7 +27,7 @@ const EXAMPLES: [(&str, &str, &str); 6] = [
          parentheses. A username after @ leads to that person.",
         "See https://example.com/ or [the example](https://example.com/).",
     ),
-    ("Quotes", "Begin lines with > to quote somebody.", "> What do you think of it?\n\nI like it."),
+    ("Quotes", "Begin lines with > to quote someone.", "> What do you think of it?\n\nI like it."),
     (
         "Lists",
         "Begin lines with - or with a number and a full stop.",

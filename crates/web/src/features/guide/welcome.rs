@@ -63,17 +63,17 @@ impl WelcomePage<'_> {
         html! {
             section.checklist aria-labelledby="set-up" {
                 h2 #set-up { "You are the administrator" }
-                p { "You look after this site. These are the first steps." }
+                p { "You run this site. Here are the first steps." }
                 ol role="list" {
                     (step(name != UNNAMED, "Name", &html! {
                         "The site is called " strong { (name) } ". " a href="/admin/site" { "Change its name, colour, logo and texts" } "."
                     }))
                     (step(is_address_right, "Address", &html! {
-                        "Links in mails and feeds begin with " code { (address) } ". "
-                        @if is_address_right { "That is where you are." } @else {
-                            "You are at " code { (self.host) } ". If people use that address, set "
+                        "Links in mail and feeds begin with " code { (address) } ". "
+                        @if is_address_right { "That's the address you are using." } @else {
+                            "You are using " code { (self.host) } ". If people use that address, set "
                             code { "site.url" } " in the configuration, or " code { "TIDINGS_SITE__URL" }
-                            " in the environment, and start the server again."
+                            " in the environment, and restart the server."
                         }
                     }))
                     (step(true, "Signing up", &html! {
@@ -81,7 +81,8 @@ impl WelcomePage<'_> {
                     }))
                     (step(self.steps.has_topics, "First topics", &html! {
                         "Topics appear when someone uses them: type some when you "
-                        a href="/submit" { "submit a story" } ". As an administrator you need no karma for new ones. "
+                        a href="/submit" { "submit a story" }
+                        ". As an administrator, you don't need karma to create them. "
                         a href="/topics" { "See the topics" } "."
                     }))
                     (step(self.steps.has_stories, "First story", &html! {
@@ -116,9 +117,9 @@ fn lists() -> Markup {
     html! {
         h2 { "Things to read" }
         ul {
-            li { a href="/" { "Top" } ": what people find good at the moment. Votes lift a story; age sinks it." }
-            li { a href="/latest/0" { "New" } ": everything, the newest first. Your votes here decide what gets to the top." }
-            li { a href="/best" { "Best" } ": the stories with the most votes, which sink more slowly. " a href="/topics" { "Topics" } " have such lists too." }
+            li { a href="/" { "Top" } ": what people like at the moment. Votes lift a story; age sinks it." }
+            li { a href="/latest/0" { "New" } ": everything, newest first. Your votes here decide what reaches the top." }
+            li { a href="/best" { "Best" } ": the stories with the most votes, which sink more slowly. " a href="/topics" { "Topics" } " have lists like these too." }
         }
     }
 }
@@ -127,8 +128,8 @@ fn karma() -> Markup {
     html! {
         h2 { "How karma works" }
         p {
-            "The number beside your name is your karma. It grows when others vote up what you write, and with \
-             your visits."
+            "The number beside your name is your karma. It grows when others vote up what you write and \
+             when you visit."
         }
     }
 }
@@ -137,9 +138,9 @@ fn now(frame: &Frame<'_>) -> Markup {
     html! {
         h2 { "Next steps" }
         ul {
-            @if frame.viewer.is_none() { li { a href="/register" { "Sign up" } ", to do the following" } }
+            @if frame.viewer.is_none() { li { a href="/register" { "Sign up" } " first" } }
             li { a href="/latest/0" { "Read the new stories" } " and vote for a good one" }
-            li { a href="/submit" { "Submit a story" } ": a link that you found, or a text" }
+            li { a href="/submit" { "Submit a story" } ": a link you found, or a text" }
             @if frame.rules.features.timelines {
                 li { a href="/suggestions" { "Find people to follow" } " and " a href="/home" { "write a first post" } }
             }
@@ -226,6 +227,6 @@ mod tests {
         let html = page("a", steps, "LOCALHOST:8080");
         // All but the name.
         assert_eq!(done(&html), 5);
-        assert!(html.contains("That is where you are."), "{html}");
+        assert!(html.contains("That's the address you are using."), "{html}");
     }
 }

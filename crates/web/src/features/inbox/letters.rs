@@ -35,7 +35,7 @@ pub const fn name_of(kind: MailKind) -> &'static str {
 /// The subject and the text of the answer to an appeal.
 #[must_use]
 pub fn appeal_answer(site: &SiteSettings, id: ModerationId, answer: &Answer) -> (String, String) {
-    let outcome = if answer.granted { "granted. The decision is undone" } else { "rejected" };
+    let outcome = if answer.granted { "granted. The decision has been undone" } else { "rejected" };
     let reason =
         if answer.reason.is_empty() { String::new() } else { format!("{}\n\n", quoted(&answer.reason)) };
     let body = format!(
@@ -82,8 +82,8 @@ impl EntryLetter {
     #[must_use]
     pub fn more(&self, site: &SiteSettings, mail: &Waiting, unsubscribe: String) -> Letter {
         let body = format!(
-            "We have sent you {} mails since yesterday. There is more in your inbox:\n\n{}\n\n\
-             We will not send you further ones for some hours.\n{}",
+            "We've sent you {} e-mails since yesterday. There is more in your inbox:\n\n{}\n\n\
+             We won't send any more for a few hours.\n{}",
             grouped(MAX_DAILY_MAILS),
             site.link("/inbox?kind=unread"),
             self.foot(site, &unsubscribe)
@@ -197,7 +197,7 @@ pub fn digest(site: &SiteSettings, mail: &Waiting, digest: &DigestOf, unsubscrib
     };
     let mut body = format!("Hello {},\n", digest.user.username);
     let of_topics =
-        if digest.is_of_topics { "The best new stories of your topics" } else { "The best new stories" };
+        if digest.is_of_topics { "The best new stories in your topics" } else { "The best new stories" };
     for (heading, stories) in [(of_topics, &digest.best), ("From people you follow", &digest.followed)] {
         if !stories.is_empty() {
             write!(body, "\n{heading}\n").ok();

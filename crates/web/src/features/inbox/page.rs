@@ -86,8 +86,8 @@ impl InboxPage<'_> {
                 }
                 Filter::Kind(Kind::Reply) => {
                     p.empty {
-                        "Comments on your stories, replies to your comments, and comments on stories to which \
-                         you subscribe appear here."
+                        "Comments on your stories, replies to your comments, and comments on stories you \
+                         subscribe to appear here."
                     }
                 }
                 Filter::Kind(Kind::Mention) => {
@@ -176,7 +176,7 @@ fn feed_section(frame: &Frame<'_>, viewer: &User) -> Markup {
                         (button("new", "New address"))
                         (button("off", "Turn off the feed"))
                     }
-                    p.hint { "A new address replaces this one, which then no longer works." }
+                    p.hint { "A new address replaces this one, which will stop working." }
                 }
                 None => {
                     p { "Read your inbox in a feed reader, at a private address that works without logging in." }

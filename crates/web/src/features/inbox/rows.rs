@@ -140,7 +140,7 @@ const fn deed(entry: &InboxEntry) -> &'static str {
         (InboxEvent::Tweet { .. }, _) => "mentioned you in a post",
         (InboxEvent::Follow, _) => "follows you",
         (InboxEvent::Message { .. }, _) => "Message from a moderator",
-        (InboxEvent::Collapsed(Collapsed::MutedPerson), _) => "Something by somebody you muted",
+        (InboxEvent::Collapsed(Collapsed::MutedPerson), _) => "Something by someone you muted",
         (InboxEvent::Collapsed(Collapsed::MutedWord), _) => "Something with a word you muted",
         (InboxEvent::Collapsed(Collapsed::Flagged), _) => "Something hidden by readers' flags",
         (InboxEvent::Collapsed(Collapsed::Removed | Collapsed::Held), _) => "Something that is not shown",

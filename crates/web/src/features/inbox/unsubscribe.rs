@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::outbox::{self, MailKind, Subscriber};
 
-const HEADING: &str = "Switch mails off";
+const HEADING: &str = "Unsubscribe";
 
 /// The address is a secret: browsers must not send it anywhere, nor store the page.
 const PRIVATE: [(HeaderName, HeaderValue); 2] = [
@@ -37,8 +37,8 @@ fn form_page(frame: &Frame<'_>, kind: MailKind) -> Markup {
     let content = html! {
         h1 { (HEADING) }
         p {
-            "Switch off " (name_of(kind)) " from " (frame.site().name)
-            "? You can ask for it again in your settings."
+            "Stop getting " (name_of(kind)) " from " (frame.site().name)
+            "? You can turn this on again in your settings."
         }
         // Sent to the page's own address, the only place that has the token.
         form.form.narrow method="post" {
@@ -63,11 +63,11 @@ pub async fn unsubscribe(
 
 fn done_page(frame: &Frame<'_>, kind: MailKind) -> Markup {
     let content = html! {
-        h1 { "Mails switched off" }
+        h1 { "Unsubscribed" }
         p.notice role="status" {
-            "You no longer get " (name_of(kind)) ". You can switch them on again in your "
+            "You will no longer get " (name_of(kind)) ". You can turn this on again in your "
             a href=(MAIL_SETTINGS) { "settings" } "."
         }
     };
-    frame.page("Mails switched off", &content)
+    frame.page("Unsubscribed", &content)
 }

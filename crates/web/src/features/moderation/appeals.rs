@@ -41,7 +41,7 @@ impl AppealFields<'_> {
         let most = MAX_APPEAL.to_string();
         let text = Field::new("text", "What should be looked at again, and why?").value(self.text).required();
         let text = text.with("rows", "6").with("maxlength", &most).with("dir", "auto").hint(html! {
-            "You can appeal once against a decision. Another moderator reads what you write."
+            "You can appeal against a decision once. Another moderator will read what you write."
         });
         html! {
             form.form method="post" action="/appeal" {
@@ -105,9 +105,9 @@ fn what_was_done(decision: &DecisionFacts) -> String {
     match decision.action {
         Action::Silence => "A moderator silenced you".to_owned(),
         Action::Ban => "A moderator banned you".to_owned(),
-        Action::Hold => "A moderator decided that what you post waits for approval".to_owned(),
-        Action::Discount => "A moderator decided that your votes do not count".to_owned(),
-        Action::RemoveAll => "A moderator removed what you have posted recently".to_owned(),
+        Action::Hold => "A moderator put your posts on hold for approval".to_owned(),
+        Action::Discount => "A moderator stopped counting your votes".to_owned(),
+        Action::RemoveAll => "A moderator removed your recent posts".to_owned(),
         Action::Reject => format!("A moderator rejected your {kind}"),
         Action::Edit => format!("A moderator edited your {kind}"),
         Action::Merge => format!("A moderator merged your {kind} into another"),
@@ -121,7 +121,7 @@ fn what_was_done(decision: &DecisionFacts) -> String {
 /// An appeal that was sent, for who has sent it.
 fn sent(frame: &Frame<'_>, appeal: &Appeal) -> Markup {
     let outcome = match (appeal.decided_by, appeal.granted) {
-        (None, _) => "It waits for a moderator. The answer comes into your inbox.",
+        (None, _) => "It is waiting for a moderator. You will get the answer in your inbox.",
         (Some(_), true) => "It was granted.",
         (Some(_), false) => "It was rejected.",
     };
@@ -170,7 +170,8 @@ async fn sent_without_session(app: &App, here: &LocalPath) -> Response {
     let content = html! {
         h1 { "Your appeal has been sent" }
         p.notice role="status" {
-            "Another moderator will read it. If your account has an e-mail address, the answer is mailed to it."
+            "Another moderator will read it. If your account has an e-mail address, we'll mail you the \
+             answer."
         }
         p { "If the ban is lifted, you can log in again." }
         p { a.action href="/" { "Go to the front page" } }
@@ -267,7 +268,7 @@ mod tests {
             granted: false,
         };
         let html = page(decision(Some(sent), Some(Refusal::AppealedAlready)));
-        assert!(html.contains("I was &lt;i&gt;") && html.contains("waits for a moderator"), "{html}");
+        assert!(html.contains("I was &lt;i&gt;") && html.contains("is waiting for a moderator"), "{html}");
         assert!(!html.contains("<textarea"), "{html}");
         let html = page(decision(None, Some(Refusal::NotYourDecision)));
         assert!(html.contains("You can appeal only") && !html.contains("<textarea"), "{html}");

@@ -33,9 +33,9 @@ pub const fn meaning(reason: FlagReason) -> &'static str {
     match reason {
         FlagReason::Spam => "Spam: advertising, or posted again and again",
         FlagReason::Offtopic => "Off-topic: it does not belong here",
-        FlagReason::Unkind => "Unkind: it attacks somebody",
+        FlagReason::Unkind => "Unkind: it attacks someone",
         FlagReason::Broken => "Broken link: the page is gone or cannot be read",
-        FlagReason::Duplicate => "Duplicate: another story is about the same",
+        FlagReason::Duplicate => "Duplicate: another story covers the same thing",
         FlagReason::Harmful => "Harmful: threats, private data, or a dangerous site",
     }
 }
@@ -125,9 +125,9 @@ impl FlagPage<'_> {
         let reasons = FlagReason::of(self.thing);
         let has_duplicate = reasons.contains(&FlagReason::Duplicate);
         let hint = if has_duplicate {
-            "For a duplicate, the number or the link of the other story."
+            "For a duplicate, enter the number or the link of the other story."
         } else {
-            "Anything that helps to decide."
+            "Anything that helps moderators decide."
         };
         html! {
             p {

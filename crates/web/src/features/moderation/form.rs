@@ -90,7 +90,7 @@ impl FromFields for ModerationForm {
             reason: reason(fields)?,
             hours: given("hours").map_or(Ok(None), parse_hours).map_err(|_| RequestError::Field {
                 name: "hours",
-                expected: "it must be a whole number of hours, at most ten years, or 0 for ever",
+                expected: "it must be a whole number of hours, at most ten years, or 0 (permanently)",
             })?,
             days: given("days").map(days).transpose()?,
             // A form with boxes says so, because a browser does not send an empty box.

@@ -41,7 +41,8 @@ fn render(frame: &Frame<'_>, window: &LogWindow, page: &LogPage) -> Markup {
     let content = html! {
         h1 { "Moderation log" }
         p.hint {
-            "Everything that moderators do is listed here, with the reason. Nothing is ever taken off this list. "
+            "Everything moderators do is listed here, with the reason. Nothing is ever removed from this \
+             list. "
             a href=(FEED) { "Feed" }
         }
         (filters(window))

@@ -65,11 +65,11 @@ impl PersonFile {
         let Neighbourhood { tag, others, addresses } = &self.neighbourhood;
         html! {
             @match tag {
-                None => p.hint { "Nothing is known about where this person has posted from lately." },
+                None => p.hint { "There is no record of where this person has posted from recently." },
                 Some(tag) => {
                     p {
                         "Network " code { (tag) } ". "
-                        @if others.is_empty() { "Nobody else has posted from the same networks lately." }
+                        @if others.is_empty() { "Nobody else has posted from the same networks recently." }
                         @else {
                             "From the same networks: "
                             @for (index, name) in others.iter().take(NEIGHBOURS).enumerate() {
@@ -161,11 +161,11 @@ fn in_force(kind: RestrictionKind, restriction: &Restriction) -> String {
     let what = match kind {
         RestrictionKind::Ban => "Banned",
         RestrictionKind::Silence => "Silenced",
-        RestrictionKind::Hold => "Posts wait for approval",
+        RestrictionKind::Hold => "Posts need approval",
         RestrictionKind::Discount => "Votes do not count",
     };
     let lasts = restriction.until.map_or_else(
-        || "until somebody lifts it".to_owned(),
+        || "until further notice".to_owned(),
         |until| format!("until {}", day::to_the_minute(until)),
     );
     format!("{what} {lasts} (line {}): {}", restriction.moderation, restriction.reason)
@@ -178,7 +178,7 @@ fn form(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
     let either = |kind, lifted, put| if is(kind) { lifted } else { put };
     let mut actions = vec![
         (Action::Warn, "Warn"),
-        (Action::Note, "Write a note that only moderators can read"),
+        (Action::Note, "Write a note for moderators only"),
         either(
             RestrictionKind::Silence,
             (Action::Unsilence, "Lift the silence"),
@@ -191,15 +191,15 @@ fn form(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
         ),
         either(
             RestrictionKind::Discount,
-            (Action::Recount, "Count the votes again"),
-            (Action::Discount, "Do not count the votes"),
+            (Action::Recount, "Count their votes again"),
+            (Action::Discount, "Stop counting their votes"),
         ),
         either(RestrictionKind::Ban, (Action::Unban, "Lift the ban"), (Action::Ban, "Ban")),
         (Action::RemoveAll, "Remove everything"),
     ];
     if frame.viewer.is_some_and(|viewer| viewer.role() == Role::Administrator) {
         actions.push(match user.given_role() == Role::Moderator {
-            true => (Action::UnmakeModerator, "Take the moderator’s role"),
+            true => (Action::UnmakeModerator, "Remove the moderator role"),
             false => (Action::MakeModerator, "Make a moderator"),
         });
     }

@@ -71,14 +71,14 @@ fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool)
     let content = html! {
         h1 { "Review queue" }
         p.hint {
-            "What readers have flagged, and what waits for an answer, the worst first. "
+            "Items that readers flagged or that need a decision, worst first. "
             "Every decision is in the " a href="/moderations" { "public log" } " and can be undone there."
         }
         p.review-keys data-keys hidden {
             @for (key, meaning) in KEYS { span { kbd { (key) } " " (meaning) } " " }
         }
         @if page.rows.is_empty() {
-            p.empty { @if is_first { "Nothing waits. Well done." } @else { "Nothing else waits." } }
+            p.empty { @if is_first { "Nothing to review. Well done." } @else { "Nothing else to review." } }
         }
         ol.review role="list" data-queue {
             @for row in &page.rows { (review_row(frame, viewer, row)) }
@@ -103,7 +103,8 @@ fn rings(frame: &Frame<'_>, check: &BackgroundCheck<VoteRingReport>) -> Markup {
         section.vote-rings #votes {
             h2 { "Vote rings" }
             p.hint {
-                "Accounts that vote for each other far more than chance would have it. What to do about them is up to you."
+                "Accounts that vote for each other far more often than chance would explain. What to do \
+                 about them is up to you."
             }
             @if check.is_running() {
                 p role="status" { "A search is running. Reload the page in a minute." }
@@ -118,7 +119,7 @@ fn rings(frame: &Frame<'_>, check: &BackgroundCheck<VoteRingReport>) -> Markup {
                     "Searched " (age(frame, *began)) ": " (counted(report.votes, "vote", "votes")) " on "
                     (counted(report.stories, "story", "stories")) "."
                 }
-                @if report.groups.is_empty() { p { "No vote rings were found." } }
+                @if report.groups.is_empty() { p { "No vote rings found." } }
                 ol.log role="list" {
                     @for ring in report.groups.iter().take(QUEUE_RINGS) { li { (vote_ring(ring)) } }
                 }
@@ -172,8 +173,8 @@ fn review_row(frame: &Frame<'_>, viewer: &User, row: &Row) -> Markup {
             }
             @if row.is_hidden {
                 p.hint {
-                    "Readers do not see it: flags weigh " (decimal(row.weight)) ", and "
-                    (frame.rules.moderation.hide_at) " hide it. The last change was " (age(frame, row.since)) "."
+                    "Hidden from readers: its flags weigh " (decimal(row.weight)) ", the limit is "
+                    (frame.rules.moderation.hide_at) ". Last change: " (age(frame, row.since)) "."
                 }
             }
             @if !row.flaggers.is_empty() {
@@ -199,7 +200,7 @@ fn review_row(frame: &Frame<'_>, viewer: &User, row: &Row) -> Markup {
                     (about_author(frame, row, author))
                 }
             } @else {
-                p.hint { "Another moderator decides about this." }
+                p.hint { "Another moderator must decide this." }
             }
         }
     }

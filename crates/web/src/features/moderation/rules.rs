@@ -49,9 +49,9 @@ impl RulesPage<'_> {
         let content = html! {
             h1 { "Rules for new content" }
             p {
-                "Each new story, comment, post and profile, and each change of one, is checked with these rules. Posts \
-                 of moderators and administrators are not. Everybody can read in the "
-                a href="/moderations?kind=rule" { "log" } " when a rule was added, and why."
+                "These rules check every new or edited story, comment, post and profile, except those of \
+                 moderators and administrators. Everyone can see in the "
+                a href="/moderations?kind=rule" { "log" } " when and why a rule was added."
             }
             (summary(self.refused))
             (self.form(frame))
@@ -70,10 +70,10 @@ impl RulesPage<'_> {
         let pattern = pattern.with("autocomplete", "off").with("spellcheck", "false").required();
         let pattern = pattern.hint(html! {
             "A domain such as example.com covers its subdomains. A URL is the start of a host and a path, such as \
-             example.com/shop/. A phrase is whole words, in any case."
+             example.com/shop/. A phrase matches whole words, in upper or lower case."
         });
         let reason = Field::new("reason", "Reason").value(self.typed.reason).required();
-        let reason = reason.hint(html! { "Authors of refused posts and readers of the log see it." });
+        let reason = reason.hint(html! { "Shown to authors of refused posts, and in the public log." });
         html! {
             form.form.narrow method="post" action=(ADDRESS) {
                 (frame.signed_fields())
@@ -136,7 +136,7 @@ fn outcome(tried: &DryRun) -> Markup {
             p {
                 "In the last 30 days this rule would have caught "
                 strong { (counted(tried.count, "text", "texts")) } "."
-                @if !tried.finished { " There were too many to look at all of them." }
+                @if !tried.finished { " There were too many to check them all." }
             }
             @if !tried.matches.is_empty() {
                 ul {

@@ -61,7 +61,8 @@ fn block_button(frame: &Frame<'_>, username: &str, is_blocked: bool, label: &Mar
 }
 
 /// What unblocking does not do.
-const NO_FOLLOW_BACK: &str = "If they followed you before, unblocking does not bring that back.";
+const NO_FOLLOW_BACK: &str = "If they followed you before, they have to follow you again after you unblock \
+    them.";
 
 /// The buttons that mute and block a person, on their profile.
 #[must_use]
@@ -81,7 +82,7 @@ pub fn person_forms(frame: &Frame<'_>, person: &User, reader: &Reader) -> Markup
         } @else if is_muted {
             p.hint {
                 "You have muted this person: you don't see what they write. "
-                a href=(MUTES) { "All that you have muted" }
+                a href=(MUTES) { "Everything you have muted" }
             }
         }
     }
@@ -96,8 +97,8 @@ pub fn site_form(frame: &Frame<'_>, host: &Hostname, reader: &Reader) -> Markup 
         div.stance { (mute_button(frame, (MuteKind::Domain, host.as_str()), is_muted, &label)) }
         @if is_muted {
             p.hint {
-                "You have muted this site, or one that it belongs to: its stories are hidden in your lists. "
-                a href=(MUTES) { "All that you have muted" }
+                "You have muted this site or its parent site: its stories are hidden in your lists. "
+                a href=(MUTES) { "Everything you have muted" }
             }
         }
     }
@@ -121,7 +122,8 @@ impl MutesPage<'_> {
                 p.notice role="status" { "Unblocked. " (NO_FOLLOW_BACK) }
             }
             p.hint {
-                "What you mute is left out of your lists, threads, timelines and inbox. Only you know."
+                "What you mute does not appear in your lists, threads, timelines and inbox. Only you can \
+                 see this."
             }
             (self.mute_form(frame))
             @if self.avoided.mutes.is_empty() {
@@ -133,7 +135,8 @@ impl MutesPage<'_> {
             }
             h2 #blocked { "Blocked people" }
             p.hint {
-                "Somebody you block can't follow you, reply to you or notify you, and you don't see what they write."
+                "People you block can't follow you, reply to you or notify you, and you don't see what they \
+                 write."
             }
             (self.block_form(frame))
             @if self.avoided.blocks.is_empty() {

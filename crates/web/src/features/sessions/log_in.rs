@@ -38,9 +38,9 @@ fn tell_owner(app: &App, id: UserId) {
         let site = &brand.site;
         let subject = format!("Failed logins to your account at {}", site.name);
         let body = format!(
-            "Hello {},\n\nsomebody is guessing the password of your account at {}: logins from {FAILED_ADDRESSES} \
-             different addresses failed within an hour.\n\nYour account is not locked, and you can log in as \
-             usual. If your password is short or you use it elsewhere, choose another one:\n\n{}\n",
+            "Hello {},\n\nsomeone is trying to guess the password of your account at {}: logins from \
+             {FAILED_ADDRESSES} different addresses failed within an hour.\n\nYour account is not locked, and you can log in as \
+             usual. If your password is short or you use it elsewhere, choose a new one:\n\n{}\n",
             owner.username,
             site.name,
             site.link(ACCOUNT_SETTINGS)

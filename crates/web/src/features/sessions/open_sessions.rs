@@ -31,7 +31,9 @@ impl SessionsPage<'_> {
             h1 { "Sessions" }
             (alert(self.message))
             @if self.saved { p.notice role="status" { "Done." } }
-            p { "You are logged in with these browsers and programs. End those that you do not know or need." }
+            p {
+                "You are logged in with these browsers and programs. End any session you don't recognise or need."
+            }
             ul.people { @for session in self.sessions { li.session { (session_item(frame, session)) } } }
             @if has_others {
                 form.form method="post" action="/settings/sessions" {
@@ -55,8 +57,8 @@ fn session_item(frame: &Frame<'_>, session: &OpenSession) -> Markup {
             @if session.current { " (this one)" }
             p.hint {
                 @if is_earlier {
-                    "From before sessions were listed, or of Lamer News on the same store. \
-                     All browsers that logged in then share it."
+                    "From before sessions were listed, or from Lamer News on the same store. All browsers \
+                     that logged in at that time share it."
                 }
                 @if let Some(since) = session.since { "Logged in " (age(frame, since)) }
                 @if let Some(how) = how(session.method) { " with " (how) }

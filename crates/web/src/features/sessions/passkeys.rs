@@ -53,7 +53,7 @@ impl PasskeyForm<'_> {
     pub(super) fn render(&self, hidden_fields: &Markup) -> Markup {
         html! {
             p.hint data-no-passkeys {
-                "Passkeys need JavaScript, a recent browser and a safe connection (https)."
+                "Passkeys need JavaScript, a recent browser and a secure connection (HTTPS)."
             }
             form.form.narrow method="post" action=(self.action) hidden data-passkey=(self.ceremony.name())
                 data-options=[self.options] data-start[self.starts]
@@ -89,11 +89,11 @@ fn add_page(frame: &Frame<'_>, name: &str, refused: Option<&RefusedForm>) -> Mar
 /// The second step: the browser makes the passkey.
 fn create_page(frame: &Frame<'_>, name: &str, options: &str) -> Markup {
     let action = "/settings/two-factor/passkeys/confirm";
-    let (button, ceremony) = ("Make the passkey", Ceremony::Create);
+    let (button, ceremony) = ("Create the passkey", Ceremony::Create);
     let form = PasskeyForm { ceremony, action, options: Some(options), button, starts: false };
     let content = html! {
         h1 { "Add a passkey" }
-        p.prose { "Your browser now asks how you want to keep the passkey \u{201c}" (name) "\u{201d}." }
+        p.prose { "Your browser will now ask where to save the passkey \u{201c}" (name) "\u{201d}." }
         (form.render(&html! {
             (frame.signed_fields())
             input type="hidden" name="name" value=(name);
@@ -160,8 +160,8 @@ fn remove_page(frame: &Frame<'_>, passkey: &PasskeyFacts, refused: Option<&Refus
         h1 { "Remove a passkey" }
         (summary(refused))
         p.prose {
-            "The passkey \u{201c}" (passkey.name) "\u{201d} no longer logs you in. \
-             Remove it from your device too, which would go on offering it."
+            "The passkey \u{201c}" (passkey.name) "\u{201d} will no longer log you in. Remove it from your \
+             device too, or your device will keep offering it."
         }
         form.form.narrow method="post" action="/settings/two-factor/passkeys/remove" {
             (frame.signed_fields())

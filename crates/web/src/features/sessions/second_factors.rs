@@ -78,7 +78,7 @@ impl TwoFactorPage<'_> {
         html! {
             h2 { "Recovery codes" }
             p {
-                "Each of them logs you in once if you have lost your phone. You have " (left) " of "
+                "Each code logs you in once if you lose your phone. You have " (left) " of "
                 (RECOVERY_CODES) " left."
             }
             p { a.action href="/settings/two-factor/codes" { "Make new recovery codes" } }
@@ -125,10 +125,10 @@ pub(super) fn code_field(label: &str, hint: Markup, refused: Option<&RefusedForm
 pub(super) fn recovery_codes_page(frame: &Frame<'_>, heading: &str, codes: &[String]) -> Markup {
     let content = html! {
         h1 { (heading) }
-        p.notice role="status" { "Done. Keep these recovery codes in a safe place: they are not shown again." }
-        p.prose { "Each code logs you in once, together with your password, if you have lost your phone or your key." }
+        p.notice role="status" { "Done. Keep these recovery codes in a safe place: they won't be shown again." }
+        p.prose { "Each code logs you in once, together with your password, if you lose your phone or key." }
         ol.codes { @for code in codes { li { code { (code) } } } }
-        p { a.action href="/settings/two-factor" { "I have kept them" } }
+        p { a.action href="/settings/two-factor" { "I have saved them" } }
     };
     frame.page(heading, &content)
 }
@@ -160,7 +160,7 @@ fn app_page(frame: &Frame<'_>, has_app: bool, refused: Option<&RefusedForm>) -> 
                 button.button.grave { "Remove the app" }
             }
         } @else {
-            p.prose { "You need an app for codes on your phone, such as Aegis, 2FAS or Google Authenticator." }
+            p.prose { "You need an authenticator app on your phone, such as Aegis, 2FAS or Google Authenticator." }
             form.form.narrow method="post" action="/settings/two-factor/app" {
                 (frame.signed_fields())
                 (password_field(frame, refused))
@@ -270,7 +270,7 @@ fn codes_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
             (password_field(frame, refused))
             button.button { "Make new codes" }
         }
-        p { a.action href="/settings/two-factor" { "Keep the present ones" } }
+        p { a.action href="/settings/two-factor" { "Keep the current ones" } }
     };
     frame.page(heading, &content)
 }

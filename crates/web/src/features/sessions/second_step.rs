@@ -42,7 +42,7 @@ impl SecondStepPage<'_> {
         let (label, hint) = if self.step.factors.totp {
             ("Code", "The six digits that your authenticator app shows, or a recovery code.")
         } else {
-            ("Recovery code", "One of the codes that you kept when you added your passkey.")
+            ("Recovery code", "One of the codes you saved when you added your passkey.")
         };
         let content = html! {
             h1 { (HEADING) }
@@ -63,7 +63,7 @@ impl SecondStepPage<'_> {
                 button.button { "Log in" }
             }
             p.hint {
-                "Lost your phone, your key and your recovery codes? Ask the administrator of the site."
+                "Lost your phone, your key and your recovery codes? Ask the site's administrator."
             }
         };
         frame.page(HEADING, &content)

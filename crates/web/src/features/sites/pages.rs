@@ -230,7 +230,7 @@ impl SiteReputationPage<'_> {
             (votes_per_day(&history.days))
             @if let Some(OtherForm { host, votes, score, my_vote }) = other {
                 h2 { (host) " " (site_badge(*score)) }
-                p { "The votes on this form of the name are counted apart: " (score_words(*score)) "." }
+                p { "Votes on this form of the name are counted separately: " (score_words(*score)) "." }
                 @if my_vote.is_some() { (vote_form(frame, host, *my_vote)) }
                 (facts(votes.totals))
             }
@@ -470,7 +470,7 @@ mod tests {
             "Take back my vote",
             "trust this site",
             "www.a.com <span",
-            "are counted apart: bad.",
+            "are counted separately: bad.",
             "<dd>-12</dd>",
         ] {
             assert!(html.contains(part), "{part} in {html}");

@@ -59,7 +59,7 @@ impl AdminSitesPage<'_> {
             @if let Some(found) = self.found { (found.render(frame)) }
             h2 { "Who voted most on " (self.day) }
             (self.top_voters())
-            h2 { "Actions of administrators" }
+            h2 { "Administrator actions" }
             (self.audit())
         };
         frame.page("Votes on sites", &content)
@@ -72,7 +72,7 @@ impl AdminSitesPage<'_> {
             ("Voting on sites is enabled.", "Disable voting", "1")
         };
         let maximum = self.typed_maximum.map_or_else(|| self.settings.maximum.to_string(), str::to_owned);
-        let maximum = Field::new(MAXIMUM, "Votes on new sites per voter and day").value(&maximum);
+        let maximum = Field::new(MAXIMUM, "Votes on new sites per voter per day").value(&maximum);
         let maximum = maximum.with("type", "number").with("autocomplete", "off");
         html! {
             form.form method="post" action="/admin/sites/settings" {
@@ -145,7 +145,7 @@ impl AdminSitesPage<'_> {
             @if self.audit.is_empty() {
                 p.empty { "Nothing yet." }
             } @else {
-                div.scroll.wide tabindex="0" role="region" aria-label="Actions of administrators" {
+                div.scroll.wide tabindex="0" role="region" aria-label="Administrator actions" {
                     table {
                         thead {
                             tr {
@@ -190,7 +190,7 @@ impl FoundVoter {
                 input type="hidden" name="user_id" value=(self.details.id);
                 p.hint {
                     @if self.details.is_banned {
-                        "The voter's votes will count again, and the voter can vote."
+                        "The voter's votes will count again, and the voter can vote again."
                     } @else {
                         "The voter's votes will no longer count, and the voter can't vote. You can undo this."
                     }

@@ -37,7 +37,7 @@ pub fn story_tools(frame: &Frame<'_>, news: &News) -> Markup {
     ];
     let (actions, fields): (&[_], _) = match &news.withheld {
         Some(Withheld::Removed(_)) => (&[(Action::Restore, "Put this story back")], html! {}),
-        Some(Withheld::Merged(_)) => (&[(Action::Split, "Make this a story of its own again")], html! {}),
+        Some(Withheld::Merged(_)) => (&[(Action::Split, "Split this story off again")], html! {}),
         Some(Withheld::Held(_) | Withheld::Unreadable(_)) => return html! {},
         Some(Withheld::Flagged) | None => (&all, fields(news)),
     };

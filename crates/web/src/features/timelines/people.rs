@@ -141,7 +141,7 @@ impl PeopleOf<'_> {
             Side::Followers => (
                 "Followers of",
                 (
-                    "No followers yet. People follow those whose posts they like.",
+                    "No followers yet. People follow you when they like your posts.",
                     ("/home", "Go to your posts"),
                 ),
                 profile_address(self.name, "/followers"),

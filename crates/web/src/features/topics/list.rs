@@ -144,7 +144,7 @@ pub fn stance_forms(frame: &Frame<'_>, topic: &Topic, reader: &Reader) -> Markup
         @if reader.has_muted_topic(topic) {
             p.hint {
                 "You have muted this topic: its stories are hidden in your lists. "
-                a href=(MUTES) { "All that you have muted" }
+                a href=(MUTES) { "Everything you have muted" }
             }
         }
     }
@@ -241,7 +241,7 @@ fn describe_form(
     (sentence, refused): (&str, Option<&RefusedForm>),
 ) -> Markup {
     let hint = html! {
-        "At most " (number(MAX_TOPIC_SENTENCE)) " characters. Leave it empty to remove the sentence."
+        "At most " (number(MAX_TOPIC_SENTENCE)) " characters. Leave it empty to remove the description."
     };
     let field = Field::new("about", "What it is about, in one sentence").value(sentence).hint(hint);
     html! {

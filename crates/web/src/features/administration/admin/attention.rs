@@ -87,7 +87,7 @@ pub fn attention(facts: &Facts) -> Markup {
     let mut notices: Vec<Notice> = found.into_iter().flatten().collect();
     notices.sort_by_key(|notice| !notice.is_urgent);
     html! {
-        h2 #attention { "What needs you" }
+        h2 #attention { "Needs your attention" }
         @if notices.is_empty() {
             p.hint { "Nothing at the moment." }
         } @else {
@@ -107,11 +107,11 @@ fn store(facts: &Facts) -> Option<Notice> {
     match &facts.health {
         StoreHealth::Works => None,
         StoreHealth::ReadOnly(cause) => urgent(html! {
-            "Nothing can be written: " (cause) ". Readers see the site; whoever writes gets an error. Make room \
-             on the disk, or see the log; the site goes on by itself."
+            "The site is read only: " (cause) ". People can still read, but get an error when they write. \
+             Free some disk space, or see the log; the site recovers by itself."
         }),
         StoreHealth::Unavailable(cause) => urgent(html! {
-            "The store cannot be reached: " (cause) ". See the log of the server."
+            "The store cannot be reached: " (cause) ". See the server's log."
         }),
     }
 }
@@ -121,10 +121,10 @@ fn failed_backup(facts: &Facts) -> Option<Notice> {
     urgent(html! {
         "The backup of " (day::to_the_minute(*at)) " failed: " (why) ". "
         @match facts.backup.last_success {
-            Some(good) => { "The last good one is of " (day::to_the_minute(good)) ". " }
-            None => { "There is no good one. " }
+            Some(good) => { "The last good one is from " (day::to_the_minute(good)) ". " }
+            None => { "There is no good backup. " }
         }
-        "Check " code { "backup.folder" } " and the room on its disk."
+        "Check " code { "backup.folder" } " and the free space on its disk."
     })
 }
 
@@ -133,7 +133,7 @@ fn no_backup(facts: &Facts) -> Option<Notice> {
         return None;
     }
     plain(html! {
-        "The site makes no backups by itself. Set " code { "backup.folder" } ", or run " code { "tidings backup" }
+        "Automatic backups are off. Set " code { "backup.folder" } ", or run " code { "tidings backup" }
         " once a day."
     })
 }
@@ -142,8 +142,8 @@ fn panicked(facts: &Facts) -> Option<Notice> {
     (facts.panics > 0).then(|| Notice {
         is_urgent: true,
         text: html! {
-            (counted(facts.panics, "panic", "panics")) " of this server since its start: mistakes in the program. \
-             Please report them, with the lines “a panic” of the log."
+            (counted(facts.panics, "panic", "panics")) " on this server since it started. These are bugs: \
+             please report them, with the log lines that say “a panic”."
         },
     })
 }
@@ -153,8 +153,8 @@ fn failed(facts: &Facts) -> Option<Notice> {
     (errors > 0).then(|| Notice {
         is_urgent: false,
         text: html! {
-            (counted(errors, "request", "requests")) " failed in the last 24 hours (5xx). The log has the cause of \
-             each, with the number that its error page shows."
+            (counted(errors, "request", "requests")) " failed in the last 24 hours (5xx). The log gives the \
+             cause of each, with the request number shown on its error page."
         },
     })
 }
@@ -165,8 +165,8 @@ fn late_jobs(facts: &Facts) -> Option<Notice> {
     (waited >= LATE_SECONDS).then(|| Notice {
         is_urgent: true,
         text: html! {
-            (counted(facts.jobs.waiting, "background job waits", "background jobs wait")) ", the oldest for "
-            (age(waited)) ". The log says why: look for “background job”."
+            (counted(facts.jobs.waiting, "background job is waiting", "background jobs are waiting"))
+            ", the oldest for " (age(waited)) ". The log says why: look for “background job”."
         },
     })
 }
@@ -177,8 +177,9 @@ fn late_mails(facts: &Facts) -> Option<Notice> {
     (late >= LATE_SECONDS && facts.sends_mail).then(|| Notice {
         is_urgent: true,
         text: html! {
-            (counted(facts.waiting.mails.waiting, "mail waits", "mails wait")) " to be sent, the oldest for "
-            (age(late)) ". " code { "tidings mail test ADDRESS" } " says what is wrong with " code { "mail.relay" } "."
+            (counted(facts.waiting.mails.waiting, "e-mail is waiting", "e-mails are waiting"))
+            " to be sent, the oldest for " (age(late)) ". " code { "tidings mail test ADDRESS" }
+            " shows what is wrong with " code { "mail.relay" } "."
         },
     })
 }
@@ -186,8 +187,9 @@ fn late_mails(facts: &Facts) -> Option<Notice> {
 fn signup_burst(facts: &Facts) -> Option<Notice> {
     let seconds = facts.waiting.signup_burst_seconds?;
     urgent(html! {
-        "So many accounts were created that new ones wait for approval for " (wait(seconds)) ". They are in the "
-        a href="/moderate" { "review queue" } ". " code { "limits.signup_burst" } " is the limit."
+        "Too many accounts were created, so new ones need your approval. This ends in " (wait(seconds)) ". \
+         They are in the "
+        a href="/moderate" { "review queue" } ". " code { "limits.signup_burst" } " sets the limit."
     })
 }
 
@@ -196,8 +198,8 @@ fn reviews(facts: &Facts) -> Option<Notice> {
     (waiting > 0).then(|| Notice {
         is_urgent: false,
         text: html! {
-            (counted(waiting, "thing waits", "things wait"))
-            " for a moderator: flags, held posts, applications or appeals. "
+            (counted(waiting, "item needs", "items need"))
+            " review: flags, held posts, applications or appeals. "
             a href="/moderate" { "Open the review queue" } "."
         },
     })
@@ -208,7 +210,8 @@ fn vote_rings(facts: &Facts) -> Option<Notice> {
         is_urgent: false,
         text: html! {
             (counted(facts.vote_rings as u64, "group of accounts votes", "groups of accounts vote"))
-            " for each other far more than chance would have it. " a href="/moderate/votes" { "Look at them" } "."
+            " for each other far more often than chance would explain. "
+            a href="/moderate/votes" { "Review them" } "."
         },
     })
 }
@@ -218,8 +221,8 @@ fn address(facts: &Facts) -> Option<Notice> {
         return None;
     }
     plain(html! {
-        "Your account has no e-mail address: you cannot reset a lost password, and are not told of what \
-         happens to it. " a href="/settings/mail" { "Add one" } "."
+        "Your account has no e-mail address, so you can't reset a lost password or be warned about changes \
+         to it. " a href="/settings/mail" { "Add one" } "."
     })
 }
 
@@ -228,7 +231,7 @@ fn no_mail(facts: &Facts) -> Option<Notice> {
         return None;
     }
     plain(html! {
-        "The site sends no mail, so nobody can reset a password. Set " code { "mail.relay" } "."
+        "This site doesn't send mail, so nobody can reset a password. Set " code { "mail.relay" } "."
     })
 }
 
@@ -279,30 +282,30 @@ mod tests {
                 shown(|facts| facts.backup.last_failure = Some((old, "no room".into()))),
                 ["Urgent", "failed: no room"],
             ),
-            (shown(|facts| facts.backup.is_on = false), ["no backups", "backup.folder"]),
+            (shown(|facts| facts.backup.is_on = false), ["Automatic backups are off", "backup.folder"]),
             (shown(|facts| facts.panics = 2), ["Urgent", "2 panics"]),
             (shown(|facts| facts.errors = 3), ["3 requests", "The log"]),
             (
                 shown(|facts| {
                     facts.jobs = JobStatus { waiting: 4, oldest: Some(late), ..JobStatus::default() }
                 }),
-                ["4 background jobs wait", "1 hour"],
+                ["4 background jobs are waiting", "1 hour"],
             ),
             (
                 shown(|facts| {
                     facts.waiting =
                         Waiting { mails: MailStatus { waiting: 5, oldest: Some(old) }, ..queue(0) }
                 }),
-                ["5 mails wait", "mail.relay"],
+                ["5 e-mails are waiting", "mail.relay"],
             ),
             (
                 shown(|facts| facts.waiting = Waiting { signup_burst_seconds: Some(1_800), ..queue(0) }),
                 ["Urgent", "30 minutes"],
             ),
-            (shown(|facts| facts.waiting = queue(1)), ["1 thing waits", r#"href="/moderate""#]),
+            (shown(|facts| facts.waiting = queue(1)), ["1 item needs review", r#"href="/moderate""#]),
             (shown(|facts| facts.vote_rings = 1), ["1 group", "/moderate/votes"]),
             (shown(|facts| facts.has_email = false), ["no e-mail address", "/settings/mail"]),
-            (shown(|facts| facts.sends_mail = false), ["sends no mail", "mail.relay"]),
+            (shown(|facts| facts.sends_mail = false), ["doesn't send mail", "mail.relay"]),
         ] {
             assert_eq!(html.matches("<li").count(), 1, "{html}");
             for part in parts {
@@ -321,7 +324,7 @@ mod tests {
             // The clock was set back.
             facts.waiting.mails.oldest = Some(Timestamp(NOW.0 + 86_400));
         });
-        assert!(html.find("1 panic") < html.find("1 thing"), "{html}");
+        assert!(html.find("1 panic") < html.find("1 item"), "{html}");
         assert_eq!(html.matches("<li").count(), 2, "{html}");
     }
 }
