@@ -59,6 +59,7 @@ async fn measure_engine(engine: &str, url: &str) {
         live: Arc::default(),
         traffic: Arc::default(),
         health: Arc::default(),
+        search: Arc::default(),
     };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -14,12 +14,11 @@ use std::time::Duration;
 
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::values::rules::{Economy, KarmaRules, Rules};
-use tidings_web::settings::TitleSettings;
-use tidings_web::settings::TransportSettings;
+use tidings_web::settings::{SearchSettings, TitleSettings, TransportSettings};
 
-pub use self::settings::{Backup, Log, Mail, Metrics, Server, Site, Sites, Timelines, Web};
+pub use self::settings::{Backup, Log, Mail, Metrics, Search, Server, Site, Sites, Timelines, Web};
 pub use self::values::{
-    HostName, Interval, LogFormat, MailTls, Relay, Secret, StoreUrl, TimelinesUrl, VoteOrigin,
+    HostName, Interval, LogFormat, MailTls, Relay, SearchLanguage, Secret, StoreUrl, TimelinesUrl, VoteOrigin,
 };
 
 use self::settings::{REPLACED, Setting};
@@ -50,6 +49,8 @@ pub struct Config {
     pub sites: Sites,
     /// The backups that the server makes.
     pub backup: Backup,
+    /// The search of this server.
+    pub search: Search,
     /// What is logged, and how.
     pub log: Log,
     /// Where metrics are.
@@ -311,6 +312,24 @@ impl Config {
             transport: self.transport(),
             keep_figures_every: tidings_web::server::figures::KEEP_FIGURES_EVERY,
             store_folder: self.server.store.folder(),
+            search: self.search_settings(),
+        }
+    }
+
+    fn search_settings(&self) -> SearchSettings {
+        let half = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
+        let SearchLanguage(language) = self.search.language;
+        SearchSettings {
+            is_on: self.search.enabled,
+            folder: match &*self.search.folder {
+                "" => self.server.store.search_folder(),
+                folder => Some(folder.into()),
+            },
+            language,
+            threads: match usize::try_from(self.search.threads) {
+                Ok(threads) if threads > 0 => threads,
+                _ => half,
+            },
         }
     }
 

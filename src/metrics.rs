@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use tidings_domain::accounts::outbox;
 use tidings_domain::{counts, jobs};
 use tidings_web::App;
+use tidings_web::features::search::searching::SEARCH_OUTCOMES;
 use tokio::sync::Mutex;
 
 /// The bounds of the histograms, in seconds.
@@ -55,7 +56,7 @@ const fn metric(
 }
 
 /// All metrics, besides `process_*`.
-pub const METRICS: [Metric; 23] = [
+pub const METRICS: [Metric; 28] = [
     metric(
         "tidings_http_requests_total",
         Kind::Counter,
@@ -144,6 +145,21 @@ pub const METRICS: [Metric; 23] = [
         "How often the server makes a backup; 0 if it makes none.",
     ),
     metric("tidings_actions_total", Kind::Counter, &["action"], "What people have done."),
+    metric("tidings_search_documents", Kind::Gauge, &[], "Documents in the search index."),
+    metric("tidings_search_bytes", Kind::Gauge, &[], "The size of the search index."),
+    metric(
+        "tidings_search_behind_seconds",
+        Kind::Gauge,
+        &[],
+        "How long ago the search index had everything; 0 within a second.",
+    ),
+    metric(
+        "tidings_search_queries_total",
+        Kind::Counter,
+        &["result"],
+        "Searches; result is found, nothing, refused or failed.",
+    ),
+    metric("tidings_search_seconds", Kind::Histogram, &[], "How long searches took."),
 ];
 
 /// Collects what is counted from now on. Handles that were made before collect nothing, so this
@@ -168,7 +184,13 @@ fn record() -> anyhow::Result<PrometheusHandle> {
     for result in ["sent", "failed", "refused"] {
         metrics::counter!("tidings_mails_total", "result" => result).increment(0);
     }
+    for result in SEARCH_OUTCOMES {
+        metrics::counter!("tidings_search_queries_total", "result" => result).increment(0);
+    }
     for gauge in [
+        "tidings_search_documents",
+        "tidings_search_bytes",
+        "tidings_search_behind_seconds",
         "tidings_journal_bytes",
         "tidings_backup_last_success_timestamp_seconds",
         "tidings_backup_every_seconds",
@@ -217,6 +239,11 @@ impl Figures {
         }
         let queued = u64::try_from(self.app.site.store.queued_batches()).unwrap_or(u64::MAX);
         set("tidings_store_writer_queue", None, queued);
+        if let Some(searching) = self.app.search.get() {
+            set("tidings_search_documents", None, searching.index.documents());
+            set("tidings_search_bytes", None, searching.index.bytes());
+            set("tidings_search_behind_seconds", None, searching.behind().as_secs());
+        }
         self.read_jobs().await;
     }
 

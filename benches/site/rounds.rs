@@ -39,6 +39,7 @@ async fn ask_new_site(store: &Store, request: &Request) {
         live: Arc::default(),
         traffic: Arc::default(),
         health: Arc::default(),
+        search: Arc::default(),
     };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -148,6 +148,7 @@ impl ModerateCommand {
             live: Arc::default(),
             traffic: Arc::default(),
             health: Arc::default(),
+            search: Arc::default(),
         });
         let moderator = find(&app, &self.moderator).await?;
         let (site, now) = (&app.site, app.moment());

@@ -159,6 +159,7 @@ fn app(
         live: Arc::default(),
         traffic: Arc::default(),
         health: Arc::default(),
+        search: Arc::default(),
     };
     parts.into()
 }

@@ -11,7 +11,8 @@ use lettre::message::Mailbox;
 use url::Url;
 
 use super::values::{
-    HostName, Interval, LogFormat, MailTls, Relay, Secret, StoreUrl, TimelinesUrl, ValueKind, VoteOrigin,
+    HostName, Interval, LogFormat, MailTls, Relay, SearchLanguage, Secret, StoreUrl, TimelinesUrl, ValueKind,
+    VoteOrigin,
 };
 use super::{Config, ConfigError, Layers};
 use tidings_domain::values::limits::{
@@ -206,6 +207,16 @@ settings! {
             keep: u64 = "7", ValueKind::Whole { unit: " of backups", least: 1, most: 100_000 },
                 "How many of its backups the server keeps; it removes the oldest.";
         }
+        /// The search of this server.
+        search: Search {
+            enabled: bool = "true", ValueKind::Switch, "Whether people can search. If it is off, its addresses answer 404.";
+            folder: String = "", ValueKind::Line { least: 0, most: 4_096 },
+                "The folder of the search index, which can be deleted at any time; empty = beside the store.";
+            language: SearchLanguage = "english", ValueKind::SearchLanguage,
+                "The language whose words are found in all their forms; none = words are found as they are.";
+            threads: u64 = "0", ValueKind::Whole { unit: " of threads", least: 0, most: 256 },
+                "Searches that run at the same time; 0 = half of the cores.";
+        }
         /// How the log looks.
         log: Log {
             format: LogFormat = "text", ValueKind::LogFormat, "How lines of the log look: text or json.";
@@ -262,6 +273,8 @@ settings! {
                 "Titles of other sites' pages that one account fetches, administrators too; 0 = no limit.";
             fetch_title_per_address: ValueKind::Rate,
                 "Titles of other sites' pages that one address fetches; 0 = no limit.";
+            search_per_account: ValueKind::Rate, "Searches of one account; 0 = no limit.";
+            search_per_address: ValueKind::Rate, "Searches from one address; 0 = no limit.";
             read_per_address: ValueKind::Rate, "Pages and other reads from one address; 0 = no limit.";
             large_per_address: ValueKind::Rate, "Threads, feeds and other large answers to one address; 0 = no limit.";
             failed_login_per_address: ValueKind::Rate, "Failed logins from one address; 0 = no limit.";

@@ -334,6 +334,8 @@ fn the_rates_have_the_documented_defaults() {
         ("rates.flag_per_address", "\"600/10m\""),
         ("rates.fetch_title_per_account", "\"1/10s\""),
         ("rates.fetch_title_per_address", "\"30/1m\""),
+        ("rates.search_per_account", "\"60/1m\""),
+        ("rates.search_per_address", "\"120/1m\""),
         ("rates.read_per_address", "\"200/4s\""),
         ("rates.large_per_address", "\"60/3s\""),
         ("rates.failed_login_per_address", "\"30/10m\""),

@@ -16,6 +16,7 @@ use tidings_domain::values::rates::{Networks, Rate};
 use tidings_domain::values::rules::Economy;
 use tidings_domain::values::signup::SignupMode;
 use tidings_keyspace::flaw_of_sentinel_url;
+use tidings_search::index::Language;
 use url::Url;
 
 /// Shown in place of a secret.
@@ -83,6 +84,8 @@ pub(super) enum ValueKind {
     Rate,
     /// An [`Interval`].
     Interval,
+    /// A [`SearchLanguage`].
+    SearchLanguage,
     /// A [`SignupMode`].
     SignupMode,
     /// An [`Economy`].
@@ -119,6 +122,7 @@ impl ValueKind {
                 "a count and a duration up to 30d, like 10/10m or 200/4s, or 0 for no limit".to_owned()
             }
             Self::Interval => "a whole number and s, m, h or d, from 1s to 3650d, like 6h or 1d".to_owned(),
+            Self::SearchLanguage => format!("{} or none", SearchLanguage::NAMES.map(|(name, _)| name).join(", ")),
             Self::SignupMode => "open, invite, apply or closed".to_owned(),
             Self::Economy => "free or lamer".to_owned(),
             Self::Hosts => "comma-separated host names, like example.com, www.example.com".to_owned(),
@@ -317,6 +321,41 @@ impl FromText for ReservedNames {
     }
 }
 
+/// The language of searches; `None` finds words as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SearchLanguage(pub Option<Language>);
+
+impl SearchLanguage {
+    /// The languages with their names.
+    const NAMES: [(&str, Language); 18] = [
+        ("arabic", Language::Arabic),
+        ("danish", Language::Danish),
+        ("dutch", Language::Dutch),
+        ("english", Language::English),
+        ("finnish", Language::Finnish),
+        ("french", Language::French),
+        ("german", Language::German),
+        ("greek", Language::Greek),
+        ("hungarian", Language::Hungarian),
+        ("italian", Language::Italian),
+        ("norwegian", Language::Norwegian),
+        ("portuguese", Language::Portuguese),
+        ("romanian", Language::Romanian),
+        ("russian", Language::Russian),
+        ("spanish", Language::Spanish),
+        ("swedish", Language::Swedish),
+        ("tamil", Language::Tamil),
+        ("turkish", Language::Turkish),
+    ];
+}
+
+impl FromText for SearchLanguage {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        let of_name = || Self::NAMES.iter().find(|(name, _)| *name == text);
+        if text == "none" { Some(Self(None)) } else { of_name().map(|(_, language)| Self(Some(*language))) }
+    }
+}
+
 impl FromText for SignupMode {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         Self::parse(text)
@@ -480,9 +519,23 @@ impl StoreUrl {
     /// The folder of an embedded store's file.
     #[must_use]
     pub fn folder(&self) -> Option<PathBuf> {
-        let path = self.0.strip_prefix("redb:").filter(|path| *path != ":memory:")?;
-        let folder = Path::new(path).parent()?;
+        let path = self.file()?;
+        let folder = path.parent()?;
         Some(if folder.as_os_str().is_empty() { ".".into() } else { folder.to_owned() })
+    }
+
+    /// The folder of the search index beside the store; `None` in memory.
+    #[must_use]
+    pub fn search_folder(&self) -> Option<PathBuf> {
+        if self.0.starts_with("redb:") {
+            return self.file().map(|path| format!("{}.search", path.display()).into());
+        }
+        Some("tidings.search".into())
+    }
+
+    /// The file of the embedded store; `None` without one.
+    fn file(&self) -> Option<&Path> {
+        self.0.strip_prefix("redb:").filter(|path| *path != ":memory:").map(Path::new)
     }
 }
 

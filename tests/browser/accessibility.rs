@@ -11,7 +11,7 @@ use crate::showcase::{Showcase, Viewer};
 
 /// Addresses with something else than a page of their own: feeds, files, answers to programs,
 /// and redirects to pages.
-const NOT_PAGES: [&str; 29] = [
+const NOT_PAGES: [&str; 32] = [
     "/.well-known/change-password",
     "/api/",
     "/assets/",
@@ -29,11 +29,14 @@ const NOT_PAGES: [&str; 29] = [
     "/login/code",
     "/manifest.webmanifest",
     "/moderations/atom",
+    "/opensearch.xml",
     "/random",
     "/replies",
     "/robots.txt",
     "/rss",
     "/scores",
+    "/search.atom",
+    "/search.json",
     // It needs a passkey; `passkeys.rs` opens it.
     "/settings/two-factor/passkeys/remove",
     "/sitemap.xml",

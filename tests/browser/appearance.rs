@@ -105,7 +105,9 @@ const INBOX_ROW: u64 = 72;
 
 #[tokio::test]
 async fn the_first_screen_shows_much() {
-    let server = Server::start(Engine::Memory, &[("site.name", "The village paper")]).await;
+    let server =
+        Server::start(Engine::Memory, &[("site.name", "The village paper"), ("search.enabled", "true")])
+            .await;
     let moderator = server.member("admin").await;
     let alice = server.member("alice").await;
     for number in 0..30 {

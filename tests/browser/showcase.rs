@@ -266,6 +266,7 @@ impl Showcase {
     /// Starts the site. Mail is on, so that every form is shown.
     pub async fn start() -> Self {
         let settings = [
+            ("search.enabled", "true"),
             ("web.gravatars", "false"),
             ("mail.relay", "127.0.0.1:9"),
             ("karma.upvote_cost", "0"),
@@ -337,6 +338,8 @@ impl Showcase {
             (Anonymous, "/past"),
             (Anonymous, "/past/2027-01"),
             (Anonymous, "/past/2027-01/30"),
+            (Anonymous, "/search?q=the"),
+            (Anonymous, "/search?q=votes:>abc+nothing"),
             (Anonymous, "/news/THREAD"),
             (Anonymous, "/news/THREAD?at=1"),
             (Anonymous, "/login"),

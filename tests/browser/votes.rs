@@ -194,7 +194,7 @@ async fn a_vote_that_is_too_old_stays_and_the_page_says_why() {
     browser.wait_for(".vote .up[value=none]").await;
     server.advance(601);
     browser.click(".vote .up").await;
-    assert!(browser.text("#news-1 [role=alert]").await.contains("for 10 minutes"));
+    assert!(browser.text("#news-1 [role=alert]").await.contains("The limit is 10 minutes"));
     assert_eq!(browser.text("[data-count=up]").await, "2");
 }
 

@@ -103,6 +103,7 @@ mod repeats;
 mod repeats_of_all;
 mod replica_reads;
 mod rounds;
+mod search;
 mod seeing;
 mod servers;
 mod service_manager;

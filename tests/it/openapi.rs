@@ -233,6 +233,10 @@ async fn ask_about_news(asker: &mut Asker, alice: &Client, bob: &Client, pages: 
     for action in ["hide", "unhide", "save", "unsave"] {
         asker.form(bob, &format!("/api/{action}"), &[("news_id", "1")], &[("news_id", "99")]).await;
     }
+    let words = "q=rust+-go+votes:x";
+    asker.get(bob, "/api/search", &format!("/api/search?{words}"), "/api/search?page=0").await;
+    let path = "/api/search/suggest";
+    asker.get(bob, path, "/api/search/suggest?q=rus", "/api/search/suggest?q=a&q=b").await;
     asker.get(bob, "/api/past/{day}/{start}/{count}", "/api/past/2027-01/0/32", "/api/past/2027/0/32").await;
     let path = "/api/getnews/{sort}/{start}/{count}";
     for client in [bob, &bob.with_secrets(None, None)] {
@@ -418,7 +422,8 @@ async fn ask_about_voters(asker: &mut Asker, alice: &Client, bob: &Client) {
 #[tokio::test]
 async fn every_call_of_the_document_is_answered_and_refused() {
     let relay = SmtpServer::start().await;
-    let mail = [("mail.relay", &*relay.relay()), ("mail.from", "news@example.com")];
+    let mail =
+        [("mail.relay", &*relay.relay()), ("mail.from", "news@example.com"), ("search.enabled", "true")];
     let pages = PageServer::start(|_| Reply::html("<title>A page</title>")).await;
     let network = pages.network();
     let server = Server::start_adjusted(&mail, |settings| settings.titles.network = network).await;

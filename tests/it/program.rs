@@ -38,6 +38,7 @@ pub fn serve_existing_command(store: &str, settings: &[(&str, &str)]) -> Command
         .envs(without_rates())
         // Tests would compete for the port.
         .env("TIDINGS_METRICS__LISTEN", "")
+        .env("TIDINGS_SEARCH__ENABLED", "false")
         .envs(settings.iter().copied())
         .stdin(Stdio::null());
     command
@@ -153,7 +154,11 @@ pub fn run_to_end(mut command: Command) -> (Option<i32>, String) {
 pub fn serve_on(address: &str, settings: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
     command.args(["serve", "--store", "redb::memory:", "--listen", address]);
-    command.env("TIDINGS_METRICS__LISTEN", "").envs(settings.iter().copied()).stdin(Stdio::null());
+    command
+        .env("TIDINGS_METRICS__LISTEN", "")
+        .env("TIDINGS_SEARCH__ENABLED", "false")
+        .envs(settings.iter().copied())
+        .stdin(Stdio::null());
     command
 }
 

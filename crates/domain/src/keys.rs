@@ -104,6 +104,8 @@ schema! {
         NEWS_COUNT: String, NEVER, LamerNews = "news.count";
         /// Stories and comments (`news:<news id>`, `comment:<news id>:<comment id>`) by their item number.
         ITEMS: SortedSet, NEVER, Ours = "items";
+        /// What can be found, in the order of its last changes.
+        CHANGES: SortedSet, NEVER, Ours = "changes";
         /// The highest item number drawn.
         ITEMS_COUNT: String, NEVER, Ours = "items.count";
         /// The user id up to which all names are folded.
@@ -477,6 +479,12 @@ pub fn urls(link: &NewsUrl) -> Vec<String> {
         keys.push(exact);
     }
     keys
+}
+
+/// The story whose comments a key has.
+#[must_use]
+pub fn news_of_thread(key: &str) -> Option<NewsId> {
+    key.strip_prefix("thread:comment:")?.parse().ok()
 }
 
 /// The news item of an article in a list or group.

@@ -8,13 +8,13 @@
 //! - [`store_check`]: whether everything that is stored fits together
 //! - [`background`]: the list of all kinds of background jobs
 //! - [`moderation`]: what moderators do, each action with its line in the log
-//! - [`submissions`], [`votes`], [`imports`], [`exports`], [`deactivation`], [`digests`], [`flags`],
-//!   [`inbox`], [`statistics`], [`vote_rings`], [`administration`]: actions and pages across wings
+//! - [`submissions`], [`votes`], [`imports`], [`exports`], [`deactivation`], [`digests`], [`flags`], [`found`],
+//!   [`inbox`], [`statistics`], [`texts`], [`vote_rings`], [`administration`]: actions and pages across wings
 //! - [`articles`], [`comments`], [`timelines`]
 //! - [`news`]
 //! - [`sites`]
 //! - [`accounts`]
-//! - [`site`], `action`, [`activity`], [`audit`], [`counts`], `fields`, [`items`], [`jobs`], [`marks`], [`cache`], [`passwords`],
+//! - [`site`], `action`, [`activity`], [`audit`], [`counts`], `fields`, [`items`], [`jobs`], [`marks`], [`cache`], [`changes`], [`passwords`],
 //!   [`post_rules`], [`rates`], [`report`], [`review`], [`identity`], [`error`]: the ground:
 //!   what all actions use
 //! - [`keys`], [`values`]
@@ -30,10 +30,12 @@ pub mod deactivation;
 pub mod digests;
 pub mod exports;
 pub mod flags;
+pub mod found;
 pub mod imports;
 pub mod inbox;
 pub mod migrations;
 pub mod statistics;
+pub mod texts;
 pub mod vote_rings;
 pub mod votes;
 
@@ -55,6 +57,7 @@ mod action;
 pub mod activity;
 pub mod audit;
 pub mod cache;
+pub mod changes;
 pub mod counts;
 pub mod error;
 mod fields;

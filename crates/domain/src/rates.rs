@@ -164,6 +164,20 @@ pub fn spend_read(site: &Site, now: Moment, address: IpAddr, is_large: bool) -> 
     take_here(site, now, large.into_iter().flatten().chain(buckets(RatedAction::Read)))
 }
 
+/// Takes a token for a search. Knows this server only.
+///
+/// # Errors
+/// [`Refusal::TooManyRequests`].
+pub fn spend_search(
+    site: &Site,
+    now: Moment,
+    account: Option<UserId>,
+    address: IpAddr,
+) -> Result<(), Refusal> {
+    let account = account.map(|id| RatedAccount { id, newness: None });
+    take_here(site, now, buckets_of(&site.rules.rates, RatedAction::Search, account, address).into_iter())
+}
+
 /// Takes further tokens for a read whose answer turned out to be so large, whether or not they are
 /// there: what is missing is owed. Knows this server only.
 pub fn charge_read(site: &Site, now: Moment, address: IpAddr, is_large: bool, tokens: u32) {
@@ -205,6 +219,7 @@ fn bucket_of_account(rules: &RateRules, action: RatedAction, account: RatedAccou
         RatedAction::Follow => rules.follow_per_account,
         RatedAction::Flag => rules.flag_per_account,
         RatedAction::FetchTitle => rules.fetch_title_per_account,
+        RatedAction::Search => rules.search_per_account,
         // A site that does not count reads does not count these.
         RatedAction::Export if rules.read_per_address.is_off() => Rate::OFF,
         RatedAction::Export => EXPORTS_PER_ACCOUNT,
@@ -236,6 +251,7 @@ fn buckets_of_address(
         RatedAction::Flag => rules.flag_per_address,
         RatedAction::Reset => rules.reset_per_address,
         RatedAction::FetchTitle => rules.fetch_title_per_address,
+        RatedAction::Search => rules.search_per_address,
         RatedAction::Read => rules.read_per_address,
         RatedAction::LargeRead => rules.large_per_address,
         // A site that does not count reads does not count these.

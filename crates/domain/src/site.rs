@@ -1,6 +1,7 @@
 //! The site as the domain sees it: its store, its rules and its password worker.
 
 use crate::cache::Caches;
+use crate::changes;
 use crate::error::Error;
 use crate::passwords::PasswordWorker;
 use crate::process_state::{ProcessState, States};
@@ -114,7 +115,8 @@ impl Site {
 ///
 /// # Errors
 /// When the store fails.
-pub(crate) async fn apply(store: &Store, batch: Batch) -> Result<Applied, Error> {
+pub(crate) async fn apply(store: &Store, mut batch: Batch) -> Result<Applied, Error> {
+    changes::note(&mut batch);
     applied(store.commit(batch).await)
 }
 
@@ -122,7 +124,8 @@ pub(crate) async fn apply(store: &Store, batch: Batch) -> Result<Applied, Error>
 ///
 /// # Errors
 /// When the store fails, or has another server by now.
-pub(crate) async fn apply_in(store: &Store, history: &History, batch: Batch) -> Result<Applied, Error> {
+pub(crate) async fn apply_in(store: &Store, history: &History, mut batch: Batch) -> Result<Applied, Error> {
+    changes::note(&mut batch);
     applied(store.commit_in(history, batch).await)
 }
 

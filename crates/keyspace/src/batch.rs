@@ -73,6 +73,8 @@ pub enum Write {
     SortedStore(String, Selection),
     /// Sends a message on a channel; the first text is the channel.
     Publish(String, String),
+    /// Adds a member to a sorted set, or moves it, to one above the highest score.
+    SortedAppend(String, String),
 }
 
 /// The size limit of a sorted set, and where its floor is stored.
@@ -150,6 +152,7 @@ impl Write {
             | Self::SortedRemove(key, _)
             | Self::SortedTrim(key, _)
             | Self::SortedStore(key, _)
+            | Self::SortedAppend(key, _)
             | Self::Publish(key, _) => key,
         }
     }
@@ -502,6 +505,12 @@ impl Batch {
     /// number of members to select from: about 0.1 seconds for 100,000.
     pub fn sorted_store(&mut self, key: impl Into<String>, selection: Selection) {
         self.write(Write::SortedStore(key.into(), selection));
+    }
+
+    /// Adds a member to a sorted set, or moves it, to one above the highest score; to 1 in an empty
+    /// set. So scores follow the order in which batches are applied, whatever clocks say.
+    pub fn sorted_append(&mut self, key: impl Into<String>, member: impl Into<String>) {
+        self.write(Write::SortedAppend(key.into(), member.into()));
     }
 
     /// Sends a message to all current subscribers of a channel, in every process that has

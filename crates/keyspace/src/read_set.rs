@@ -181,6 +181,7 @@ impl Versions {
                 | Write::RemoveMember(..)
                 | Write::SortedAdd(..)
                 | Write::SortedAddBounded(..)
+                | Write::SortedAppend(..)
                 | Write::SortedRaise(..)
                 | Write::SortedAddIfPresent(..)
                 | Write::SortedIncrement(..)

@@ -11,7 +11,7 @@ use crate::client::{Client, FORM, HttpResponse, encoded};
 const VOID: [&str; 6] = ["br", "hr", "img", "input", "link", "meta"];
 
 /// Every element that our pages are made of: what users write adds none.
-const ELEMENTS: [&str; 68] = [
+const ELEMENTS: [&str; 69] = [
     "a",
     "article",
     "aside",
@@ -52,6 +52,7 @@ const ELEMENTS: [&str; 68] = [
     "line",
     "link",
     "main",
+    "mark",
     "meta",
     "nav",
     "noscript",

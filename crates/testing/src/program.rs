@@ -84,6 +84,7 @@ impl Program {
             .args(["serve", "--listen", "127.0.0.1:0", "--create", "--store", how.store])
             // Only who asks for metrics pays for them.
             .env("TIDINGS_METRICS__LISTEN", "")
+            .env("TIDINGS_SEARCH__ENABLED", "false")
             .envs(how.settings.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -204,6 +204,7 @@ impl Launch {
             }
         }
         let log = File::options().create(true).append(true).open(log).unwrap();
+        command.env("TIDINGS_SEARCH__ENABLED", "false");
         command.args(["serve", "--create", "--listen", &address.to_string()]).envs(&self.variables);
         Process(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap())
     }

@@ -59,6 +59,10 @@ pub enum RequestError {
     CrossSite,
     /// Too many requests that may write are under way.
     TooManyWrites,
+    /// Too many searches are under way.
+    TooManySearches,
+    /// The search index cannot be used.
+    SearchUnavailable,
     /// A page of another site has sent a vote on a site, or asks for a voter's votes.
     ForeignPage,
     /// The request took too long.
@@ -261,7 +265,9 @@ impl RequestError {
                 Error::Busy => Some(BUSY_SECONDS),
                 _ => None,
             },
-            Self::TooManyWrites | Self::Timeout | Self::UnsureTimeout => Some(BUSY_SECONDS),
+            Self::TooManyWrites | Self::TooManySearches | Self::Timeout | Self::UnsureTimeout => {
+                Some(BUSY_SECONDS)
+            }
             Self::TooManyStreams => Some(STREAM_SECONDS),
             _ => None,
         }
@@ -304,7 +310,11 @@ impl RequestError {
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::LoginRequired => StatusCode::UNAUTHORIZED,
             Self::WrongSecret | Self::CrossSite | Self::ForeignPage => StatusCode::FORBIDDEN,
-            Self::TooManyWrites | Self::Timeout | Self::UnsureTimeout => StatusCode::SERVICE_UNAVAILABLE,
+            Self::TooManyWrites
+            | Self::TooManySearches
+            | Self::SearchUnavailable
+            | Self::Timeout
+            | Self::UnsureTimeout => StatusCode::SERVICE_UNAVAILABLE,
             Self::Panic => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -372,6 +382,10 @@ impl RequestError {
                 "this form was sent from another site. Open the page on this site and try again".to_owned()
             }
             Self::TooManyWrites => Error::Busy.to_string(),
+            Self::TooManySearches => "too many searches are running. Try again in a moment".to_owned(),
+            Self::SearchUnavailable => {
+                "search doesn't work at the moment. The rest of the site does".to_owned()
+            }
             Self::ForeignPage => {
                 "other web sites can't vote here. Vote with the browser extension or on this site".to_owned()
             }

@@ -10,6 +10,7 @@ pub mod guide;
 pub mod inbox;
 pub mod moderation;
 pub mod mutes;
+pub mod search;
 pub mod sessions;
 pub mod sites;
 pub mod stories;

@@ -47,6 +47,8 @@ pub struct AppParts {
     pub traffic: Arc<server::traffic::Traffic>,
     /// Whether it works.
     pub health: Arc<server::health::Health>,
+    /// The search of this server, once it is open.
+    pub search: Arc<features::search::searching::SearchPlace>,
 }
 
 impl From<AppParts> for App {

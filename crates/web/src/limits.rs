@@ -45,6 +45,15 @@ pub const LEAST_DISK_MEBIBYTES: u64 = 64;
 /// The same in bytes.
 pub const LEAST_DISK_BYTES: u64 = LEAST_DISK_MEBIBYTES * 1024 * 1024;
 
+/// Results on a page of a search.
+pub const SEARCH_RESULTS: usize = 30;
+/// Pages of a search.
+pub const SEARCH_PAGES: usize = 100;
+/// How long a search may take; then the results so far are the answer.
+pub const SEARCH_PATIENCE: Duration = Duration::from_millis(50);
+/// Searches that may wait for others.
+pub const SEARCH_QUEUE: usize = 16;
+
 /// How long a connection may stay open without a request.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the head of a request may take, from its first byte.

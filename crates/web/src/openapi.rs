@@ -11,11 +11,12 @@
 
 use crate::features::sites::reputation::{CodedError, DeployedError};
 use crate::features::{
-    accounts, comments, export, inbox, moderation, mutes, sessions, sites, stories, timelines, topics,
+    accounts, comments, export, inbox, moderation, mutes, search, sessions, sites, stories, timelines, topics,
 };
 use crate::request::answers::ErrorResponse;
 use crate::request::description::{FORM, JSON, json_response};
 use crate::request::values;
+use crate::router::Parts;
 use crate::{App, router};
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
@@ -23,7 +24,6 @@ use axum::response::IntoResponse;
 use serde_json::Value;
 use std::sync::OnceLock;
 use tidings_domain::values::limits;
-use tidings_domain::values::rules::FeatureRules;
 use utoipa::ToSchema;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::request_body::RequestBody;
@@ -61,6 +61,8 @@ use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Required};
         stories::calls::past,
         stories::submitting_calls::fetch_title,
         stories::submitting_calls::duplicate,
+        search::calls::search,
+        search::calls::suggest,
         topics::calls::all,
         topics::calls::of_topics,
         topics::calls::topics,
@@ -105,11 +107,11 @@ struct Document;
     responses((status = 200, description = "The document", content_type = JSON)),
 )]
 pub async fn document(State(app): State<App>) -> impl IntoResponse {
-    // Which wings are on cannot change while the program runs, but tests start several sites.
-    static TEXTS: [OnceLock<String>; 4] = [const { OnceLock::new() }; 4];
-    let features = &app.site.rules.features;
-    let place = usize::from(features.timelines) + 2 * usize::from(features.sites);
-    let text = TEXTS.get(place).map(|text| text.get_or_init(|| description_with(features).to_string()));
+    // What is on cannot change while the program runs, but tests start several sites.
+    static TEXTS: [OnceLock<String>; Parts::COMBINATIONS] = [const { OnceLock::new() }; Parts::COMBINATIONS];
+    let parts = Parts::of(&app);
+    let text = TEXTS.get(parts.number());
+    let text = text.map(|text| text.get_or_init(|| description_with(parts).to_string()));
     const HEADERS: [(HeaderName, HeaderValue); 3] = [
         (header::CONTENT_TYPE, HeaderValue::from_static(JSON)),
         (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600")),
@@ -119,10 +121,10 @@ pub async fn document(State(app): State<App>) -> impl IntoResponse {
 }
 
 /// The description without the calls of what is switched off.
-fn description_with(features: &FeatureRules) -> Value {
+fn description_with(parts: Parts) -> Value {
     let mut description = description();
     if let Some(paths) = description.get_mut("paths").and_then(Value::as_object_mut) {
-        paths.retain(|path, _| !router::is_switched_off(path, features));
+        paths.retain(|path, _| !parts.has_off(path));
     }
     description
 }

@@ -4,13 +4,13 @@ pub mod failures;
 mod wings;
 pub mod writes;
 
-pub(crate) use wings::is_switched_off;
+pub(crate) use wings::Parts;
 
 use crate::error::RequestError;
 use crate::features::action::ActionEntry;
 use crate::features::{
-    accounts, administration, comments, export, feeds, guide, inbox, moderation, mutes, sessions, sites,
-    stories, timelines, topics,
+    accounts, administration, comments, export, feeds, guide, inbox, moderation, mutes, search, sessions,
+    sites, stories, timelines, topics,
 };
 use crate::{App, openapi};
 
@@ -35,7 +35,7 @@ pub fn router(app: App, writes: Arc<Writes>) -> Router {
     let pages = page_routes().merge(shared_routes()).merge(forms_acting_once()).merge(forms);
     let known = pages.clone().with_state(app.clone());
     let all = pages.merge(api_routes()).merge(calls).merge(reputation_routes()).merge(health_routes());
-    wings::without_switched_off(all, &app.site.rules.features)
+    wings::without_switched_off(all, Parts::of(&app))
         .fallback(move |request: Request| nothing_here(known, request))
         .method_not_allowed_fallback(async || RequestError::MethodNotAllowed)
         .layer(from_fn_with_state(app.clone(), cookies::renew_cookie))
@@ -290,6 +290,10 @@ fn page_routes() -> Router<App> {
         .route("/flag/{kind}/{id}", get(moderation::flagging::show))
         .route("/vote/{kind}/{id}", get(stories::votes::ask))
         .route("/random", get(stories::lists::random))
+        .route("/search", get(search::page::page))
+        .route("/search.atom", get(search::feeds::atom))
+        .route("/search.json", get(search::feeds::json))
+        .route("/opensearch.xml", get(search::feeds::description))
         .route("/topics/followed", get(topics::articles::best_of_followed))
         .route("/topics/followed/new", get(topics::articles::newest_of_followed))
         .route("/editnews/{id}", get(stories::submitting::edit_form).post(stories::submitting::edit))
@@ -388,6 +392,8 @@ fn api_routes() -> Router<App> {
         .route("/api/fetchtitle", post(stories::submitting_calls::fetch_title))
         .route("/api/duplicate", get(stories::submitting_calls::duplicate))
         .route("/api/delnews", post(stories::calls::delete))
+        .route("/api/search", get(search::calls::search))
+        .route("/api/search/suggest", get(search::calls::suggest))
         .route("/api/mutes", get(mutes::calls::list))
         .route("/api/postcomment", post(comments::calls::post))
         .route("/api/preview", post(comments::calls::preview))

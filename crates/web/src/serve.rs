@@ -6,6 +6,7 @@
 
 use crate::error::RequestError;
 use crate::features::inbox::outbox;
+use crate::features::search::following;
 use crate::limits::{ADDRESS_BYTES, HEAD_BYTES, IDLE_TIMEOUT};
 use crate::request::request_rates::CountedRequest;
 use crate::request::response_cache::{SharedAddresses, answer_cached};
@@ -63,6 +64,7 @@ pub async fn serve(app: App, listening: impl Into<Listening>, shutdown: impl Fut
         async move {
             tokio::join!(
                 background::run(app.site.clone(), app.clock.clone()),
+                supervise("search", Policy::UntilDone, || following::run(app.clone())),
                 supervise("outbox", Policy::UntilDone, || outbox::run(app.clone())),
                 supervise("traffic", Policy::Forever, || traffic::watch(&app.traffic)),
                 supervise("figures", Policy::Forever, || figures::run(&app)),

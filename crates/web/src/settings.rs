@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
+use tidings_search::index::Language;
 use url::{Origin, Url};
 
 /// The settings that pages and calls depend on.
@@ -31,6 +32,27 @@ pub struct Settings {
     pub keep_figures_every: Duration,
     /// The folder of the embedded store's file, whose disk must have room; `None` without a file.
     pub store_folder: Option<PathBuf>,
+    /// The search of this server.
+    pub search: SearchSettings,
+}
+
+/// The search of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchSettings {
+    /// Whether there is any.
+    pub is_on: bool,
+    /// The folder of its index; `None` keeps it in memory.
+    pub folder: Option<PathBuf>,
+    /// The language whose words are found in all their forms.
+    pub language: Option<Language>,
+    /// Searches that run at the same time.
+    pub threads: usize,
+}
+
+impl Default for SearchSettings {
+    fn default() -> Self {
+        Self { is_on: false, folder: None, language: Some(Language::English), threads: 1 }
+    }
 }
 
 impl Settings {

@@ -55,12 +55,16 @@ async fn do_something(client: &Client) {
     alice.tweet("A tweet").await;
     client.get(&format!("/news/{story}")).await;
     client.get("/").await;
+    client.get("/search?q=story").await;
     client.try_log_in("alice-of-the-metrics", "wrong horse").await;
     client.log_in("alice-of-the-metrics", crate::client::PASSWORD).await;
 }
 
 async fn check_metrics(store: &str, is_redb: bool) {
-    let watched = Watched::start(store, &[ANYWHERE]);
+    let folder = tempfile::tempdir().unwrap();
+    let index = folder.path().join("index").display().to_string();
+    let search = [("TIDINGS_SEARCH__ENABLED", "true"), ("TIDINGS_SEARCH__FOLDER", &*index)];
+    let watched = Watched::start(store, &[ANYWHERE, search[0], search[1]]);
     let (client, address) = (watched.client(), watched.metrics_address().await);
     do_something(&client).await;
     let families = scrape(address).await;

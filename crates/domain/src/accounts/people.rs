@@ -37,6 +37,19 @@ pub async fn id_of(visit: &mut Visit, username: &str) -> Result<UserId, Error> {
     Ok(id.ok_or(Refusal::NoSuchUser)?)
 }
 
+/// The ids of the users with these names, ignoring case; without names that nobody has. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn ids_of(visit: &mut Visit, usernames: &[String]) -> Result<HashMap<String, UserId>, Error> {
+    let id = |name: &String| {
+        let (key, name) = (keys::username_to_id(name), name.clone());
+        read::string(&key).map(move |id| Some((name, fields::read_string(id.as_deref(), || key)?)))
+    };
+    let found = visit.fetch(usernames.iter().map(id).collect::<Vec<_>>()).await?;
+    Ok(found.into_iter().flatten().collect())
+}
+
 /// Whether there is a user with an id. A user, once created, always exists. Rounds: 1.
 pub(crate) async fn exists(site: &Site, id: UserId) -> Result<bool, Error> {
     let mut query = Query::new();

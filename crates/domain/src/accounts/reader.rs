@@ -149,6 +149,16 @@ impl Reader {
         self.blocked.binary_search(&person).is_ok()
     }
 
+    /// The people whom the reader does not want to read.
+    pub fn avoided(&self) -> impl Iterator<Item = UserId> {
+        self.muted_people.iter().chain(&self.blocked).copied()
+    }
+
+    /// The stories that the reader has hidden.
+    pub fn hidden(&self) -> impl Iterator<Item = NewsId> {
+        self.hidden.iter().copied()
+    }
+
     /// Whether the reader does not want to read a person, muted or blocked.
     #[must_use]
     pub fn avoids(&self, person: UserId) -> bool {

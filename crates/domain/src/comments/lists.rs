@@ -129,8 +129,6 @@ pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<Item>,
 /// A comment in the list of the whole site.
 #[derive(Debug, PartialEq)]
 pub struct SiteComment {
-    /// The item number.
-    pub number: ItemNumber,
     /// The story.
     pub news: News,
     comment: Comment,
@@ -140,6 +138,12 @@ pub struct SiteComment {
 }
 
 impl SiteComment {
+    /// Its address.
+    #[must_use]
+    pub const fn address(&self) -> CommentAddress {
+        CommentAddress { news: self.news.id, comment: self.comment.id }
+    }
+
     /// The comment as a line.
     #[must_use]
     pub fn line(&self) -> ThreadLine<'_> {
@@ -150,8 +154,8 @@ impl SiteComment {
 /// A part of the comments of the whole site.
 #[derive(Debug, PartialEq)]
 pub struct SiteComments {
-    /// The comments that the viewer sees, the newest first.
-    pub comments: Vec<SiteComment>,
+    /// The comments that the viewer sees, the newest first, with their item numbers.
+    pub comments: Vec<(ItemNumber, SiteComment)>,
     /// The number below which the list goes on; `None` at its end.
     pub next: Option<ItemNumber>,
 }
@@ -171,44 +175,69 @@ pub async fn newest(
     before: Option<ItemNumber>,
     count: usize,
 ) -> Result<SiteComments, Error> {
-    visit.want_reader();
     let items = visit.fetch(items::below(before, ITEMS_OF_PART)).await?;
     let is_last = u64::try_from(items.len()).is_ok_and(|found| found < ITEMS_OF_PART);
     let end = items.last().map(|(_, number)| *number).filter(|_| !is_last);
-    let comment = |(item, number): &(Item, ItemNumber)| match item {
-        Item::Comment(address) => {
-            let field = address.comment.to_string();
-            let json = read::field(keys::thread(address.news), field).or_absent();
-            let news = read::hash_fields(keys::news(address.news), News::FIELDS).or_absent();
-            let (address, number) = (*address, *number);
-            Some((json, news).map(move |(json, news)| (address, number, json, News::from_fields(news))))
-        }
+    let numbers: HashMap<CommentAddress, ItemNumber> = items
+        .iter()
+        .filter_map(|(item, number)| match item {
+            Item::Comment(address) => Some((*address, *number)),
+            Item::Story(_) => None,
+        })
+        .collect();
+    let addresses = items.into_iter().filter_map(|(item, _)| match item {
+        Item::Comment(address) => Some(address),
         Item::Story(_) => None,
+    });
+    let (comments, is_cut) = chosen(visit, &addresses.collect::<Vec<_>>(), count).await?;
+    let number = |comment: SiteComment| Some((*numbers.get(&comment.address())?, comment));
+    let comments: Vec<_> = comments.into_iter().filter_map(number).collect();
+    let next = if is_cut { comments.last().map(|(number, _)| *number) } else { end };
+    Ok(SiteComments { comments, next })
+}
+
+/// The first `count` of some comments that the viewer sees, in this order, and whether there are more: without
+/// those that are deleted, withheld, hidden or muted, and those on stories that the viewer does not see in lists.
+/// Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn chosen(
+    visit: &mut Visit,
+    addresses: &[CommentAddress],
+    count: usize,
+) -> Result<(Vec<SiteComment>, bool), Error> {
+    visit.want_reader();
+    let comment = |address: &CommentAddress| {
+        let json = read::field(keys::thread(address.news), address.comment.to_string()).or_absent();
+        let news = read::hash_fields(keys::news(address.news), News::FIELDS).or_absent();
+        let address = *address;
+        (json, news).map(move |(json, news)| (address, json, News::from_fields(news)))
     };
-    let found = visit.fetch(items.iter().filter_map(comment).collect::<Vec<_>>()).await?;
+    let found = visit.fetch(addresses.iter().map(comment).collect::<Vec<_>>()).await?;
     visit.reader().await?;
     let perspective = visit.perspective();
     let mut shown = Vec::new();
-    let mut next = end;
-    for (address, number, json, news) in found {
+    let mut is_cut = false;
+    for (address, json, news) in found {
         let comment = json.and_then(|json| Comment::read(address.news, &address.comment.to_string(), &json));
         let comment = comment.filter(|comment| !comment.is_gone() && comment.sight(perspective).is_shown());
         let news = news.filter(|news| !news.is_gone() && marks(perspective, news).is_listed());
         if let (Some(comment), Some(news)) = (comment, news) {
             if shown.len() == count {
-                next = shown.last().map(|(number, ..): &(ItemNumber, News, Comment)| *number);
+                is_cut = true;
                 break;
             }
-            shown.push((number, news, comment));
+            shown.push((news, comment));
         }
     }
-    let parents = shown.iter().filter_map(|(_, news, comment)| Some((news.id, comment.parent_id?)));
+    let parents = shown.iter().filter_map(|(news, comment)| Some((news.id, comment.parent_id?)));
     let parents: Vec<(NewsId, CommentId)> = parents.collect();
     let parent =
         |(news, id): &(NewsId, CommentId)| read::field(keys::thread(*news), id.to_string()).or_absent();
     let reads: Vec<_> = parents.iter().map(parent).collect();
     let mut query = Query::new();
-    let names = UserNamesRead::ask(&visit.shared(), &mut query, shown.iter().map(|(.., one)| one.user_id));
+    let names = UserNamesRead::ask(&visit.shared(), &mut query, shown.iter().map(|(_, one)| one.user_id));
     let reads = query.ask(reads);
     let mut answers = visit.run(query).await?;
     let names = names.take(&visit.shared(), &mut answers);
@@ -218,12 +247,12 @@ pub async fn newest(
         Some(((news, id), first_line(perspective, &parent)?))
     });
     let lines: HashMap<(NewsId, CommentId), String> = lines.collect();
-    let comments = shown.into_iter().map(|(number, news, comment)| {
+    let comments = shown.into_iter().map(|(news, comment)| {
         let parent = comment.parent_id.and_then(|id| Some((id, lines.get(&(news.id, id))?.clone())));
         let username = names.get(comment.user_id);
-        SiteComment { number, news, comment, username, parent }
+        SiteComment { news, comment, username, parent }
     });
-    Ok(SiteComments { comments: comments.collect(), next })
+    Ok((comments.collect(), is_cut))
 }
 
 /// The beginning of the first line of a comment, if somebody may read it.

@@ -313,6 +313,17 @@ pub(crate) async fn of_host<T>(
     Ok((taken, NewsPage::listed(visit, lines, total.min(limits::MAX_SITE_STORIES))))
 }
 
+/// Some items, in this order, without what the viewer does not see in lists. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn chosen(visit: &mut Visit, ids: &[NewsId]) -> Result<Vec<NewsLine>, Error> {
+    let mut items = lines::find(&mut visit.shared(), ids, &mut Reads::default()).await?;
+    items.retain(|item| !item.news().is_gone());
+    let lines = lines::complete(visit, items).await?;
+    Ok(NewsPage::listed(visit, lines, 0).lines)
+}
+
 /// One item as listed. Rounds: 3.
 ///
 /// # Errors

@@ -189,6 +189,22 @@ pub async fn tweet(visit: &mut Visit, id: TweetId) -> Result<TweetLine, Error> {
     Ok(TweetLine { cursor, ..line })
 }
 
+/// Some tweets, in this order, without what the viewer does not see. Rounds: 2, and one for mentions.
+///
+/// # Errors
+/// When the store fails.
+pub async fn chosen(visit: &mut Visit, ids: &[TweetId]) -> Result<Vec<TweetLine>, Error> {
+    let entries: Vec<Cursor> = ids.iter().map(|id| Cursor { score: f64::NAN, id: id.0 }).collect();
+    visit.want_reader();
+    let lines = hydrate(visit, &entries, None).await?;
+    visit.reader().await?;
+    let perspective = visit.perspective();
+    let shown = lines.into_iter().filter(|line| !line.tweet.is_gone() && line.sight(perspective).is_shown());
+    Ok(shown
+        .map(|line| TweetLine { cursor: Cursor { score: line.tweet.created_at, ..line.cursor }, ..line })
+        .collect())
+}
+
 /// Where the entries of a timeline come from.
 enum TimelineSource {
     /// One sorted set.

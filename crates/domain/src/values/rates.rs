@@ -38,6 +38,8 @@ pub enum RatedAction {
     FetchTitle,
     /// Exporting everything of one's own. No setting.
     Export,
+    /// Searching.
+    Search,
     /// Any GET request.
     Read,
     /// A GET request for a large answer.
@@ -70,6 +72,7 @@ impl RatedAction {
             Self::Reset => "requests for a password reset",
             Self::FetchTitle => "fetched titles",
             Self::Export => "exports",
+            Self::Search => "searches",
             Self::Read | Self::Post => "requests",
             Self::LargeRead => "requests for large pages",
             Self::FailedLogin => "failed logins",

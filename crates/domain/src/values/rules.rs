@@ -129,6 +129,10 @@ pub struct RateRules {
     pub fetch_title_per_account: Rate,
     /// Titles that one address has fetched.
     pub fetch_title_per_address: Rate,
+    /// Searches of one account.
+    pub search_per_account: Rate,
+    /// Searches from one address.
+    pub search_per_address: Rate,
     /// GET requests from one address.
     pub read_per_address: Rate,
     /// GET requests from one address for what is costly to answer.
@@ -164,6 +168,8 @@ impl RateRules {
             flag_per_address: Rate::OFF,
             fetch_title_per_account: Rate::OFF,
             fetch_title_per_address: Rate::OFF,
+            search_per_account: Rate::OFF,
+            search_per_address: Rate::OFF,
             read_per_address: Rate::OFF,
             large_per_address: Rate::OFF,
             failed_login_per_address: Rate::OFF,
@@ -191,6 +197,8 @@ impl Default for RateRules {
             flag_per_address: Rate::new(600, TEN_MINUTES),
             fetch_title_per_account: Rate::new(1, 10),
             fetch_title_per_address: Rate::new(30, 60),
+            search_per_account: Rate::new(60, 60),
+            search_per_address: Rate::new(120, 60),
             read_per_address: Rate::new(200, 4),
             large_per_address: Rate::new(60, 3),
             failed_login_per_address: Rate::new(30, TEN_MINUTES),

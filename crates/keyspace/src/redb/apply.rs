@@ -77,7 +77,10 @@ pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
             }
             Write::AddMember(..) => plan.add(key, ValueType::Set)?,
             Write::RemoveMember(..) => plan.remove(key, ValueType::Set)?,
-            Write::SortedAdd(..) | Write::SortedRaise(..) | Write::SortedIncrement(..) => {
+            Write::SortedAdd(..)
+            | Write::SortedAppend(..)
+            | Write::SortedRaise(..)
+            | Write::SortedIncrement(..) => {
                 plan.add(key, ValueType::SortedSet)?;
             }
             Write::SortedAddBounded(_, _, _, bound) => {
@@ -205,6 +208,7 @@ impl Tables<WriteTable<'_>> {
                 Write::SortedAddBounded(key, member, score, bound) => {
                     self.sorted_add_bounded(key, member, *score, bound, now)?;
                 }
+                Write::SortedAppend(key, member) => self.sorted_append(key, member, now)?,
                 Write::SortedRaise(key, member, score) => self.sorted_raise(key, member, *score, now)?,
                 Write::SortedAddIfPresent(key, member, score) => {
                     if self.row(key, now)?.is_some() {

@@ -67,6 +67,7 @@ local needed = {
   remove_member = 'set',
   sorted_add = 'zset',
   sorted_add_bounded = 'zset',
+  sorted_append = 'zset',
   sorted_raise = 'zset',
   sorted_add_if_present = 'zset',
   sorted_increment = 'zset',
@@ -82,6 +83,7 @@ local adds = {
   add_member = true,
   sorted_add = true,
   sorted_add_bounded = true,
+  sorted_append = true,
   sorted_raise = true,
   sorted_increment = true,
 }
@@ -262,6 +264,11 @@ local apply = {
       call('ZREMRANGEBYRANK', key, 0, beyond - 1)
       call('ZADD', write[4], 'GT', highest[2], write[5])
     end
+  end,
+  sorted_append = function(key, write)
+    local highest = call('ZRANGE', key, -1, -1, 'WITHSCORES')
+    local score = tonumber(highest[2] or '0') + 1
+    call('ZADD', key, string.format('%.17g', score), write[1])
   end,
   sorted_raise = function(key, write)
     call('ZADD', key, 'GT', write[1], write[2])

@@ -321,6 +321,7 @@ fn add_write(command: &mut Cmd, write: &Write) {
                 &[&score, member, &keep, &bound.floors, &bound.member],
             );
         }
+        Write::SortedAppend(_, member) => add_operation(command, "sorted_append", &[member]),
         Write::SortedRaise(_, member, score) => {
             add_operation(command, "sorted_raise", &[&score_text(*score), member]);
         }

@@ -282,6 +282,7 @@ rules! {
         a_bounded_set_notes_what_it_lost
         a_floor_never_falls
         scores_are_raised_and_never_lowered
+        an_appended_member_comes_last
         scores_are_incremented
         neighbours_do_not_mix;
     rejection:

@@ -40,6 +40,7 @@ pub(super) async fn a_read_set_ends_with_every_kind_of_write_to_what_was_read(su
         ("sorted", Box::new(move |batch| batch.sorted_add_bounded("sorted", "member", 2.0, bound()))),
         ("floors", Box::new(move |batch| batch.sorted_add_bounded("sorted", "member", 3.0, bound()))),
         ("sorted", Box::new(|batch| batch.sorted_raise("sorted", "member", 4.0))),
+        ("sorted", Box::new(|batch| batch.sorted_append("sorted", "member"))),
         ("sorted", Box::new(|batch| batch.sorted_add_if_present("sorted", "member", 5.0))),
         ("sorted", Box::new(|batch| batch.sorted_increment("sorted", "member", 1.0))),
         ("sorted", Box::new(|batch| batch.sorted_trim("sorted", 5))),

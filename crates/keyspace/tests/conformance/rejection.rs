@@ -43,6 +43,7 @@ pub(super) async fn every_write_refuses_other_types(subject: Subject) {
             ("sorted", Write::SortedRemove(text(key), text("absent"))),
             ("sorted", Write::SortedTrim(text(key), 9)),
             ("sorted", Write::SortedRaise(text(key), text("member"), 1.0)),
+            ("sorted", Write::SortedAppend(text(key), text("member"))),
             ("sorted", Write::SortedIncrement(text(key), text("member"), 1.0)),
             ("sorted", Write::SortedAddBounded(text(key), text("member"), 1.0, bound("new floors"))),
             ("sorted", Write::SortedAddBounded(text("new sorted"), text("member"), 1.0, bound(key))),

@@ -239,6 +239,20 @@ pub(super) async fn scores_are_raised_and_never_lowered(subject: Subject) {
     }
 }
 
+pub(super) async fn an_appended_member_comes_last(subject: Subject) {
+    for member in ["a", "b", "c", "a"] {
+        subject.write(|batch| batch.sorted_append("sorted", member)).await;
+    }
+    let expected = [("b", 2.0), ("c", 3.0), ("a", 4.0)];
+    assert_eq!(range(&subject, Order::Ascending, 0, 9).await, scored(&expected));
+    // A large set is stored in another way.
+    for number in 0..300 {
+        subject.write(|batch| batch.sorted_append("sorted", number.to_string())).await;
+    }
+    subject.write(|batch| batch.sorted_append("sorted", "b")).await;
+    assert_eq!(range(&subject, Order::Descending, 0, 2).await, scored(&[("b", 305.0), ("299", 304.0)]));
+}
+
 pub(super) async fn scores_are_incremented(subject: Subject) {
     for by in [432.0, 0.5, -500.0, 0.0] {
         subject.write(|batch| batch.sorted_increment("sorted", "a", by)).await;

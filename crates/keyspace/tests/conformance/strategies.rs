@@ -58,6 +58,7 @@ pub(crate) fn write() -> impl Strategy<Value = Write> {
         3 => (key(), name(), score(), bound())
             .prop_map(|(key, name, score, bound)| Write::SortedAddBounded(key, name, score, bound)),
         2 => (key(), name(), score()).prop_map(|(key, name, score)| Write::SortedRaise(key, name, score)),
+        2 => (key(), name()).prop_map(|(key, name)| Write::SortedAppend(key, name)),
         2 => (key(), name(), score()).prop_map(|(key, name, by)| Write::SortedIncrement(key, name, by)),
         2 => (key(), name(), score())
             .prop_map(|(key, name, score)| Write::SortedAddIfPresent(key, name, score)),

@@ -15,6 +15,11 @@ addShortcut("z", "Vote down, or take the vote back", () => press("down"));
 addShortcut("n", "Next new comment", () => reach(nextNewComment(current)));
 addShortcut("[", "Collapse or expand these comments", () => toggleBranch(current));
 addShortcut("]", "Collapse or expand all comments", () => toggleAllBranches());
+addShortcut("/", "Search", () => {
+  const box = document.querySelector("input[type=search]");
+  if (box?.checkVisibility()) box.focus();
+  else location.href = "/search";
+});
 addShortcut("?", "Show this help", showHelp);
 
 let current;
@@ -44,7 +49,7 @@ function setShortcutMode(mode) {
 function plainKey(event) {
   if (!event.altKey) return event.key;
   if (/^Key[A-Z]$/.test(event.code)) return event.code.slice(3).toLowerCase();
-  return { BracketLeft: "[", BracketRight: "]", Slash: "?" }[event.code] ?? event.key;
+  return { BracketLeft: "[", BracketRight: "]", Slash: event.shiftKey ? "?" : "/" }[event.code] ?? event.key;
 }
 
 document.addEventListener("keydown", (event) => {

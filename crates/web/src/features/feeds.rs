@@ -43,15 +43,18 @@ use tidings_domain::timelines::lines::TweetLine;
 use tidings_domain::timelines::reading;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::cursor::Window;
-use tidings_domain::values::ids::CommentAddress;
+use tidings_domain::values::ids::{CommentAddress, ItemNumber};
 use tidings_domain::values::limits::ARTICLES_PER_PAGE;
 use tidings_domain::values::text::printable_lines;
 use tidings_domain::values::topic::TopicChoice;
 use tidings_domain::values::urls::NewsUrl;
 
-const ATOM: &str = "application/atom+xml; charset=utf-8";
+/// The type of Atom feeds.
+pub const ATOM: &str = "application/atom+xml; charset=utf-8";
 
-const fn headers(content_type: &'static str) -> [(HeaderName, HeaderValue); 3] {
+/// The headers of a public document of this type.
+#[must_use]
+pub const fn headers(content_type: &'static str) -> [(HeaderName, HeaderValue); 3] {
     [
         (header::CONTENT_TYPE, HeaderValue::from_static(content_type)),
         (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=60")),
@@ -324,18 +327,21 @@ fn rss_document(site: &SiteSettings, lines: &[NewsLine]) -> String {
 }
 
 /// What identifies an Atom feed.
-struct AtomFeed<'a> {
-    title: &'a str,
+pub struct AtomFeed<'a> {
+    /// The title.
+    pub title: &'a str,
     /// The address of the page with the same list.
-    page: &'a str,
+    pub page: &'a str,
     /// The feed's own address.
-    own: &'a str,
+    pub own: &'a str,
     /// What the feed is about; may be empty.
-    subtitle: &'a str,
+    pub subtitle: &'a str,
 }
 
 impl AtomFeed<'_> {
-    fn document(&self, site: &SiteSettings, lines: &[NewsLine]) -> String {
+    /// The feed of some stories.
+    #[must_use]
+    pub fn document(&self, site: &SiteSettings, lines: &[NewsLine]) -> String {
         let mut xml = Xml::new();
         let (page, own) = (site.link(self.page), site.link(self.own));
         xml.begin_atom((self.title, &page), latest_time(lines), &page, Some(&own));
@@ -411,12 +417,12 @@ fn tweets_document(site: &SiteSettings, username: &str, joined: Timestamp, lines
     xml.0
 }
 
-fn comments_document(site: &SiteSettings, comments: &[SiteComment]) -> String {
+fn comments_document(site: &SiteSettings, comments: &[(ItemNumber, SiteComment)]) -> String {
     let mut xml = Xml::new();
     let (page, own) = (site.link("/comments"), site.link("/comments/atom"));
-    let updated = comments.iter().map(|comment| comment.line().comment.ctime).max().unwrap_or_default();
+    let updated = comments.iter().map(|(_, comment)| comment.line().comment.ctime).max().unwrap_or_default();
     xml.begin_atom((&format!("Comments - {}", site.name), &page), updated, &page, Some(&own));
-    xml.items(comments, |xml, comment| {
+    xml.items(comments, |xml, (_, comment)| {
         let line = comment.line();
         let address =
             site.link(&comment_address(CommentAddress { news: comment.news.id, comment: line.comment.id }));

@@ -42,6 +42,7 @@ const STYLES: &str = concat!(
     include_str!("../../assets/styles/prose.css"),
     include_str!("../../assets/styles/welcome.css"),
     include_str!("../../assets/styles/dialogs.css"),
+    include_str!("../../assets/styles/search.css"),
     include_str!("../../assets/styles/small_screens.css"),
 );
 

@@ -49,11 +49,13 @@ impl Frame<'_> {
     pub fn page_with(&self, title: &str, page_head: &PageHead, content: &dyn Render) -> Markup {
         let navigation = html! {
             (self.places())
+            (self.search())
             (self.account())
         };
         let is_admin = self.viewer.is_some_and(|viewer| viewer.is_administrator());
         let theme = self.viewer.map(|viewer| viewer.preferences.theme).unwrap_or_default();
-        let head = head(&self.brand, title, (page_head, theme), self.viewer.is_none());
+        let head =
+            head(&self.brand, title, (page_head, theme, self.settings.search.is_on), self.viewer.is_none());
         let shortcuts = self.viewer.map(|viewer| viewer.preferences.shortcuts);
         let footer = footer(&self.brand, &self.rules.features, is_admin, shortcuts);
         let content = html! {
@@ -109,9 +111,21 @@ impl Frame<'_> {
                             @if self.viewer.is_some() && self.rules.features.timelines {
                                 (self.place("/home", "Following"))
                             }
+                            @if self.settings.search.is_on { (self.place("/search", "Search")) }
                             @for (address, name) in more_places(&self.rules.features) { (self.place(address, name)) }
                         }
                     }
+                }
+            }
+        }
+    }
+
+    /// The box for a search; a link on narrow screens.
+    fn search(&self) -> Markup {
+        html! {
+            @if self.settings.search.is_on && self.here.path() != "/search" {
+                form.site-search action="/search" role="search" {
+                    input type="search" name="q" aria-label="Search" placeholder="Search" maxlength="200";
                 }
             }
         }
@@ -203,7 +217,7 @@ pub fn bare_page(brand: &Brand, features: &FeatureRules, title: &str, content: &
             @for (address, name) in PLACES { li { a href=(address) { (name) } } }
         }
     };
-    let head = head(brand, title, (&PageHead::default(), Theme::Device), false);
+    let head = head(brand, title, (&PageHead::default(), Theme::Device, false), false);
     let footer = footer(brand, features, false, None);
     document(brand, Preferences::default(), [&head, &navigation, &footer], content)
 }
@@ -248,7 +262,12 @@ fn chosen<C: Choice>(choice: C) -> Option<&'static str> {
 
 /// The head of a page. `has_card` says whether it describes the page for programs that show
 /// links to it as cards.
-fn head(brand: &Brand, title: &str, (page, theme): (&PageHead, Theme), has_card: bool) -> Markup {
+fn head(
+    brand: &Brand,
+    title: &str,
+    (page, theme, has_search): (&PageHead, Theme, bool),
+    has_card: bool,
+) -> Markup {
     html! {
         head {
             meta charset="utf-8";
@@ -259,6 +278,9 @@ fn head(brand: &Brand, title: &str, (page, theme): (&PageHead, Theme), has_card:
                 (brand.site.name)
             }
             (brand.markup.head.get_or_init(|| common_head(brand)))
+            @if has_search {
+                link rel="search" type="application/opensearchdescription+xml" title=(brand.site.name) href="/opensearch.xml";
+            }
             (page.render(brand, title, has_card))
             script type="module" src=(ASSETS.script.path()) {}
         }

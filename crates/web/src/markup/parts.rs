@@ -109,11 +109,17 @@ pub fn vote_counts(up: impl TryInto<i64>, down: impl TryInto<i64>) -> impl Rende
 /// The title of a story as a link, with its site and the score of the site.
 #[must_use]
 pub fn title_link(links: LinkTarget, news: &News, score: Score) -> Markup {
+    titled_link(links, news, score, &html! { (news.title) })
+}
+
+/// The same with another markup of the title.
+#[must_use]
+pub fn titled_link(links: LinkTarget, news: &News, score: Score, title: &Markup) -> Markup {
     html! {
         @if news.deleted {
             span.gone { (DELETED_STORY) }
         } @else if let Some((link, address)) = news.link().zip(news.link_address()) {
-            a href=(address) rel=(OUTSIDE) target=[links.attribute()] data-open { (news.title) }
+            a href=(address) rel=(OUTSIDE) target=[links.attribute()] data-open { (title) }
             " "
             @match &link.site {
                 Some(site) => {
@@ -122,7 +128,7 @@ pub fn title_link(links: LinkTarget, news: &News, score: Score) -> Markup {
                 None => { span.host { "(" (link.host) ")" } }
             }
         } @else {
-            a href=(news_address(news.id)) data-open { (news.title) }
+            a href=(news_address(news.id)) data-open { (title) }
         }
     }
 }

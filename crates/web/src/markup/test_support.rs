@@ -3,7 +3,7 @@
 use super::brand::Brand;
 use super::frame::Frame;
 use crate::request::local_path::LocalPath;
-use crate::settings::{Settings, SiteSettings, TitleSettings, TransportSettings};
+use crate::settings::{SearchSettings, Settings, SiteSettings, TitleSettings, TransportSettings};
 use std::time::Duration;
 use tidings_domain::accounts::users::User;
 use tidings_domain::cache::Caches;
@@ -37,6 +37,7 @@ pub fn settings() -> Settings {
         transport: TransportSettings::default(),
         keep_figures_every: crate::server::figures::KEEP_FIGURES_EVERY,
         store_folder: None,
+        search: SearchSettings::default(),
     }
 }
 

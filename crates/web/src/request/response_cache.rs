@@ -341,6 +341,7 @@ mod tests {
             live: Arc::default(),
             traffic: Arc::default(),
             health: Arc::default(),
+            search: Arc::default(),
         }
         .into()
     }

@@ -242,6 +242,7 @@ mod tests {
             live: Arc::default(),
             traffic: Arc::default(),
             health: Arc::default(),
+            search: Arc::default(),
         });
         let mut router = Router::new()
             .route("/api/panics", get(async || -> Response { panic!("a mistake of ours") }))

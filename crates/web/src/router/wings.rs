@@ -1,10 +1,10 @@
-//! The parts of the site that the settings can switch off (`features.timelines`, `features.sites`).
+//! The parts of the site that the settings can switch off (`features.timelines`, `features.sites`, `search.enabled`).
 
+use crate::App;
 use crate::error::RequestError;
 use axum::Router;
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::{Next, from_fn};
-use tidings_domain::values::rules::FeatureRules;
 
 /// The routes of timelines. One with a slash at its end stands for all below it.
 const TIMELINES: [&str; 19] = [
@@ -42,24 +42,53 @@ const SITES: [&str; 9] = [
     "/votesite",
 ];
 
+/// The routes of search.
+const SEARCH: [&str; 6] =
+    ["/search", "/search.atom", "/search.json", "/opensearch.xml", "/api/search", "/api/search/"];
+
+/// The parts that are on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parts {
+    timelines: bool,
+    sites: bool,
+    search: bool,
+}
+
+impl Parts {
+    /// How many combinations there are.
+    pub(crate) const COMBINATIONS: usize = 8;
+
+    /// Those of a site.
+    pub(crate) fn of(app: &App) -> Self {
+        let features = &app.site.rules.features;
+        Self { timelines: features.timelines, sites: features.sites, search: app.settings.search.is_on }
+    }
+
+    /// The number of this combination, from 0.
+    pub(crate) fn number(self) -> usize {
+        usize::from(self.timelines) + 2 * usize::from(self.sites) + 4 * usize::from(self.search)
+    }
+
+    /// Whether a route is one of what is switched off.
+    pub(crate) fn has_off(self, route: &str) -> bool {
+        !self.timelines && is_of(&TIMELINES, route)
+            || !self.sites && is_of(&SITES, route)
+            || !self.search && is_of(&SEARCH, route)
+    }
+}
+
 /// Answers the routes of what is switched off as if they did not exist.
 pub(super) fn without_switched_off<S: Clone + Send + Sync + 'static>(
     router: Router<S>,
-    features: &FeatureRules,
+    parts: Parts,
 ) -> Router<S> {
-    let features = features.clone();
-    if features.timelines && features.sites {
+    if parts.number() == Parts::COMBINATIONS - 1 {
         return router;
     }
     router.layer(from_fn(move |matched: Option<MatchedPath>, request: Request, next: Next| {
-        let is_off = matched.is_some_and(|route| is_switched_off(route.as_str(), &features));
+        let is_off = matched.is_some_and(|route| parts.has_off(route.as_str()));
         async move { if is_off { Err(RequestError::NotFound) } else { Ok(next.run(request).await) } }
     }))
-}
-
-/// Whether a route is one of what is switched off.
-pub(crate) fn is_switched_off(route: &str, features: &FeatureRules) -> bool {
-    !features.timelines && is_of(&TIMELINES, route) || !features.sites && is_of(&SITES, route)
 }
 
 fn is_of(routes: &[&str], route: &str) -> bool {

@@ -291,6 +291,7 @@ mod tests {
                 live: Arc::default(),
                 traffic: Arc::default(),
                 health: Arc::default(),
+                search: Arc::default(),
             });
             Self { app, mails, writes: Arc::default() }
         }

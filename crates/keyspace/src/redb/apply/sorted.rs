@@ -57,6 +57,28 @@ impl Tables<WriteTable<'_>> {
         self.sorted_raise(&bound.floors, &bound.member, dropped, now)
     }
 
+    pub(super) fn sorted_append(&mut self, key: &str, member: &str, now: u64) -> Result<(), StorageError> {
+        let highest = self.highest_score(key, now)?;
+        self.sorted_add(key, member, highest.unwrap_or(0.0) + 1.0, now)
+    }
+
+    fn highest_score(&mut self, key: &str, now: u64) -> Result<Option<f64>, StorageError> {
+        let Some(row) = self.row(key, now)? else {
+            return Ok(None);
+        };
+        if row.header.encoding == Encoding::PackedSortedSet {
+            let members = PackedSortedSet::new(row.header.count, &row.body)?.members()?;
+            return Ok(members.last().map(|(_, score)| *score));
+        }
+        let prefix = prefix(key);
+        let end = after(&prefix);
+        let mut rows = self.order.range(prefix.as_slice()..end.as_slice())?;
+        let Some((row_key, _)) = rows.next_back().transpose()? else {
+            return Ok(None);
+        };
+        Ok(Some(split_order_key(&prefix, row_key.value())?.0))
+    }
+
     pub(super) fn sorted_raise(
         &mut self,
         key: &str,

@@ -42,6 +42,8 @@ struct AdminPage<'a> {
     counts: SiteCounts,
     server: ServerFigures,
     caches: &'a [CacheStatus],
+    /// The state of the search index.
+    search: Markup,
     top: &'a [NewsLine],
     tab: Tab,
     /// The outcome of a recomputation that was just requested.
@@ -148,6 +150,7 @@ impl AdminPage<'_> {
             }
             h2 { "Caches" }
             (cache_table(self.caches))
+            (self.search)
         }
     }
 
@@ -209,6 +212,31 @@ impl AdminPage<'_> {
                                 td { (age(frame, news.ctime)) }
                                 td { (author(username.as_deref())) }
                                 td.headline { (title_link(frame.link_target(), news, *site_score)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The search index of this server; nothing if search is off.
+fn search_state(app: &App) -> Markup {
+    html! {
+        @if app.settings.search.is_on {
+            h2 { "Search" }
+            p {
+                @match app.search.get() {
+                    None => "The search index cannot be used. The log says why.",
+                    Some(searching) => {
+                        (number(searching.index.documents())) " documents, "
+                        (number(searching.index.bytes() / 1_024)) " KiB. "
+                        @match searching.preparing() {
+                            Some(done) => { "Being prepared: " (format!("{:.0}", done * 100.0)) "% done." }
+                            None => {
+                                @let behind = searching.behind().as_secs();
+                                @if behind < 5 { "Up to date." } @else { "Behind by " (number(behind)) " seconds. The log says why." }
                             }
                         }
                     }
@@ -295,6 +323,7 @@ pub async fn admin(
         counts,
         server: ServerFigures::of(&app),
         caches: &caches,
+        search: search_state(&app),
         top: &top,
         tab: query.tab,
         recomputed: query.recomputed,
@@ -369,6 +398,7 @@ mod tests {
                 hits: 12_345,
                 misses: 67,
             }],
+            search: html! {},
             counts: SiteCounts { users: 12, news: 345, listed: 340 },
             top: &top,
             tab: Tab::Server,

@@ -27,6 +27,7 @@ use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::reader::{Collapsed, Sight};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::comment;
+use tidings_domain::comments::lists::SiteComment;
 use tidings_domain::comments::outline::{PartBounds, ThreadLine, ThreadLines};
 use tidings_domain::comments::threads::{self, NewComments, Thread};
 use tidings_domain::news::item::News;
@@ -192,6 +193,55 @@ struct CommentEntry<'a> {
     #[schema(value_type = Vec<CommentEntry<'static>>, no_recursion)]
     // Always empty here: `tree` writes the replies one by one.
     replies: [(); 0],
+}
+
+/// A comment that a search has found.
+#[derive(Serialize, ToSchema)]
+pub struct FoundComment {
+    /// The id, unique within the story.
+    #[schema(value_type = u64)]
+    id: CommentId,
+    /// The story.
+    #[schema(value_type = u64)]
+    news_id: NewsId,
+    /// The title of the story.
+    #[schema(value_type = values::StoredTitle)]
+    story_title: String,
+    /// The time of writing.
+    #[schema(value_type = u64)]
+    ctime: Timestamp,
+    /// The author; `[deleted user]` if the account no longer exists.
+    #[schema(value_type = values::StoredUsername)]
+    username: String,
+    /// The number of votes up.
+    up: usize,
+    /// The number of votes down.
+    down: usize,
+    /// The text.
+    #[schema(value_type = values::StoredComment)]
+    body: String,
+    /// The text as HTML, as pages show it.
+    #[schema(value_type = values::FormattedText)]
+    html: String,
+}
+
+impl FoundComment {
+    /// A comment with its story.
+    #[must_use]
+    pub fn of(found: &SiteComment) -> Self {
+        let ThreadLine { comment, username, .. } = found.line();
+        Self {
+            id: comment.id,
+            news_id: found.news.id,
+            story_title: found.news.title.clone(),
+            ctime: comment.ctime,
+            username: username.unwrap_or(DELETED_USER).to_owned(),
+            up: comment.up.len(),
+            down: comment.down.len(),
+            body: size::shown(&comment.body).to_owned(),
+            html: formatted(size::shown(&comment.body)),
+        }
+    }
 }
 
 /// Write, edit or delete a comment.

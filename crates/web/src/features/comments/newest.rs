@@ -46,8 +46,10 @@ pub async fn page(
     Form(CommentsQuery { before }): Form<CommentsQuery>,
 ) -> Result<Markup, RequestError> {
     let page = lists::newest(&mut visit, before, SITE_COMMENTS).await?;
-    let (shown, rest) = page.comments.split_at(fitting(&page.comments, PAGE_LIST_BYTES, listed_bytes));
-    let last = shown.last().map(|comment| comment.number);
+    let (shown, rest) = page
+        .comments
+        .split_at(fitting(&page.comments, PAGE_LIST_BYTES, |(_, comment)| listed_bytes(comment)));
+    let last = shown.last().map(|(number, _)| *number);
     let next = if rest.is_empty() { page.next } else { last };
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let title = format!("Comments - {}", frame.site().name);
@@ -57,7 +59,7 @@ pub async fn page(
         @if shown.is_empty() && next.is_none() {
             (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss")))
         }
-        @for comment in shown { (listed(&frame, comment)) }
+        @for (_, comment) in shown { (listed(&frame, comment)) }
         @if let Some(next) = next {
             nav.more aria-label="Pages" { a href=(format!("/comments?before={next}")) rel="next" { "more" } }
         }

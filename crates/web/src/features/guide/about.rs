@@ -14,6 +14,7 @@ use tidings_domain::articles::article::{OPEN_SECONDS, VOTE_SCORE};
 use tidings_domain::values::limits::SESSION_SECONDS;
 use tidings_domain::values::rules::{LimitRules, ModerationRules, RankingRules, Rules};
 use tidings_domain::values::words::{every, grouped, span};
+use tidings_search::asking::{AGE_HALF_DAYS, AGE_WEIGHT, VOTES_WEIGHT, WEIGHTS};
 
 const SECONDS_A_DAY: u64 = 86_400;
 
@@ -183,6 +184,7 @@ impl RankingPage<'_> {
                 }
                 (ranking(&self.rules.ranking))
                 (best())
+                @if frame.settings.search.is_on { (search()) }
                 (limits(&self.rules.limits))
             }
             h2 { "Settings" }
@@ -274,6 +276,24 @@ fn best() -> Markup {
             (86_400 / VOTE_SCORE) " of them keep a story up for one more day. Votes count for "
             (span(OPEN_SECONDS)) "; after that the score is fixed. The author's own vote counts; downvotes "
             "do not. A story never sinks by itself: newer ones rise past it."
+        }
+    }
+}
+
+/// The order of search results, whose numbers are fixed.
+fn search() -> Markup {
+    let [title, title_stem, place, text, text_stem] = WEIGHTS;
+    html! {
+        h2 #search { "Search" }
+        p { "Results of a search whose titles have every word come first. Otherwise, the order is by relevance:" }
+        code.formula {
+            "relevance = text × (1 + " (VOTES_WEIGHT) " × ln(1 + votes)) × (1 − " (AGE_WEIGHT)
+            " × (1 − 2" sup { "−days ÷ " (AGE_HALF_DAYS) } "))"
+        }
+        p {
+            "The text factor (BM25) counts rare words more than common ones. A word counts " (title)
+            " in the title, " (place) " in the host and topics, and " (text) " in the text; another form of it counts "
+            (title_stem) " and " (text_stem) "."
         }
     }
 }

@@ -413,7 +413,7 @@ mod tests {
             let row = row(author, role);
             let html = framed(Some(&moderator), |frame| review_row(frame, &moderator, &row)).into_string();
             assert_eq!(html.contains("data-yes"), may, "{author} {role:?}");
-            assert_eq!(html.contains("Another moderator decides"), !may);
+            assert_eq!(html.contains("Another moderator must decide this"), !may);
         }
     }
 }

@@ -60,7 +60,7 @@ pub struct NewsListResponse {
 
 /// A story in a list.
 #[derive(Serialize, ToSchema)]
-struct NewsEntry {
+pub struct NewsEntry {
     #[schema(value_type = u64)]
     id: NewsId,
     #[schema(value_type = values::StoredTitle)]
@@ -198,7 +198,9 @@ fn answer(visit: &Visit, page: &NewsPage) -> Json<NewsListResponse> {
     Json(NewsListResponse { status: Status::Ok, news, count: page.total })
 }
 
-fn entry(line: &NewsLine, has_viewer: bool) -> NewsEntry {
+/// A story as calls show it.
+#[must_use]
+pub fn entry(line: &NewsLine, has_viewer: bool) -> NewsEntry {
     let (news, username) = (&line.news, &line.username);
     NewsEntry {
         id: news.id,

@@ -7,7 +7,7 @@ use crate::markup::fragments::{
     ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written,
 };
 use crate::markup::frame::Frame;
-use crate::markup::parts::{age_as, ago, author, news_anchor, number, title_link, vote_counts};
+use crate::markup::parts::{age_as, ago, author, news_anchor, number, title_link, titled_link, vote_counts};
 use crate::markup::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
 use crate::markup::withheld::{insider_notice, show_link, title_stand_in};
 use maud::{Markup, Render, html};
@@ -246,6 +246,37 @@ pub fn news_item(frame: &Frame<'_>, number: u64, line: &NewsLine, standing: Opti
         });
     })
 }
+
+/// A story that a search has found, with its title as given.
+pub fn found_story<'a>(
+    frame: &'a Frame<'_>,
+    number: usize,
+    line: &'a NewsLine,
+    title: &'a Markup,
+) -> impl Render + 'a {
+    written(move |html| {
+        let anchor = news_anchor(line.news.id);
+        let fill = story_filling(frame, line, None, None);
+        let heading = html! { h2 dir="auto" { (titled_link(frame.link_target(), &line.news, line.site_score, title)) } };
+        let row = html! {
+            div.item #(anchor) data-item {
+                span.rank aria-hidden="true" { (number) }
+                (news_buttons(frame, line, anchor))
+                div.story { (story_markup(&line.summary, &heading, &Slots::filled_by(&fill))) }
+            }
+        };
+        row.render_to(html);
+    })
+}
+
+/// The most bytes of a story that a search has found: each letter of its title may be marked.
+#[must_use]
+pub fn found_story_bytes(line: &NewsLine) -> usize {
+    listed_story_bytes(line) + line.news.title.len() * "<mark></mark>".len() + FOUND_EXCERPT_BYTES
+}
+
+/// The most bytes of an excerpt of 200 characters.
+const FOUND_EXCERPT_BYTES: usize = 5_000;
 
 /// The vote buttons of a story, or an empty element if the story is gone or not shown.
 pub fn news_buttons<'a>(

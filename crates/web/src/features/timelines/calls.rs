@@ -52,7 +52,7 @@ pub struct TimelineResponse {
 
 /// A tweet in a timeline.
 #[derive(Serialize, ToSchema)]
-struct TweetEntry {
+pub struct TweetEntry {
     #[schema(value_type = u64)]
     id: TweetId,
     /// The text, or the title of the story that the tweet announces.

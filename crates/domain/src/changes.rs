@@ -1,0 +1,221 @@
+//! The feed of changes: everything that can be found, in the order in which it last changed.
+//!
+//! `changes` has each story, comment, tweet, person and site that has changed since the feed began, with the
+//! place of its last change as the score. Every batch that changes one moves it to the end, in the batch itself:
+//! the engine takes the next place when it applies the batch, so places follow the order of commits, whatever
+//! clocks say and however late a batch is. A reader that has read up to a place misses nothing if it goes on after
+//! it. The feed holds each thing once, so it needs no trimming.
+//!
+//! `note` looks at each batch just before it is committed, so actions that write a title, a text or a state need not
+//! know about the feed. Votes, counts and ranks are not in it.
+
+use crate::fields;
+use crate::keys;
+use crate::values::hostname::Hostname;
+use crate::values::ids::{CommentAddress, NewsId, NotAnId, TweetId, UserId};
+use crate::values::withheld::WITHHELD;
+use serde_json::{Map, Value};
+use std::collections::HashSet;
+use std::fmt;
+use std::str::FromStr;
+use tidings_keyspace::{Batch, Check, Fetch, Order, Write, read};
+
+/// What can be found. Written `news:<news id>`, `comment:<news id>:<comment id>`, `tweet:<tweet id>`,
+/// `user:<user id>` or `site:<host>`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Findable {
+    /// A story.
+    Story(NewsId),
+    /// A comment.
+    Comment(CommentAddress),
+    /// A tweet.
+    Tweet(TweetId),
+    /// A person.
+    Person(UserId),
+    /// A site that was voted on.
+    Site(Hostname),
+}
+
+impl fmt::Display for Findable {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Story(id) => formatter.write_str(&keys::news(*id)),
+            Self::Comment(CommentAddress { news, comment }) => write!(formatter, "comment:{news}:{comment}"),
+            Self::Tweet(id) => formatter.write_str(&keys::tweet(*id)),
+            Self::Person(id) => formatter.write_str(&keys::user(*id)),
+            Self::Site(host) => write!(formatter, "site:{host}"),
+        }
+    }
+}
+
+impl FromStr for Findable {
+    type Err = NotAnId;
+
+    fn from_str(member: &str) -> Result<Self, NotAnId> {
+        let (kind, id) = member.split_once(':').ok_or(NotAnId)?;
+        Ok(match kind {
+            "news" => Self::Story(id.parse()?),
+            "comment" => {
+                let (news, comment) = id.split_once(':').ok_or(NotAnId)?;
+                Self::Comment(CommentAddress { news: news.parse()?, comment: comment.parse()? })
+            }
+            "tweet" => Self::Tweet(id.parse()?),
+            "user" => Self::Person(id.parse()?),
+            "site" => Self::Site(Hostname::parse(id).map_err(|_| NotAnId)?),
+            _ => return Err(NotAnId),
+        })
+    }
+}
+
+/// The fields of a story, a tweet or a user that change what is found, and by whom.
+const TOLD: [&str; 13] = [
+    "title",
+    "url",
+    "topics",
+    "del",
+    "merged",
+    "text",
+    "news_id",
+    "username",
+    "about",
+    "fullname",
+    "banned",
+    "deactivated",
+    WITHHELD,
+];
+/// The members of a comment's JSON that change with votes.
+const VOTES: [&str; 3] = ["up", "down", "score"];
+
+/// Adds to a batch the places of what it changes.
+pub(crate) fn note(batch: &mut Batch) {
+    let mut changed = HashSet::new();
+    for write in batch.writes() {
+        let is_told = match write {
+            Write::SetFields(_, fields) => fields.iter().any(|(field, _)| TOLD.contains(&field.as_str())),
+            Write::DeleteField(_, field) => TOLD.contains(&field.as_str()),
+            Write::Delete(_) => true,
+            _ => continue,
+        };
+        if is_told {
+            // A story, a tweet and a user are written as their keys.
+            changed.extend(write.key().parse::<Findable>());
+        }
+        if let Write::SetFields(key, fields) = write
+            && let Some(news) = keys::news_of_thread(key)
+        {
+            let told = fields.iter().filter(|(field, json)| !is_vote(batch, key, field, json));
+            let ids = told.filter_map(|(field, _)| field.parse().ok());
+            changed.extend(ids.map(|comment| Findable::Comment(CommentAddress { news, comment })));
+        }
+    }
+    for found in changed {
+        batch.sorted_append(keys::CHANGES, found.to_string());
+    }
+}
+
+/// Whether a batch changes nothing of a comment but its votes: the comment as it was read is in a check.
+fn is_vote(batch: &Batch, key: &str, field: &str, new: &str) -> bool {
+    let without_votes = |json: &str| {
+        let mut comment: Map<String, Value> = serde_json::from_str(json).ok()?;
+        VOTES.iter().for_each(|member| drop(comment.remove(*member)));
+        Some(comment)
+    };
+    batch.checks().iter().any(|check| match check {
+        Check::FieldEquals(checked, its_field, old)
+            if (checked.as_str(), its_field.as_str()) == (key, field) =>
+        {
+            matches!((without_votes(old), without_votes(new)), (Some(old), Some(new)) if old == new)
+        }
+        _ => false,
+    })
+}
+
+/// A place in the feed; 0 is before the first change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Place(pub u64);
+
+impl Place {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    const fn of(score: f64) -> Self {
+        Self(score as u64)
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    const fn score(self) -> f64 {
+        self.0 as f64
+    }
+}
+
+/// At most `count` changes after a place, the oldest first.
+pub fn after(place: Place, count: u64) -> impl Fetch<Value = Vec<(Findable, Place)>> {
+    let scores = (place.score() + 1.0, f64::INFINITY);
+    read::sorted_by_score(keys::CHANGES, Order::Ascending, scores, count).map(|found| {
+        fields::members(found, keys::CHANGES, |(member, score)| {
+            Some((member.parse().ok()?, Place::of(score)))
+        })
+    })
+}
+
+/// The place of the last change.
+pub fn last() -> impl Fetch<Value = Place> {
+    read::sorted_by_score(keys::CHANGES, Order::Descending, (f64::NEG_INFINITY, f64::INFINITY), 1)
+        .map(|found| found.first().map_or(Place(0), |(_, score)| Place::of(*score)))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// What the feed gets from a batch.
+    fn noted(write: impl FnOnce(&mut Batch)) -> Vec<String> {
+        let mut batch = Batch::new();
+        write(&mut batch);
+        note(&mut batch);
+        let appended = batch.writes().iter().filter_map(|write| match write {
+            Write::SortedAppend(key, member) if key == keys::CHANGES => Some(member.clone()),
+            _ => None,
+        });
+        appended.collect()
+    }
+
+    #[test]
+    fn what_can_be_found_is_its_member() {
+        for member in ["news:7", "comment:7:12", "tweet:1", "user:3", "site:lwn.net"] {
+            assert_eq!(member.parse::<Findable>().unwrap().to_string(), member);
+        }
+        for bad in ["", "7", "news:0", "comment:7", "user:", "site:", "host:lwn.net"] {
+            assert_eq!(bad.parse::<Findable>(), Err(NotAnId), "{bad}");
+        }
+    }
+
+    #[test]
+    fn texts_and_states_are_changes_and_counts_are_not() {
+        assert_eq!(noted(|batch| batch.set_field("news:7", "title", "x")), ["news:7"]);
+        assert_eq!(noted(|batch| batch.delete_field("news:7", WITHHELD)), ["news:7"]);
+        assert_eq!(noted(|batch| batch.set_field("user:7", "about", "x")), ["user:7"]);
+        assert_eq!(noted(|batch| batch.delete("tweet:7")), ["tweet:7"]);
+        for field in ["score", "rank", "up", "comments", "locked"] {
+            assert!(noted(|batch| batch.set_field("news:7", field, "1")).is_empty(), "{field}");
+        }
+        assert!(noted(|batch| batch.increment_field("news:7", "up", 1)).is_empty());
+        assert!(noted(|batch| batch.set_field("user:7:mutes", "title", "1")).is_empty());
+        assert!(noted(|batch| batch.set_field("user:7", "seen_time", "1")).is_empty());
+    }
+
+    #[test]
+    fn a_comment_changes_with_its_text_and_not_with_its_votes() {
+        let change = |old: &str, new: &str| {
+            noted(|batch| {
+                batch.field_equals("thread:comment:7", "12", old);
+                batch.set_field("thread:comment:7", "12", new);
+            })
+        };
+        let old = r#"{"body":"a","up":[1],"score":1}"#;
+        assert!(change(old, r#"{"body":"a","up":[1,2],"down":[],"score":2}"#).is_empty());
+        assert_eq!(change(old, r#"{"body":"b","up":[1],"score":1}"#), ["comment:7:12"]);
+        assert_eq!(change(old, r#"{"body":"a","up":[1],"score":1,"del":1}"#), ["comment:7:12"]);
+        assert_eq!(noted(|batch| batch.set_field("thread:comment:7", "12", old)), ["comment:7:12"]);
+        assert!(noted(|batch| batch.set_field("thread:comment:7", "nextid", "3")).is_empty());
+    }
+}

@@ -1,0 +1,260 @@
+//! The texts of what can be found: as a search index needs them, and only what every reader may see.
+//!
+//! Nothing here is about one viewer. What a reader has muted, blocked or hidden is left out when results are read.
+
+use crate::accounts::users::User;
+use crate::changes::Findable;
+use crate::comments::comment::Comment;
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::news::item::News;
+use crate::site::Site;
+use crate::timelines::tweets::Tweet;
+use crate::values::clock::Timestamp;
+use crate::values::hostname::Hostname;
+use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
+use crate::values::restriction::RestrictionKind;
+use crate::values::urls::NewsUrl;
+use tidings_keyspace::{Fetch, Order, read};
+
+/// Stories whose comments are read in one round.
+const STORIES_AT_ONCE: u64 = 10;
+/// Other things that are read in one round.
+const AT_ONCE: u64 = 500;
+
+/// What can be found of one thing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Text {
+    /// The thing.
+    pub of: Findable,
+    /// The title of a story, or the name of a person or a site; empty for the others.
+    pub title: String,
+    /// Its text.
+    pub body: String,
+    /// Its author; for a person, the person.
+    pub author: Option<UserId>,
+    /// The URL of a story, in the form in which URLs are compared.
+    pub url: Option<String>,
+    /// The site that a story links to.
+    pub host: Option<Hostname>,
+    /// The topics of a story.
+    pub topics: Vec<String>,
+    /// When it was posted.
+    pub time: Timestamp,
+    /// Votes up less votes down.
+    pub votes: i64,
+    /// Comments of a story.
+    pub comments: u64,
+}
+
+impl Text {
+    fn of_story(news: &News) -> Option<Self> {
+        (!news.is_gone()).then(|| Self {
+            title: news.title.clone(),
+            body: news.text().unwrap_or_default().to_owned(),
+            author: Some(news.user_id),
+            url: NewsUrl::parse_imported(&news.url).ok().map(|url| url.normalised()),
+            host: news.site().cloned(),
+            topics: news.topics.iter().map(|topic| topic.as_str().to_owned()).collect(),
+            votes: news.up - news.down,
+            comments: news.comments,
+            ..Self::at(Findable::Story(news.id), news.ctime)
+        })
+    }
+
+    fn of_comment(news: &News, comment: &Comment) -> Option<Self> {
+        let address = CommentAddress { news: news.id, comment: comment.id };
+        (!news.is_gone() && !comment.is_gone()).then(|| Self {
+            body: comment.body.clone(),
+            author: Some(comment.user_id),
+            votes: comment.score(),
+            ..Self::at(Findable::Comment(address), comment.ctime)
+        })
+    }
+
+    /// An announcement is found as its story.
+    fn of_tweet(tweet: &Tweet) -> Option<Self> {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let time = Timestamp(tweet.created_at.max(0.0) as u64);
+        (!tweet.is_gone() && tweet.news_id.is_none()).then(|| Self {
+            body: tweet.text.clone(),
+            author: Some(tweet.user_id),
+            ..Self::at(Findable::Tweet(tweet.id), time)
+        })
+    }
+
+    fn of_person(user: &User) -> Option<Self> {
+        // A ban that has ended is taken away by a job, which is a change.
+        let is_banned = user.restrictions.stored(RestrictionKind::Ban).is_some();
+        (!is_banned && user.withheld.is_none()).then(|| Self {
+            title: user.username.clone(),
+            body: [&*user.fullname, &*user.about].join("\n"),
+            author: Some(user.id),
+            ..Self::at(Findable::Person(user.id), user.ctime)
+        })
+    }
+
+    fn of_site(host: Hostname) -> Self {
+        Self {
+            title: host.to_string(),
+            host: Some(host.clone()),
+            ..Self::at(Findable::Site(host), Timestamp::default())
+        }
+    }
+
+    fn at(of: Findable, time: Timestamp) -> Self {
+        Self {
+            of,
+            title: String::new(),
+            body: String::new(),
+            author: None,
+            url: None,
+            host: None,
+            topics: Vec::new(),
+            time,
+            votes: 0,
+            comments: 0,
+        }
+    }
+}
+
+/// The present texts of some things, in their order; `None` for what no reader may find. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of(site: &Site, things: &[Findable]) -> Result<Vec<Option<Text>>, Error> {
+    let (mut stories, mut comments, mut tweets, mut people) = (vec![], vec![], vec![], vec![]);
+    for thing in things {
+        match thing {
+            Findable::Story(id) => stories.push(*id),
+            Findable::Comment(address) => comments.push(*address),
+            Findable::Tweet(id) => tweets.push(*id),
+            Findable::Person(id) => people.push(*id),
+            Findable::Site(_) => {}
+        }
+    }
+    let comment_of =
+        |address: &CommentAddress| (News::by_id(address.news).or_absent(), Comment::at(*address).or_absent());
+    let (stories, comments, tweets, people) = site
+        .store
+        .fetch((
+            stories.into_iter().map(|id| News::by_id(id).or_absent()).collect::<Vec<_>>(),
+            comments.iter().map(comment_of).collect::<Vec<_>>(),
+            tweets.into_iter().map(|id| Tweet::by_id(id).or_absent()).collect::<Vec<_>>(),
+            people.into_iter().map(|id| User::by_id(id).or_absent()).collect::<Vec<_>>(),
+        ))
+        .await?;
+    let (mut stories, mut comments) = (stories.into_iter(), comments.into_iter());
+    let (mut tweets, mut people) = (tweets.into_iter(), people.into_iter());
+    let text = |thing: &Findable| match thing {
+        Findable::Story(_) => stories.next()?.as_ref().and_then(Text::of_story),
+        Findable::Comment(_) => {
+            let (news, comment) = comments.next()?;
+            Text::of_comment(news.as_ref()?, comment.as_ref()?)
+        }
+        Findable::Tweet(_) => tweets.next()?.as_ref().and_then(Text::of_tweet),
+        Findable::Person(_) => people.next()?.as_ref().and_then(Text::of_person),
+        Findable::Site(host) => Some(Text::of_site(host.clone())),
+    };
+    Ok(things.iter().map(text).collect())
+}
+
+/// The texts of the comments of a story. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of_thread(site: &Site, id: NewsId) -> Result<Vec<Text>, Error> {
+    let (news, thread) = site
+        .store
+        .fetch((News::by_id(id).or_absent(), read::hash(keys::thread(id)).or_absent()).large())
+        .await?;
+    let Some(news) = news else { return Ok(Vec::new()) };
+    let comments = thread.0.iter().filter_map(|(field, json)| Comment::from_field(field, json));
+    Ok(comments.filter_map(|comment| Text::of_comment(&news, &comment)).collect())
+}
+
+/// A walk over everything that can be found, by ids from 1 up.
+#[derive(Debug)]
+pub struct Walk {
+    /// The highest ids of stories, tweets and people when the walk began.
+    ends: [u64; 3],
+    /// Which of them it is at; after the last come the sites.
+    stage: usize,
+    /// The last id that it has passed.
+    passed: u64,
+}
+
+impl Walk {
+    /// A walk from the beginning. Rounds: 1.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn begin(site: &Site) -> Result<Self, Error> {
+        let count = |key: &'static str| {
+            read::string(key)
+                .or_absent()
+                .map(move |text| fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0))
+        };
+        let counts = (count(keys::NEWS_COUNT), count(keys::TWEET_IDS), count(keys::USERS_COUNT));
+        let (stories, tweets, people) = site.store.fetch(counts).await?;
+        Ok(Self { ends: [stories, tweets, people], stage: 0, passed: 0 })
+    }
+
+    /// How much of the walk is done, from 0 to 1.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn done(&self) -> f64 {
+        // Each story counts for the comments that are read with it.
+        let weighed = |ids: &[u64]| ids.iter().enumerate().map(|(stage, id)| weight(stage) * id).sum::<u64>();
+        let passed = weighed(&self.ends[..self.stage.min(3)]) + weight(self.stage) * self.passed;
+        passed as f64 / weighed(&self.ends).max(1) as f64
+    }
+
+    /// The next texts; `None` at the end. Rounds: 1.
+    ///
+    /// # Errors
+    /// When the store fails. The same texts are read again then.
+    pub async fn next(&mut self, site: &Site) -> Result<Option<Vec<Text>>, Error> {
+        let Some(end) = self.ends.get(self.stage) else {
+            let is_over = self.stage > self.ends.len();
+            let sites = if is_over { None } else { Some(sites(site).await?) };
+            self.stage = self.ends.len() + 1;
+            return Ok(sites);
+        };
+        let last = (self.passed + AT_ONCE / weight(self.stage)).min(*end);
+        let ids = self.passed + 1..=last;
+        let texts = match self.stage {
+            0 => stories(site, ids.map(NewsId).collect()).await?,
+            1 => of(site, &ids.map(|id| Findable::Tweet(TweetId(id))).collect::<Vec<_>>()).await?,
+            _ => of(site, &ids.map(|id| Findable::Person(UserId(id))).collect::<Vec<_>>()).await?,
+        };
+        (self.stage, self.passed) = if last == *end { (self.stage + 1, 0) } else { (self.stage, last) };
+        Ok(Some(texts.into_iter().flatten().collect()))
+    }
+}
+
+/// How many things are read with one id of a stage.
+const fn weight(stage: usize) -> u64 {
+    if stage == 0 { AT_ONCE / STORIES_AT_ONCE } else { 1 }
+}
+
+/// Stories with their comments.
+async fn stories(site: &Site, ids: Vec<NewsId>) -> Result<Vec<Option<Text>>, Error> {
+    let read = |id: &NewsId| (News::by_id(*id).or_absent(), read::hash(keys::thread(*id)).or_absent());
+    let mut texts = Vec::new();
+    for (news, thread) in site.store.fetch(ids.iter().map(read).collect::<Vec<_>>().large()).await? {
+        let Some(news) = news else { continue };
+        texts.push(Text::of_story(&news));
+        let comments = thread.0.iter().filter_map(|(field, json)| Comment::from_field(field, json));
+        texts.extend(comments.map(|comment| Text::of_comment(&news, &comment)));
+    }
+    Ok(texts)
+}
+
+/// The sites that were voted on.
+async fn sites(site: &Site) -> Result<Vec<Text>, Error> {
+    let all = read::sorted_range(keys::LINKS_COUNT, Order::Ascending, 0, u64::MAX).or_absent().large();
+    let hosts = site.store.fetch(all).await?;
+    Ok(hosts.iter().filter_map(|(host, _)| Hostname::parse(host).ok()).map(Text::of_site).collect())
+}

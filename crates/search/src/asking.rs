@@ -1,0 +1,697 @@
+//! Finding documents, and their order.
+//!
+//! The relevance of a document is the product of three factors, in the order of their weight: how well its text
+//! matches (BM25, in which the title counts most, then host and topics, then the text, and an exact word more than
+//! its stem), its votes, and its age. A document whose title has every word of the search comes before all that have
+//! not.
+
+use crate::index::{Index, IndexError, Kind};
+use crate::language::{Bounds, Search, Term, What};
+use crate::plain::Plain;
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, HashMap};
+use std::ops::Bound;
+use std::time::{Duration, Instant};
+use strum::{EnumString, IntoStaticStr};
+use tantivy::collector::{Collector, SegmentCollector};
+use tantivy::columnar::ColumnValues;
+use tantivy::query::{
+    AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, DisjunctionMaxQuery, EmptyQuery, Occur, PhraseQuery,
+    Query, RangeQuery, TermQuery, TermSetQuery, Weight,
+};
+use tantivy::schema::{Field, IndexRecordOption, Value};
+use tantivy::{DocAddress, DocId, DocSet, Score, SegmentReader, TERMINATED, TantivyDocument};
+
+/// Weights of matches: the words in the title, their stems there, in host and topics, in the text, their stems there.
+pub const WEIGHTS: [f32; 5] = [4.0, 3.0, 2.0, 1.2, 1.0];
+/// How much the second best place of a word counts beside the best.
+const TIE: f32 = 0.2;
+/// What comes on top for a title that has every word: more than any match of texts.
+const TITLE: f32 = 4_096.0;
+/// How much votes count: the factor is 1 + this × ln(1 + votes).
+pub const VOTES_WEIGHT: f64 = 0.12;
+/// How much age counts: the factor falls from 1 by at most this.
+pub const AGE_WEIGHT: f64 = 0.15;
+/// After so many days, age has taken half of its weight.
+pub const AGE_HALF_DAYS: f64 = 180.0;
+/// Documents between two looks at the clock.
+const LOOK_EVERY: u32 = 1_024;
+
+/// An order of results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+pub enum Sort {
+    /// The most relevant first.
+    #[default]
+    Relevance,
+    /// The newest first.
+    New,
+    /// The most votes first.
+    Votes,
+    /// The most comments first.
+    Comments,
+}
+
+/// What is asked of an index.
+#[derive(Debug, Clone)]
+pub struct Question<'a> {
+    /// The search.
+    pub search: &'a Search,
+    /// The only kind to find.
+    pub kind: Option<Kind>,
+    /// The order.
+    pub sort: Sort,
+    /// How many results to skip, and how many to find.
+    pub page: (usize, usize),
+    /// The time, in Unix seconds.
+    pub now: i64,
+    /// How long it may take; then the results so far are the answer.
+    pub patience: Duration,
+    /// The numbers of the people whom the search names, by name.
+    pub authors: &'a HashMap<String, u64>,
+    /// The URLs that the search names, in the form in which URLs are compared.
+    pub urls: &'a HashMap<String, String>,
+    /// What must not be found.
+    pub left_out: &'a LeftOut,
+}
+
+/// What is not found for one reader.
+#[derive(Debug, Clone, Default)]
+pub struct LeftOut {
+    /// What these people wrote.
+    pub authors: Vec<u64>,
+    /// These stories and what belongs to them.
+    pub stories: Vec<u64>,
+    /// What links to these hosts.
+    pub hosts: Vec<String>,
+    /// What is about these topics.
+    pub topics: Vec<String>,
+}
+
+/// The answer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    /// The results of the page.
+    pub hits: Vec<Hit>,
+    /// How many there are.
+    pub total: u64,
+    /// Whether time ran out, so that there may be more and better ones.
+    pub is_cut: bool,
+}
+
+/// A result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// The id of the document.
+    pub id: String,
+    /// Why it is where it is.
+    pub relevance: Relevance,
+}
+
+/// The parts of the relevance of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Relevance {
+    /// How well the text matches.
+    pub text: f64,
+    /// Whether the title has every word.
+    pub is_title: bool,
+    /// The factor of the votes.
+    pub votes: f64,
+    /// The factor of the age.
+    pub age: f64,
+}
+
+impl Relevance {
+    /// The relevance: the product of its parts. Documents with every word in their titles come first whatever it is.
+    #[must_use]
+    pub fn score(&self) -> f64 {
+        self.text * self.votes * self.age
+    }
+}
+
+impl Index {
+    /// Finds documents.
+    ///
+    /// # Errors
+    /// When the library fails.
+    pub fn find(&self, question: &Question<'_>) -> Result<Found, IndexError> {
+        let searcher = self.reader.searcher();
+        let (skipped, count) = question.page;
+        let collector = Best {
+            sort: question.effective_sort(),
+            now: question.now,
+            most: skipped + count,
+            until: Instant::now() + question.patience,
+        };
+        let found = searcher.search(&self.query(question), &collector)?;
+        let mut best = found.best.into_vec();
+        best.sort_unstable();
+        let hits = best.into_iter().skip(skipped).take(count).map(|Reverse(ranked)| {
+            let stored: TantivyDocument = searcher.doc(ranked.address)?;
+            let id = stored.get_first(self.fields.id).and_then(|id| id.as_str()).unwrap_or_default();
+            Ok(Hit { id: id.to_owned(), relevance: ranked.relevance })
+        });
+        Ok(Found { hits: hits.collect::<Result<_, IndexError>>()?, total: found.total, is_cut: found.is_cut })
+    }
+
+    /// Words of the index that are spelled almost like a word, the most frequent first.
+    ///
+    /// # Errors
+    /// When the library fails.
+    pub fn spelled_like(&self, word: &str, most: usize) -> Result<Vec<String>, IndexError> {
+        let length = word.chars().count();
+        let distance = if length < 5 { 1 } else { 2 };
+        let mut found: HashMap<String, u32> = HashMap::new();
+        for segment in self.reader.searcher().segment_readers() {
+            for field in [self.fields.title, self.fields.body] {
+                let index = segment.inverted_index(field)?;
+                let mut terms = index.terms().stream().map_err(tantivy::TantivyError::from)?;
+                while terms.advance() {
+                    let Ok(term) = std::str::from_utf8(terms.key()) else { continue };
+                    // Lengths first: they are cheap, and most words differ in them.
+                    if term.len().abs_diff(word.len()) > 2 * distance || term == word {
+                        continue;
+                    }
+                    if strsim::osa_distance(term, word) <= distance {
+                        *found.entry(term.to_owned()).or_default() += terms.value().doc_freq;
+                    }
+                }
+            }
+        }
+        let mut found: Vec<_> = found.into_iter().collect();
+        found.sort_unstable_by_key(|(term, count)| {
+            (strsim::osa_distance(term, word), Reverse(*count), term.clone())
+        });
+        Ok(found.into_iter().take(most).map(|(term, _)| term).collect())
+    }
+
+    fn query(&self, question: &Question<'_>) -> BooleanQuery {
+        let mut clauses: Vec<(Occur, Box<dyn Query>)> =
+            vec![(Occur::Must, constant(Box::new(AllQuery), 0.0))];
+        for group in &question.search.groups {
+            match &group[..] {
+                [term] if term.is_excluded => {
+                    clauses.push((Occur::MustNot, Box::new(Plain(self.of(term, question)))))
+                }
+                [term] => clauses.push((Occur::Must, self.of(term, question))),
+                terms => {
+                    let any = terms.iter().map(|term| {
+                        let query = self.of(term, question);
+                        if !term.is_excluded {
+                            return query;
+                        }
+                        let all: Box<dyn Query> = constant(Box::new(AllQuery), 0.0);
+                        Box::new(BooleanQuery::new(vec![
+                            (Occur::Must, all),
+                            (Occur::MustNot, Box::new(Plain(query))),
+                        ]))
+                    });
+                    clauses.push((Occur::Must, Box::new(BooleanQuery::union(any.collect()))));
+                }
+            }
+        }
+        if let Some(titled) = self.titled(question.search) {
+            clauses.push((Occur::Should, constant(titled, TITLE)));
+        }
+        if let Some(kind) = question.kind {
+            clauses.push((Occur::Must, constant(exactly(self.fields.kind, kind.name()), 0.0)));
+        }
+        let fields = &self.fields;
+        let left_out = question.left_out;
+        let numbers = |field, numbers: &[u64]| -> Vec<tantivy::Term> {
+            numbers.iter().map(|number| tantivy::Term::from_field_u64(field, *number)).collect()
+        };
+        let texts = |field, texts: &[String]| -> Vec<tantivy::Term> {
+            texts.iter().map(|text| tantivy::Term::from_field_text(field, text)).collect()
+        };
+        for terms in [
+            numbers(fields.author, &left_out.authors),
+            numbers(fields.story, &left_out.stories),
+            texts(fields.hosts, &left_out.hosts),
+            texts(fields.topics, &left_out.topics),
+        ] {
+            if !terms.is_empty() {
+                clauses.push((Occur::MustNot, Box::new(TermSetQuery::new(terms))));
+            }
+        }
+        BooleanQuery::new(clauses)
+    }
+
+    /// What a term finds.
+    fn of(&self, term: &Term, question: &Question<'_>) -> Box<dyn Query> {
+        let fields = &self.fields;
+        match &term.what {
+            What::Words(words) => self.texts(words, true),
+            What::Phrase(words) => self.texts(words, false),
+            What::Title(words) => self.title(words),
+            What::Prefix(prefix) => {
+                let places = [fields.title, fields.place, fields.body]
+                    .into_iter()
+                    .zip([WEIGHTS[0], WEIGHTS[2], WEIGHTS[3]]);
+                let queries = places.map(|(field, weight)| constant(beginning_with(field, prefix), weight));
+                Box::new(DisjunctionMaxQuery::new(queries.collect()))
+            }
+            What::By(name) => match question.authors.get(name) {
+                Some(author) => {
+                    let term = tantivy::Term::from_field_u64(fields.author, *author);
+                    constant(Box::new(TermQuery::new(term, IndexRecordOption::Basic)), 0.0)
+                }
+                None => Box::new(EmptyQuery),
+            },
+            What::Site(host) => constant(exactly(fields.hosts, host), 0.0),
+            What::Topic(topic) => constant(exactly(fields.topics, topic), 0.0),
+            What::Votes(bounds) => between(fields.votes, *bounds),
+            What::Comments(bounds) => between(fields.comments, *bounds),
+            What::Time(bounds) => between(fields.time, *bounds),
+            What::Is(kind) => constant(exactly(fields.is, kind.name()), 0.0),
+            What::Url(url) => match question.urls.get(url) {
+                Some(url) => constant(exactly(fields.url, url), 1.0),
+                None => Box::new(EmptyQuery),
+            },
+        }
+    }
+
+    /// Words one after the other, in any text; a single one also by its stem.
+    fn texts(&self, words: &[String], by_stem: bool) -> Box<dyn Query> {
+        let fields = &self.fields;
+        let mut queries: Vec<Box<dyn Query>> = Vec::new();
+        let mut add = |query: Box<dyn Query>, weight| queries.push(Box::new(BoostQuery::new(query, weight)));
+        add(one_after_the_other(fields.title, words), WEIGHTS[0]);
+        add(one_after_the_other(fields.place, words), WEIGHTS[2]);
+        add(one_after_the_other(fields.body, words), WEIGHTS[3]);
+        if let ([word], true) = (words, by_stem) {
+            let stem = self.stem(word);
+            add(with_frequency(fields.title_stems, &stem), WEIGHTS[1]);
+            add(with_frequency(fields.body_stems, &stem), WEIGHTS[4]);
+        }
+        Box::new(DisjunctionMaxQuery::with_tie_breaker(queries, TIE))
+    }
+
+    /// Words one after the other in the title; a single one also by its stem.
+    fn title(&self, words: &[String]) -> Box<dyn Query> {
+        let exact = one_after_the_other(self.fields.title, words);
+        let [word] = words else { return exact };
+        let stem = with_frequency(self.fields.title_stems, &self.stem(word));
+        Box::new(DisjunctionMaxQuery::with_tie_breaker(vec![exact, stem], TIE))
+    }
+
+    /// The titles with every word of a search; `None` if it has none.
+    fn titled(&self, search: &Search) -> Option<Box<dyn Query>> {
+        let mut all: Vec<Box<dyn Query>> = Vec::new();
+        for group in &search.groups {
+            let words = group.iter().filter(|term| !term.is_excluded && !term.words().is_empty());
+            let any: Vec<Box<dyn Query>> = words
+                .map(|term| match &term.what {
+                    What::Prefix(prefix) => beginning_with(self.fields.title, prefix),
+                    _ => self.title(term.words()),
+                })
+                .collect();
+            if !any.is_empty() {
+                all.push(Box::new(BooleanQuery::union(any)));
+            }
+        }
+        if all.is_empty() { None } else { Some(Box::new(BooleanQuery::intersection(all))) }
+    }
+}
+
+impl Question<'_> {
+    /// Without words there is nothing to be relevant to.
+    fn effective_sort(&self) -> Sort {
+        if self.sort == Sort::Relevance && !self.search.has_words() { Sort::New } else { self.sort }
+    }
+}
+
+fn constant(query: Box<dyn Query>, score: Score) -> Box<dyn Query> {
+    Box::new(ConstScoreQuery::new(query, score))
+}
+
+fn exactly(field: Field, text: &str) -> Box<dyn Query> {
+    Box::new(TermQuery::new(tantivy::Term::from_field_text(field, text), IndexRecordOption::Basic))
+}
+
+fn with_frequency(field: Field, word: &str) -> Box<dyn Query> {
+    Box::new(TermQuery::new(tantivy::Term::from_field_text(field, word), IndexRecordOption::WithFreqs))
+}
+
+fn one_after_the_other(field: Field, words: &[String]) -> Box<dyn Query> {
+    match words {
+        [word] => with_frequency(field, word),
+        words => {
+            let terms = words.iter().map(|word| tantivy::Term::from_field_text(field, word));
+            Box::new(PhraseQuery::new(terms.collect()))
+        }
+    }
+}
+
+fn beginning_with(field: Field, prefix: &str) -> Box<dyn Query> {
+    let term = |text: &str| tantivy::Term::from_field_text(field, text);
+    // No word has this last character of all.
+    let end = format!("{prefix}{}", char::MAX);
+    Box::new(RangeQuery::new(Bound::Included(term(prefix)), Bound::Excluded(term(&end))))
+}
+
+fn between(field: Field, bounds: Bounds) -> Box<dyn Query> {
+    let term = |number| Bound::Included(tantivy::Term::from_field_i64(field, number));
+    constant(Box::new(RangeQuery::new(term(bounds.least), term(bounds.most))), 0.0)
+}
+
+/// Collects the best documents, until time runs out.
+struct Best {
+    sort: Sort,
+    now: i64,
+    most: usize,
+    until: Instant,
+}
+
+/// A document with its place. The greater one comes first.
+#[derive(Debug, Clone, Copy)]
+struct Ranked {
+    key: (bool, f64),
+    time: i64,
+    address: DocAddress,
+    relevance: Relevance,
+}
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key
+            .0
+            .cmp(&other.key.0)
+            .then(self.key.1.total_cmp(&other.key.1))
+            .then(self.time.cmp(&other.time))
+            .then(other.address.cmp(&self.address))
+    }
+}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ranked {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Ranked {}
+
+/// The best documents of a segment, or of all. The worst of them is on top of the heap.
+#[derive(Default)]
+struct Collected {
+    best: BinaryHeap<Reverse<Ranked>>,
+    total: u64,
+    is_cut: bool,
+}
+
+impl Collected {
+    fn add(&mut self, ranked: Ranked, most: usize) {
+        if self.best.len() < most {
+            self.best.push(Reverse(ranked));
+        } else if let Some(mut worst) = self.best.peek_mut()
+            && worst.0 < ranked
+        {
+            *worst = Reverse(ranked);
+        }
+    }
+}
+
+struct SegmentBest {
+    segment: u32,
+    sort: Sort,
+    now: i64,
+    most: usize,
+    times: std::sync::Arc<dyn ColumnValues<i64>>,
+    votes: std::sync::Arc<dyn ColumnValues<i64>>,
+    comments: std::sync::Arc<dyn ColumnValues<i64>>,
+    collected: Collected,
+}
+
+impl SegmentCollector for SegmentBest {
+    type Fruit = Collected;
+
+    #[allow(clippy::cast_precision_loss)]
+    fn collect(&mut self, doc: DocId, score: Score) {
+        self.collected.total += 1;
+        let is_title = score >= TITLE;
+        let text = f64::from(if is_title { score - TITLE } else { score });
+        let (time, votes) = (self.times.get_val(doc), self.votes.get_val(doc));
+        let days = self.now.saturating_sub(time).max(0) as f64 / 86_400.0;
+        let relevance = Relevance {
+            text,
+            is_title,
+            votes: 1.0 + VOTES_WEIGHT * (votes.max(0) as f64).ln_1p(),
+            age: 1.0 - AGE_WEIGHT * (1.0 - (-days / AGE_HALF_DAYS).exp2()),
+        };
+        let key = match self.sort {
+            Sort::Relevance => (is_title, relevance.score()),
+            Sort::New => (false, time as f64),
+            Sort::Votes => (false, votes as f64),
+            Sort::Comments => (false, self.comments.get_val(doc) as f64),
+        };
+        let address = DocAddress { segment_ord: self.segment, doc_id: doc };
+        self.collected.add(Ranked { key, time, address, relevance }, self.most);
+    }
+
+    fn harvest(self) -> Collected {
+        self.collected
+    }
+}
+
+impl Collector for Best {
+    type Fruit = Collected;
+    type Child = SegmentBest;
+
+    fn for_segment(&self, segment: u32, reader: &SegmentReader) -> tantivy::Result<SegmentBest> {
+        let columns = reader.fast_fields();
+        Ok(SegmentBest {
+            segment,
+            sort: self.sort,
+            now: self.now,
+            most: self.most,
+            times: columns.i64("time")?.first_or_default_col(0),
+            votes: columns.i64("votes")?.first_or_default_col(0),
+            comments: columns.i64("comments")?.first_or_default_col(0),
+            collected: Collected::default(),
+        })
+    }
+
+    fn requires_scoring(&self) -> bool {
+        true
+    }
+
+    fn collect_segment(
+        &self,
+        weight: &dyn Weight,
+        segment: u32,
+        reader: &SegmentReader,
+    ) -> tantivy::Result<Collected> {
+        let mut collector = self.for_segment(segment, reader)?;
+        if Instant::now() > self.until {
+            collector.collected.is_cut = true;
+            return Ok(collector.harvest());
+        }
+        let alive = reader.alive_bitset();
+        let mut documents = weight.scorer(reader, 1.0)?;
+        let mut seen = 0_u32;
+        while documents.doc() != TERMINATED {
+            let doc = documents.doc();
+            if alive.is_none_or(|alive| alive.is_alive(doc)) {
+                let score = documents.score();
+                collector.collect(doc, score);
+            }
+            seen += 1;
+            if seen.is_multiple_of(LOOK_EVERY) && Instant::now() > self.until {
+                collector.collected.is_cut = true;
+                break;
+            }
+            documents.advance();
+        }
+        Ok(collector.harvest())
+    }
+
+    fn merge_fruits(&self, segments: Vec<Collected>) -> tantivy::Result<Collected> {
+        let mut all = Collected::default();
+        for segment in segments {
+            all.total += segment.total;
+            all.is_cut |= segment.is_cut;
+            segment.best.into_iter().for_each(|Reverse(ranked)| all.add(ranked, self.most));
+        }
+        Ok(all)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::index::{Document, Language, Progress};
+
+    const NOW: i64 = 1_800_000_000;
+    const DAY: i64 = 86_400;
+
+    fn story(id: &str, title: &str, body: &str) -> Document {
+        Document {
+            id: id.to_owned(),
+            kind: Kind::Story,
+            author: Some(1),
+            story: None,
+            title: title.to_owned(),
+            body: body.to_owned(),
+            url: None,
+            host: None,
+            topics: Vec::new(),
+            time: NOW,
+            votes: 1,
+            comments: 0,
+        }
+    }
+
+    fn index(documents: &[Document]) -> Index {
+        let index = Index::open(None, Some(Language::English)).unwrap();
+        documents.iter().for_each(|document| index.put(document).unwrap());
+        index.commit(Progress::default()).unwrap();
+        index
+    }
+
+    fn found(index: &Index, typed: &str, sort: Sort) -> Vec<String> {
+        let search = Search::parse(typed, NOW).unwrap();
+        let question = Question {
+            search: &search,
+            kind: None,
+            sort,
+            page: (0, 30),
+            now: NOW,
+            patience: Duration::from_secs(60),
+            authors: &HashMap::new(),
+            urls: &HashMap::new(),
+            left_out: &LeftOut::default(),
+        };
+        let found = index.find(&question).unwrap();
+        assert_eq!(usize::try_from(found.total).unwrap(), found.hits.len());
+        found.hits.into_iter().map(|hit| hit.id).collect()
+    }
+
+    #[test]
+    fn a_title_with_every_word_comes_first() {
+        let index = index(&[
+            Document {
+                votes: 5_000,
+                ..story("text", "Databases", "rust and index, rust and index, rust index")
+            },
+            Document { time: NOW - 3_000 * DAY, ..story("title", "An index in Rust", "") },
+            story("half", "Rust", "index"),
+        ]);
+        assert_eq!(found(&index, "rust index", Sort::Relevance)[0], "title");
+    }
+
+    #[test]
+    fn votes_and_age_decide_between_equal_texts() {
+        let index = index(&[
+            Document { time: NOW - 400 * DAY, ..story("old", "Rust", "") },
+            story("plain", "Rust", ""),
+            Document { votes: 50, ..story("liked", "Rust", "") },
+        ]);
+        assert_eq!(found(&index, "rust", Sort::Relevance), ["liked", "plain", "old"]);
+        assert_eq!(found(&index, "rust", Sort::Votes)[0], "liked");
+        assert_eq!(found(&index, "rust", Sort::New)[2], "old");
+        assert_eq!(found(&index, "is:text", Sort::Relevance)[2], "old");
+    }
+
+    #[test]
+    fn an_exact_word_counts_more_than_its_stem() {
+        let index = index(&[story("stem", "Parsing", ""), story("exact", "Parsed", "")]);
+        assert_eq!(found(&index, "parsed", Sort::Relevance), ["exact", "stem"]);
+    }
+
+    #[test]
+    fn what_is_replaced_or_removed_is_not_found() {
+        let index = index(&[story("one", "Rust", ""), story("two", "Rust", "")]);
+        index.put(&story("one", "Go", "")).unwrap();
+        index.remove("two");
+        assert_eq!(found(&index, "rust", Sort::New).len(), 2, "not before the commit");
+        index.commit(Progress { place: 7, is_complete: true }).unwrap();
+        assert!(found(&index, "rust", Sort::New).is_empty());
+        assert_eq!(index.progress().unwrap(), Progress { place: 7, is_complete: true });
+    }
+
+    #[test]
+    fn a_search_that_takes_too_long_is_cut() {
+        let documents: Vec<Document> = (0..3_000).map(|id| story(&id.to_string(), "Rust", "")).collect();
+        let index = index(&documents);
+        let search = Search::parse("rust", NOW).unwrap();
+        let question = Question {
+            search: &search,
+            kind: None,
+            sort: Sort::New,
+            page: (0, 30),
+            now: NOW,
+            patience: Duration::ZERO,
+            authors: &HashMap::new(),
+            urls: &HashMap::new(),
+            left_out: &LeftOut::default(),
+        };
+        assert!(index.find(&question).unwrap().is_cut);
+    }
+
+    /// A plain scan: what a search finds among short texts, without ranking.
+    fn scan(documents: &[Document], search: &Search, index: &Index) -> Vec<String> {
+        use crate::words::words;
+        let texts = |document: &Document| [document.title.clone(), document.body.clone()];
+        let has = |text: &str, term: &Term| {
+            let found: Vec<String> = words(text).into_iter().map(|word| word.text).collect();
+            match &term.what {
+                What::Words(wanted) | What::Phrase(wanted) if wanted.len() > 1 => {
+                    found.windows(wanted.len()).any(|window| window == &wanted[..])
+                }
+                What::Words(wanted) => {
+                    let stem = index.stem(&wanted[0]);
+                    found.iter().any(|word| *word == wanted[0] || index.stem(word) == stem)
+                }
+                What::Phrase(wanted) => found.contains(&wanted[0]),
+                What::Prefix(prefix) => found.iter().any(|word| word.starts_with(prefix)),
+                _ => false,
+            }
+        };
+        let matches = |document: &Document, term: &Term| {
+            let found = match &term.what {
+                What::Title(wanted) => {
+                    let plain = Term { what: What::Words(wanted.clone()), ..term.clone() };
+                    has(&document.title, &plain)
+                }
+                What::Votes(bounds) => (bounds.least..=bounds.most).contains(&document.votes),
+                _ => texts(document).iter().any(|text| has(text, term)),
+            };
+            found != term.is_excluded
+        };
+        let all = |document: &&Document| {
+            search.groups.iter().all(|group| group.iter().any(|term| matches(document, term)))
+        };
+        documents.iter().filter(all).map(|document| document.id.clone()).collect()
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+        #[test]
+        fn what_is_found_is_what_a_plain_scan_finds(
+            texts in proptest::collection::vec(("([a-c]{1,4}( |-)){0,4}", "([a-c]{1,4} ){0,5}", 0_i64..4), 1..12),
+            searches in proptest::collection::vec("-?([a-c]{1,4}|\"[a-c]{1,2} [a-c]{1,2}\"|[a-c]{3}\\*|title:[a-c]{1,3}|votes:[0-3])( OR [a-c]{1,3})?( -?[a-c]{1,2})?", 1..8),
+        ) {
+            let documents: Vec<Document> = texts
+                .iter()
+                .enumerate()
+                .map(|(id, (title, body, votes))| Document { votes: *votes, ..story(&id.to_string(), title, body) })
+                .collect();
+            let index = index(&documents);
+            for typed in searches {
+                let search = Search::parse(&typed, NOW).unwrap();
+                let mut expected = scan(&documents, &search, &index);
+                let mut seen = found(&index, &typed, Sort::New);
+                expected.sort();
+                seen.sort();
+                proptest::prop_assert_eq!(seen, expected, "{}", typed);
+            }
+        }
+    }
+}

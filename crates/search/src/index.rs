@@ -1,0 +1,461 @@
+//! The index: what can be found, in a folder or in memory.
+//!
+//! The folder holds nothing that cannot be read again. With each commit it notes how far it has read
+//! ([`Progress`]), so what is in it and how far it is can never disagree. One process writes to a folder at a
+//! time; another one takes the folder with the next number.
+
+use crate::words::{self, Word};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use strum::{EnumIter, EnumString, IntoStaticStr};
+use tantivy::directory::error::LockError;
+use tantivy::schema::{
+    FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
+};
+use tantivy::tokenizer::{Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer};
+use tantivy::{IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term};
+
+pub use tantivy::tokenizer::Language;
+
+/// The version of the fields. An index of another version is not used.
+const VERSION: u32 = 1;
+/// The memory of the writer in bytes; more is written to the folder at once.
+const WRITER_BYTES: usize = 20_000_000;
+/// The highest number of a folder; so many servers may share a working folder.
+const MOST_FOLDERS: usize = 16;
+/// The longest text that is indexed, in bytes; what comes after it is not found.
+const LONGEST_TEXT: usize = 65_536;
+
+/// The index cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    /// The library failed, on its files or its threads.
+    #[error("the search index failed: {0}")]
+    Failed(#[from] TantivyError),
+    /// The folder cannot be used.
+    #[error("cannot use the folder {folder} for the search index: {error}")]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Other processes use all the folders.
+    #[error("{MOST_FOLDERS} other servers use the folder {0} and those beside it for their search indexes")]
+    Taken(PathBuf),
+}
+
+/// A kind of document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, EnumIter, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+pub enum Kind {
+    /// A story.
+    Story,
+    /// A comment.
+    Comment,
+    /// A post to followers.
+    Post,
+    /// A person.
+    Person,
+    /// A web site.
+    Site,
+}
+
+impl Kind {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// What can be found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// What it is, for the caller.
+    pub id: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// The number of its author.
+    pub author: Option<u64>,
+    /// The number of the story that it is or belongs to.
+    pub story: Option<u64>,
+    /// Its title or name.
+    pub title: String,
+    /// Its text.
+    pub body: String,
+    /// Its URL, in the form in which URLs are compared.
+    pub url: Option<String>,
+    /// The host of its URL, in lower case.
+    pub host: Option<String>,
+    /// Its topics.
+    pub topics: Vec<String>,
+    /// When it was posted: Unix seconds.
+    pub time: i64,
+    /// Its votes.
+    pub votes: i64,
+    /// Its comments.
+    pub comments: i64,
+}
+
+/// How far an index has read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Progress {
+    /// The place in the caller's feed of changes.
+    pub place: u64,
+    /// Whether it has everything up to that place.
+    pub is_complete: bool,
+}
+
+/// The fields of the index.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fields {
+    pub(crate) id: Field,
+    pub(crate) kind: Field,
+    pub(crate) author: Field,
+    pub(crate) story: Field,
+    pub(crate) title: Field,
+    pub(crate) title_stems: Field,
+    pub(crate) body: Field,
+    pub(crate) body_stems: Field,
+    /// Host, path and topics, as words.
+    pub(crate) place: Field,
+    pub(crate) url: Field,
+    /// The host and those above it.
+    pub(crate) hosts: Field,
+    pub(crate) topics: Field,
+    pub(crate) time: Field,
+    pub(crate) votes: Field,
+    pub(crate) comments: Field,
+    /// `text` or `link`, `ask`, `show`.
+    pub(crate) is: Field,
+}
+
+impl Fields {
+    fn schema() -> (Schema, Self) {
+        let words = |tokenizer: &str, option| {
+            let indexing = TextFieldIndexing::default().set_tokenizer(tokenizer).set_index_option(option);
+            TextOptions::default().set_indexing_options(indexing)
+        };
+        let mut schema = Schema::builder();
+        let fields = Self {
+            id: schema.add_text_field("id", STRING | STORED),
+            kind: schema.add_text_field("kind", STRING),
+            author: schema.add_u64_field("author", INDEXED),
+            story: schema.add_u64_field("story", INDEXED),
+            title: schema.add_text_field("title", words("words", IndexRecordOption::WithFreqsAndPositions)),
+            title_stems: schema.add_text_field("title_stems", words("stems", IndexRecordOption::WithFreqs)),
+            body: schema.add_text_field("body", words("words", IndexRecordOption::WithFreqsAndPositions)),
+            body_stems: schema.add_text_field("body_stems", words("stems", IndexRecordOption::WithFreqs)),
+            place: schema.add_text_field("place", words("words", IndexRecordOption::WithFreqsAndPositions)),
+            url: schema.add_text_field("url", STRING),
+            hosts: schema.add_text_field("hosts", STRING),
+            topics: schema.add_text_field("topics", STRING),
+            time: schema.add_i64_field("time", FAST | INDEXED),
+            votes: schema.add_i64_field("votes", FAST | INDEXED),
+            comments: schema.add_i64_field("comments", FAST | INDEXED),
+            is: schema.add_text_field("is", STRING),
+        };
+        (schema.build(), fields)
+    }
+}
+
+/// An index.
+pub struct Index {
+    pub(crate) fields: Fields,
+    pub(crate) reader: IndexReader,
+    index: tantivy::Index,
+    writer: Mutex<IndexWriter>,
+    folder: Option<PathBuf>,
+}
+
+impl Index {
+    /// The index in a folder, or a new one in memory. A folder that is missing, damaged, or of another version or
+    /// language becomes an empty index. If another process uses the folder, the one with `.2`, `.3`, ... added is
+    /// taken.
+    ///
+    /// # Errors
+    /// When the folder cannot be used.
+    pub fn open(folder: Option<&Path>, language: Option<Language>) -> Result<Self, IndexError> {
+        let (schema, fields) = Fields::schema();
+        let Some(folder) = folder else {
+            return Self::with(tantivy::Index::create_in_ram(schema), fields, language, None);
+        };
+        for number in 1..=MOST_FOLDERS {
+            let folder = numbered(folder, number);
+            match Self::open_folder(&folder, &schema, fields, language) {
+                Err(IndexError::Failed(TantivyError::LockFailure(LockError::LockBusy, _))) => {}
+                other => return other,
+            }
+        }
+        Err(IndexError::Taken(folder.to_owned()))
+    }
+
+    fn open_folder(
+        folder: &Path,
+        schema: &Schema,
+        fields: Fields,
+        language: Option<Language>,
+    ) -> Result<Self, IndexError> {
+        let failed = |error| IndexError::Folder { folder: folder.to_owned(), error };
+        let of_version = folder.join(format!("{VERSION}-{}", name_of(language)));
+        std::fs::create_dir_all(&of_version).map_err(failed)?;
+        let open = || {
+            let index = match tantivy::Index::open_in_dir(&of_version) {
+                Ok(index) => index,
+                Err(_) => tantivy::Index::create_in_dir(&of_version, schema.clone())?,
+            };
+            Self::with(index, fields, language, Some(folder.to_owned()))
+        };
+        let opened = match open() {
+            Err(IndexError::Failed(error)) if !matches!(error, TantivyError::LockFailure(..)) => {
+                std::fs::remove_dir_all(&of_version).map_err(failed)?;
+                std::fs::create_dir_all(&of_version).map_err(failed)?;
+                open()?
+            }
+            other => other?,
+        };
+        // What other versions have left.
+        for entry in std::fs::read_dir(folder).map_err(failed)?.flatten() {
+            if entry.path() != of_version && entry.path().is_dir() {
+                std::fs::remove_dir_all(entry.path()).ok();
+            }
+        }
+        Ok(opened)
+    }
+
+    fn with(
+        index: tantivy::Index,
+        fields: Fields,
+        language: Option<Language>,
+        folder: Option<PathBuf>,
+    ) -> Result<Self, IndexError> {
+        let words = TextAnalyzer::builder(Words::default());
+        index.tokenizers().register("words", words.build());
+        let stems = TextAnalyzer::builder(Words::default());
+        match language {
+            Some(language) => {
+                index.tokenizers().register("stems", stems.filter(Stemmer::new(language)).build())
+            }
+            None => index.tokenizers().register("stems", stems.build()),
+        }
+        let writer = index.writer_with_num_threads(1, WRITER_BYTES)?;
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        Ok(Self { fields, reader, index, writer: Mutex::new(writer), folder })
+    }
+
+    /// How far it has read.
+    ///
+    /// # Errors
+    /// When its files cannot be read.
+    pub fn progress(&self) -> Result<Progress, IndexError> {
+        let payload = self.index.load_metas()?.payload;
+        // No payload: nothing has been committed yet.
+        Ok(payload.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+    }
+
+    /// Adds a document, or replaces the one with its id. It is found after the next commit.
+    ///
+    /// # Errors
+    /// When the library fails.
+    pub fn put(&self, document: &Document) -> Result<(), IndexError> {
+        let writer = self.writer();
+        writer.delete_term(Term::from_field_text(self.fields.id, &document.id));
+        writer.add_document(self.stored(document))?;
+        Ok(())
+    }
+
+    /// Removes the document with an id.
+    pub fn remove(&self, id: &str) {
+        self.writer().delete_term(Term::from_field_text(self.fields.id, id));
+    }
+
+    /// Removes a story with everything that belongs to it.
+    pub fn remove_story(&self, story: u64) {
+        self.writer().delete_term(Term::from_field_u64(self.fields.story, story));
+    }
+
+    /// Removes everything; it is found until the next commit.
+    ///
+    /// # Errors
+    /// When the library fails.
+    pub fn clear(&self) -> Result<(), IndexError> {
+        self.writer().delete_all_documents()?;
+        Ok(())
+    }
+
+    /// Makes what was added and removed durable and found, together with how far the index has read.
+    ///
+    /// # Errors
+    /// When the library fails, such as on a full disk. The changes since the last commit are gone then.
+    pub fn commit(&self, progress: Progress) -> Result<(), IndexError> {
+        let payload = serde_json::to_string(&progress).unwrap_or_default();
+        let mut writer = self.writer();
+        let mut prepared = writer.prepare_commit()?;
+        prepared.set_payload(&payload);
+        prepared.commit()?;
+        self.reader.reload()?;
+        Ok(())
+    }
+
+    /// Forgets what was added and removed since the last commit.
+    ///
+    /// # Errors
+    /// When the library fails.
+    pub fn roll_back(&self) -> Result<(), IndexError> {
+        self.writer().rollback()?;
+        Ok(())
+    }
+
+    /// Whether there is a document with an id.
+    ///
+    /// # Errors
+    /// When the library fails.
+    pub fn has(&self, id: &str) -> Result<bool, IndexError> {
+        Ok(self.reader.searcher().doc_freq(&Term::from_field_text(self.fields.id, id))? > 0)
+    }
+
+    /// How many documents there are.
+    #[must_use]
+    pub fn documents(&self) -> u64 {
+        self.reader.searcher().num_docs()
+    }
+
+    /// Its size on disk, or in memory, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.reader.searcher().space_usage().map_or(0, |usage| usage.total().get_bytes())
+    }
+
+    /// The folder that it uses.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// What cuts a text into stems.
+    pub(crate) fn stems(&self) -> Option<TextAnalyzer> {
+        self.index.tokenizers().get("stems")
+    }
+
+    /// The stem of a word, as the index has it.
+    pub(crate) fn stem(&self, word: &str) -> String {
+        let Some(mut analyzer) = self.stems() else { return word.to_owned() };
+        let mut stems = analyzer.token_stream(word);
+        let mut last = None;
+        while let Some(token) = stems.next() {
+            last = Some(token.text.clone());
+        }
+        last.unwrap_or_else(|| word.to_owned())
+    }
+
+    fn writer(&self) -> MutexGuard<'_, IndexWriter> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stored(&self, document: &Document) -> TantivyDocument {
+        let fields = &self.fields;
+        let mut stored = TantivyDocument::new();
+        stored.add_text(fields.id, &document.id);
+        stored.add_text(fields.kind, document.kind.name());
+        document.author.iter().for_each(|author| stored.add_u64(fields.author, *author));
+        document.story.iter().for_each(|story| stored.add_u64(fields.story, *story));
+        for (words, stems, text) in [
+            (fields.title, fields.title_stems, &document.title),
+            (fields.body, fields.body_stems, &document.body),
+        ] {
+            let text = beginning(text);
+            stored.add_text(words, text);
+            stored.add_text(stems, text);
+        }
+        if let Some(url) = &document.url {
+            stored.add_text(fields.url, url);
+            stored.add_text(fields.place, beginning(url));
+        }
+        if let Some(host) = &document.host {
+            let host = host.strip_prefix("www.").unwrap_or(host);
+            hosts_above(host).for_each(|host| stored.add_text(fields.hosts, host));
+            stored.add_text(fields.place, host);
+        }
+        for topic in &document.topics {
+            stored.add_text(fields.topics, topic.to_lowercase());
+            stored.add_text(fields.place, topic);
+        }
+        stored.add_i64(fields.time, document.time);
+        stored.add_i64(fields.votes, document.votes);
+        stored.add_i64(fields.comments, document.comments);
+        if document.kind == Kind::Story {
+            stored.add_text(fields.is, if document.url.is_some() { "link" } else { "text" });
+            if let Some(first @ ("ask" | "show")) = words::asked(&document.title).first().map(String::as_str)
+            {
+                stored.add_text(fields.is, first);
+            }
+        }
+        stored
+    }
+}
+
+/// A host and all hosts above it: `a.b.org`, `b.org`, `org`.
+fn hosts_above(host: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(host), |host| host.split_once('.').map(|(_, above)| above))
+}
+
+/// The part of a text that is indexed.
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(LONGEST_TEXT)]
+}
+
+fn numbered(folder: &Path, number: usize) -> PathBuf {
+    if number == 1 {
+        return folder.to_owned();
+    }
+    let mut name = folder.as_os_str().to_owned();
+    name.push(format!(".{number}"));
+    name.into()
+}
+
+/// The name of a language in the name of a folder.
+fn name_of(language: Option<Language>) -> String {
+    language.map_or_else(|| "none".to_owned(), |language| format!("{language:?}").to_lowercase())
+}
+
+/// Cuts texts for the library as [`words::words`] does.
+#[derive(Clone, Default)]
+struct Words {
+    token: Token,
+}
+
+/// The words of one text.
+struct WordStream<'a> {
+    words: std::vec::IntoIter<Word>,
+    token: &'a mut Token,
+}
+
+impl Tokenizer for Words {
+    type TokenStream<'a> = WordStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
+        self.token.reset();
+        WordStream { words: words::words(text).into_iter(), token: &mut self.token }
+    }
+}
+
+impl TokenStream for WordStream<'_> {
+    fn advance(&mut self) -> bool {
+        let Some(word) = self.words.next() else { return false };
+        self.token.text = word.text;
+        self.token.position = word.position;
+        self.token.offset_from = word.start;
+        self.token.offset_to = word.end;
+        true
+    }
+
+    fn token(&self) -> &Token {
+        self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.token
+    }
+}

@@ -1,0 +1,16 @@
+//! Search: a full-text index in a folder, and the language of its searches.
+//!
+//! - [`words`] cuts texts into words, the same way for texts and for searches.
+//! - [`language`] reads what a person typed.
+//! - [`index`] holds the texts, on tantivy.
+//! - [`asking`] finds them, the most relevant first.
+//! - [`excerpts`] shows why they were found.
+//!
+//! The crate knows nothing of stores, pages or people. A document has an id, which means something to the caller.
+
+pub mod asking;
+pub mod excerpts;
+pub mod index;
+pub mod language;
+mod plain;
+pub mod words;

@@ -1,0 +1,285 @@
+//! The calls of search.
+
+use super::page::{SearchQuery, Wanted};
+use super::searching::{NoResults, Results, find, stories_like};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::comments::calls::FoundComment;
+use crate::features::stories::calls::{NewsEntry, entry};
+use crate::features::timelines::calls::TweetEntry;
+use crate::request::answers::Status;
+use crate::request::description::JSON;
+use crate::request::form::{Fields, Form, FromFields};
+use crate::request::viewer::ClientAddress;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::found::Finding;
+use tidings_search::asking::Hit;
+use tidings_search::excerpts::Matcher;
+use utoipa::{IntoParams, ToSchema};
+
+/// The parameters of a search.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes what SearchQuery reads")]
+pub struct SearchParameters {
+    /// The search, at most 200 characters and 16 terms.
+    #[param(max_length = 200)]
+    q: String,
+    /// What to find: stories (by default), comments, posts, people, sites or all.
+    #[param(required = false)]
+    kind: String,
+    /// The order: relevance (by default), new, votes or comments.
+    #[param(required = false)]
+    sort: String,
+    /// The page, from 1 to 100. A page has 30 results.
+    #[param(required = false, minimum = 1, maximum = 100)]
+    page: u64,
+}
+
+/// What a search has found.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SearchResults)]
+pub struct SearchResponse {
+    status: Status,
+    /// The search as it was sent.
+    query: String,
+    /// The terms that were understood.
+    understood: Vec<UnderstoodTerm>,
+    /// The parts that were left out.
+    ignored: Vec<String>,
+    /// What was searched for.
+    kind: &'static str,
+    /// The order.
+    sort: &'static str,
+    /// How many results there are.
+    total: u64,
+    /// Whether that is exact.
+    total_is_exact: bool,
+    /// The page.
+    page: usize,
+    /// How many pages there are.
+    pages: u64,
+    /// How many results there are of each other kind; empty unless nothing was found.
+    kinds: BTreeMap<&'static str, u64>,
+    /// Searches that were perhaps meant; empty unless nothing was found.
+    suggestions: Vec<String>,
+    results: Vec<SearchResult>,
+}
+
+/// A term of a search.
+#[derive(Serialize, ToSchema)]
+struct UnderstoodTerm {
+    term: String,
+    /// The field that it is about; null for any text.
+    #[schema(required = true)]
+    field: Option<&'static str>,
+    /// Whether it must not match.
+    excluded: bool,
+}
+
+/// A result of a search: the object of its kind, and why it was found.
+#[derive(Serialize, ToSchema)]
+struct SearchResult {
+    /// `story`, `comment`, `post`, `person` or `site`: the name of the object.
+    kind: &'static str,
+    /// The relevance.
+    score: f64,
+    why: Why,
+    /// The part of the text that matches, without formatting; may be empty.
+    excerpt: String,
+    /// The words in it that were looked for: pairs of start and length, in characters.
+    #[schema(value_type = Vec<Vec<usize>>)]
+    marks: Vec<[usize; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false)]
+    story: Option<NewsEntry>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false)]
+    comment: Option<FoundComment>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false)]
+    post: Option<TweetEntry>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false)]
+    person: Option<FoundPerson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false)]
+    site: Option<FoundSite>,
+}
+
+/// The parts of the relevance.
+#[derive(Serialize, ToSchema)]
+struct Why {
+    /// How well the text matches.
+    text: f64,
+    /// Whether the title has every word; such results come first.
+    title: bool,
+    /// The factor of the votes.
+    votes: f64,
+    /// The factor of the age.
+    age: f64,
+}
+
+/// A person who was found.
+#[derive(Serialize, ToSchema)]
+struct FoundPerson {
+    username: String,
+    /// The full name; may be empty.
+    fullname: String,
+}
+
+/// A site that was found.
+#[derive(Serialize, ToSchema)]
+struct FoundSite {
+    host: String,
+}
+
+/// Search.
+#[utoipa::path(
+    get,
+    path = "/api/search",
+    params(SearchParameters),
+    responses((status = 200, body = SearchResponse)),
+)]
+pub async fn search(
+    State(app): State<App>,
+    mut visit: Visit,
+    ClientAddress(from): ClientAddress,
+    Form(query): Form<SearchQuery>,
+) -> Result<Response, RequestError> {
+    let searching = app.searching()?;
+    let results = match find(&app, &mut visit, &query.asked(from)).await {
+        Ok(results) => results,
+        Err(NoResults::TooLong(error)) => {
+            let refused = serde_json::json!({ "status": "err", "error": error.to_string() });
+            return Ok((StatusCode::BAD_REQUEST, Json(refused)).into_response());
+        }
+        Err(NoResults::Failed(error)) => return Err(error),
+    };
+    let has_viewer = visit.viewer_id().is_some();
+    let mut matcher = searching.index.matcher(&results.search);
+    Ok(Json(answer(&query, results, &mut matcher, has_viewer)).into_response())
+}
+
+fn answer(query: &SearchQuery, results: Results, matcher: &mut Matcher, has_viewer: bool) -> SearchResponse {
+    let terms = results.search.terms().map(|term| UnderstoodTerm {
+        term: term.text.clone(),
+        field: term.field(),
+        excluded: term.is_excluded,
+    });
+    let size = crate::limits::SEARCH_RESULTS as u64;
+    SearchResponse {
+        status: Status::Ok,
+        query: query.typed.clone(),
+        understood: terms.collect(),
+        ignored: results.search.ignored.iter().map(|ignored| ignored.part.clone()).collect(),
+        kind: query.wanted.name(),
+        sort: query.sort.into(),
+        total: results.total,
+        total_is_exact: results.is_exact,
+        page: query.page,
+        pages: results.total.div_ceil(size).min(crate::limits::SEARCH_PAGES as u64),
+        kinds: results.kinds.iter().map(|(kind, count)| (Wanted::of(*kind).name(), *count)).collect(),
+        suggestions: results.suggestions,
+        results: results
+            .found
+            .into_iter()
+            .map(|(hit, finding)| result(&hit, &finding, matcher, has_viewer))
+            .collect(),
+    }
+}
+
+fn result(hit: &Hit, finding: &Finding, matcher: &mut Matcher, has_viewer: bool) -> SearchResult {
+    let (kind, text) = match finding {
+        Finding::Story(line) => ("story", line.news.text().unwrap_or(&line.news.title)),
+        Finding::Comment(comment) => ("comment", &*comment.line().comment.body),
+        Finding::Tweet(line) => ("post", &*line.tweet.text),
+        Finding::Person(user) => ("person", &*user.about),
+        Finding::Site(_) => ("site", ""),
+    };
+    let excerpt = matcher.excerpt(text);
+    let relevance = hit.relevance;
+    let mut result = SearchResult {
+        kind,
+        score: relevance.score(),
+        why: Why {
+            text: relevance.text,
+            title: relevance.is_title,
+            votes: relevance.votes,
+            age: relevance.age,
+        },
+        marks: excerpt.iter().flat_map(|found| in_characters(&found.text, &found.marks)).collect(),
+        excerpt: excerpt.map(|found| found.text).unwrap_or_default(),
+        story: None,
+        comment: None,
+        post: None,
+        person: None,
+        site: None,
+    };
+    match finding {
+        Finding::Story(line) => result.story = Some(entry(line, has_viewer)),
+        Finding::Comment(comment) => result.comment = Some(FoundComment::of(comment)),
+        Finding::Tweet(line) => result.post = Some(TweetEntry::from(&**line)),
+        Finding::Person(user) => {
+            result.person =
+                Some(FoundPerson { username: user.username.clone(), fullname: user.fullname.clone() });
+        }
+        Finding::Site(host) => result.site = Some(FoundSite { host: host.to_string() }),
+    }
+    result
+}
+
+/// Ranges of bytes as starts and lengths in characters.
+fn in_characters(text: &str, marks: &[Range<usize>]) -> Vec<[usize; 2]> {
+    let count = |range: Range<usize>| text[range].chars().count();
+    marks.iter().map(|mark| [count(0..mark.start), count(mark.clone())]).collect()
+}
+
+/// The parameters of suggestions.
+pub struct SuggestQuery {
+    typed: String,
+}
+
+impl FromFields for SuggestQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { typed: fields.text("q").trim().to_owned() })
+    }
+}
+
+/// The most suggestions.
+const SUGGESTIONS: usize = 8;
+
+/// Get titles for what is being typed, in the form of OpenSearch.
+#[utoipa::path(
+    get,
+    path = "/api/search/suggest",
+    params(("q" = String, Query)),
+    responses((status = 200, description = "What was typed, and at most 8 titles", content_type = JSON)),
+)]
+pub async fn suggest(
+    State(app): State<App>,
+    mut visit: Visit,
+    ClientAddress(from): ClientAddress,
+    Form(SuggestQuery { typed }): Form<SuggestQuery>,
+) -> Result<Json<(String, Vec<String>)>, RequestError> {
+    // The last word may be unfinished.
+    let is_prefix = typed.chars().rev().take_while(|c| c.is_alphanumeric()).count() >= 3;
+    let asked = if is_prefix { format!("{typed}*") } else { typed.clone() };
+    let found = match stories_like(&app, &mut visit, (&asked, from), SUGGESTIONS).await {
+        Ok(found) => found,
+        Err(NoResults::TooLong(_)) => Vec::new(),
+        Err(NoResults::Failed(error)) => return Err(error),
+    };
+    let titles = found.iter().filter_map(|finding| match finding {
+        Finding::Story(line) => Some(line.news.title.clone()),
+        _ => None,
+    });
+    Ok(Json((typed, titles.collect())))
+}

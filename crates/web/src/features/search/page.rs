@@ -1,0 +1,416 @@
+//! The page of a search.
+
+use super::searching::{Asked, NoResults, Results, find};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::comments::comment_item::{CommentContext, comment_item};
+use crate::features::stories::item::{found_story, found_story_bytes};
+use crate::features::timelines::tweets::tweet_list;
+use crate::limits::{LISTED_COMMENT_BYTES, PAGE_LIST_BYTES, SEARCH_PAGES, SEARCH_RESULTS};
+use crate::markup::addresses::{comment_address, news_address, profile_address, site_address};
+use crate::markup::frame::Frame;
+use crate::markup::head::PageHead;
+use crate::markup::parts::number;
+use crate::request::form::{Fields, Form, FromFields};
+use crate::request::local_path::LocalPath;
+use crate::request::viewer::ClientAddress;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use std::net::IpAddr;
+use std::ops::Range;
+use std::time::Instant;
+use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
+use tidings_domain::accounts::reader::Sight;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::found::Finding;
+use tidings_domain::values::size;
+use tidings_search::asking::{Relevance, Sort};
+use tidings_search::excerpts::Matcher;
+use tidings_search::index::Kind;
+use tidings_search::language::MAX_CHARACTERS;
+
+/// What a search is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, EnumString, EnumIter, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+pub enum Wanted {
+    /// Stories.
+    #[default]
+    Stories,
+    /// Comments.
+    Comments,
+    /// Posts.
+    Posts,
+    /// People.
+    People,
+    /// Sites.
+    Sites,
+    /// Everything.
+    All,
+}
+
+impl Wanted {
+    /// The kind of documents; `None` for all.
+    #[must_use]
+    pub const fn kind(self) -> Option<Kind> {
+        match self {
+            Self::Stories => Some(Kind::Story),
+            Self::Comments => Some(Kind::Comment),
+            Self::Posts => Some(Kind::Post),
+            Self::People => Some(Kind::Person),
+            Self::Sites => Some(Kind::Site),
+            Self::All => None,
+        }
+    }
+
+    /// What finds documents of a kind.
+    #[must_use]
+    pub const fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Story => Self::Stories,
+            Kind::Comment => Self::Comments,
+            Kind::Post => Self::Posts,
+            Kind::Person => Self::People,
+            Kind::Site => Self::Sites,
+        }
+    }
+
+    /// Its name in addresses.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Stories => "Stories",
+            Self::Comments => "Comments",
+            Self::Posts => "Posts",
+            Self::People => "People",
+            Self::Sites => "Sites",
+            Self::All => "All",
+        }
+    }
+}
+
+/// The parameters of a search.
+#[derive(Debug, Clone)]
+pub struct SearchQuery {
+    /// What was typed.
+    pub typed: String,
+    /// What it is for.
+    pub wanted: Wanted,
+    /// The order.
+    pub sort: Sort,
+    /// The page, from 1.
+    pub page: usize,
+}
+
+impl FromFields for SearchQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let page = fields.parsed_optional("page", PAGE)?.unwrap_or(1);
+        if !(1..=SEARCH_PAGES).contains(&page) {
+            return Err(RequestError::Field { name: "page", expected: PAGE });
+        }
+        Ok(Self {
+            typed: fields.text("q").trim().to_owned(),
+            wanted: fields.parsed_optional("kind", KIND)?.unwrap_or_default(),
+            sort: fields.parsed_optional("sort", SORT)?.unwrap_or_default(),
+            page,
+        })
+    }
+}
+
+const PAGE: &str = "it must be a number from 1 to 100";
+const KIND: &str = "it must be stories, comments, posts, people, sites or all";
+const SORT: &str = "it must be relevance, new, votes or comments";
+
+impl SearchQuery {
+    /// What to find.
+    #[must_use]
+    pub fn asked(&self, from: IpAddr) -> Asked {
+        Asked { from, typed: self.typed.clone(), kind: self.wanted.kind(), sort: self.sort, page: self.page }
+    }
+
+    /// The address of a page with this search, below `path`.
+    #[must_use]
+    pub fn address(&self, path: &str) -> String {
+        let mut address = format!("{path}?q={}", utf8_percent_encode(&self.typed, NON_ALPHANUMERIC));
+        if self.wanted != Wanted::default() {
+            address.push_str(&format!("&kind={}", self.wanted.name()));
+        }
+        if self.sort != Sort::default() {
+            address.push_str(&format!("&sort={}", <&str>::from(self.sort)));
+        }
+        if self.page > 1 {
+            address.push_str(&format!("&page={}", self.page));
+        }
+        address
+    }
+}
+
+/// GET /search.
+pub async fn page(
+    State(app): State<App>,
+    mut visit: Visit,
+    here: LocalPath,
+    ClientAddress(from): ClientAddress,
+    Form(query): Form<SearchQuery>,
+) -> Result<Response, RequestError> {
+    let searching = app.searching()?;
+    let began = Instant::now();
+    let results = match find(&app, &mut visit, &query.asked(from)).await {
+        Ok(results) => Ok(results),
+        Err(NoResults::TooLong(error)) => Err(error),
+        Err(NoResults::Failed(error)) => return Err(error),
+    };
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let title = if query.typed.is_empty() { "Search".to_owned() } else { format!("Search: {}", query.typed) };
+    let body = match &results {
+        Ok(results) => {
+            let mut matcher = searching.index.matcher(&results.search);
+            let seconds = began.elapsed().as_secs_f64();
+            shown(&frame, &query, results, &mut matcher, seconds)
+        }
+        Err(error) => html! { p.error role="alert" { (error) } },
+    };
+    let content = html! {
+        h1.hidden { (title) }
+        (search_box(&query))
+        @if let Some(done) = searching.preparing() {
+            @let percent = format!("{:.0}", done * 100.0);
+            p.notice role="status" { "Search is being prepared: " (percent) "% done." }
+        }
+        (body)
+    };
+    let head = PageHead::default().with(html! { meta name="robots" content="noindex"; });
+    let status = if results.is_ok() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+    Ok((status, frame.page_with(&title, &head, &content)).into_response())
+}
+
+/// The box with the search, and the help below it.
+fn search_box(query: &SearchQuery) -> Markup {
+    html! {
+        form.search action="/search" role="search" {
+            label.hidden for="search-words" { "Search" }
+            input #search-words type="search" name="q" value=(query.typed) maxlength=(MAX_CHARACTERS) autofocus[query.typed.is_empty()];
+            @if query.wanted != Wanted::default() { input type="hidden" name="kind" value=(query.wanted.name()); }
+            @if query.sort != Sort::default() { input type="hidden" name="sort" value=(<&str>::from(query.sort)); }
+            button.button { "Search" }
+        }
+        details.help open[query.typed.is_empty()] {
+            summary { "Search tips" }
+            dl {
+                @for (example, meaning) in TIPS {
+                    dt { code { (example) } }
+                    dd { (meaning) }
+                }
+            }
+        }
+    }
+}
+
+/// Examples of the language with what they find.
+const TIPS: [(&str, &str); 10] = [
+    ("rust async", "has both words, in any form"),
+    ("\"exact phrase\"", "has these words in this order"),
+    ("rust OR go", "has one of the words"),
+    ("-crypto", "does not have the word"),
+    ("data*", "has a word that begins with data"),
+    ("title:kernel", "has the word in the title"),
+    ("by:alice", "is by this person"),
+    ("site:lwn.net topic:rust", "links to this site and is about this topic"),
+    ("votes:>10 comments:>=5", "has so many votes and comments"),
+    ("after:2026-01-01 age:<7d is:ask", "was posted then, and is a question. Also is:show, is:text, is:link"),
+];
+
+/// The tabs, the order, and the results.
+fn shown(
+    frame: &Frame<'_>,
+    query: &SearchQuery,
+    results: &Results,
+    matcher: &mut Matcher,
+    seconds: f64,
+) -> Markup {
+    let searched = !results.search.is_empty();
+    html! {
+        @for ignored in &results.search.ignored {
+            p.notice {
+                code { (ignored.part) } ": " (ignored.why) "."
+                @if searched { " Searched for the rest." }
+            }
+        }
+        @if searched {
+            (tabs(query, results))
+            @if results.found.is_empty() {
+                (nothing(query, results))
+            } @else {
+                p.count role="status" {
+                    @if !results.is_exact { "about " }
+                    (number(results.total)) @if results.total == 1 { " result" } @else { " results" }
+                    " in " (format!("{:.0}", (seconds * 1000.0).max(1.0))) " ms"
+                    @if results.is_cut { ". The search took too long, so these are the first results only" }
+                }
+                (list(frame, query, results, matcher))
+            }
+            (pages(query, results))
+        }
+    }
+}
+
+fn tabs(query: &SearchQuery, results: &Results) -> Markup {
+    let count = |wanted: Wanted| {
+        results.kinds.iter().find(|(kind, _)| Some(*kind) == wanted.kind()).map(|(_, count)| *count)
+    };
+    html! {
+        nav.tabs aria-label="What to search" {
+            ul {
+                @for wanted in Wanted::iter() {
+                    @let address = SearchQuery { wanted, page: 1, ..query.clone() }.address("/search");
+                    li {
+                        a href=(address) aria-current=[(wanted == query.wanted).then_some("page")] {
+                            (wanted.title()) @if let Some(count) = count(wanted) { " (" (number(count)) ")" }
+                        }
+                    }
+                }
+            }
+        }
+        nav.tabs.sort aria-label="Order" {
+            ul {
+                @for (sort, name) in [(Sort::Relevance, "Best match"), (Sort::New, "New"), (Sort::Votes, "Votes"), (Sort::Comments, "Comments")] {
+                    @let address = SearchQuery { sort, page: 1, ..query.clone() }.address("/search");
+                    li { a href=(address) aria-current=[(sort == query.sort).then_some("page")] { (name) } }
+                }
+            }
+        }
+    }
+}
+
+fn nothing(query: &SearchQuery, results: &Results) -> Markup {
+    html! {
+        @if query.page > 1 {
+            p.empty { "No more results. " a href=(SearchQuery { page: 1, ..query.clone() }.address("/search")) { "Go to the first page" } }
+        } @else {
+            p.empty { "Nothing found." }
+            @if !results.suggestions.is_empty() {
+                p {
+                    "Did you mean "
+                    @for (index, typed) in results.suggestions.iter().enumerate() {
+                        @if index > 0 { " or " }
+                        a href=(SearchQuery { typed: typed.clone(), page: 1, ..query.clone() }.address("/search")) { (typed) }
+                    }
+                    "?"
+                }
+            }
+        }
+    }
+}
+
+fn list(frame: &Frame<'_>, query: &SearchQuery, results: &Results, matcher: &mut Matcher) -> Markup {
+    let start = (query.page - 1) * SEARCH_RESULTS;
+    let mut room = PAGE_LIST_BYTES;
+    let mut rows = Vec::new();
+    for (index, (hit, finding)) in results.found.iter().enumerate() {
+        let Some(rest) = room.checked_sub(bytes(finding)) else { break };
+        room = rest;
+        rows.push(html! {
+            (found(frame, start + index + 1, finding, matcher))
+            (why(&hit.relevance))
+        });
+    }
+    html! {
+        ol.news.results role="list" { @for row in rows { li { (row) } } }
+    }
+}
+
+/// The most bytes of a result.
+fn bytes(finding: &Finding) -> usize {
+    match finding {
+        Finding::Story(line) => found_story_bytes(line),
+        Finding::Comment(comment) => {
+            LISTED_COMMENT_BYTES
+                + size::marked_bytes(size::shown(&comment.line().comment.body))
+                + size::escaped_bytes(&comment.news.title)
+        }
+        Finding::Tweet(_) | Finding::Person(_) | Finding::Site(_) => LISTED_COMMENT_BYTES,
+    }
+}
+
+fn found(frame: &Frame<'_>, place: usize, finding: &Finding, matcher: &mut Matcher) -> Markup {
+    match finding {
+        Finding::Story(line) => {
+            let title = marked(&line.news.title, &matcher.marks(&line.news.title));
+            let excerpt = line.news.text().and_then(|text| matcher.excerpt(text));
+            html! {
+                (found_story(frame, place, line, &title))
+                @if let Some(excerpt) = excerpt { p.excerpt dir="auto" { (marked(&excerpt.text, &excerpt.marks)) } }
+            }
+        }
+        Finding::Comment(comment) => {
+            let place = CommentContext { news: comment.news.id, news_deleted: false, among_others: true };
+            let excerpt = matcher.excerpt(&comment.line().comment.body);
+            html! {
+                p.about-what { "On " a href=(news_address(comment.news.id)) { (comment.news.title) } }
+                @match excerpt {
+                    Some(excerpt) => {
+                        p.excerpt dir="auto" { (marked(&excerpt.text, &excerpt.marks)) }
+                        p.meta { a href=(comment_address(comment.address())) { "comment" } " by " (crate::markup::parts::author(comment.line().username)) " · " (crate::markup::parts::age(frame, comment.line().comment.ctime)) }
+                    }
+                    None => { ol.thread role="list" { (comment_item(frame, place, (comment.line(), Sight::Shown), 0)) } }
+                }
+            }
+        }
+        Finding::Tweet(line) => html! { (tweet_list(frame, std::slice::from_ref(line))) },
+        Finding::Person(user) => {
+            let excerpt = matcher.excerpt(&user.about);
+            html! {
+                p { a href=(profile_address(&user.username, "")) { (marked(&user.username, &matcher.marks(&user.username))) } " " (user.fullname) }
+                @if let Some(excerpt) = excerpt { p.excerpt dir="auto" { (marked(&excerpt.text, &excerpt.marks)) } }
+            }
+        }
+        Finding::Site(host) => html! { p { a href=(site_address(host)) { (host) } } },
+    }
+}
+
+/// A text with the words that were looked for.
+fn marked(text: &str, marks: &[Range<usize>]) -> Markup {
+    let ends = std::iter::once(0).chain(marks.iter().map(|mark| mark.end));
+    html! {
+        @for (mark, end) in marks.iter().zip(ends) {
+            (text[end..mark.start]) mark { (text[mark.clone()]) }
+        }
+        (text[marks.last().map_or(0, |mark| mark.end)..])
+    }
+}
+
+/// Why a result is where it is.
+fn why(relevance: &Relevance) -> Markup {
+    html! {
+        details.why {
+            summary { "why?" }
+            "Text " (format!("{:.1}", relevance.text)) " × votes " (format!("{:.2}", relevance.votes))
+            " × age " (format!("{:.2}", relevance.age)) " = " (format!("{:.1}", relevance.score()))
+            @if relevance.is_title { ", first because the title has every word" }
+            ". " a href="/ranking#search" { "How results are ordered" }
+        }
+    }
+}
+
+fn pages(query: &SearchQuery, results: &Results) -> Markup {
+    let ends = query.page * SEARCH_RESULTS;
+    let has_more = (ends as u64) < results.total && query.page < SEARCH_PAGES;
+    html! {
+        @if query.page > 1 || has_more {
+            nav.more aria-label="Pages" {
+                @if query.page > 1 {
+                    a href=(SearchQuery { page: query.page - 1, ..query.clone() }.address("/search")) rel="prev" { "previous" } " "
+                }
+                @if has_more {
+                    a href=(SearchQuery { page: query.page + 1, ..query.clone() }.address("/search")) rel="next" { "more" }
+                }
+            }
+        }
+    }
+}

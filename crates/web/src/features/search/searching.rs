@@ -1,0 +1,376 @@
+//! The search of this server: its index, and finding in it for one viewer.
+
+use crate::App;
+use crate::error::RequestError;
+use crate::limits::{SEARCH_PATIENCE, SEARCH_QUEUE, SEARCH_RESULTS};
+use crate::settings::SearchSettings;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+use tidings_domain::accounts::people;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::changes::Findable;
+use tidings_domain::error::Error;
+use tidings_domain::found::{self, Finding};
+use tidings_domain::rates;
+use tidings_domain::values::urls::NewsUrl;
+use tidings_search::asking::{Found, Hit, LeftOut, Question, Sort};
+use tidings_search::index::{Index, IndexError, Kind};
+use tidings_search::language::{Search, TooLong, What};
+use tokio::sync::Semaphore;
+
+/// The parts of a whole in [`Searching::done`].
+const WHOLE: u64 = 10_000;
+
+/// The search of this server.
+pub struct Searching {
+    /// The index.
+    pub index: Index,
+    /// How much of the first index is made, in parts of [`WHOLE`].
+    done: AtomicU64,
+    /// When it last had everything.
+    caught_up: Mutex<Instant>,
+    /// Searches that run.
+    running: Arc<Semaphore>,
+    /// Searches that run or wait.
+    places: Arc<Semaphore>,
+}
+
+/// Where the search of this server is, once it is open.
+pub type SearchPlace = OnceLock<Arc<Searching>>;
+
+impl App {
+    /// The search of this server.
+    ///
+    /// # Errors
+    /// [`RequestError::SearchUnavailable`] while its index cannot be used.
+    pub fn searching(&self) -> Result<Arc<Searching>, RequestError> {
+        self.search.get().cloned().ok_or(RequestError::SearchUnavailable)
+    }
+}
+
+impl Searching {
+    /// Opens the index.
+    ///
+    /// # Errors
+    /// When its folder cannot be used.
+    pub fn open(settings: &SearchSettings) -> Result<Arc<Self>, IndexError> {
+        let index = Index::open(settings.folder.as_deref(), settings.language)?;
+        let is_complete = index.progress()?.is_complete;
+        Ok(Arc::new(Self {
+            index,
+            done: AtomicU64::new(if is_complete { WHOLE } else { 0 }),
+            caught_up: Mutex::new(Instant::now()),
+            running: Arc::new(Semaphore::new(settings.threads)),
+            places: Arc::new(Semaphore::new(settings.threads + SEARCH_QUEUE)),
+        }))
+    }
+
+    /// How much of the index is made, from 0 to 1; `None` when it is complete.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn preparing(&self) -> Option<f64> {
+        let done = self.done.load(Ordering::Relaxed);
+        (done < WHOLE).then(|| done as f64 / WHOLE as f64)
+    }
+
+    /// Notes how much of the index is made.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+    pub(super) fn is_done(&self, part: f64) {
+        self.done.store((part * WHOLE as f64) as u64, Ordering::Relaxed);
+    }
+
+    /// How long ago the index had everything.
+    #[must_use]
+    pub fn behind(&self) -> Duration {
+        self.caught_up.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    /// Notes that the index has everything.
+    pub(super) fn has_caught_up(&self) {
+        *self.caught_up.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Runs a search on a thread of its own, when one is free.
+    async fn run<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Index) -> Result<T, IndexError> + Send + 'static,
+    ) -> Result<T, RequestError> {
+        let place = self.places.clone().try_acquire_owned().map_err(|_| RequestError::TooManySearches)?;
+        let thread =
+            self.running.clone().acquire_owned().await.map_err(|_| RequestError::SearchUnavailable)?;
+        let searching = self.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            let _held = (place, thread);
+            work(&searching.index)
+        });
+        done.await.map_err(|_| RequestError::Panic)?.map_err(|error| {
+            tracing::error!(%error, "search failed");
+            RequestError::SearchUnavailable
+        })
+    }
+}
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// What was typed.
+    pub typed: String,
+    /// The only kind to find; `None` for all.
+    pub kind: Option<Kind>,
+    /// The order.
+    pub sort: Sort,
+    /// The page, from 1.
+    pub page: usize,
+    /// The address of the client.
+    pub from: IpAddr,
+}
+
+/// What was found.
+pub struct Results {
+    /// How the search was understood.
+    pub search: Search,
+    /// The results of the page that the viewer may see.
+    pub found: Vec<(Hit, Finding)>,
+    /// How many there are.
+    pub total: u64,
+    /// Whether that is exact.
+    pub is_exact: bool,
+    /// Whether time ran out.
+    pub is_cut: bool,
+    /// How many there are of each kind; empty unless nothing was found.
+    pub kinds: Vec<(Kind, u64)>,
+    /// Words that were perhaps meant; empty unless nothing was found.
+    pub suggestions: Vec<String>,
+}
+
+/// Why there are no results.
+pub enum NoResults {
+    /// Too much was typed.
+    TooLong(TooLong),
+    /// Anything else.
+    Failed(RequestError),
+}
+
+impl<E: Into<RequestError>> From<E> for NoResults {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// The last total that is exact.
+const MOST_EXACT: u64 = 1_000;
+/// Results that are read beyond a page, in case the viewer may not see some.
+const SPARE: usize = 10;
+/// The most suggestions.
+const SUGGESTIONS: usize = 3;
+/// All kinds, in the order of the page.
+const KINDS: [Kind; 5] = [Kind::Story, Kind::Comment, Kind::Post, Kind::Person, Kind::Site];
+
+/// What becomes of searches, as the metric says it.
+pub const SEARCH_OUTCOMES: [&str; 4] = ["found", "nothing", "refused", "failed"];
+
+/// Finds for a viewer, and counts and times the search. Rounds: at most 4, and 2 for each kind of result.
+///
+/// # Errors
+/// When too much was typed, or the index or the store fails.
+pub async fn find(app: &App, visit: &mut Visit, asked: &Asked) -> Result<Results, NoResults> {
+    let began = Instant::now();
+    let outcome = look_up(app, visit, asked).await;
+    let [found, nothing, refused, failed] = SEARCH_OUTCOMES;
+    let result = match &outcome {
+        Ok(results) if results.total > 0 => found,
+        Ok(_) => nothing,
+        Err(NoResults::TooLong(_)) => refused,
+        Err(NoResults::Failed(_)) => failed,
+    };
+    metrics::counter!("tidings_search_queries_total", "result" => result).increment(1);
+    metrics::histogram!("tidings_search_seconds").record(began.elapsed());
+    outcome
+}
+
+async fn look_up(app: &App, visit: &mut Visit, asked: &Asked) -> Result<Results, NoResults> {
+    let searching = app.searching()?;
+    visit.recognise().await?;
+    rates::spend_search(&app.site, app.moment(), visit.viewer_id(), asked.from).map_err(Error::from)?;
+    let now = i64::try_from(visit.now().0).unwrap_or(i64::MAX);
+    let search = Search::parse(&asked.typed, now).map_err(NoResults::TooLong)?;
+    if search.is_empty() {
+        return Ok(Results::nothing(search));
+    }
+    let for_viewer = Arc::new(ForViewer::read(visit, &search).await?);
+    let (skipped, wanted) = ((asked.page - 1) * SEARCH_RESULTS, SEARCH_RESULTS);
+    let job = Job { search, for_viewer, sort: asked.sort, now };
+    let (page, kind) = ((skipped, wanted + SPARE), asked.kind);
+    let (job, found) = searching
+        .run(move |index| Ok((index.find(&job.question(kind, page))?, job)))
+        .await
+        .map(|(found, job)| (job, found))?;
+    let things: Vec<Findable> = found.hits.iter().filter_map(|hit| hit.id.parse().ok()).collect();
+    let mut seen = found::read(visit, &things).await?;
+    let mut results: Vec<(Hit, Finding)> = Vec::new();
+    let mut missing = 0;
+    for hit in &found.hits {
+        if results.len() == wanted {
+            break;
+        }
+        match hit.id.parse().ok().and_then(|thing: Findable| seen.remove(&thing)) {
+            Some(finding) => results.push((hit.clone(), finding)),
+            None => missing += 1,
+        }
+    }
+    let total = found.total.saturating_sub(missing);
+    let mut answer = Results {
+        found: results,
+        total,
+        is_exact: missing == 0 && total <= MOST_EXACT && !found.is_cut,
+        is_cut: found.is_cut,
+        ..Results::nothing(job.search.clone())
+    };
+    if answer.found.is_empty() && asked.page == 1 {
+        let (kinds, suggestions) = searching.run(move |index| job.instead(index, kind)).await?;
+        (answer.kinds, answer.suggestions) = (kinds, suggestions);
+    }
+    Ok(answer)
+}
+
+impl Results {
+    const fn nothing(search: Search) -> Self {
+        Self {
+            search,
+            found: Vec::new(),
+            total: 0,
+            is_exact: true,
+            is_cut: false,
+            kinds: Vec::new(),
+            suggestions: Vec::new(),
+        }
+    }
+}
+
+/// What a search depends on besides its words.
+#[derive(Debug, Default)]
+struct ForViewer {
+    authors: HashMap<String, u64>,
+    urls: HashMap<String, String>,
+    left_out: LeftOut,
+}
+
+impl ForViewer {
+    /// Rounds: at most 2.
+    async fn read(visit: &mut Visit, search: &Search) -> Result<Self, RequestError> {
+        let mut for_viewer = Self::default();
+        let mut names = Vec::new();
+        for term in search.terms() {
+            match &term.what {
+                What::By(name) => names.push(name.clone()),
+                What::Url(url) => {
+                    if let Ok(parsed) = NewsUrl::parse_imported(url) {
+                        for_viewer.urls.insert(url.clone(), parsed.normalised());
+                    }
+                }
+                _ => {}
+            }
+        }
+        if !names.is_empty() {
+            let ids = people::ids_of(visit, &names).await?;
+            for_viewer.authors = ids.into_iter().map(|(name, id)| (name, id.0)).collect();
+        }
+        if let Some(reader) = visit.reader().await? {
+            for_viewer.left_out = LeftOut {
+                authors: reader.avoided().map(|id| id.0).collect(),
+                stories: reader.hidden().map(|id| id.0).collect(),
+                hosts: Vec::new(),
+                topics: reader.muted_topics.iter().map(|topic| topic.as_str().to_owned()).collect(),
+            };
+        }
+        Ok(for_viewer)
+    }
+}
+
+/// What is offered when nothing was found: the same search in other kinds with their numbers, and other words.
+type Instead = (Vec<(Kind, u64)>, Vec<String>);
+
+/// A search on its way to a thread.
+struct Job {
+    search: Search,
+    for_viewer: Arc<ForViewer>,
+    sort: Sort,
+    now: i64,
+}
+
+impl Job {
+    fn question(&self, kind: Option<Kind>, page: (usize, usize)) -> Question<'_> {
+        Question {
+            search: &self.search,
+            kind,
+            sort: self.sort,
+            page,
+            now: self.now,
+            patience: SEARCH_PATIENCE,
+            authors: &self.for_viewer.authors,
+            urls: &self.for_viewer.urls,
+            left_out: &self.for_viewer.left_out,
+        }
+    }
+
+    /// What to offer when nothing was found.
+    fn instead(&self, index: &Index, kind: Option<Kind>) -> Result<Instead, IndexError> {
+        let count = |job: &Self, kind| Ok::<_, IndexError>(index.find(&job.question(kind, (0, 1)))?.total);
+        let mut kinds = Vec::new();
+        for other in KINDS.into_iter().filter(|other| Some(*other) != kind) {
+            let total = count(self, Some(other))?;
+            if total > 0 {
+                kinds.push((other, total));
+            }
+        }
+        let mut suggestions = Vec::new();
+        let words: Vec<&str> =
+            self.search.terms().filter(|term| !term.is_excluded).map(|term| &*term.text).collect();
+        for (place, term) in self.search.terms().filter(|term| !term.is_excluded).enumerate() {
+            let What::Words(found) = &term.what else { continue };
+            let [word] = &found[..] else { continue };
+            for other in index.spelled_like(word, SUGGESTIONS)? {
+                let mut typed = words.clone();
+                typed[place] = &other;
+                let typed = typed.join(" ");
+                let Ok(search) = Search::parse(&typed, self.now) else { continue };
+                let job = Self { search, for_viewer: self.for_viewer.clone(), ..*self };
+                if suggestions.len() < SUGGESTIONS && count(&job, kind)? > 0 && !suggestions.contains(&typed)
+                {
+                    suggestions.push(typed);
+                }
+            }
+        }
+        Ok((kinds, suggestions))
+    }
+}
+
+/// The titles of stories that begin with the words of a text, for suggestions while one types. Rounds: at most 3.
+///
+/// # Errors
+/// When the index or the store fails.
+pub async fn stories_like(
+    app: &App,
+    visit: &mut Visit,
+    (typed, from): (&str, IpAddr),
+    most: usize,
+) -> Result<Vec<Finding>, NoResults> {
+    let searching = app.searching()?;
+    visit.recognise().await?;
+    rates::spend_search(&app.site, app.moment(), visit.viewer_id(), from).map_err(Error::from)?;
+    let now = i64::try_from(visit.now().0).unwrap_or(i64::MAX);
+    let Ok(search) = Search::parse(typed, now) else { return Ok(Vec::new()) };
+    if search.is_empty() {
+        return Ok(Vec::new());
+    }
+    let for_viewer = Arc::new(ForViewer::read(visit, &search).await?);
+    let job = Job { search, for_viewer, sort: Sort::Relevance, now };
+    let found: Found =
+        searching.run(move |index| index.find(&job.question(Some(Kind::Story), (0, most)))).await?;
+    let things: Vec<Findable> = found.hits.iter().filter_map(|hit| hit.id.parse().ok()).collect();
+    let mut seen = found::read(visit, &things).await?;
+    Ok(things.iter().filter_map(|thing| seen.remove(thing)).collect())
+}

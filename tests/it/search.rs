@@ -1,0 +1,224 @@
+//! Search: what is found, by whom, and in which order.
+
+use serde_json::Value as Json;
+use std::time::{Duration, Instant};
+
+use crate::client::{Client, ok};
+use crate::pages::page;
+use crate::server::{Engine, Server, each_engine};
+
+const TIMEOUT: Duration = Duration::from_secs(20);
+const ON: [(&str, &str); 1] = [("search.enabled", "true")];
+
+async fn search(client: &Client, parameters: &str) -> Json {
+    ok(client.api_get(&format!("/api/search?{parameters}")).await)
+}
+
+/// What was found: the titles of stories, the texts of comments and posts, the names of people and sites.
+fn names(answer: &Json) -> Vec<String> {
+    let name = |result: &Json| {
+        let text = match result["kind"].as_str().unwrap() {
+            "story" => &result["story"]["title"],
+            "comment" => &result["comment"]["body"],
+            "post" => &result["post"]["text"],
+            "person" => &result["person"]["username"],
+            _ => &result["site"]["host"],
+        };
+        text.as_str().unwrap().to_owned()
+    };
+    answer["results"].as_array().unwrap().iter().map(name).collect()
+}
+
+/// Waits until a search finds exactly this, in whatever order.
+async fn finds(client: &Client, parameters: &str, expected: &[&str]) {
+    let deadline = Instant::now() + TIMEOUT;
+    loop {
+        // Until the index is open, the status is 503.
+        let found = client.get(&format!("/api/search?{parameters}")).await.json();
+        if found["status"] == "ok" {
+            let mut names = names(&found);
+            names.sort();
+            if names == expected {
+                return;
+            }
+        }
+        assert!(Instant::now() < deadline, "{parameters}: {found:#}, not {expected:?}");
+        tidings_testing::pause().await;
+    }
+}
+
+#[tokio::test]
+async fn everything_that_is_posted_is_found() {
+    each_engine(&ON, async |server| {
+        let (alice, bob) = (server.register("alice").await, server.register("bob").await);
+        let rust = alice.submit_link("Writing a parser in Rust", "https://blog.example.org/parsers").await;
+        let text = bob.submit_text("Ask: which C++ book?", "I have parsed three of them.").await;
+        bob.comment(rust, "A fine crème brûlée of an article").await;
+        alice.tweet("Parsers are on my mind").await;
+        let visitor = server.visitor();
+        finds(&visitor, "q=parsing", &["Ask: which C++ book?"]).await;
+        finds(&visitor, "q=creme+brulee&kind=comments", &["A fine crème brûlée of an article"]).await;
+        finds(&visitor, "q=mind&kind=posts", &["Parsers are on my mind"]).await;
+        finds(&visitor, "q=alice&kind=people", &["alice"]).await;
+        finds(&visitor, "q=alice", &[]).await;
+        for (q, expected) in [
+            ("c%2B%2B", vec!["Ask: which C++ book?"]),
+            ("site:example.org", vec!["Writing a parser in Rust"]),
+            ("by:BOB", vec!["Ask: which C++ book?"]),
+            ("is:ask", vec!["Ask: which C++ book?"]),
+            ("book+-rust", vec!["Ask: which C++ book?"]),
+            ("parsers", vec!["Writing a parser in Rust"]),
+            ("title:parser", vec!["Writing a parser in Rust"]),
+            ("https://blog.example.org/parsers?utm_source=x%23top", vec!["Writing a parser in Rust"]),
+            ("%22parser+in+rust%22", vec!["Writing a parser in Rust"]),
+            ("boo*", vec!["Ask: which C++ book?"]),
+            ("rust+OR+book", vec!["Ask: which C++ book?", "Writing a parser in Rust"]),
+        ] {
+            let mut found = names(&search(&visitor, &format!("q={q}")).await);
+            found.sort();
+            assert_eq!(found, expected, "{q}");
+        }
+        // An edit, and a deletion with what belongs to it.
+        ok(bob
+            .api_post(
+                "/api/submit",
+                &[
+                    ("news_id", &*text.to_string()),
+                    ("title", "Ask: which Go book?"),
+                    ("url", ""),
+                    ("text", "None yet."),
+                ],
+            )
+            .await);
+        finds(&visitor, "q=go", &["Ask: which Go book?"]).await;
+        finds(&visitor, "q=parsed", &[]).await;
+        ok(alice.api_post("/api/delnews", &[("news_id", &*rust.to_string())]).await);
+        finds(&visitor, "q=parsers&kind=all", &["Parsers are on my mind"]).await;
+        finds(&visitor, "q=brulee&kind=comments", &[]).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nobody_finds_what_they_may_not_read() {
+    each_engine(&ON, async |server| {
+        let (alice, bob) = (server.register("alice").await, server.register("bob").await);
+        let carol = server.register("carol").await;
+        let story = bob.submit_text("A needle", "hay").await;
+        bob.comment(story, "needle in a comment").await;
+        carol.submit_text("Another needle", "hay").await;
+        let visitor = server.visitor();
+        finds(&visitor, "q=needle&kind=all", &["A needle", "Another needle", "needle in a comment"]).await;
+        // Muted and hidden things are left out for one reader, at once.
+        ok(alice.api_post("/api/mute", &[("what", "user"), ("value", "carol")]).await);
+        assert_eq!(search(&alice, "q=needle").await["total"], 1);
+        ok(alice.api_post("/api/hide", &[("news_id", &*story.to_string())]).await);
+        let nothing = search(&alice, "q=needle&kind=all").await;
+        assert_eq!((&nothing["total"], names(&nothing).len()), (&Json::from(0), 0), "{nothing}");
+        // What is removed is gone from the moment of the action, with its comments; and comes back.
+        let id = story.to_string();
+        let remove = [("action", "remove"), ("kind", "story"), ("id", &*id), ("reason", "spam")];
+        let line = ok(alice.api_post("/api/moderate", &remove).await)["moderation_id"].to_string();
+        assert_eq!(names(&search(&visitor, "q=needle&kind=all").await), ["Another needle"]);
+        finds(&carol, "q=needle&kind=comments", &[]).await;
+        ok(alice.api_post("/api/moderate/undo", &[("moderation_id", &*line), ("reason", "no")]).await);
+        finds(&visitor, "q=needle&kind=all", &["A needle", "Another needle", "needle in a comment"]).await;
+        // Held posts and the profiles of banned people.
+        let ban = [("action", "ban"), ("kind", "user"), ("id", "carol"), ("reason", "spam")];
+        ok(alice.api_post("/api/moderate", &ban).await);
+        assert!(names(&search(&visitor, "q=carol&kind=people").await).is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn two_servers_find_what_either_posts() {
+    let first = Server::start(Engine::Redis, &ON).await;
+    let second = Server::beside_with(&first.redis.as_ref().unwrap().url(), &first, &ON).await;
+    let alice = first.register("alice").await;
+    let story = alice.submit_text("A needle", "hay").await;
+    finds(&second.visitor(), "q=needle", &["A needle"]).await;
+    alice.at(second.address).comment(story, "Another needle").await;
+    finds(&first.visitor(), "q=needle&kind=comments", &["Another needle"]).await;
+    ok(alice.api_post("/api/delnews", &[("news_id", &*story.to_string())]).await);
+    finds(&second.visitor(), "q=needle&kind=all", &[]).await;
+}
+
+#[tokio::test]
+async fn an_index_catches_up_with_what_it_has_missed() {
+    let posting = Server::start(Engine::Redis, &[]).await;
+    let url = posting.redis.as_ref().unwrap().url();
+    let alice = posting.register("alice").await;
+    let gone = alice.submit_text("A needle that goes", "hay").await;
+    alice.submit_text("A needle that stays", "hay").await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index").display().to_string();
+    let settings = [("search.enabled", "true"), ("search.folder", path.as_str())];
+    let searching = Server::beside_with(&url, &posting, &settings).await;
+    finds(&searching.visitor(), "q=needle", &["A needle that goes", "A needle that stays"]).await;
+    searching.stop().await;
+    ok(alice.api_post("/api/delnews", &[("news_id", &*gone.to_string())]).await);
+    alice.submit_text("A new needle", "hay").await;
+    let expected = ["A needle that stays", "A new needle"];
+    let searching = Server::beside_with(&url, &posting, &settings).await;
+    finds(&searching.visitor(), "q=needle", &expected).await;
+    // Another server with the same folder has one of its own.
+    let other = Server::beside_with(&url, &posting, &settings).await;
+    finds(&other.visitor(), "q=needle", &expected).await;
+    assert!(folder.path().join("index.2").is_dir());
+    searching.stop().await;
+    other.stop().await;
+    // What is damaged is made anew.
+    for entry in std::fs::read_dir(folder.path().join("index").join("1-english")).unwrap() {
+        std::fs::write(entry.unwrap().path(), "damaged").unwrap();
+    }
+    let searching = Server::beside_with(&url, &posting, &settings).await;
+    finds(&searching.visitor(), "q=needle", &expected).await;
+}
+
+#[tokio::test]
+async fn a_search_explains_itself() {
+    let server = Server::start(Engine::Memory, &ON).await;
+    let alice = server.register("alice").await;
+    alice.submit_text("A story of <b>rust</b>", "Some words & rust again").await;
+    finds(&alice, "q=rust", &["A story of <b>rust</b>"]).await;
+    let found = search(&alice, "q=rust+votes%3A%3Eabc").await;
+    assert_eq!(found["ignored"], serde_json::json!(["votes:>abc"]));
+    assert_eq!(
+        found["understood"],
+        serde_json::json!([{ "term": "rust", "field": null, "excluded": false }])
+    );
+    let result = &found["results"][0];
+    assert_eq!(result["why"]["title"], true);
+    assert_eq!(result["excerpt"], "Some words & rust again");
+    assert_eq!(result["marks"], serde_json::json!([[13, 4]]));
+    let shown = page(&alice, "/search?q=rust+votes%3A%3Eabc").await;
+    let text = shown.text();
+    for expected in ["votes:>abc: a number is missing. Searched for the rest.", "1 result", "why?"] {
+        assert!(text.contains(expected), "{expected:?} is not in {text}");
+    }
+    let suggested = search(&alice, "q=rsut").await;
+    assert_eq!(suggested["suggestions"], serde_json::json!(["rust"]));
+    let others = search(&alice, "q=alice").await;
+    assert_eq!(others["kinds"], serde_json::json!({ "people": 1 }));
+    let long = alice.get(&format!("/api/search?q={}", "a".repeat(201))).await;
+    assert_eq!(long.status, 400);
+    let suggestions = alice.api_get("/api/search/suggest?q=a+sto").await;
+    assert_eq!(suggestions, serde_json::json!(["a sto", ["A story of <b>rust</b>"]]));
+}
+
+#[tokio::test]
+async fn without_search_its_addresses_are_gone() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    for path in [
+        "/search?q=a",
+        "/api/search?q=a",
+        "/api/search/suggest?q=a",
+        "/search.atom?q=a",
+        "/search.json?q=a",
+        "/opensearch.xml",
+    ] {
+        assert_eq!(server.visitor().get(path).await.status, 404, "{path}");
+    }
+    assert!(!page(&server.visitor(), "/").await.text().contains("Search"));
+}
