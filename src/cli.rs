@@ -21,6 +21,7 @@ pub mod mail;
 pub mod moderate;
 mod move_timelines;
 pub mod restore;
+pub mod search;
 pub mod serve;
 pub mod status;
 pub mod user;
@@ -123,6 +124,8 @@ enum Command {
     Moderate(Box<moderate::ModerateCommand>),
     Status(status::StatusCommand),
     #[command(subcommand)]
+    Search(search::SearchCommand),
+    #[command(subcommand)]
     Mail(mail::MailCommand),
     #[command(hide = true)]
     Generate(generate::Generate),
@@ -190,6 +193,7 @@ impl Cli {
             Command::User(user) => user.run(&config).await,
             Command::Moderate(moderate) => moderate.run(&config).await,
             Command::Status(status) => status.run(&config).await,
+            Command::Search(search) => search.run(&config).await,
             Command::Mail(mail) => mail.run(&config).await,
             Command::Generate(generate) => generate.run(Cli::command()),
         }

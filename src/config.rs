@@ -316,7 +316,9 @@ impl Config {
         }
     }
 
-    fn search_settings(&self) -> SearchSettings {
+    /// What the server needs to know of its search.
+    #[must_use]
+    pub fn search_settings(&self) -> SearchSettings {
         let half = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
         let SearchLanguage(language) = self.search.language;
         SearchSettings {

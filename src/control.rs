@@ -23,6 +23,10 @@ use tokio::time::sleep;
 
 /// The question for the state of the server; see [`status::Status`].
 pub const STATUS: &str = "status";
+/// The question for the state of the search: JSON, and `null` if it cannot be used.
+pub const SEARCH: &str = "search";
+/// What tells the server to make its search index anew. The answer is the state of the search.
+pub const SEARCH_REBUILD: &str = "search rebuild";
 /// What tells the server that a command has made a good backup, before the moment of the backup in
 /// Unix seconds.
 const BACKED_UP: &str = "backed up ";
@@ -131,6 +135,13 @@ async fn answer(app: &App, store: String, question: &str) -> String {
     if question == STATUS {
         let status = status::of_server(app, store).await;
         return serde_json::to_string(&status).unwrap_or_default();
+    }
+    if question == SEARCH || question == SEARCH_REBUILD {
+        let searching = app.search.get();
+        if let (Some(searching), SEARCH_REBUILD) = (searching, question) {
+            searching.rebuild();
+        }
+        return serde_json::to_string(&searching.map(|searching| searching.state())).unwrap_or_default();
     }
     if let Some(entry) = CommandEntry::of_question(question) {
         entry.log();

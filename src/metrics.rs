@@ -240,9 +240,10 @@ impl Figures {
         let queued = u64::try_from(self.app.site.store.queued_batches()).unwrap_or(u64::MAX);
         set("tidings_store_writer_queue", None, queued);
         if let Some(searching) = self.app.search.get() {
-            set("tidings_search_documents", None, searching.index.documents());
-            set("tidings_search_bytes", None, searching.index.bytes());
-            set("tidings_search_behind_seconds", None, searching.behind().as_secs());
+            let state = searching.state();
+            set("tidings_search_documents", None, state.documents);
+            set("tidings_search_bytes", None, state.bytes);
+            set("tidings_search_behind_seconds", None, state.behind_seconds);
         }
         self.read_jobs().await;
     }

@@ -9,6 +9,47 @@ fn folder_in(temporary: &Path) -> Option<PathBuf> {
     std::fs::read_dir(temporary).unwrap().next().map(|entry| entry.unwrap().path())
 }
 
+/// Searches that a reader would make there, with the result that they would want first.
+const SEARCHES: [(&str, &str); 20] = [
+    ("write-ahead log", "How a write-ahead log survives a power cut"),
+    ("vacuum", "We forgot to vacuum for a year. Here is the bill"),
+    ("b-tree", "B-trees are older than most of us and still win"),
+    ("borrow checker", "A mental model for the borrow checker"),
+    ("build time", "Halving our build times by deleting code"),
+    ("fuzzing bugs", "A weekend of fuzzing found eleven bugs"),
+    ("estimate promise", "Estimates are not promises"),
+    ("cookie banners", "We removed the cookie banner by removing the cookies"),
+    ("IO_uring", "io_uring for ordinary programs"),
+    ("\"page cache\"", "The page cache is not your enemy"),
+    ("ipv6", "IPv6 at home without tears"),
+    ("dns", "It was DNS, and here is the packet"),
+    ("kuiper belt", "A very slow tour of the Kuiper belt"),
+    ("antikythera", "What the Antikythera mechanism computed"),
+    ("memory flips bits", "How often does memory really flip bits?"),
+    ("hosting mail", "Ten years of hosting my own mail"),
+    ("libraries lend tools", "The library that lends tools"),
+    ("regular expressions topic:programming", "The regular expression that took down a bakery"),
+    ("telescop*", "A telescope mirror ground in a garage"),
+    ("whale songs", "Whale songs travel like fashion"),
+];
+
+async fn check_searches(site: &str) {
+    let client = reqwest::Client::new();
+    let first = async |typed: &str| {
+        let request = client
+            .get(reqwest::Url::parse_with_params(&format!("{site}/api/search"), [("q", typed)]).unwrap());
+        let found: serde_json::Value = request.send().await.unwrap().json().await.unwrap();
+        found["results"][0]["story"]["title"].as_str().map(str::to_owned)
+    };
+    while first(SEARCHES[0].0).await.is_none() {
+        // Not so often that the searches of a minute are used up.
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    }
+    for (typed, expected) in SEARCHES {
+        assert_eq!(first(typed).await.as_deref(), Some(expected), "{typed}");
+    }
+}
+
 #[tokio::test]
 async fn the_demo_is_a_whole_site_and_is_gone_at_its_end() {
     let temporary = tempfile::tempdir().unwrap();
@@ -35,6 +76,7 @@ async fn the_demo_is_a_whole_site_and_is_gone_at_its_end() {
         assert_eq!(answer.status(), 200, "{page}");
         assert!(answer.text().await.unwrap().contains(text), "{page}");
     }
+    check_searches(&site).await;
     let store = format!("redb:{}", folder.join("demo.redb").display());
     let checked = tidings()
         .args(["check", "store", "--store", &store])

@@ -237,6 +237,9 @@ async fn ask_about_news(asker: &mut Asker, alice: &Client, bob: &Client, pages: 
     asker.get(bob, "/api/search", &format!("/api/search?{words}"), "/api/search?page=0").await;
     let path = "/api/search/suggest";
     asker.get(bob, path, "/api/search/suggest?q=rus", "/api/search/suggest?q=a&q=b").await;
+    let (path, long) = ("/api/search/similar", "a".repeat(81));
+    let bad = format!("/api/search/similar?title={long}");
+    asker.get(bob, path, "/api/search/similar?title=rust", &bad).await;
     asker.get(bob, "/api/past/{day}/{start}/{count}", "/api/past/2027-01/0/32", "/api/past/2027/0/32").await;
     let path = "/api/getnews/{sort}/{start}/{count}";
     for client in [bob, &bob.with_secrets(None, None)] {

@@ -1,5 +1,8 @@
 //! Search: what is found, by whom, and in which order.
 
+mod keeping_up;
+mod privacy;
+
 use serde_json::Value as Json;
 use std::time::{Duration, Instant};
 
@@ -169,7 +172,7 @@ async fn an_index_catches_up_with_what_it_has_missed() {
     searching.stop().await;
     other.stop().await;
     // What is damaged is made anew.
-    for entry in std::fs::read_dir(folder.path().join("index").join("1-english")).unwrap() {
+    for entry in std::fs::read_dir(folder.path().join("index").join("2-english")).unwrap() {
         std::fs::write(entry.unwrap().path(), "damaged").unwrap();
     }
     let searching = Server::beside_with(&url, &posting, &settings).await;
@@ -205,6 +208,31 @@ async fn a_search_explains_itself() {
     assert_eq!(long.status, 400);
     let suggestions = alice.api_get("/api/search/suggest?q=a+sto").await;
     assert_eq!(suggestions, serde_json::json!(["a sto", ["A story of <b>rust</b>"]]));
+    alice.submit_on("alchemy", "On gold").await;
+    finds(&alice, "q=topic:alchemy", &["On gold"]).await;
+    let suggestions = alice.api_get("/api/search/suggest?q=al").await;
+    assert_eq!(suggestions, serde_json::json!(["al", ["alchemy", "alice"]]));
+    // What is being submitted may have been submitted before.
+    let similar = async |title: &str| {
+        let found = ok(alice.api_get(&format!("/api/search/similar?title={title}")).await);
+        found["stories"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|story| story["id"].as_u64().unwrap())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(similar("rust+stories").await, [1]);
+    assert_eq!(similar("gold+rush+of+1849").await, [0_u64; 0]);
+    let previewed =
+        [("news_id", "-1"), ("title", "A rust story"), ("url", ""), ("text", "t"), ("then", "preview")];
+    let previewed = String::from_utf8(alice.post("/submit", &previewed).await.body).unwrap();
+    assert!(previewed.contains("Is it one of these?"), "{previewed}");
+    // The page of a person, a topic and a site has a search within it.
+    for (address, value) in [("/user/alice", "by:alice "), ("/topic/alchemy", "topic:alchemy ")] {
+        let page = String::from_utf8(alice.get(address).await.body).unwrap();
+        assert!(page.contains(&format!("value=\"{value}\"")), "{address}: {page}");
+    }
 }
 
 #[tokio::test]

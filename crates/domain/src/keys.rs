@@ -487,6 +487,12 @@ pub fn news_of_thread(key: &str) -> Option<NewsId> {
     key.strip_prefix("thread:comment:")?.parse().ok()
 }
 
+/// The site whose votes a key has.
+#[must_use]
+pub fn host_of_votes(key: &str) -> Option<Hostname> {
+    Hostname::parse(key.strip_prefix("link:")?.strip_suffix(":votes")?).ok()
+}
+
 /// The news item of an article in a list or group.
 #[must_use]
 pub fn news_of_article(name: &str) -> Option<NewsId> {

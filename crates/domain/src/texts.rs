@@ -20,6 +20,8 @@ use tidings_keyspace::{Fetch, Order, read};
 
 /// Stories whose comments are read in one round.
 const STORIES_AT_ONCE: u64 = 10;
+/// The same for the threads among some keys.
+const THREADS_AT_ONCE: usize = 10;
 /// Other things that are read in one round.
 const AT_ONCE: u64 = 500;
 
@@ -34,11 +36,13 @@ pub struct Text {
     pub body: String,
     /// Its author; for a person, the person.
     pub author: Option<UserId>,
+    /// The author of the story that a comment is on.
+    pub story_author: Option<UserId>,
     /// The URL of a story, in the form in which URLs are compared.
     pub url: Option<String>,
-    /// The site that a story links to.
+    /// The site that a story links to, or the story that a comment is on.
     pub host: Option<Hostname>,
-    /// The topics of a story.
+    /// The topics of a story, or of the story that a comment is on.
     pub topics: Vec<String>,
     /// When it was posted.
     pub time: Timestamp,
@@ -56,7 +60,7 @@ impl Text {
             author: Some(news.user_id),
             url: NewsUrl::parse_imported(&news.url).ok().map(|url| url.normalised()),
             host: news.site().cloned(),
-            topics: news.topics.iter().map(|topic| topic.as_str().to_owned()).collect(),
+            topics: topics_of(news),
             votes: news.up - news.down,
             comments: news.comments,
             ..Self::at(Findable::Story(news.id), news.ctime)
@@ -68,6 +72,9 @@ impl Text {
         (!news.is_gone() && !comment.is_gone()).then(|| Self {
             body: comment.body.clone(),
             author: Some(comment.user_id),
+            story_author: Some(news.user_id),
+            host: news.site().cloned(),
+            topics: topics_of(news),
             votes: comment.score(),
             ..Self::at(Findable::Comment(address), comment.ctime)
         })
@@ -109,6 +116,7 @@ impl Text {
             title: String::new(),
             body: String::new(),
             author: None,
+            story_author: None,
             url: None,
             host: None,
             topics: Vec::new(),
@@ -117,6 +125,10 @@ impl Text {
             comments: 0,
         }
     }
+}
+
+fn topics_of(news: &News) -> Vec<String> {
+    news.topics.iter().map(|topic| topic.as_str().to_owned()).collect()
 }
 
 /// The present texts of some things, in their order; `None` for what no reader may find. Rounds: 1.
@@ -174,6 +186,49 @@ pub async fn of_thread(site: &Site, id: NewsId) -> Result<Vec<Text>, Error> {
     Ok(comments.filter_map(|comment| Text::of_comment(&news, &comment)).collect())
 }
 
+/// What a key has the text or the counts of.
+enum Holds {
+    Thing(Findable),
+    CommentsOf(NewsId),
+}
+
+fn holds(key: &str) -> Option<Holds> {
+    let found = if let Some(news) = keys::news_of_thread(key) {
+        Holds::CommentsOf(news)
+    } else if let Some(host) = keys::host_of_votes(key) {
+        Holds::Thing(Findable::Site(host))
+    } else {
+        // A story, a tweet and a user are written as their keys; comments and sites are not keys.
+        Holds::Thing(key.parse().ok().filter(|thing| !matches!(thing, Findable::Site(_)))?)
+    };
+    Some(found)
+}
+
+/// Whether a key has the text or the counts of something that can be found.
+#[must_use]
+pub fn are_in(key: &str) -> bool {
+    holds(key).is_some()
+}
+
+/// What can be found of some keys. Rounds: 1, and 1 for each 10 threads among them.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of_keys(site: &Site, keys: &[String]) -> Result<Vec<Text>, Error> {
+    let (mut things, mut threads) = (Vec::new(), Vec::new());
+    for held in keys.iter().filter_map(|key| holds(key)) {
+        match held {
+            Holds::Thing(thing) => things.push(thing),
+            Holds::CommentsOf(news) => threads.push(news),
+        }
+    }
+    let mut texts: Vec<Text> = of(site, &things).await?.into_iter().flatten().collect();
+    for ids in threads.chunks(THREADS_AT_ONCE) {
+        texts.extend(stories(site, ids).await?.into_iter().flatten());
+    }
+    Ok(texts)
+}
+
 /// A walk over everything that can be found, by ids from 1 up.
 #[derive(Debug)]
 pub struct Walk {
@@ -201,6 +256,13 @@ impl Walk {
         Ok(Self { ends: [stories, tweets, people], stage: 0, passed: 0 })
     }
 
+    /// How many rounds it takes.
+    #[must_use]
+    pub fn rounds(&self) -> u64 {
+        let of_stage = |(stage, end): (usize, &u64)| (weight(stage) * end).div_ceil(AT_ONCE);
+        self.ends.iter().enumerate().map(of_stage).sum::<u64>() + 1
+    }
+
     /// How much of the walk is done, from 0 to 1.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
@@ -225,7 +287,7 @@ impl Walk {
         let last = (self.passed + AT_ONCE / weight(self.stage)).min(*end);
         let ids = self.passed + 1..=last;
         let texts = match self.stage {
-            0 => stories(site, ids.map(NewsId).collect()).await?,
+            0 => stories(site, &ids.map(NewsId).collect::<Vec<_>>()).await?,
             1 => of(site, &ids.map(|id| Findable::Tweet(TweetId(id))).collect::<Vec<_>>()).await?,
             _ => of(site, &ids.map(|id| Findable::Person(UserId(id))).collect::<Vec<_>>()).await?,
         };
@@ -240,7 +302,7 @@ const fn weight(stage: usize) -> u64 {
 }
 
 /// Stories with their comments.
-async fn stories(site: &Site, ids: Vec<NewsId>) -> Result<Vec<Option<Text>>, Error> {
+async fn stories(site: &Site, ids: &[NewsId]) -> Result<Vec<Option<Text>>, Error> {
     let read = |id: &NewsId| (News::by_id(*id).or_absent(), read::hash(keys::thread(*id)).or_absent());
     let mut texts = Vec::new();
     for (news, thread) in site.store.fetch(ids.iter().map(read).collect::<Vec<_>>().large()).await? {

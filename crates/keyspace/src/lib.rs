@@ -28,6 +28,7 @@ mod spool;
 mod store;
 mod unreadable;
 mod url;
+mod written_keys;
 
 #[cfg(test)]
 #[path = "../tests/conformance/strategies.rs"]
@@ -52,3 +53,4 @@ pub use snapshot::{Snapshot, give_way};
 pub use store::Store;
 pub use unreadable::report_unreadable;
 pub use url::{flaw_of_sentinel_url, without_password};
+pub use written_keys::WrittenKeys;

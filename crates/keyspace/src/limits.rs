@@ -29,6 +29,9 @@ pub(crate) const VERSION_PLACES: u64 = 1 << 18;
 /// is used at least every 20 seconds then never depends on what was dropped.
 pub(crate) const MAX_LATEST_WRITES: usize = 1 << 16;
 
+/// The most names of written keys that are kept for those who follow writes: a few MiB.
+pub(crate) const MAX_WRITTEN_KEYS: usize = 1 << 15;
+
 /// The hashes whose fields are remembered with their values, before those of the time before are
 /// dropped: about 8 MiB. Only for a Redis server.
 pub(crate) const MAX_KNOWN_KEYS: usize = 1 << 15;

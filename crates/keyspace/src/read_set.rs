@@ -25,6 +25,7 @@ pub(crate) use reports::Doubt;
 
 use super::batch::{Batch, Write};
 use super::query::{Query, Read};
+use super::written_keys::Watchers;
 use crate::limits::{MAX_LATEST_WRITES, MAX_TRACKED_FIELDS, VERSION_PLACES};
 use known_fields::KnownFields;
 use std::cell::RefCell;
@@ -64,6 +65,8 @@ pub(super) struct Versions {
     has_reports: bool,
     /// Whether any key is in doubt.
     has_doubts: AtomicBool,
+    /// Those who follow what is written.
+    pub(super) watchers: Watchers,
 }
 
 /// The numbers of the latest writes, by item.
@@ -110,6 +113,7 @@ impl Default for Versions {
             hasher: RandomState::new(),
             has_reports: false,
             has_doubts: AtomicBool::new(false),
+            watchers: Watchers::default(),
         }
     }
 }
@@ -163,7 +167,10 @@ impl Versions {
         let mut items = Vec::new();
         let mut note = |item: &VersionedItem<'_>| items.push(self.hasher.hash_one(item));
         for write in batch.writes() {
-            write.written_keys().for_each(|key| note(&VersionedItem::Key(key)));
+            for key in write.written_keys() {
+                note(&VersionedItem::Key(key));
+                self.watchers.note(key);
+            }
             match write {
                 Write::SetFields(key, fields) => {
                     fields.iter().for_each(|(field, _)| note(&VersionedItem::Field(key, field)));
@@ -216,6 +223,7 @@ impl Versions {
 
     /// Ends all read sets.
     pub(super) fn note_all_written(&self) {
+        self.watchers.note_gap();
         let mut writes = self.lock_writes();
         let number = self.latest.load(Ordering::Relaxed) + 1;
         *writes = LatestWrites { dropped: number, began: number, ..LatestWrites::default() };

@@ -11,6 +11,7 @@ use crate::history::History;
 use crate::query::{Answers, Query, ReadOutcomes};
 use crate::read_set::{ReadSet, Versions};
 use crate::url::{REDIS_SCHEMES, without_password};
+use crate::written_keys::WrittenKeys;
 use crate::{KeyspaceError, OpenError, StoreOptions, redb, redis, remote, rounds};
 use futures_util::FutureExt;
 use std::path::Path;
@@ -428,6 +429,16 @@ impl Store {
             Engine::Redis(engine) => engine.tracks_writes(),
             Engine::Remote(_) => false,
         }
+    }
+
+    /// Collects the names of keys that are written from now on and that `is_wanted` accepts, on Redis also
+    /// those that other processes write. There may be others while [`Store::tracks_writes`] is false, and
+    /// wherever the collection says so: after a lost connection, or when too many have been written.
+    ///
+    /// `is_wanted` runs at every write, so it must be fast.
+    #[must_use]
+    pub fn watch_keys(&self, is_wanted: fn(&str) -> bool) -> Arc<WrittenKeys> {
+        self.versions.watchers.add(is_wanted)
     }
 
     /// Subscribes to the messages that batches publish on a channel from now on.

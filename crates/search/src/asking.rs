@@ -5,9 +5,10 @@
 //! its stem), its votes, and its age. A document whose title has every word of the search comes before all that have
 //! not.
 
-use crate::index::{Index, IndexError, Kind};
-use crate::language::{Bounds, Search, Term, What};
+use crate::index::{IndexError, Kind, View};
+use crate::language::{Bounds, MAX_TERMS, Search, Term, What};
 use crate::plain::Plain;
+use crate::words;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 use std::ops::Bound;
@@ -36,6 +37,11 @@ pub const AGE_WEIGHT: f64 = 0.15;
 pub const AGE_HALF_DAYS: f64 = 180.0;
 /// Documents between two looks at the clock.
 const LOOK_EVERY: u32 = 1_024;
+
+/// A word that is in more than one of so many titles says little about what a title is about.
+const FREQUENT_PART: u64 = 20;
+/// A word in so many titles does say something, however few there are.
+const FREQUENT_AT_LEAST: u64 = 10;
 
 /// An order of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, EnumString, IntoStaticStr)]
@@ -78,7 +84,7 @@ pub struct Question<'a> {
 /// What is not found for one reader.
 #[derive(Debug, Clone, Default)]
 pub struct LeftOut {
-    /// What these people wrote.
+    /// What these people wrote, and what belongs to their stories.
     pub authors: Vec<u64>,
     /// These stories and what belongs to them.
     pub stories: Vec<u64>,
@@ -129,21 +135,75 @@ impl Relevance {
     }
 }
 
-impl Index {
+impl View {
     /// Finds documents.
     ///
     /// # Errors
     /// When the library fails.
     pub fn find(&self, question: &Question<'_>) -> Result<Found, IndexError> {
+        self.best(&self.query(question), question, question.effective_sort())
+    }
+
+    /// Finds documents whose titles have most of the words of a title, the most relevant first. Words that are
+    /// in many titles do not count if there are others. The search of the question narrows it down.
+    ///
+    /// # Errors
+    /// When the library fails.
+    pub fn like(&self, title: &str, question: &Question<'_>) -> Result<Found, IndexError> {
+        let searcher = self.reader.searcher();
+        let mut words = words::asked(title);
+        words.sort_unstable();
+        words.dedup();
+        let frequent = (searcher.num_docs() / FREQUENT_PART).max(FREQUENT_AT_LEAST);
+        let frequency = |word: &String| {
+            searcher.doc_freq(&tantivy::Term::from_field_text(self.fields.title_stems, &self.stem(word)))
+        };
+        let mut by_frequency = Vec::new();
+        for word in words {
+            by_frequency.push((frequency(&word)?, word));
+        }
+        by_frequency.sort_unstable();
+        let rare = by_frequency.iter().filter(|(count, _)| *count <= frequent).count();
+        by_frequency.truncate(if rare > 0 { rare.min(MAX_TERMS) } else { MAX_TERMS });
+        let clauses =
+            by_frequency.iter().map(|(_, word)| (Occur::Should, self.title(std::slice::from_ref(word))));
+        let needed = (2 * by_frequency.len()).div_ceil(3).max(1);
+        let most = BooleanQuery::with_minimum_required_clauses(clauses.collect(), needed);
+        let query = BooleanQuery::intersection(vec![Box::new(self.query(question)), Box::new(most)]);
+        self.best(&query, question, Sort::Relevance)
+    }
+
+    /// Topics that begin with a text, those of the most documents first.
+    ///
+    /// # Errors
+    /// When the library fails.
+    pub fn topics_beginning(&self, prefix: &str, most: usize) -> Result<Vec<String>, IndexError> {
+        let mut found: HashMap<String, u32> = HashMap::new();
+        for segment in self.reader.searcher().segment_readers() {
+            let index = segment.inverted_index(self.fields.topics)?;
+            let terms = index.terms().range().ge(prefix).into_stream();
+            let mut terms = terms.map_err(tantivy::TantivyError::from)?;
+            while terms.advance() && terms.key().starts_with(prefix.as_bytes()) {
+                if let Ok(topic) = std::str::from_utf8(terms.key()) {
+                    *found.entry(topic.to_owned()).or_default() += terms.value().doc_freq;
+                }
+            }
+        }
+        let mut found: Vec<_> = found.into_iter().collect();
+        found.sort_unstable_by(|(one, count), (other, of_other)| of_other.cmp(count).then(one.cmp(other)));
+        Ok(found.into_iter().take(most).map(|(topic, _)| topic).collect())
+    }
+
+    fn best(&self, query: &dyn Query, question: &Question<'_>, sort: Sort) -> Result<Found, IndexError> {
         let searcher = self.reader.searcher();
         let (skipped, count) = question.page;
         let collector = Best {
-            sort: question.effective_sort(),
+            sort,
             now: question.now,
             most: skipped + count,
             until: Instant::now() + question.patience,
         };
-        let found = searcher.search(&self.query(question), &collector)?;
+        let found = searcher.search(query, &collector)?;
         let mut best = found.best.into_vec();
         best.sort_unstable();
         let hits = best.into_iter().skip(skipped).take(count).map(|Reverse(ranked)| {
@@ -226,6 +286,7 @@ impl Index {
         };
         for terms in [
             numbers(fields.author, &left_out.authors),
+            numbers(fields.story_author, &left_out.authors),
             numbers(fields.story, &left_out.stories),
             texts(fields.hosts, &left_out.hosts),
             texts(fields.topics, &left_out.topics),
@@ -271,7 +332,7 @@ impl Index {
         }
     }
 
-    /// Words one after the other, in any text; a single one also by its stem.
+    /// Words one after the other, in any text; also by their stems, if that is wanted.
     fn texts(&self, words: &[String], by_stem: bool) -> Box<dyn Query> {
         let fields = &self.fields;
         let mut queries: Vec<Box<dyn Query>> = Vec::new();
@@ -279,20 +340,20 @@ impl Index {
         add(one_after_the_other(fields.title, words), WEIGHTS[0]);
         add(one_after_the_other(fields.place, words), WEIGHTS[2]);
         add(one_after_the_other(fields.body, words), WEIGHTS[3]);
-        if let ([word], true) = (words, by_stem) {
-            let stem = self.stem(word);
-            add(with_frequency(fields.title_stems, &stem), WEIGHTS[1]);
-            add(with_frequency(fields.body_stems, &stem), WEIGHTS[4]);
+        if by_stem {
+            let stems: Vec<String> = words.iter().map(|word| self.stem(word)).collect();
+            add(one_after_the_other(fields.title_stems, &stems), WEIGHTS[1]);
+            add(one_after_the_other(fields.body_stems, &stems), WEIGHTS[4]);
         }
         Box::new(DisjunctionMaxQuery::with_tie_breaker(queries, TIE))
     }
 
-    /// Words one after the other in the title; a single one also by its stem.
+    /// Words one after the other in the title, or their stems.
     fn title(&self, words: &[String]) -> Box<dyn Query> {
         let exact = one_after_the_other(self.fields.title, words);
-        let [word] = words else { return exact };
-        let stem = with_frequency(self.fields.title_stems, &self.stem(word));
-        Box::new(DisjunctionMaxQuery::with_tie_breaker(vec![exact, stem], TIE))
+        let stems: Vec<String> = words.iter().map(|word| self.stem(word)).collect();
+        let by_stem = one_after_the_other(self.fields.title_stems, &stems);
+        Box::new(DisjunctionMaxQuery::with_tie_breaker(vec![exact, by_stem], TIE))
     }
 
     /// The titles with every word of a search; `None` if it has none.
@@ -526,7 +587,7 @@ impl Collector for Best {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::index::{Document, Language, Progress};
+    use crate::index::{Document, Index, Language, Progress};
 
     const NOW: i64 = 1_800_000_000;
     const DAY: i64 = 86_400;
@@ -536,6 +597,7 @@ mod tests {
             id: id.to_owned(),
             kind: Kind::Story,
             author: Some(1),
+            story_author: None,
             story: None,
             title: title.to_owned(),
             body: body.to_owned(),
@@ -568,7 +630,7 @@ mod tests {
             urls: &HashMap::new(),
             left_out: &LeftOut::default(),
         };
-        let found = index.find(&question).unwrap();
+        let found = index.view.find(&question).unwrap();
         assert_eq!(usize::try_from(found.total).unwrap(), found.hits.len());
         found.hits.into_iter().map(|hit| hit.id).collect()
     }
@@ -632,7 +694,7 @@ mod tests {
             urls: &HashMap::new(),
             left_out: &LeftOut::default(),
         };
-        assert!(index.find(&question).unwrap().is_cut);
+        assert!(index.view.find(&question).unwrap().is_cut);
     }
 
     /// A plain scan: what a search finds among short texts, without ranking.
@@ -642,14 +704,13 @@ mod tests {
         let has = |text: &str, term: &Term| {
             let found: Vec<String> = words(text).into_iter().map(|word| word.text).collect();
             match &term.what {
-                What::Words(wanted) | What::Phrase(wanted) if wanted.len() > 1 => {
+                What::Words(wanted) => {
+                    let stem = |word: &String| index.view.stem(word);
+                    let (found, wanted): (Vec<_>, Vec<_>) =
+                        (found.iter().map(stem).collect(), wanted.iter().map(stem).collect());
                     found.windows(wanted.len()).any(|window| window == &wanted[..])
                 }
-                What::Words(wanted) => {
-                    let stem = index.stem(&wanted[0]);
-                    found.iter().any(|word| *word == wanted[0] || index.stem(word) == stem)
-                }
-                What::Phrase(wanted) => found.contains(&wanted[0]),
+                What::Phrase(wanted) => found.windows(wanted.len()).any(|window| window == &wanted[..]),
                 What::Prefix(prefix) => found.iter().any(|word| word.starts_with(prefix)),
                 _ => false,
             }

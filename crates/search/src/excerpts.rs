@@ -1,6 +1,6 @@
 //! The part of a text that shows why it was found, and the words in it that were looked for.
 
-use crate::index::Index;
+use crate::index::View;
 use crate::language::{Search, What};
 use crate::words::words;
 use std::collections::HashSet;
@@ -31,7 +31,7 @@ pub struct Matcher {
     analyzer: Option<TextAnalyzer>,
 }
 
-impl Index {
+impl View {
     /// What recognises the words of a search.
     #[must_use]
     pub fn matcher(&self, search: &Search) -> Matcher {
@@ -44,9 +44,9 @@ impl Index {
         for term in search.terms().filter(|term| !term.is_excluded) {
             match &term.what {
                 What::Prefix(prefix) => matcher.prefixes.push(prefix.clone()),
-                What::Words(words) if words.len() == 1 => {
-                    let stem = matcher.stem(&words[0]);
-                    matcher.stems.insert(stem);
+                What::Words(words) => {
+                    let stems: Vec<String> = words.iter().map(|word| matcher.stem(word)).collect();
+                    matcher.stems.extend(stems);
                 }
                 _ => {}
             }
@@ -126,11 +126,11 @@ impl Matcher {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::index::Language;
+    use crate::index::{Index, Language};
 
     fn excerpt(typed: &str, text: &str) -> Option<(String, Vec<String>)> {
         let index = Index::open(None, Some(Language::English)).unwrap();
-        let found = index.matcher(&Search::parse(typed, 0).unwrap()).excerpt(text)?;
+        let found = index.view.matcher(&Search::parse(typed, 0).unwrap()).excerpt(text)?;
         let marks = found.marks.iter().map(|mark| found.text[mark.clone()].to_owned()).collect();
         Some((found.text, marks))
     }

@@ -6,20 +6,24 @@
 
 use crate::words::{self, Word};
 use serde::{Deserialize, Serialize};
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use strum::{EnumIter, EnumString, IntoStaticStr};
+use tantivy::directory::INDEX_WRITER_LOCK;
 use tantivy::directory::error::LockError;
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
 };
 use tantivy::tokenizer::{Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer};
-use tantivy::{IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term};
+use tantivy::{
+    DocSet, IndexReader, IndexWriter, ReloadPolicy, TERMINATED, TantivyDocument, TantivyError, Term,
+};
 
 pub use tantivy::tokenizer::Language;
 
 /// The version of the fields. An index of another version is not used.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The memory of the writer in bytes; more is written to the folder at once.
 const WRITER_BYTES: usize = 20_000_000;
 /// The highest number of a folder; so many servers may share a working folder.
@@ -79,6 +83,8 @@ pub struct Document {
     pub kind: Kind,
     /// The number of its author.
     pub author: Option<u64>,
+    /// The number of the author of the story that it belongs to.
+    pub story_author: Option<u64>,
     /// The number of the story that it is or belongs to.
     pub story: Option<u64>,
     /// Its title or name.
@@ -87,9 +93,9 @@ pub struct Document {
     pub body: String,
     /// Its URL, in the form in which URLs are compared.
     pub url: Option<String>,
-    /// The host of its URL, in lower case.
+    /// The host of its URL, or of that of its story, in lower case.
     pub host: Option<String>,
-    /// Its topics.
+    /// Its topics, or those of its story.
     pub topics: Vec<String>,
     /// When it was posted: Unix seconds.
     pub time: i64,
@@ -114,6 +120,7 @@ pub(crate) struct Fields {
     pub(crate) id: Field,
     pub(crate) kind: Field,
     pub(crate) author: Field,
+    pub(crate) story_author: Field,
     pub(crate) story: Field,
     pub(crate) title: Field,
     pub(crate) title_stems: Field,
@@ -143,11 +150,14 @@ impl Fields {
             id: schema.add_text_field("id", STRING | STORED),
             kind: schema.add_text_field("kind", STRING),
             author: schema.add_u64_field("author", INDEXED),
+            story_author: schema.add_u64_field("story_author", INDEXED),
             story: schema.add_u64_field("story", INDEXED),
             title: schema.add_text_field("title", words("words", IndexRecordOption::WithFreqsAndPositions)),
-            title_stems: schema.add_text_field("title_stems", words("stems", IndexRecordOption::WithFreqs)),
+            title_stems: schema
+                .add_text_field("title_stems", words("stems", IndexRecordOption::WithFreqsAndPositions)),
             body: schema.add_text_field("body", words("words", IndexRecordOption::WithFreqsAndPositions)),
-            body_stems: schema.add_text_field("body_stems", words("stems", IndexRecordOption::WithFreqs)),
+            body_stems: schema
+                .add_text_field("body_stems", words("stems", IndexRecordOption::WithFreqsAndPositions)),
             place: schema.add_text_field("place", words("words", IndexRecordOption::WithFreqsAndPositions)),
             url: schema.add_text_field("url", STRING),
             hosts: schema.add_text_field("hosts", STRING),
@@ -159,15 +169,93 @@ impl Fields {
         };
         (schema.build(), fields)
     }
+
+    /// The fields of another schema; `None` if one is missing.
+    fn of(schema: &Schema) -> Option<Self> {
+        let of_name = |name| schema.get_field(name).ok();
+        Some(Self {
+            id: of_name("id")?,
+            kind: of_name("kind")?,
+            author: of_name("author")?,
+            story_author: of_name("story_author")?,
+            story: of_name("story")?,
+            title: of_name("title")?,
+            title_stems: of_name("title_stems")?,
+            body: of_name("body")?,
+            body_stems: of_name("body_stems")?,
+            place: of_name("place")?,
+            url: of_name("url")?,
+            hosts: of_name("hosts")?,
+            topics: of_name("topics")?,
+            time: of_name("time")?,
+            votes: of_name("votes")?,
+            comments: of_name("comments")?,
+            is: of_name("is")?,
+        })
+    }
+}
+
+/// What is asked: an index as it was last committed.
+pub struct View {
+    pub(crate) fields: Fields,
+    pub(crate) reader: IndexReader,
+    index: tantivy::Index,
+}
+
+impl View {
+    fn new(index: tantivy::Index, fields: Fields, language: Option<Language>) -> Result<Self, IndexError> {
+        let words = TextAnalyzer::builder(Words::default());
+        index.tokenizers().register("words", words.build());
+        let stems = TextAnalyzer::builder(Words::default());
+        match language {
+            Some(language) => {
+                index.tokenizers().register("stems", stems.filter(Stemmer::new(language)).build())
+            }
+            None => index.tokenizers().register("stems", stems.build()),
+        }
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        Ok(Self { fields, reader, index })
+    }
+
+    /// How many documents there are.
+    #[must_use]
+    pub fn documents(&self) -> u64 {
+        self.reader.searcher().num_docs()
+    }
+
+    /// Its size on disk, or in memory, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.reader.searcher().space_usage().map_or(0, |usage| usage.total().get_bytes())
+    }
+
+    /// What cuts a text into stems.
+    pub(crate) fn stems(&self) -> Option<TextAnalyzer> {
+        self.index.tokenizers().get("stems")
+    }
+
+    /// The stem of a word, as the index has it.
+    pub(crate) fn stem(&self, word: &str) -> String {
+        let Some(mut analyzer) = self.stems() else { return word.to_owned() };
+        let mut stems = analyzer.token_stream(word);
+        let mut last = None;
+        while let Some(token) = stems.next() {
+            last = Some(token.text.clone());
+        }
+        last.unwrap_or_else(|| word.to_owned())
+    }
 }
 
 /// An index.
 pub struct Index {
-    pub(crate) fields: Fields,
-    pub(crate) reader: IndexReader,
-    index: tantivy::Index,
+    /// What it answers with.
+    pub view: Arc<View>,
     writer: Mutex<IndexWriter>,
+    language: Option<Language>,
+    /// The folder that it uses, which may have a number; `None` in memory.
     folder: Option<PathBuf>,
+    /// The folder without a number.
+    first_folder: Option<PathBuf>,
 }
 
 impl Index {
@@ -183,10 +271,9 @@ impl Index {
             return Self::with(tantivy::Index::create_in_ram(schema), fields, language, None);
         };
         for number in 1..=MOST_FOLDERS {
-            let folder = numbered(folder, number);
-            match Self::open_folder(&folder, &schema, fields, language) {
+            match Self::open_folder(&numbered(folder, number), &schema, fields, language) {
                 Err(IndexError::Failed(TantivyError::LockFailure(LockError::LockBusy, _))) => {}
-                other => return other,
+                opened => return Ok(Self { first_folder: Some(folder.to_owned()), ..opened? }),
             }
         }
         Err(IndexError::Taken(folder.to_owned()))
@@ -199,7 +286,7 @@ impl Index {
         language: Option<Language>,
     ) -> Result<Self, IndexError> {
         let failed = |error| IndexError::Folder { folder: folder.to_owned(), error };
-        let of_version = folder.join(format!("{VERSION}-{}", name_of(language)));
+        let of_version = of_version(folder, language);
         std::fs::create_dir_all(&of_version).map_err(failed)?;
         let open = || {
             let index = match tantivy::Index::open_in_dir(&of_version) {
@@ -216,13 +303,47 @@ impl Index {
             }
             other => other?,
         };
-        // What other versions have left.
-        for entry in std::fs::read_dir(folder).map_err(failed)?.flatten() {
-            if entry.path() != of_version && entry.path().is_dir() {
-                std::fs::remove_dir_all(entry.path()).ok();
+        Ok(opened)
+    }
+
+    /// A complete index of another version or language in the same folder, to answer until this one is complete;
+    /// `None` if it has none of the same fields.
+    #[must_use]
+    pub fn previous(&self) -> Option<View> {
+        let opened = self.others().into_iter().filter_map(|path| {
+            let index = tantivy::Index::open_in_dir(path).ok()?;
+            let fields = Fields::of(&index.schema())?;
+            if progress(&index).ok()?.is_complete {
+                View::new(index, fields, self.language).ok()
+            } else {
+                None
+            }
+        });
+        { opened }.next()
+    }
+
+    /// Removes indexes of other versions and languages, and those with higher numbers that no process uses.
+    pub fn remove_others(&self) {
+        for path in self.others() {
+            let is_unused = unused(&path);
+            if is_unused.is_ok() {
+                std::fs::remove_dir_all(path).ok();
             }
         }
-        Ok(opened)
+        let Some((first, own)) = self.first_folder.as_ref().zip(self.folder.as_ref()) else { return };
+        for folder in (2..=MOST_FOLDERS).map(|number| numbered(first, number)) {
+            if folder != *own {
+                remove_unused(&folder).ok();
+            }
+        }
+    }
+
+    /// The folders of other versions and languages.
+    fn others(&self) -> Vec<PathBuf> {
+        let Some(folder) = &self.folder else { return Vec::new() };
+        let own = of_version(folder, self.language);
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        entries.filter(|path| *path != own && path.is_dir()).collect()
     }
 
     fn with(
@@ -231,18 +352,9 @@ impl Index {
         language: Option<Language>,
         folder: Option<PathBuf>,
     ) -> Result<Self, IndexError> {
-        let words = TextAnalyzer::builder(Words::default());
-        index.tokenizers().register("words", words.build());
-        let stems = TextAnalyzer::builder(Words::default());
-        match language {
-            Some(language) => {
-                index.tokenizers().register("stems", stems.filter(Stemmer::new(language)).build())
-            }
-            None => index.tokenizers().register("stems", stems.build()),
-        }
-        let writer = index.writer_with_num_threads(1, WRITER_BYTES)?;
-        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        Ok(Self { fields, reader, index, writer: Mutex::new(writer), folder })
+        let writer = Mutex::new(index.writer_with_num_threads(1, WRITER_BYTES)?);
+        let view = Arc::new(View::new(index, fields, language)?);
+        Ok(Self { view, writer, language, folder, first_folder: None })
     }
 
     /// How far it has read.
@@ -250,9 +362,7 @@ impl Index {
     /// # Errors
     /// When its files cannot be read.
     pub fn progress(&self) -> Result<Progress, IndexError> {
-        let payload = self.index.load_metas()?.payload;
-        // No payload: nothing has been committed yet.
-        Ok(payload.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+        progress(&self.view.index)
     }
 
     /// Adds a document, or replaces the one with its id. It is found after the next commit.
@@ -261,19 +371,19 @@ impl Index {
     /// When the library fails.
     pub fn put(&self, document: &Document) -> Result<(), IndexError> {
         let writer = self.writer();
-        writer.delete_term(Term::from_field_text(self.fields.id, &document.id));
+        writer.delete_term(Term::from_field_text(self.view.fields.id, &document.id));
         writer.add_document(self.stored(document))?;
         Ok(())
     }
 
     /// Removes the document with an id.
     pub fn remove(&self, id: &str) {
-        self.writer().delete_term(Term::from_field_text(self.fields.id, id));
+        self.writer().delete_term(Term::from_field_text(self.view.fields.id, id));
     }
 
     /// Removes a story with everything that belongs to it.
     pub fn remove_story(&self, story: u64) {
-        self.writer().delete_term(Term::from_field_u64(self.fields.story, story));
+        self.writer().delete_term(Term::from_field_u64(self.view.fields.story, story));
     }
 
     /// Removes everything; it is found until the next commit.
@@ -295,7 +405,7 @@ impl Index {
         let mut prepared = writer.prepare_commit()?;
         prepared.set_payload(&payload);
         prepared.commit()?;
-        self.reader.reload()?;
+        self.view.reader.reload()?;
         Ok(())
     }
 
@@ -308,24 +418,28 @@ impl Index {
         Ok(())
     }
 
-    /// Whether there is a document with an id.
+    /// The votes and comments of the document with an id; `None` if there is none, or if it has not been
+    /// committed.
     ///
     /// # Errors
     /// When the library fails.
-    pub fn has(&self, id: &str) -> Result<bool, IndexError> {
-        Ok(self.reader.searcher().doc_freq(&Term::from_field_text(self.fields.id, id))? > 0)
-    }
-
-    /// How many documents there are.
-    #[must_use]
-    pub fn documents(&self) -> u64 {
-        self.reader.searcher().num_docs()
-    }
-
-    /// Its size on disk, or in memory, in bytes.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.reader.searcher().space_usage().map_or(0, |usage| usage.total().get_bytes())
+    pub fn counts(&self, id: &str) -> Result<Option<(i64, i64)>, IndexError> {
+        let term = Term::from_field_text(self.view.fields.id, id);
+        for segment in self.view.reader.searcher().segment_readers() {
+            let index = segment.inverted_index(self.view.fields.id)?;
+            let postings = index.read_postings(&term, IndexRecordOption::Basic);
+            let Some(mut postings) = postings.map_err(TantivyError::from)? else { continue };
+            while postings.doc() != TERMINATED {
+                let doc = postings.doc();
+                if segment.alive_bitset().is_none_or(|alive| alive.is_alive(doc)) {
+                    let columns = segment.fast_fields();
+                    let count = |name| Ok::<_, TantivyError>(columns.i64(name)?.first(doc).unwrap_or(0));
+                    return Ok(Some((count("votes")?, count("comments")?)));
+                }
+                postings.advance();
+            }
+        }
+        Ok(None)
     }
 
     /// The folder that it uses.
@@ -334,32 +448,17 @@ impl Index {
         self.folder.as_deref()
     }
 
-    /// What cuts a text into stems.
-    pub(crate) fn stems(&self) -> Option<TextAnalyzer> {
-        self.index.tokenizers().get("stems")
-    }
-
-    /// The stem of a word, as the index has it.
-    pub(crate) fn stem(&self, word: &str) -> String {
-        let Some(mut analyzer) = self.stems() else { return word.to_owned() };
-        let mut stems = analyzer.token_stream(word);
-        let mut last = None;
-        while let Some(token) = stems.next() {
-            last = Some(token.text.clone());
-        }
-        last.unwrap_or_else(|| word.to_owned())
-    }
-
     fn writer(&self) -> MutexGuard<'_, IndexWriter> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn stored(&self, document: &Document) -> TantivyDocument {
-        let fields = &self.fields;
+        let fields = &self.view.fields;
         let mut stored = TantivyDocument::new();
         stored.add_text(fields.id, &document.id);
         stored.add_text(fields.kind, document.kind.name());
         document.author.iter().for_each(|author| stored.add_u64(fields.author, *author));
+        document.story_author.iter().for_each(|author| stored.add_u64(fields.story_author, *author));
         document.story.iter().for_each(|story| stored.add_u64(fields.story, *story));
         for (words, stems, text) in [
             (fields.title, fields.title_stems, &document.title),
@@ -376,11 +475,15 @@ impl Index {
         if let Some(host) = &document.host {
             let host = host.strip_prefix("www.").unwrap_or(host);
             hosts_above(host).for_each(|host| stored.add_text(fields.hosts, host));
-            stored.add_text(fields.place, host);
+            if document.kind != Kind::Comment {
+                stored.add_text(fields.place, host);
+            }
         }
         for topic in &document.topics {
             stored.add_text(fields.topics, topic.to_lowercase());
-            stored.add_text(fields.place, topic);
+            if document.kind != Kind::Comment {
+                stored.add_text(fields.place, topic);
+            }
         }
         stored.add_i64(fields.time, document.time);
         stored.add_i64(fields.votes, document.votes);
@@ -396,6 +499,44 @@ impl Index {
     }
 }
 
+/// The index in a folder as it was committed last, for a look at it while a server uses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct State {
+    /// The documents in it.
+    pub documents: u64,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// How far it has read.
+    pub progress: Progress,
+}
+
+/// Looks at the index in a folder; `None` if there is none of this version and language.
+///
+/// # Errors
+/// When its files cannot be read.
+pub fn look(folder: &Path, language: Option<Language>) -> Result<Option<State>, IndexError> {
+    let folder = of_version(folder, language);
+    if !folder.join("meta.json").exists() {
+        return Ok(None);
+    }
+    let index = tantivy::Index::open_in_dir(&folder)?;
+    let progress = progress(&index)?;
+    let Some(fields) = Fields::of(&index.schema()) else { return Ok(None) };
+    let view = View::new(index, fields, language)?;
+    Ok(Some(State { documents: view.documents(), bytes: view.bytes(), progress }))
+}
+
+fn progress(index: &tantivy::Index) -> Result<Progress, IndexError> {
+    let payload = index.load_metas()?.payload;
+    // No payload: nothing has been committed yet.
+    Ok(payload.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+}
+
+/// Where the files of this version are.
+fn of_version(folder: &Path, language: Option<Language>) -> PathBuf {
+    folder.join(format!("{VERSION}-{}", name_of(language)))
+}
+
 /// A host and all hosts above it: `a.b.org`, `b.org`, `org`.
 fn hosts_above(host: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(host), |host| host.split_once('.').map(|(_, above)| above))
@@ -404,6 +545,20 @@ fn hosts_above(host: &str) -> impl Iterator<Item = &str> {
 /// The part of a text that is indexed.
 fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(LONGEST_TEXT)]
+}
+
+/// Removes a folder with indexes if no process writes to any of them.
+fn remove_unused(folder: &Path) -> std::io::Result<()> {
+    let held: Result<Vec<_>, _> =
+        std::fs::read_dir(folder)?.flatten().map(|entry| unused(&entry.path())).collect();
+    held.and_then(|_held| std::fs::remove_dir_all(folder))
+}
+
+/// The lock of an index, if no process writes to it.
+fn unused(index: &Path) -> std::io::Result<File> {
+    let lock = File::open(index.join(&INDEX_WRITER_LOCK.filepath))?;
+    lock.try_lock()?;
+    Ok(lock)
 }
 
 fn numbered(folder: &Path, number: usize) -> PathBuf {

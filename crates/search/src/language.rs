@@ -60,7 +60,7 @@ pub struct Term {
 /// What a term asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum What {
-    /// These words, one after the other; a single one also by its stem.
+    /// These words or others with their stems, one after the other.
     Words(Vec<String>),
     /// These words exactly, one after the other.
     Phrase(Vec<String>),
@@ -175,6 +175,16 @@ impl Term {
 }
 
 impl Search {
+    /// A search for words that begin with a text in lower case, however short it is.
+    #[must_use]
+    pub fn beginning(text: &str) -> Self {
+        let what = What::Prefix(text.to_owned());
+        Self {
+            groups: vec![vec![Term { what, text: text.to_owned(), is_excluded: false }]],
+            ..Self::default()
+        }
+    }
+
     /// Reads what was typed. `now`, in Unix seconds, is for ages.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ pub mod comments;
 mod news;
 pub mod people;
 mod plan;
-mod random;
+pub mod random;
 mod sites;
 mod tweets;
 pub mod words;

@@ -63,6 +63,7 @@ use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Required};
         stories::submitting_calls::duplicate,
         search::calls::search,
         search::calls::suggest,
+        search::calls::similar,
         topics::calls::all,
         topics::calls::of_topics,
         topics::calls::topics,

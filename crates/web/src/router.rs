@@ -394,6 +394,7 @@ fn api_routes() -> Router<App> {
         .route("/api/delnews", post(stories::calls::delete))
         .route("/api/search", get(search::calls::search))
         .route("/api/search/suggest", get(search::calls::suggest))
+        .route("/api/search/similar", get(search::calls::similar))
         .route("/api/mutes", get(mutes::calls::list))
         .route("/api/postcomment", post(comments::calls::post))
         .route("/api/preview", post(comments::calls::preview))

@@ -21,7 +21,7 @@ use crate::values::ids::UserId;
 use crate::values::limits::{MAX_MUTED_TOPICS, MAX_MUTES};
 use crate::values::mutes::{MuteKind, MutedWord};
 use crate::values::rates::RatedAction;
-use tidings_keyspace::{Batch, Order, Query, read};
+use tidings_keyspace::{Batch, Fetch, Order, Query, read};
 
 /// What a user mutes. Topics are muted by `articles::topic_choices`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,6 +121,19 @@ pub struct Avoided {
     pub mutes: Vec<Mute>,
     /// Who is blocked.
     pub blocks: Vec<Block>,
+}
+
+/// The sites that a user has muted. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn muted_sites(visit: &mut Visit, user: UserId) -> Result<Vec<String>, Error> {
+    let mutes = visit.fetch(read::hash(keys::user_mutes(user)).or_absent()).await?;
+    let site = |(field, _): &(String, String)| {
+        let (kind, value) = field.split_once(':')?;
+        (kind.parse() == Ok(MuteKind::Domain)).then(|| value.to_owned())
+    };
+    Ok(mutes.0.iter().filter_map(site).collect())
 }
 
 /// All that a user has muted and blocked, the latest first. Accounts that were deactivated

@@ -79,6 +79,7 @@ impl Versions {
     /// Notes a report that a key was written. It ends the read sets that have the key, and puts
     /// those in doubt that have fields of it.
     pub(crate) fn note_reported_key(&self, key: &str) {
+        self.watchers.note(key);
         let mut writes = self.lock_writes();
         // If no field is known, all read sets that had one have ended.
         if writes.known.has(key) {

@@ -1,12 +1,13 @@
-// Submitting a story: the title of the page, an earlier story with the same URL, and buttons
-// of topics. Without this script the buttons send the form, which comes back filled in.
+// Submitting a story: the title of the page, an earlier story with the same URL, stories with a
+// title like it, and buttons of topics. Without this script the buttons send the form, which comes back filled in.
 
-// Milliseconds without typing before a URL is looked up.
+// Milliseconds without typing before a URL or a title is looked up.
 const LOOK_UP_PAUSE = 400;
 
 const submission = document.querySelector("form[data-submission]");
 let lookUp;
 let lookUpTimer;
+let similarTimer;
 
 // What a call answers, or undefined.
 async function answerOf(url, options) {
@@ -44,6 +45,26 @@ async function findDuplicate() {
   link.textContent = answer.title;
   place.replaceChildren(note("Submitted recently: ", link));
   return answer;
+}
+
+// Shows stories with a title like the typed one.
+async function findSimilar() {
+  const { title } = submission.elements;
+  const place = submission.querySelector("[data-similar]");
+  const typed = title.value.trim();
+  const answer = typed && (await answerOf(`/api/search/similar?${new URLSearchParams({ title: typed })}`));
+  if (typed !== title.value.trim()) return;
+  const found = answer?.stories ?? [];
+  if (!found.length) return place.replaceChildren();
+  const list = document.createElement("ul");
+  for (const { id, title: name, comments } of found) {
+    const [item, link] = [document.createElement("li"), document.createElement("a")];
+    link.href = `/news/${id}`;
+    link.textContent = name;
+    item.append(link, ` ${comments} ${comments === 1 ? "comment" : "comments"}`);
+    list.append(item);
+  }
+  place.replaceChildren(note("Is it one of these?"), list);
 }
 
 // Puts the URL into the field as the site would store it.
@@ -110,13 +131,19 @@ function prepareTopicButtons(group) {
 }
 
 if (submission) {
-  const { url } = submission.elements;
+  const { url, title } = submission.elements;
   url.addEventListener("input", () => {
     clearTimeout(lookUpTimer);
     lookUpTimer = setTimeout(findDuplicate, LOOK_UP_PAUSE);
   });
   url.addEventListener("change", completeUrl);
   if (url.value) findDuplicate();
+  if (submission.querySelector("[data-similar]")) {
+    title.addEventListener("input", () => {
+      clearTimeout(similarTimer);
+      similarTimer = setTimeout(findSimilar, LOOK_UP_PAUSE);
+    });
+  }
   submission.querySelector("[data-fetch-title]")?.addEventListener("click", (event) => {
     event.preventDefault();
     fetchTitle(event.currentTarget);

@@ -200,6 +200,21 @@ pub fn fitting<T>(items: &[T], bytes: usize, cost: impl Fn(&T) -> usize) -> usiz
     items.iter().take_while(fits).count().max(items.len().min(1))
 }
 
+/// A search for some kind of things within something: `filter`, such as `by:alice`, is in the box already. Nothing
+/// if search is off.
+#[must_use]
+pub fn search_within(frame: &Frame<'_>, label: &str, (kind, filter): (&str, &str)) -> Markup {
+    html! {
+        @if frame.settings.search.is_on {
+            form.search action="/search" role="search" aria-label=(label) {
+                input type="search" name="q" aria-label=(label) value={ (filter) " " } maxlength="200" autocomplete="off";
+                input type="hidden" name="kind" value=(kind);
+                button.button.quiet { "Search" }
+            }
+        }
+    }
+}
+
 /// The error message of a form.
 #[must_use]
 pub fn alert(message: Option<&str>) -> Markup {

@@ -17,7 +17,7 @@ use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, shortened};
 use crate::markup::identicon::{gravatar_url, identicon};
 use crate::markup::moderation_tools::is_moderator;
-use crate::markup::parts::{age, empty_but, number};
+use crate::markup::parts::{age, empty_but, number, search_within};
 use crate::markup::withheld::{insider_notice, insider_words, show_link};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
@@ -77,6 +77,7 @@ impl ProfilePage<'_> {
             @if let (Some(reader), false) = (self.reader, is_own) { (person_forms(frame, user, reader)) }
             (self.facts(frame, is_own))
             (about(frame, user))
+            (search_within(frame, &format!("Search what {} has written", user.username), ("all", &format!("by:{}", user.username))))
             @if let Some(file) = &self.file { (file.render(frame, self.profile)) }
             @if is_own && let Some(form) = &self.form {
                 h2 { "Your profile" }

@@ -230,14 +230,12 @@ fn search_state(app: &App) -> Markup {
                 @match app.search.get() {
                     None => "The search index cannot be used. The log says why.",
                     Some(searching) => {
-                        (number(searching.index.documents())) " documents, "
-                        (number(searching.index.bytes() / 1_024)) " KiB. "
-                        @match searching.preparing() {
-                            Some(done) => { "Being prepared: " (format!("{:.0}", done * 100.0)) "% done." }
-                            None => {
-                                @let behind = searching.behind().as_secs();
-                                @if behind < 5 { "Up to date." } @else { "Behind by " (number(behind)) " seconds. The log says why." }
-                            }
+                        @let state = searching.state();
+                        (number(state.documents)) " documents, " (number(state.bytes / 1_024)) " KiB. "
+                        @match state.made {
+                            Some(part) => { "A new index is " (format!("{:.0}", part * 100.0)) "% done." }
+                            None if state.behind_seconds < 5 => "Up to date.",
+                            None => { "Behind by " (number(state.behind_seconds)) " seconds. The log says why." }
                         }
                     }
                 }

@@ -1,7 +1,7 @@
 //! The calls of search.
 
 use super::page::{SearchQuery, Wanted};
-use super::searching::{NoResults, Results, find, stories_like};
+use super::searching::{NoResults, Results, find, stories_like, suggestions};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::comments::calls::FoundComment;
@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::found::Finding;
+use tidings_domain::values::limits::MAX_TITLE;
 use tidings_search::asking::Hit;
 use tidings_search::excerpts::Matcher;
 use utoipa::{IntoParams, ToSchema};
@@ -164,7 +165,7 @@ pub async fn search(
         Err(NoResults::Failed(error)) => return Err(error),
     };
     let has_viewer = visit.viewer_id().is_some();
-    let mut matcher = searching.index.matcher(&results.search);
+    let mut matcher = searching.answering().matcher(&results.search);
     Ok(Json(answer(&query, results, &mut matcher, has_viewer)).into_response())
 }
 
@@ -256,12 +257,12 @@ impl FromFields for SuggestQuery {
 /// The most suggestions.
 const SUGGESTIONS: usize = 8;
 
-/// Get titles for what is being typed, in the form of OpenSearch.
+/// Get topics, people and titles for what is being typed, in the form of OpenSearch.
 #[utoipa::path(
     get,
     path = "/api/search/suggest",
     params(("q" = String, Query)),
-    responses((status = 200, description = "What was typed, and at most 8 titles", content_type = JSON)),
+    responses((status = 200, description = "What was typed, and at most 8 suggestions", content_type = JSON)),
 )]
 pub async fn suggest(
     State(app): State<App>,
@@ -269,17 +270,54 @@ pub async fn suggest(
     ClientAddress(from): ClientAddress,
     Form(SuggestQuery { typed }): Form<SuggestQuery>,
 ) -> Result<Json<(String, Vec<String>)>, RequestError> {
-    // The last word may be unfinished.
-    let is_prefix = typed.chars().rev().take_while(|c| c.is_alphanumeric()).count() >= 3;
-    let asked = if is_prefix { format!("{typed}*") } else { typed.clone() };
-    let found = match stories_like(&app, &mut visit, (&asked, from), SUGGESTIONS).await {
-        Ok(found) => found,
-        Err(NoResults::TooLong(_)) => Vec::new(),
-        Err(NoResults::Failed(error)) => return Err(error),
-    };
-    let titles = found.iter().filter_map(|finding| match finding {
-        Finding::Story(line) => Some(line.news.title.clone()),
+    let found = suggestions(&app, &mut visit, (&typed, from), SUGGESTIONS).await?;
+    Ok(Json((typed, found)))
+}
+
+/// The parameters of a search for stories like one.
+pub struct SimilarQuery {
+    title: String,
+}
+
+impl FromFields for SimilarQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let title = fields.text("title").trim().to_owned();
+        if title.chars().count() > MAX_TITLE {
+            return Err(RequestError::Field {
+                name: "title",
+                expected: "it must have at most 80 characters",
+            });
+        }
+        Ok(Self { title })
+    }
+}
+
+/// Stories.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SimilarStories)]
+pub struct SimilarResponse {
+    status: Status,
+    stories: Vec<NewsEntry>,
+}
+
+/// Get stories with a title like this one: at most 5.
+#[utoipa::path(
+    get,
+    path = "/api/search/similar",
+    params(("title" = String, Query, max_length = 80)),
+    responses((status = 200, body = SimilarResponse)),
+)]
+pub async fn similar(
+    State(app): State<App>,
+    mut visit: Visit,
+    ClientAddress(from): ClientAddress,
+    Form(SimilarQuery { title }): Form<SimilarQuery>,
+) -> Result<Json<SimilarResponse>, RequestError> {
+    let found = stories_like(&app, &mut visit, &title, from).await?;
+    let has_viewer = visit.viewer_id().is_some();
+    let stories = found.iter().filter_map(|finding| match finding {
+        Finding::Story(line) => Some(entry(line, has_viewer)),
         _ => None,
     });
-    Ok(Json((typed, titles.collect())))
+    Ok(Json(SimilarResponse { status: Status::Ok, stories: stories.collect() }))
 }

@@ -2,24 +2,33 @@
 //!
 //! The store says what has changed, in the order of commits: see [`tidings_domain::changes`]. The index notes with
 //! each commit how far it has read, so after a crash it goes on there, and reads again at most what it had not
-//! noted. A walk over everything makes the first index, and then goes on slowly all the time, for what the feed
-//! does not tell: votes, counts, and what other programs write.
+//! noted. A walk over everything makes the first index.
+//!
+//! Votes, counts, and what other programs write are not in the feed. Every 5 seconds, the keys that were
+//! written are compared with the index; on Redis these are the keys that anybody wrote. After a start, and
+//! whenever keys may have been missed, a slow walk compares everything.
 
 use super::searching::Searching;
 use crate::App;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tidings_domain::changes::{self, Findable, Place};
 use tidings_domain::error::Error;
+use tidings_domain::site::Site;
 use tidings_domain::texts::{self, Text, Walk};
 use tidings_domain::values::ids::NewsId;
+use tidings_keyspace::WrittenKeys;
 use tidings_search::index::{Document, IndexError, Kind, Progress};
 
 /// How often the feed is read.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How often the keys that were written are compared with the index.
+const COMPARE_EVERY: Duration = Duration::from_secs(5);
+/// How many times it looks at the feed during a walk that compares everything: half an hour.
+const LOOKS_OF_WALK: u64 = 3_600;
 /// How long to wait before another attempt to open the index.
 const OPEN_AGAIN_AFTER: Duration = Duration::from_secs(60);
-/// Changes that are read at once.
+/// Changes that are read at once, and keys that are compared at once.
 const CHANGES_AT_ONCE: usize = 500;
 /// Texts that are committed together while the first index is made.
 const COMMIT_EVERY: usize = 20_000;
@@ -28,15 +37,17 @@ const READ_AGAIN: u64 = 1_000;
 
 /// The index could not be brought up to date.
 #[derive(Debug, thiserror::Error)]
-enum FollowError {
+pub enum FollowError {
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] Error),
+    /// The index failed.
     #[error(transparent)]
     Index(#[from] IndexError),
 }
 
-/// Follows the store until the future is dropped. Ends at once if search is off. Rounds: 2 a second, and those of the
-/// changes.
+/// Follows the store until the future is dropped. Ends at once if search is off. Rounds: 2 a second, and those of
+/// the changes and of the walk.
 pub async fn run(app: App) {
     if !app.settings.search.is_on {
         return;
@@ -44,12 +55,13 @@ pub async fn run(app: App) {
     let Some(searching) = open(&app).await else { return };
     let mut looks = tokio::time::interval(LOOK_EVERY);
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut follower = Follower { app, searching, progress: None };
+    let written = app.site.store.watch_keys(texts::are_in);
+    let mut follower = Follower { app, searching, written, compared: Instant::now(), at: None };
     loop {
         looks.tick().await;
-        if let Err(error) = follower.catch_up().await {
+        if let Err(error) = follower.look().await {
             tracing::warn!(%error, "the search index is not up to date");
-            follower.progress = None;
+            follower.at = None;
             follower.searching.index.roll_back().ok();
         }
     }
@@ -75,105 +87,177 @@ async fn open(app: &App) -> Option<Arc<Searching>> {
 struct Follower {
     app: App,
     searching: Arc<Searching>,
-    /// How far it is; `None` before the first look, and after a failure.
-    progress: Option<Progress>,
+    written: Arc<WrittenKeys>,
+    /// When it last compared the keys that were written.
+    compared: Instant,
+    /// Where it is; `None` before the first look, and after a failure.
+    at: Option<At>,
+}
+
+/// Where a follower is.
+struct At {
+    progress: Progress,
+    /// The walk that compares everything, while it is under way.
+    walk: Option<Walk>,
+    /// Whether keys may have been missed since the walk began.
+    has_gap: bool,
+    /// Whether something was put into the index that is not committed.
+    is_dirty: bool,
 }
 
 impl Follower {
-    async fn catch_up(&mut self) -> Result<(), FollowError> {
-        let mut progress = match self.progress {
-            Some(progress) => progress,
-            None => self.begin().await?,
+    async fn look(&mut self) -> Result<(), FollowError> {
+        let mut at = match self.at.take() {
+            Some(at) if !self.searching.wants_rebuild() => at,
+            _ => self.begin().await?,
         };
+        self.catch_up(&mut at).await?;
+        self.searching.has_caught_up();
+        self.walk_on(&mut at).await?;
+        if self.compared.elapsed() >= COMPARE_EVERY {
+            self.compared = Instant::now();
+            self.compare_written(&mut at).await?;
+        }
+        self.at = Some(at);
+        Ok(())
+    }
+
+    /// Where to go on; makes the whole index if there is none, if it is of another store, or if that is wanted.
+    async fn begin(&self) -> Result<At, FollowError> {
+        let site = &self.app.site;
+        let progress = self.searching.index.progress()?;
+        let last = site.store.fetch(changes::last()).await.map_err(Error::from)?;
+        let is_usable = progress.is_complete && progress.place <= last.0;
+        let (progress, walk) = if is_usable && !self.searching.wants_rebuild() {
+            let place = progress.place.saturating_sub(READ_AGAIN);
+            (Progress { place, ..progress }, Some(Walk::begin(site).await?))
+        } else {
+            (make(site, &self.searching).await?, None)
+        };
+        Ok(At { progress, walk, has_gap: false, is_dirty: false })
+    }
+
+    /// Reads the feed to its end.
+    async fn catch_up(&self, at: &mut At) -> Result<(), FollowError> {
         loop {
             let changes = self
                 .app
                 .site
                 .store
                 .counted_apart()
-                .fetch(changes::after(Place(progress.place), CHANGES_AT_ONCE as u64))
+                .fetch(changes::after(Place(at.progress.place), CHANGES_AT_ONCE as u64))
                 .await
                 .map_err(Error::from)?;
-            let Some((_, last)) = changes.last() else { break };
+            let Some((_, last)) = changes.last() else { return Ok(()) };
             let (is_all, last) = (changes.len() < CHANGES_AT_ONCE, *last);
             let things: Vec<Findable> = changes.into_iter().map(|(thing, _)| thing).collect();
             self.update(&things).await?;
-            progress.place = last.0;
-            self.commit(progress).await?;
+            at.progress.place = last.0;
+            self.commit(at).await?;
             if is_all {
-                break;
+                return Ok(());
             }
         }
-        self.progress = Some(progress);
-        self.searching.has_caught_up();
-        Ok(())
-    }
-
-    /// Where to go on; makes the whole index if there is none, or if it is of another store.
-    async fn begin(&self) -> Result<Progress, FollowError> {
-        let progress = self.searching.index.progress()?;
-        let last = self.app.site.store.fetch(changes::last()).await.map_err(Error::from)?;
-        if !progress.is_complete || progress.place > last.0 {
-            return self.make(last).await;
-        }
-        Ok(Progress { place: progress.place.saturating_sub(READ_AGAIN), ..progress })
-    }
-
-    /// Reads everything. What changes meanwhile is in the feed after the place at which it began.
-    async fn make(&self, from: Place) -> Result<Progress, FollowError> {
-        tracing::info!("making the search index");
-        let (index, site) = (&self.searching.index, &self.app.site);
-        index.clear()?;
-        self.searching.is_done(0.0);
-        let mut walk = Walk::begin(site).await?;
-        let mut waiting = 0;
-        while let Some(texts) = walk.next(site).await? {
-            waiting += texts.len();
-            let searching = self.searching.clone();
-            blocking(move || texts.iter().try_for_each(|text| searching.index.put(&document(text)))).await?;
-            if waiting >= COMMIT_EVERY {
-                waiting = 0;
-                self.commit(Progress { place: 0, is_complete: false }).await?;
-            }
-            self.searching.is_done(walk.done().min(0.999));
-        }
-        let progress = Progress { place: from.0, is_complete: true };
-        self.commit(progress).await?;
-        self.searching.is_done(1.0);
-        tracing::info!(documents = index.documents(), "the search index is complete");
-        Ok(progress)
     }
 
     /// Brings some things up to date.
     async fn update(&self, things: &[Findable]) -> Result<(), FollowError> {
+        let index = &self.searching.index;
         let texts = texts::of(&self.app.site, things).await?;
-        let mut threads = Vec::new();
-        for (thing, text) in things.iter().zip(&texts) {
-            // A story that can be found again brings back its comments.
-            if let (Findable::Story(id), Some(_)) = (thing, text)
-                && !self.searching.index.has(&thing.to_string())?
-            {
-                threads.push(*id);
-            }
-        }
-        for id in threads {
-            let comments = texts::of_thread(&self.app.site, id).await?;
-            comments.iter().try_for_each(|text| self.searching.index.put(&document(text)))?;
-        }
         for (thing, text) in things.iter().zip(&texts) {
             match (text, thing) {
-                (Some(text), _) => self.searching.index.put(&document(text))?,
-                (None, Findable::Story(NewsId(id))) => self.searching.index.remove_story(*id),
-                (None, _) => self.searching.index.remove(&thing.to_string()),
+                (Some(text), Findable::Story(id)) => {
+                    index.put(&document(text))?;
+                    // Its comments are found by its site and topics; and they come back with it.
+                    if text.comments > 0 {
+                        let comments = texts::of_thread(&self.app.site, *id).await?;
+                        comments.iter().try_for_each(|text| index.put(&document(text)))?;
+                    }
+                }
+                (Some(text), _) => index.put(&document(text))?,
+                (None, Findable::Story(NewsId(id))) => index.remove_story(*id),
+                (None, _) => index.remove(&thing.to_string()),
             }
         }
         Ok(())
     }
 
-    async fn commit(&self, progress: Progress) -> Result<(), FollowError> {
-        let searching = self.searching.clone();
-        Ok(blocking(move || searching.index.commit(progress)).await?)
+    /// Goes on with the walk that compares everything, if one is under way.
+    async fn walk_on(&self, at: &mut At) -> Result<(), FollowError> {
+        let Some(mut walk) = at.walk.take() else { return Ok(()) };
+        for _ in 0..walk.rounds().div_ceil(LOOKS_OF_WALK) {
+            let Some(texts) = walk.next(&self.app.site).await? else { return Ok(()) };
+            self.compare(at, &texts)?;
+        }
+        at.walk = Some(walk);
+        Ok(())
     }
+
+    /// Compares what was written since the last time. If not all of it is known, everything will be compared.
+    async fn compare_written(&self, at: &mut At) -> Result<(), FollowError> {
+        let (keys, has_gap) = self.written.take();
+        at.has_gap |= has_gap || !self.app.site.store.tracks_writes();
+        for keys in keys.into_iter().collect::<Vec<_>>().chunks(CHANGES_AT_ONCE) {
+            self.compare(at, &texts::of_keys(&self.app.site, keys).await?)?;
+        }
+        if at.has_gap && at.walk.is_none() {
+            at.has_gap = false;
+            at.walk = Some(Walk::begin(&self.app.site).await?);
+        }
+        if at.is_dirty { self.commit(at).await } else { Ok(()) }
+    }
+
+    /// Replaces what the index has with other counts, or does not have.
+    fn compare(&self, at: &mut At, texts: &[Text]) -> Result<(), FollowError> {
+        let index = &self.searching.index;
+        for document in texts.iter().map(document) {
+            if index.counts(&document.id)? != Some((document.votes, document.comments)) {
+                index.put(&document)?;
+                at.is_dirty = true;
+            }
+        }
+        Ok(())
+    }
+
+    async fn commit(&self, at: &mut At) -> Result<(), FollowError> {
+        at.is_dirty = false;
+        Ok(commit(&self.searching, at.progress).await?)
+    }
+}
+
+/// Makes the index anew, and returns how far it has read. What changes meanwhile is in the feed after that.
+/// A complete index answers until the new one is complete; without one, what is there so far can be found.
+///
+/// # Errors
+/// When the store or the index fails. The complete index stays.
+pub async fn make(site: &Site, searching: &Arc<Searching>) -> Result<Progress, FollowError> {
+    tracing::info!("making the search index");
+    let from = site.store.fetch(changes::last()).await.map_err(Error::from)?;
+    let had_complete = searching.index.progress()?.is_complete;
+    searching.index.clear()?;
+    searching.is_made(0.0);
+    let mut walk = Walk::begin(site).await?;
+    let mut waiting = 0;
+    while let Some(texts) = walk.next(site).await? {
+        waiting += texts.len();
+        let held = searching.clone();
+        blocking(move || texts.iter().try_for_each(|text| held.index.put(&document(text)))).await?;
+        if waiting >= COMMIT_EVERY && !had_complete {
+            waiting = 0;
+            commit(searching, Progress { place: 0, is_complete: false }).await?;
+        }
+        searching.is_made(walk.done());
+    }
+    let progress = Progress { place: from.0, is_complete: true };
+    commit(searching, progress).await?;
+    searching.is_complete();
+    tracing::info!(documents = searching.index.view.documents(), "the search index is complete");
+    Ok(progress)
+}
+
+async fn commit(searching: &Arc<Searching>, progress: Progress) -> Result<(), IndexError> {
+    let searching = searching.clone();
+    blocking(move || searching.index.commit(progress)).await
 }
 
 /// Work that waits for a disk.
@@ -200,6 +284,7 @@ fn document(text: &Text) -> Document {
         id: text.of.to_string(),
         kind,
         author: text.author.map(|author| author.0),
+        story_author: text.story_author.map(|author| author.0),
         story,
         title: text.title.clone(),
         body: text.body.clone(),

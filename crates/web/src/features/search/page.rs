@@ -170,7 +170,7 @@ pub async fn page(
     let title = if query.typed.is_empty() { "Search".to_owned() } else { format!("Search: {}", query.typed) };
     let body = match &results {
         Ok(results) => {
-            let mut matcher = searching.index.matcher(&results.search);
+            let mut matcher = searching.answering().matcher(&results.search);
             let seconds = began.elapsed().as_secs_f64();
             shown(&frame, &query, results, &mut matcher, seconds)
         }

@@ -4,32 +4,39 @@ use crate::App;
 use crate::error::RequestError;
 use crate::limits::{SEARCH_PATIENCE, SEARCH_QUEUE, SEARCH_RESULTS};
 use crate::settings::SearchSettings;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
-use tidings_domain::accounts::people;
+use std::time::Instant;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::accounts::{mutes, people};
 use tidings_domain::changes::Findable;
 use tidings_domain::error::Error;
 use tidings_domain::found::{self, Finding};
 use tidings_domain::rates;
 use tidings_domain::values::urls::NewsUrl;
-use tidings_search::asking::{Found, Hit, LeftOut, Question, Sort};
-use tidings_search::index::{Index, IndexError, Kind};
-use tidings_search::language::{Search, TooLong, What};
+use tidings_search::asking::{Hit, LeftOut, Question, Sort};
+use tidings_search::index::{Index, IndexError, Kind, View};
+use tidings_search::language::{MIN_PREFIX, Search, TooLong, What};
 use tokio::sync::Semaphore;
 
-/// The parts of a whole in [`Searching::done`].
+/// The parts of a whole in [`Searching::made`].
 const WHOLE: u64 = 10_000;
 
 /// The search of this server.
 pub struct Searching {
-    /// The index.
+    /// The index that is kept up with the store.
     pub index: Index,
-    /// How much of the first index is made, in parts of [`WHOLE`].
-    done: AtomicU64,
+    /// The index that answers until that one is complete.
+    previous: Mutex<Option<Arc<View>>>,
+    /// Whether the index has everything that was there when it was made.
+    has_all: AtomicBool,
+    /// How much of the index is made, in parts of [`WHOLE`].
+    made: AtomicU64,
+    /// Whether an operator wants a new index.
+    is_rebuild_wanted: AtomicBool,
     /// When it last had everything.
     caught_up: Mutex<Instant>,
     /// Searches that run.
@@ -40,6 +47,19 @@ pub struct Searching {
 
 /// Where the search of this server is, once it is open.
 pub type SearchPlace = OnceLock<Arc<Searching>>;
+
+/// How the search of a server is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SearchState {
+    /// The documents in the index.
+    pub documents: u64,
+    /// The size of the index.
+    pub bytes: u64,
+    /// How much of an index is made, from 0 to 1; `None` when none is being made.
+    pub made: Option<f64>,
+    /// How long ago the index had everything.
+    pub behind_seconds: u64,
+}
 
 impl App {
     /// The search of this server.
@@ -59,36 +79,79 @@ impl Searching {
     pub fn open(settings: &SearchSettings) -> Result<Arc<Self>, IndexError> {
         let index = Index::open(settings.folder.as_deref(), settings.language)?;
         let is_complete = index.progress()?.is_complete;
+        let previous = if is_complete { None } else { index.previous().map(Arc::new) };
+        if is_complete {
+            index.remove_others();
+        }
+        let has_all = is_complete || previous.is_some();
         Ok(Arc::new(Self {
             index,
-            done: AtomicU64::new(if is_complete { WHOLE } else { 0 }),
+            previous: Mutex::new(previous),
+            has_all: AtomicBool::new(has_all),
+            made: AtomicU64::new(if is_complete { WHOLE } else { 0 }),
+            is_rebuild_wanted: AtomicBool::new(false),
             caught_up: Mutex::new(Instant::now()),
             running: Arc::new(Semaphore::new(settings.threads)),
             places: Arc::new(Semaphore::new(settings.threads + SEARCH_QUEUE)),
         }))
     }
 
-    /// How much of the index is made, from 0 to 1; `None` when it is complete.
+    /// The index that answers.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)]
+    pub fn answering(&self) -> Arc<View> {
+        let previous = self.previous.lock().unwrap_or_else(PoisonError::into_inner);
+        previous.as_ref().unwrap_or(&self.index.view).clone()
+    }
+
+    /// How the search is.
+    #[must_use]
+    pub fn state(&self) -> SearchState {
+        SearchState {
+            documents: self.index.view.documents(),
+            bytes: self.index.view.bytes(),
+            made: self.made(),
+            behind_seconds: self.caught_up.lock().unwrap_or_else(PoisonError::into_inner).elapsed().as_secs(),
+        }
+    }
+
+    /// How much of the first index is made, from 0 to 1; `None` once there is a complete one.
+    #[must_use]
     pub fn preparing(&self) -> Option<f64> {
-        let done = self.done.load(Ordering::Relaxed);
-        (done < WHOLE).then(|| done as f64 / WHOLE as f64)
+        if self.has_all.load(Ordering::Relaxed) { None } else { Some(self.made().unwrap_or(1.0)) }
     }
 
-    /// Notes how much of the index is made.
+    #[allow(clippy::cast_precision_loss)]
+    fn made(&self) -> Option<f64> {
+        let made = self.made.load(Ordering::Relaxed);
+        (made < WHOLE).then(|| made as f64 / WHOLE as f64)
+    }
+
+    /// Notes how much of an index is made.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
-    pub(super) fn is_done(&self, part: f64) {
-        self.done.store((part * WHOLE as f64) as u64, Ordering::Relaxed);
-    }
-
-    /// How long ago the index had everything.
-    #[must_use]
-    pub fn behind(&self) -> Duration {
-        self.caught_up.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    pub(super) fn is_made(&self, part: f64) {
+        self.made.store(((part * WHOLE as f64) as u64).min(WHOLE - 1), Ordering::Relaxed);
     }
 
     /// Notes that the index has everything.
+    pub(super) fn is_complete(&self) {
+        *self.previous.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.index.remove_others();
+        self.has_all.store(true, Ordering::Relaxed);
+        self.made.store(WHOLE, Ordering::Relaxed);
+        self.is_rebuild_wanted.store(false, Ordering::Relaxed);
+    }
+
+    /// Asks for a new index.
+    pub fn rebuild(&self) {
+        self.is_made(0.0);
+        self.is_rebuild_wanted.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn wants_rebuild(&self) -> bool {
+        self.is_rebuild_wanted.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the index has all changes.
     pub(super) fn has_caught_up(&self) {
         *self.caught_up.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
@@ -96,7 +159,7 @@ impl Searching {
     /// Runs a search on a thread of its own, when one is free.
     async fn run<T: Send + 'static>(
         self: &Arc<Self>,
-        work: impl FnOnce(&Index) -> Result<T, IndexError> + Send + 'static,
+        work: impl FnOnce(&View) -> Result<T, IndexError> + Send + 'static,
     ) -> Result<T, RequestError> {
         let place = self.places.clone().try_acquire_owned().map_err(|_| RequestError::TooManySearches)?;
         let thread =
@@ -104,7 +167,7 @@ impl Searching {
         let searching = self.clone();
         let done = tokio::task::spawn_blocking(move || {
             let _held = (place, thread);
-            work(&searching.index)
+            work(&searching.answering())
         });
         done.await.map_err(|_| RequestError::Panic)?.map_err(|error| {
             tracing::error!(%error, "search failed");
@@ -172,7 +235,7 @@ const KINDS: [Kind; 5] = [Kind::Story, Kind::Comment, Kind::Post, Kind::Person, 
 /// What becomes of searches, as the metric says it.
 pub const SEARCH_OUTCOMES: [&str; 4] = ["found", "nothing", "refused", "failed"];
 
-/// Finds for a viewer, and counts and times the search. Rounds: at most 4, and 2 for each kind of result.
+/// Finds for a viewer, and counts and times the search. Rounds: at most 5, and 2 for each kind of result.
 ///
 /// # Errors
 /// When too much was typed, or the index or the store fails.
@@ -259,7 +322,7 @@ struct ForViewer {
 }
 
 impl ForViewer {
-    /// Rounds: at most 2.
+    /// Rounds: at most 3.
     async fn read(visit: &mut Visit, search: &Search) -> Result<Self, RequestError> {
         let mut for_viewer = Self::default();
         let mut names = Vec::new();
@@ -278,13 +341,18 @@ impl ForViewer {
             let ids = people::ids_of(visit, &names).await?;
             for_viewer.authors = ids.into_iter().map(|(name, id)| (name, id.0)).collect();
         }
+        let mut with_sites = None;
         if let Some(reader) = visit.reader().await? {
+            with_sites = reader.has_muted_sites().then_some(reader.id);
             for_viewer.left_out = LeftOut {
                 authors: reader.avoided().map(|id| id.0).collect(),
                 stories: reader.hidden().map(|id| id.0).collect(),
                 hosts: Vec::new(),
                 topics: reader.muted_topics.iter().map(|topic| topic.as_str().to_owned()).collect(),
             };
+        }
+        if let Some(id) = with_sites {
+            for_viewer.left_out.hosts = mutes::muted_sites(visit, id).await?;
         }
         Ok(for_viewer)
     }
@@ -317,7 +385,7 @@ impl Job {
     }
 
     /// What to offer when nothing was found.
-    fn instead(&self, index: &Index, kind: Option<Kind>) -> Result<Instead, IndexError> {
+    fn instead(&self, index: &View, kind: Option<Kind>) -> Result<Instead, IndexError> {
         let count = |job: &Self, kind| Ok::<_, IndexError>(index.find(&job.question(kind, (0, 1)))?.total);
         let mut kinds = Vec::new();
         for other in KINDS.into_iter().filter(|other| Some(*other) != kind) {
@@ -348,29 +416,113 @@ impl Job {
     }
 }
 
-/// The titles of stories that begin with the words of a text, for suggestions while one types. Rounds: at most 3.
+/// The most stories like one that is being submitted.
+const SIMILAR: usize = 5;
+/// The most suggestions of topics, and of people, while one types.
+const NAMES: usize = 2;
+/// The shortest beginning of a topic or a name that is completed.
+const SHORTEST_BEGINNING: usize = 2;
+
+/// A look at the index without the page of a search.
+struct Quick {
+    searching: Arc<Searching>,
+    for_viewer: Arc<ForViewer>,
+    now: i64,
+}
+
+impl Quick {
+    /// Rounds: at most 2.
+    async fn begin(app: &App, visit: &mut Visit, from: IpAddr) -> Result<Self, RequestError> {
+        let searching = app.searching()?;
+        visit.recognise().await?;
+        rates::spend_search(&app.site, app.moment(), visit.viewer_id(), from).map_err(Error::from)?;
+        let for_viewer = Arc::new(ForViewer::read(visit, &Search::default()).await?);
+        Ok(Self { searching, for_viewer, now: i64::try_from(visit.now().0).unwrap_or(i64::MAX) })
+    }
+
+    fn job(&self, search: Search) -> Job {
+        Job { search, for_viewer: self.for_viewer.clone(), sort: Sort::Relevance, now: self.now }
+    }
+}
+
+/// What the viewer may see of what was found, in its order. Rounds: at most 2 for each kind.
+async fn seen(visit: &mut Visit, found: impl Iterator<Item = Hit>) -> Result<Vec<Finding>, RequestError> {
+    let things: Vec<Findable> = found.filter_map(|hit| hit.id.parse().ok()).collect();
+    let mut seen = found::read(visit, &things).await?;
+    Ok(things.iter().filter_map(|thing| seen.remove(thing)).collect())
+}
+
+/// Stories with a title like this one. Rounds: at most 4.
 ///
 /// # Errors
 /// When the index or the store fails.
 pub async fn stories_like(
     app: &App,
     visit: &mut Visit,
+    title: &str,
+    from: IpAddr,
+) -> Result<Vec<Finding>, RequestError> {
+    let quick = Quick::begin(app, visit, from).await?;
+    let job = quick.job(Search::default());
+    let title = title.to_owned();
+    let find = move |index: &View| index.like(&title, &job.question(Some(Kind::Story), (0, SIMILAR)));
+    let found = quick.searching.run(find).await?;
+    seen(visit, found.hits.into_iter()).await
+}
+
+/// Topics, people and titles of stories that begin with what is being typed. Rounds: at most 6.
+///
+/// # Errors
+/// When the index or the store fails.
+pub async fn suggestions(
+    app: &App,
+    visit: &mut Visit,
     (typed, from): (&str, IpAddr),
     most: usize,
-) -> Result<Vec<Finding>, NoResults> {
-    let searching = app.searching()?;
-    visit.recognise().await?;
-    rates::spend_search(&app.site, app.moment(), visit.viewer_id(), from).map_err(Error::from)?;
-    let now = i64::try_from(visit.now().0).unwrap_or(i64::MAX);
-    let Ok(search) = Search::parse(typed, now) else { return Ok(Vec::new()) };
-    if search.is_empty() {
+) -> Result<Vec<String>, RequestError> {
+    let quick = Quick::begin(app, visit, from).await?;
+    let beginning = typed.to_lowercase();
+    let is_name = beginning.len() >= SHORTEST_BEGINNING && !beginning.contains(' ');
+    // The last word may be unfinished.
+    let is_unfinished = typed.chars().rev().take_while(|c| c.is_alphanumeric()).count() >= MIN_PREFIX;
+    let asked = if is_unfinished { format!("{typed}*") } else { typed.to_owned() };
+    let (Ok(search), false) = (Search::parse(&asked, quick.now), typed.is_empty()) else {
         return Ok(Vec::new());
+    };
+    let job = quick.job(search);
+    let prefix = beginning.clone();
+    let searching = quick.searching.clone();
+    let (mut suggestions, hits) = searching
+        .run(move |index| {
+            let (mut topics, mut hits) = (Vec::new(), Vec::new());
+            if is_name {
+                for topic in index.topics_beginning(&prefix, NAMES)? {
+                    // Perhaps only stories have it that the viewer may not see.
+                    let Ok(search) = Search::parse(&format!("topic:{topic}"), quick.now) else { continue };
+                    let job = quick.job(search);
+                    if index.find(&job.question(Some(Kind::Story), (0, 1)))?.total > 0 {
+                        topics.push(topic);
+                    }
+                }
+                let job = quick.job(Search::beginning(&prefix));
+                hits.extend(index.find(&job.question(Some(Kind::Person), (0, most)))?.hits);
+            }
+            hits.extend(index.find(&job.question(Some(Kind::Story), (0, most)))?.hits);
+            Ok((topics, hits))
+        })
+        .await?;
+    let (mut names, mut titles) = (Vec::new(), Vec::new());
+    for finding in seen(visit, hits.into_iter()).await? {
+        match finding {
+            Finding::Person(user) if user.username.to_lowercase().starts_with(&beginning) => {
+                names.push(user.username.clone());
+            }
+            Finding::Story(line) => titles.push(line.news.title.clone()),
+            _ => {}
+        }
     }
-    let for_viewer = Arc::new(ForViewer::read(visit, &search).await?);
-    let job = Job { search, for_viewer, sort: Sort::Relevance, now };
-    let found: Found =
-        searching.run(move |index| index.find(&job.question(Some(Kind::Story), (0, most)))).await?;
-    let things: Vec<Findable> = found.hits.iter().filter_map(|hit| hit.id.parse().ok()).collect();
-    let mut seen = found::read(visit, &things).await?;
-    Ok(things.iter().filter_map(|thing| seen.remove(thing)).collect())
+    names.truncate(NAMES);
+    suggestions.extend(names.into_iter().chain(titles));
+    suggestions.truncate(most);
+    Ok(suggestions)
 }

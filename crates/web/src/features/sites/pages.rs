@@ -14,7 +14,7 @@ use crate::markup::charts::{votes_bar, votes_per_day, votes_text};
 use crate::markup::fields::{Field, RefusedForm};
 use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind};
-use crate::markup::parts::{empty_but, number, paging, site_badge};
+use crate::markup::parts::{empty_but, number, paging, search_within, site_badge};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
@@ -236,6 +236,7 @@ impl SiteReputationPage<'_> {
             }
             h2 #stories { "Stories from this site" }
             @if let Some(reader) = self.reader { (site_form(frame, self.host, reader)) }
+            (search_within(frame, "Search its stories", ("stories", &format!("site:{}", self.host.bare()))))
             @if let Some(hidden) = self.just_hidden { (hidden.render(frame)) }
             @if self.page.news.lines.is_empty() && self.page.news.unlisted > 0 {
                 p.empty { "You have hidden or muted all stories on this page." }

@@ -1,21 +1,23 @@
 //! The form that submits or edits a story.
 
-use crate::markup::addresses::topic_link;
+use crate::markup::addresses::{news_address, topic_link};
 use crate::markup::fields::{Field, RefusedForm, draft_key, summary};
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
-use crate::markup::parts::OUTSIDE;
+use crate::markup::parts::{OUTSIDE, age};
 use crate::request::form::Fields;
 use crate::settings::SiteSettings;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, header};
 use maud::{Markup, html};
 use tidings_domain::articles::topics::TopicLine;
+use tidings_domain::found::Finding;
 use tidings_domain::submissions::{Submission, SubmissionContent};
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits::{MAX_TITLE, MAX_TOPICS, TOPIC_BUTTONS};
 use tidings_domain::values::text::Body;
 use tidings_domain::values::topic::Topics;
+use tidings_domain::values::words::counted;
 
 /// The field by which buttons say what they are for. The button that sends the story has none.
 const STEP: &str = "then";
@@ -73,6 +75,25 @@ impl TypedStory {
     }
 }
 
+/// Stories that may be the discussion that a new one would begin.
+fn similar_stories(frame: &Frame<'_>, similar: &[Finding]) -> Markup {
+    html! {
+        @if !similar.is_empty() {
+            p.hint { "Is it one of these?" }
+            ul {
+                @for finding in similar {
+                    @if let Finding::Story(line) = finding {
+                        li {
+                            a href=(news_address(line.news.id)) { (line.news.title) }
+                            " " span.hint { (age(frame, line.news.ctime)) ", " (counted(line.news.comments, "comment", "comments")) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// What the page says about the story.
 #[derive(Default)]
 pub enum Notice {
@@ -101,6 +122,8 @@ pub struct SubmissionPage<'a> {
     pub refused: Option<&'a RefusedForm>,
     /// What the page says about the story.
     pub notice: Notice,
+    /// Stories with a title like this one.
+    pub similar: &'a [Finding],
     /// The address of the form for a new story; see [`form_address`].
     pub form_address: String,
 }
@@ -132,7 +155,7 @@ impl SubmissionPage<'_> {
                 @let [title, url, text] = ["title", "url", "text"]
                     .map(|field| draft_key(frame, &format!("story/{id}/{field}")));
                 (self.url_field(frame, &url))
-                (self.title_field(&title))
+                (self.title_field(frame, &title))
                 (self.text_field(&text))
                 (self.topics_field())
                 div.buttons {
@@ -159,8 +182,11 @@ impl SubmissionPage<'_> {
         field.with("autocomplete", "off").exact().after(after).input(self.refused)
     }
 
-    fn title_field(&self, draft: &str) -> Markup {
+    fn title_field(&self, frame: &Frame<'_>, draft: &str) -> Markup {
         let after = html! {
+            @if self.edited.is_none() && frame.settings.search.is_on {
+                div.similar data-similar role="status" { (similar_stories(frame, self.similar)) }
+            }
             div data-fetched role="status" {
                 @if let Notice::Fetched { replaced } = &self.notice {
                     p.hint {

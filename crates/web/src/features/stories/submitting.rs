@@ -8,6 +8,7 @@ use crate::App;
 use crate::error::RequestError;
 use crate::features::comments::thread::title_link;
 use crate::features::comments::writing::CommentEditor;
+use crate::features::search::searching::stories_like;
 use crate::markup::addresses::news_address;
 use crate::markup::fields::RefusedForm;
 use crate::markup::frame::Frame;
@@ -15,11 +16,12 @@ use crate::markup::parts::{age, author};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use crate::request::viewer::{SignedFields, SignedForm, SignedIn};
+use crate::request::viewer::{ClientAddress, SignedFields, SignedForm, SignedIn};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use std::net::IpAddr;
 use std::sync::Arc;
 use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
@@ -74,11 +76,12 @@ pub async fn submit(
     State(app): State<App>,
     here: LocalPath,
     headers: HeaderMap,
+    ClientAddress(from): ClientAddress,
     form: SignedFields,
 ) -> Result<Response, RequestError> {
     let edited = form.fields.text("news_id").parse().ok();
     let address = form_address(&app.settings.site, &headers);
-    PostedForm { edited, form, form_address: address }.respond(&app, &here).await
+    PostedForm { edited, form, form_address: address, from }.respond(&app, &here).await
 }
 
 /// POST /editnews/:id: as [`submit`], `news_id` being the number in the address.
@@ -86,6 +89,7 @@ pub async fn edit(
     PathOf(id): PathOf<NewsId>,
     State(app): State<App>,
     here: LocalPath,
+    ClientAddress(from): ClientAddress,
     form: SignedFields,
 ) -> Result<Response, RequestError> {
     if form.fields.read::<NewsIdForm>()?.news_id != id {
@@ -94,7 +98,7 @@ pub async fn edit(
             expected: "it must be the number in the address",
         });
     }
-    PostedForm { edited: Some(id), form, form_address: String::new() }.respond(&app, &here).await
+    PostedForm { edited: Some(id), form, form_address: String::new(), from }.respond(&app, &here).await
 }
 
 /// The form as it was posted.
@@ -102,6 +106,7 @@ struct PostedForm {
     edited: Option<NewsId>,
     form: SignedFields,
     form_address: String,
+    from: IpAddr,
 }
 
 /// What a button of the form has done.
@@ -133,10 +138,26 @@ impl PostedForm {
         if refused.is_none() {
             typed.url = completed(&typed.url).into_owned();
         }
+        let similar = match &notice {
+            Notice::Preview(story) if self.edited.is_none() && app.settings.search.is_on => {
+                let found = stories_like(app, &mut self.form.visit, story.title.as_str(), self.from).await;
+                // The preview is worth more than what may be like it.
+                found.unwrap_or_default()
+            }
+            _ => Vec::new(),
+        };
         let (edited, form_address, offered) =
             (self.edited, self.form_address, offered(&mut self.form.visit).await?);
         let refused = refused.as_ref();
-        let page = SubmissionPage { edited, typed, offered: &offered, refused, notice, form_address };
+        let page = SubmissionPage {
+            edited,
+            typed,
+            offered: &offered,
+            refused,
+            notice,
+            similar: &similar,
+            form_address,
+        };
         let page = page.render(&Frame::for_user(app, here, &self.form.user));
         Ok(match refused {
             Some(refused) => refused.response(page),

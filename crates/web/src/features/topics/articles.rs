@@ -9,7 +9,7 @@ use crate::limits::PAGE_ROWS;
 use crate::markup::addresses::{FOLLOWED, TOPICS, described, feed_address, in_order, list_address};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::parts::{OUTSIDE, age, empty_but, page_links};
+use crate::markup::parts::{OUTSIDE, age, empty_but, page_links, search_within};
 use crate::markup::vote_buttons::NO_BUTTONS;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
@@ -55,6 +55,9 @@ impl ArticlesPage<'_> {
             h1.hidden[matches!(self.list, ArticleList::All)] { (heading) }
             (self.about(frame))
             (self.orders())
+            @if let ArticleList::Topics(topics) = self.list && let Some(topic) = topics.single() {
+                (search_within(frame, &format!("Search in {topic}"), ("stories", &format!("topic:{topic}"))))
+            }
             @if let Some(hidden) = self.just_hidden { (hidden.render(frame)) }
             @if self.page.lines.is_empty() {
                 (self.nothing())

@@ -1,0 +1,137 @@
+//! `tidings search`: how the search index is, and making it anew.
+
+use super::{progress_bar, reach_existing_store};
+use crate::config::Config;
+use crate::control;
+use anyhow::{Context, bail};
+use clap::Subcommand;
+use indicatif::ProgressBar;
+use std::time::Duration;
+use tidings_domain::changes;
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_domain::values::words::{age, counted, grouped};
+use tidings_keyspace::Store;
+use tidings_search::index;
+use tidings_web::features::search::following;
+use tidings_web::features::search::searching::{SearchState, Searching};
+
+/// Look after the search index.
+#[derive(Debug, Subcommand)]
+pub enum SearchCommand {
+    /// Print the documents and the size of the index, and how far it is behind.
+    Status,
+    /// Make the index anew. Until the new one is complete, the old one answers.
+    Rebuild,
+}
+
+/// How often the server is asked how far it is.
+const ASK_EVERY: Duration = Duration::from_millis(200);
+/// The parts of a whole in the progress bar.
+const WHOLE: u64 = 1_000;
+
+impl SearchCommand {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// When search is off, or the store or the index cannot be used.
+    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+        if !config.search.enabled {
+            bail!("search is off; set search.enabled = true");
+        }
+        let store = reach_existing_store(config.server.store.as_str(), config).await?;
+        let done = match self {
+            Self::Status => status(&store, config).await,
+            Self::Rebuild => rebuild(&store, config).await,
+        };
+        store.close().await;
+        done
+    }
+}
+
+async fn status(store: &Store, config: &Config) -> anyhow::Result<()> {
+    let Some(state) = ask(store, control::SEARCH).await? else {
+        let settings = config.search_settings();
+        let folder = settings.folder.context("the index of a store in memory is in its server")?;
+        let Some(state) = index::look(&folder, settings.language)? else {
+            bail!("there is no search index in {}; the server makes it when it starts", folder.display());
+        };
+        let last = store.fetch(changes::last()).await?;
+        let how = match last.0.saturating_sub(state.progress.place) {
+            0 => "up to date".to_owned(),
+            behind => format!("behind by {}", counted(behind, "change", "changes")),
+        };
+        say!("{}, {} bytes; {how}", documents(state.documents), grouped(state.bytes));
+        return Ok(());
+    };
+    let how = match state.made {
+        Some(part) => format!("being made: {:.0}% done", part * 100.0),
+        None if state.behind_seconds < 2 => "up to date".to_owned(),
+        None => format!("behind by {}", age(state.behind_seconds)),
+    };
+    say!("{}, {} bytes; {how}", documents(state.documents), grouped(state.bytes));
+    Ok(())
+}
+
+async fn rebuild(store: &Store, config: &Config) -> anyhow::Result<()> {
+    let bar = progress_bar(WHOLE, "making the index");
+    let state = match ask(store, control::SEARCH_REBUILD).await? {
+        Some(mut state) => {
+            while let Some(part) = state.made {
+                show(&bar, part);
+                tokio::time::sleep(ASK_EVERY).await;
+                state = ask(store, control::SEARCH).await?.context("the server has stopped")?;
+            }
+            state
+        }
+        None => make(store, config, &bar).await?,
+    };
+    bar.finish_and_clear();
+    say!("the search index is new: {}, {} bytes", documents(state.documents), grouped(state.bytes));
+    Ok(())
+}
+
+/// Makes the index here.
+async fn make(store: &Store, config: &Config, bar: &ProgressBar) -> anyhow::Result<SearchState> {
+    let settings = config.search_settings();
+    if settings.folder.is_none() {
+        bail!("the index of a store in memory is in its server");
+    }
+    let searching = Searching::open(&settings)?;
+    if searching.index.folder() != settings.folder.as_deref() {
+        let own = searching.index.folder().map(|folder| folder.display().to_string()).unwrap_or_default();
+        drop(searching);
+        std::fs::remove_dir_all(own).ok();
+        bail!("a server uses the search index, and this command does not reach it; set server.control");
+    }
+    let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+    let making = following::make(&site, &searching);
+    let mut making = std::pin::pin!(making);
+    loop {
+        tokio::select! {
+            made = &mut making => {
+                made?;
+                return Ok(searching.state());
+            }
+            () = tokio::time::sleep(ASK_EVERY) => show(bar, searching.state().made.unwrap_or(1.0)),
+        }
+    }
+}
+
+/// Asks the server, if one is reached.
+async fn ask(store: &Store, question: &str) -> anyhow::Result<Option<SearchState>> {
+    let Some(answer) = store.ask_server(question).await? else { return Ok(None) };
+    match serde_json::from_str(&answer).context("the running server does not know the state of its search")? {
+        Some(state) => Ok(Some(state)),
+        None => bail!("the running server has no search index yet; if that lasts, its log says why"),
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+fn show(bar: &ProgressBar, part: f64) {
+    bar.set_position((part * WHOLE as f64) as u64);
+}
+
+fn documents(count: u64) -> String {
+    counted(count, "document", "documents")
+}

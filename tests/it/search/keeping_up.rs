@@ -1,0 +1,185 @@
+//! The index follows the store: votes, other programs, kills, and the commands of the operator.
+
+use super::{ON, finds, names, search};
+use crate::client::{Client, ok};
+use crate::program::{Program, serve_command};
+use crate::server::{Engine, Server, each_engine, http_client};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+#[tokio::test]
+async fn votes_and_comments_count_in_searches_soon_after_they_are_cast() {
+    each_engine(&ON, async |server| {
+        let (alice, bob) = (server.register("alice").await, server.register("bob").await);
+        let story = alice.submit_text("A needle", "hay").await;
+        alice.submit_text("Another needle", "hay").await;
+        ok(bob.vote(story, "up").await);
+        let comment = alice.comment(story, "needlework").await;
+        ok(bob.vote_comment(story, comment, "up").await);
+        ok(bob.api_post("/api/sites/vote", &[("link", "needle.example"), ("vote", "1")]).await);
+        let visitor = server.visitor();
+        finds(&visitor, "q=needle+votes:2", &["A needle"]).await;
+        finds(&visitor, "q=needle+comments:1", &["A needle"]).await;
+        finds(&visitor, "q=needlework+votes:2&kind=comments", &["needlework"]).await;
+        finds(&visitor, "q=needle&kind=sites", &["needle.example"]).await;
+        assert_eq!(names(&search(&visitor, "q=needle&sort=votes").await), ["A needle", "Another needle"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_another_program_writes_is_found() {
+    let server = Server::start(Engine::Redis, &ON).await;
+    server.register("alice").await.submit_text("A story", "text").await;
+    finds(&server.visitor(), "q=story", &["A story"]).await;
+    let client = redis::Client::open(server.redis.as_ref().unwrap().url()).unwrap();
+    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+    // As Lamer News writes a story and a comment.
+    let comment =
+        r#"{"body":"Its needle","ctime":1500000000,"user_id":1,"parent_id":-1,"score":0,"up":[1],"down":[]}"#;
+    for words in [
+        "HSET news:2 id 2 title Needles url http://lamer.example/ user_id 1 ctime 1500000000 score 0 rank 0 up 0 down 0 comments 1",
+        "SET news.count 2",
+        "ZADD news.cron 1500000000 2",
+    ] {
+        let mut words = words.split(' ');
+        let mut command = redis::cmd(words.next().unwrap());
+        words.for_each(|word| _ = command.arg(word));
+        command.query_async::<redis::Value>(&mut connection).await.unwrap();
+    }
+    let mut command = redis::cmd("HSET");
+    command.arg("thread:comment:2").arg("1").arg(comment).arg("nextid").arg("1");
+    command.query_async::<redis::Value>(&mut connection).await.unwrap();
+    finds(&server.visitor(), "q=needle", &["Needles"]).await;
+    finds(&server.visitor(), "q=needle&kind=comments", &["Its needle"]).await;
+}
+
+/// Milliseconds after which the server is killed.
+const KILLED_AFTER: [u64; 6] = [30, 120, 400, 60, 800, 200];
+
+/// Submits stories until the server is gone.
+async fn submit_until_killed(client: Client, round: usize) {
+    for number in 0.. {
+        let title = format!("Needle {round} {number}");
+        let story = [("news_id", "-1"), ("title", &*title), ("text", "text")];
+        let Some(answer) = client.try_post("/api/submit", &story).await else { return };
+        if number % 4 == 3 {
+            let story = ok(answer.json())["news_id"].to_string();
+            if client.try_post("/api/delnews", &[("news_id", &*story)]).await.is_none() {
+                return;
+            }
+        }
+    }
+}
+
+/// A store in a folder, with its index.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn store(&self) -> String {
+        format!("redb:{}", self.0.path().join("site.redb").display())
+    }
+
+    fn index(&self) -> std::path::PathBuf {
+        self.0.path().join("site.redb.search")
+    }
+
+    fn start(&self) -> Program {
+        Program::start_command(serve_command(&self.store(), &[("TIDINGS_SEARCH__ENABLED", "true")]))
+    }
+
+    fn run(&self, command: &str) -> Output {
+        let mut tidings = Command::new(env!("CARGO_BIN_EXE_tidings"));
+        tidings.args(["search", command, "--store", &self.store()]).output().unwrap()
+    }
+
+    /// What `tidings search` prints.
+    fn command(&self, command: &str) -> String {
+        let ran = self.run(command);
+        assert!(ran.status.success(), "{ran:?}");
+        String::from_utf8(ran.stdout).unwrap()
+    }
+
+    /// Waits until the index of a server has everything.
+    async fn is_up_to_date(&self) -> String {
+        loop {
+            // There may be no index yet.
+            let said = String::from_utf8(self.run("status").stdout).unwrap();
+            if said.contains("up to date") {
+                return said;
+            }
+            tidings_testing::pause().await;
+        }
+    }
+}
+
+/// The titles of all that a program finds.
+async fn all_found(program: &Program) -> Vec<String> {
+    let visitor = Client::new(http_client(), program.address);
+    let mut found = Vec::new();
+    for page in 1.. {
+        let answer = search(&visitor, &format!("q=needle&page={page}")).await;
+        found.extend(names(&answer));
+        if page >= answer["pages"].as_u64().unwrap() {
+            break;
+        }
+    }
+    found.sort();
+    found
+}
+
+#[tokio::test]
+async fn an_index_that_was_killed_at_any_moment_catches_up_to_what_a_new_one_has() {
+    let place = Place::new();
+    let mut secrets: Option<(String, String)> = None;
+    for (round, milliseconds) in KILLED_AFTER.into_iter().enumerate() {
+        let mut program = place.start();
+        let mut client = Client::new(http_client(), program.address);
+        client = match &secrets {
+            Some((auth, apisecret)) => client.with_secrets(Some(auth), Some(apisecret)),
+            None => client.register("alice").await,
+        };
+        secrets = client.auth.clone().zip(client.apisecret.clone());
+        let writing = tokio::spawn(submit_until_killed(client, round));
+        tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+        program.kill();
+        writing.await.unwrap();
+    }
+    let mut program = place.start();
+    place.is_up_to_date().await;
+    // The status is that of the last look at the feed, which may have been before the last story.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let caught_up = all_found(&program).await;
+    program.kill();
+    std::fs::remove_dir_all(place.index()).unwrap();
+    let program = place.start();
+    place.is_up_to_date().await;
+    assert_eq!(caught_up, all_found(&program).await);
+    assert!(!caught_up.is_empty());
+}
+
+#[tokio::test]
+async fn the_operator_sees_how_the_index_is_and_makes_it_anew() {
+    let place = Place::new();
+    let mut program = place.start();
+    let alice = Client::new(http_client(), program.address).register("alice").await;
+    alice.submit_text("A needle", "hay").await;
+    finds(&alice, "q=needle", &["A needle"]).await;
+    let said = place.command("rebuild");
+    assert!(said.starts_with("the search index is new: 2 documents, "), "{said}");
+    assert!(place.is_up_to_date().await.starts_with("2 documents, "));
+    assert_eq!(names(&search(&alice, "q=needle").await), ["A needle"]);
+    program.kill();
+    // Without a server.
+    let said = place.command("status");
+    assert!(said.starts_with("2 documents, ") && said.ends_with("up to date\n"), "{said}");
+    std::fs::remove_dir_all(place.index()).unwrap();
+    let said = place.command("rebuild");
+    assert!(said.starts_with("the search index is new: 2 documents, "), "{said}");
+    let program = place.start();
+    finds(&alice.at(program.address), "q=needle", &["A needle"]).await;
+}
