@@ -87,7 +87,7 @@ async fn nothing_that_follows_from_a_wrong_value_is_mended() {
         let before = super::entries(&server).await;
         for caused in CAUSED {
             demand_hands_off(&server, caused).await;
-            super::put_back(&server, &before).await;
+            super::put_back(&server, server.dump().await, &before).await;
         }
         super::demand_clean(&server).await;
     })

@@ -4,6 +4,7 @@ use super::DAY;
 use super::families::{ALL, PASSKEY_USED, REQUEST, USER_RECENT_VOTES};
 use crate::values::ids::UserId;
 use crate::values::words::exactly;
+use std::sync::LazyLock;
 use strum::IntoStaticStr;
 
 /// The type of a key's value.
@@ -82,13 +83,19 @@ impl Family {
     #[must_use]
     pub fn of(key: &str) -> Option<(&'static Self, Vec<&str>)> {
         let mut parts = Vec::new();
-        let family = ALL.iter().find(|family| {
+        let (_, family) = BEGINNINGS.iter().find(|(beginning, family)| {
             parts.clear();
-            matches(family.name, key, &mut parts)
+            key.starts_with(beginning) && matches(family.name, key, &mut parts)
         })?;
         Some((family, parts))
     }
 }
+
+/// The families with what their forms begin with. Most keys are told apart by that.
+static BEGINNINGS: LazyLock<Vec<(&str, &Family)>> = LazyLock::new(|| {
+    let beginning = |family: &&'static Family| family.name.split('<').next().unwrap_or_default();
+    ALL.iter().map(|family| (beginning(family), *family)).collect()
+});
 
 /// Whether a key has a form. The parts that vary are added to `parts`.
 fn matches<'k>(form: &str, key: &'k str, parts: &mut Vec<&'k str>) -> bool {

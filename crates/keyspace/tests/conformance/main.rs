@@ -314,6 +314,7 @@ rules! {
         a_message_comes_after_its_batch_and_not_without;
     read_sets:
         a_read_set_ends_with_every_kind_of_write_to_what_was_read
+        the_names_of_written_keys_are_told_to_those_who_want_them
         a_read_set_of_fields_ends_when_one_of_them_is_written_or_all
         a_write_to_one_hash_does_not_end_what_was_read_of_another
         a_recording_is_of_all_reads_of_the_work_and_of_what_it_uses

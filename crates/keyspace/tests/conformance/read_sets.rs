@@ -210,3 +210,22 @@ pub(super) async fn a_cached_value_is_never_older_than_an_acknowledged_write(sub
     tokio::join!(write(), write(), write(), watch(), watch());
     assert_eq!(look().await.unwrap(), "300");
 }
+
+pub(super) async fn the_names_of_written_keys_are_told_to_those_who_want_them(subject: Subject) {
+    if !subject.store.tracks_writes() {
+        return;
+    }
+    let watched = subject.store.watch_keys(|key| key.starts_with("wanted"));
+    subject.write(|batch| batch.set("wanted:1", "1")).await;
+    subject.write(|batch| batch.set_field("wanted:2", "field", "1")).await;
+    subject.write(|batch| batch.sorted_add("wanted:2:not", "member", 1.0)).await;
+    subject.write(|batch| batch.set("other", "1")).await;
+    subject.write(|batch| batch.delete("wanted:1")).await;
+    subject.settle().await;
+    let (keys, has_gap) = watched.take();
+    let mut keys: Vec<String> = keys.into_iter().collect();
+    keys.sort();
+    assert_eq!((keys, has_gap), (["wanted:1", "wanted:2", "wanted:2:not"].map(str::to_owned).to_vec(), false));
+    subject.settle().await;
+    assert!(watched.take().0.is_empty());
+}
