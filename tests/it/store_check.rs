@@ -183,8 +183,7 @@ async fn a_site_with_everything_has_no_differences() {
 /// Makes the store what it was.
 async fn put_back(server: &Server, now: Dump, before: &[Entry]) {
     let known: std::collections::BTreeSet<&str> = before.iter().map(|entry| entry.key.as_str()).collect();
-    let surplus: Vec<String> =
-        now.into_keys().filter(|key| !known.contains(key.as_str())).collect();
+    let surplus: Vec<String> = now.into_keys().filter(|key| !known.contains(key.as_str())).collect();
     server.write(|batch| surplus.iter().for_each(|key| batch.delete(key))).await;
     server.store().restore(before.to_vec()).await.unwrap();
 }

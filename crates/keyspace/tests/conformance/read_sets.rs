@@ -225,7 +225,10 @@ pub(super) async fn the_names_of_written_keys_are_told_to_those_who_want_them(su
     let (keys, has_gap) = watched.take();
     let mut keys: Vec<String> = keys.into_iter().collect();
     keys.sort();
-    assert_eq!((keys, has_gap), (["wanted:1", "wanted:2", "wanted:2:not"].map(str::to_owned).to_vec(), false));
+    assert_eq!(
+        (keys, has_gap),
+        (["wanted:1", "wanted:2", "wanted:2:not"].map(str::to_owned).to_vec(), false)
+    );
     subject.settle().await;
     assert!(watched.take().0.is_empty());
 }
