@@ -14,7 +14,8 @@ const NOW: i64 = 1_800_000_000;
 
 static INDEX: LazyLock<Index> = LazyLock::new(|| {
     let index = Index::open(None, Some(Language::English)).unwrap();
-    let titles = ["Rust and C++", "Ask: which .NET book?", "node.js fs::read_to_string", "Crème brûlée à la carte"];
+    let titles =
+        ["Rust and C++", "Ask: which .NET book?", "node.js fs::read_to_string", "Crème brûlée à la carte"];
     for (number, title) in (1..).zip(titles) {
         let document = Document {
             id: format!("news:{number}"),

@@ -22,7 +22,7 @@ use std::io::Read;
 const ENDLESS: &str = "/home/events";
 
 /// Reads that need a query to say anything, and pages of people.
-const WITH_QUERIES: [&str; 13] = [
+const WITH_QUERIES: [&str; 19] = [
     "/scores?for=example.com",
     "/v1/scores?from=%7B%22links%22%3A%5B%7B%22hostname%22%3A%22example.com%22%7D%5D%7D",
     "/news/1?page=1",
@@ -32,6 +32,12 @@ const WITH_QUERIES: [&str; 13] = [
     "/api/timeline/everyone?count=5",
     "/login?next=%2Fnews%2F1",
     "/submit?u=http%3A%2F%2Fexample.com%2F&t=A",
+    "/search?q=story&kind=all",
+    "/search?q=example&kind=people",
+    "/api/search?q=a&kind=all",
+    "/search.atom?q=story",
+    "/api/search/suggest?q=exa",
+    "/api/search/similar?title=A+story",
     "/@zelda",
     "/@yannick",
     "/user/zelda",
@@ -299,7 +305,8 @@ async fn readers(server: &Server) -> [Person; 2] {
 const BEHIND_A_PROXY: (&str, &str) = ("web.trusted_proxies", "127.0.0.0/8");
 
 async fn check_all_orders(engine: Engine) {
-    let Community { server, alice, bob } = Community::new(engine, &[BEHIND_A_PROXY]).await;
+    let Community { server, alice, bob } =
+        Community::new(engine, &[BEHIND_A_PROXY, ("search.enabled", "true")]).await;
     let [zelda, yannick] = readers(&server).await;
     let visitor = Person::visitor(&server);
     let bob = Person::of(&server, bob).await;

@@ -206,10 +206,10 @@ pub fn fitting<T>(items: &[T], bytes: usize, cost: impl Fn(&T) -> usize) -> usiz
 pub fn search_within(frame: &Frame<'_>, label: &str, (kind, filter): (&str, &str)) -> Markup {
     html! {
         @if frame.settings.search.is_on {
-            form.search action="/search" role="search" aria-label=(label) {
+            form.search.within action="/search" role="search" aria-label=(label) {
                 input type="search" name="q" aria-label=(label) value={ (filter) " " } maxlength="200" autocomplete="off";
                 input type="hidden" name="kind" value=(kind);
-                button.button.quiet { "Search" }
+                button.button.small.quiet { "Search" }
             }
         }
     }

@@ -55,9 +55,6 @@ impl ArticlesPage<'_> {
             h1.hidden[matches!(self.list, ArticleList::All)] { (heading) }
             (self.about(frame))
             (self.orders())
-            @if let ArticleList::Topics(topics) = self.list && let Some(topic) = topics.single() {
-                (search_within(frame, &format!("Search in {topic}"), ("stories", &format!("topic:{topic}"))))
-            }
             @if let Some(hidden) = self.just_hidden { (hidden.render(frame)) }
             @if self.page.lines.is_empty() {
                 (self.nothing())
@@ -80,6 +77,7 @@ impl ArticlesPage<'_> {
             (page_links(&here, self.number, self.page.total, frame.here.shows_hidden()))
             @if let ArticleList::Topics(topics) = self.list {
                 @if let Some(topic) = topics.single() {
+                    (search_within(frame, &format!("Search in {topic}"), ("stories", &format!("topic:{topic}"))))
                     (admin_forms(frame, topic, self.page.about.sentences.first().map_or("", String::as_str)))
                 }
                 (combinations(topics, &self.page.about.others, self.order))
