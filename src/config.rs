@@ -316,7 +316,7 @@ impl Config {
         }
     }
 
-    /// What the server needs to know of its search.
+    /// The search as the server needs to know it.
     #[must_use]
     pub fn search_settings(&self) -> SearchSettings {
         let half = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));

@@ -25,7 +25,7 @@ use tokio::time::sleep;
 pub const STATUS: &str = "status";
 /// The question for the state of the search: JSON, and `null` if it cannot be used.
 pub const SEARCH: &str = "search";
-/// What tells the server to make its search index anew. The answer is the state of the search.
+/// The order to make the search index anew. The answer is the state of the search.
 pub const SEARCH_REBUILD: &str = "search rebuild";
 /// What tells the server that a command has made a good backup, before the moment of the backup in
 /// Unix seconds.

@@ -34,10 +34,10 @@ const THREADS: usize = 2;
 const SEARCHING: Duration = Duration::from_secs(10);
 /// Stories that are written in one batch.
 const STORIES_AT_ONCE: usize = 200;
-/// What a search may take: see `limits::SEARCH_PATIENCE` of the web crate.
+/// The longest time of a search: see `limits::SEARCH_PATIENCE` of the web crate.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// What is measured.
+/// The figures of one engine.
 struct Figures {
     build: Duration,
     bytes: u64,
@@ -117,7 +117,7 @@ async fn tidings(folder: &Path, corpus: &Corpus) -> Figures {
                 sort: Sort::Relevance,
                 page: (0, 40),
                 now: NOW,
-                patience: PATIENCE,
+                until: Instant::now() + PATIENCE,
                 authors: &HashMap::new(),
                 urls: &HashMap::new(),
                 left_out: &LeftOut::default(),

@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use std::collections::HashMap;
 use std::sync::LazyLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tidings_search::asking::{LeftOut, Question, Sort};
 use tidings_search::index::{Document, Index, Kind, Language, Progress};
 use tidings_search::language::{MAX_CHARACTERS, MAX_TERMS, Search};
@@ -53,7 +53,7 @@ fuzz_target!(|typed: &str| {
         sort: Sort::Relevance,
         page: (0, 10),
         now: NOW,
-        patience: Duration::from_secs(60),
+        until: Instant::now() + Duration::from_secs(60),
         authors: &HashMap::from([("alice".to_owned(), 1)]),
         urls: &HashMap::new(),
         left_out: &LeftOut::default(),

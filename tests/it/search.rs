@@ -17,7 +17,7 @@ async fn search(client: &Client, parameters: &str) -> Json {
     ok(client.api_get(&format!("/api/search?{parameters}")).await)
 }
 
-/// What was found: the titles of stories, the texts of comments and posts, the names of people and sites.
+/// The results: the titles of stories, the texts of comments and posts, the names of people and sites.
 fn names(answer: &Json) -> Vec<String> {
     let name = |result: &Json| {
         let text = match result["kind"].as_str().unwrap() {
@@ -118,7 +118,7 @@ async fn nobody_finds_what_they_may_not_read() {
         ok(alice.api_post("/api/hide", &[("news_id", &*story.to_string())]).await);
         let nothing = search(&alice, "q=needle&kind=all").await;
         assert_eq!((&nothing["total"], names(&nothing).len()), (&Json::from(0), 0), "{nothing}");
-        // What is removed is gone from the moment of the action, with its comments; and comes back.
+        // A removed story is gone from the moment of the action, with its comments; and comes back.
         let id = story.to_string();
         let remove = [("action", "remove"), ("kind", "story"), ("id", &*id), ("reason", "spam")];
         let line = ok(alice.api_post("/api/moderate", &remove).await)["moderation_id"].to_string();
@@ -171,7 +171,7 @@ async fn an_index_catches_up_with_what_it_has_missed() {
     assert!(folder.path().join("index.2").is_dir());
     searching.stop().await;
     other.stop().await;
-    // What is damaged is made anew.
+    // A damaged index is made anew.
     for entry in std::fs::read_dir(folder.path().join("index").join("2-english")).unwrap() {
         std::fs::write(entry.unwrap().path(), "damaged").unwrap();
     }
@@ -212,7 +212,7 @@ async fn a_search_explains_itself() {
     finds(&alice, "q=topic:alchemy", &["On gold"]).await;
     let suggestions = alice.api_get("/api/search/suggest?q=al").await;
     assert_eq!(suggestions, serde_json::json!(["al", ["alchemy", "alice"]]));
-    // What is being submitted may have been submitted before.
+    // A story that is being submitted may have been submitted before.
     let similar = async |title: &str| {
         let found = ok(alice.api_get(&format!("/api/search/similar?title={title}")).await);
         found["stories"]

@@ -20,7 +20,7 @@ use std::fmt;
 use std::str::FromStr;
 use tidings_keyspace::{Batch, Check, Fetch, Order, Write, read};
 
-/// What can be found. Written `news:<news id>`, `comment:<news id>:<comment id>`, `tweet:<tweet id>`,
+/// Something that can be found. Written `news:<news id>`, `comment:<news id>:<comment id>`, `tweet:<tweet id>`,
 /// `user:<user id>` or `site:<host>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Findable {
@@ -167,7 +167,7 @@ pub fn last() -> impl Fetch<Value = Place> {
 mod tests {
     use super::*;
 
-    /// What the feed gets from a batch.
+    /// The members that a batch appends to the feed.
     fn noted(write: impl FnOnce(&mut Batch)) -> Vec<String> {
         let mut batch = Batch::new();
         write(&mut batch);

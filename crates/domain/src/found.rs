@@ -1,4 +1,4 @@
-//! What a search has found, as one viewer sees it now: whatever an index says, nobody reads here what they may not.
+//! The findings of a search, as one viewer sees them now: whatever an index says, nobody reads here what they may not.
 
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
@@ -30,7 +30,7 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// What it is.
+    /// The thing that it is.
     #[must_use]
     pub fn of(&self) -> Findable {
         match self {
@@ -43,7 +43,7 @@ impl Finding {
     }
 }
 
-/// What the viewer may see of some things, by what they are. Rounds: at most 2 for each kind.
+/// Those of some things that the viewer may see, by what they are. Rounds: at most 2 for each kind.
 ///
 /// # Errors
 /// When the store fails.

@@ -104,7 +104,7 @@ schema! {
         NEWS_COUNT: String, NEVER, LamerNews = "news.count";
         /// Stories and comments (`news:<news id>`, `comment:<news id>:<comment id>`) by their item number.
         ITEMS: SortedSet, NEVER, Ours = "items";
-        /// What can be found, in the order of its last changes.
+        /// All that can be found, in the order of its last changes.
         CHANGES: SortedSet, NEVER, Ours = "changes";
         /// The highest item number drawn.
         ITEMS_COUNT: String, NEVER, Ours = "items.count";

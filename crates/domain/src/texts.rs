@@ -25,7 +25,7 @@ const THREADS_AT_ONCE: usize = 10;
 /// Other things that are read in one round.
 const AT_ONCE: u64 = 500;
 
-/// What can be found of one thing.
+/// The text of one thing, as it can be found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Text {
     /// The thing.
@@ -186,7 +186,7 @@ pub async fn of_thread(site: &Site, id: NewsId) -> Result<Vec<Text>, Error> {
     Ok(comments.filter_map(|comment| Text::of_comment(&news, &comment)).collect())
 }
 
-/// What a key has the text or the counts of.
+/// The things whose text or counts a key has.
 enum Holds {
     Thing(Findable),
     CommentsOf(NewsId),
@@ -210,7 +210,7 @@ pub fn are_in(key: &str) -> bool {
     holds(key).is_some()
 }
 
-/// What can be found of some keys. Rounds: 1, and 1 for each 10 threads among them.
+/// The texts of the things of some keys. Rounds: 1, and 1 for each 10 threads among them.
 ///
 /// # Errors
 /// When the store fails.

@@ -12,7 +12,7 @@ use crate::words;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 use std::ops::Bound;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use strum::{EnumString, IntoStaticStr};
 use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::ColumnValues;
@@ -27,7 +27,7 @@ use tantivy::{DocAddress, DocId, DocSet, Score, SegmentReader, TERMINATED, Tanti
 pub const WEIGHTS: [f32; 5] = [4.0, 3.0, 2.0, 1.2, 1.0];
 /// How much the second best place of a word counts beside the best.
 const TIE: f32 = 0.2;
-/// What comes on top for a title that has every word: more than any match of texts.
+/// An addition for a title that has every word: more than any match of texts.
 const TITLE: f32 = 4_096.0;
 /// How much votes count: the factor is 1 + this × ln(1 + votes).
 pub const VOTES_WEIGHT: f64 = 0.12;
@@ -35,7 +35,7 @@ pub const VOTES_WEIGHT: f64 = 0.12;
 pub const AGE_WEIGHT: f64 = 0.15;
 /// After so many days, age has taken half of its weight.
 pub const AGE_HALF_DAYS: f64 = 180.0;
-/// Documents between two looks at the clock.
+/// Documents or words between two looks at the clock.
 const LOOK_EVERY: u32 = 1_024;
 
 /// A word that is in more than one of so many titles says little about what a title is about.
@@ -58,7 +58,7 @@ pub enum Sort {
     Comments,
 }
 
-/// What is asked of an index.
+/// A question to an index.
 #[derive(Debug, Clone)]
 pub struct Question<'a> {
     /// The search.
@@ -71,26 +71,26 @@ pub struct Question<'a> {
     pub page: (usize, usize),
     /// The time, in Unix seconds.
     pub now: i64,
-    /// How long it may take; then the results so far are the answer.
-    pub patience: Duration,
+    /// When it must end; then the results so far are the answer.
+    pub until: Instant,
     /// The numbers of the people whom the search names, by name.
     pub authors: &'a HashMap<String, u64>,
     /// The URLs that the search names, in the form in which URLs are compared.
     pub urls: &'a HashMap<String, String>,
-    /// What must not be found.
+    /// Things that must not be found.
     pub left_out: &'a LeftOut,
 }
 
-/// What is not found for one reader.
+/// Things that one reader does not find.
 #[derive(Debug, Clone, Default)]
 pub struct LeftOut {
-    /// What these people wrote, and what belongs to their stories.
+    /// All that these people wrote, and all that belongs to their stories.
     pub authors: Vec<u64>,
     /// These stories and what belongs to them.
     pub stories: Vec<u64>,
-    /// What links to these hosts.
+    /// Stories that link to these hosts, with their comments.
     pub hosts: Vec<String>,
-    /// What is about these topics.
+    /// Stories about these topics, with their comments.
     pub topics: Vec<String>,
 }
 
@@ -197,12 +197,7 @@ impl View {
     fn best(&self, query: &dyn Query, question: &Question<'_>, sort: Sort) -> Result<Found, IndexError> {
         let searcher = self.reader.searcher();
         let (skipped, count) = question.page;
-        let collector = Best {
-            sort,
-            now: question.now,
-            most: skipped + count,
-            until: Instant::now() + question.patience,
-        };
+        let collector = Best { sort, now: question.now, most: skipped + count, until: question.until };
         let found = searcher.search(query, &collector)?;
         let mut best = found.best.into_vec();
         best.sort_unstable();
@@ -214,11 +209,12 @@ impl View {
         Ok(Found { hits: hits.collect::<Result<_, IndexError>>()?, total: found.total, is_cut: found.is_cut })
     }
 
-    /// Words of the index that are spelled almost like a word, the most frequent first.
+    /// Words of the index that are spelled almost like a word, the most frequent first; those that it comes upon
+    /// until time runs out.
     ///
     /// # Errors
     /// When the library fails.
-    pub fn spelled_like(&self, word: &str, most: usize) -> Result<Vec<String>, IndexError> {
+    pub fn spelled_like(&self, word: &str, most: usize, until: Instant) -> Result<Vec<String>, IndexError> {
         let length = word.chars().count();
         let distance = if length < 5 { 1 } else { 2 };
         let mut found: HashMap<String, u32> = HashMap::new();
@@ -226,7 +222,12 @@ impl View {
             for field in [self.fields.title, self.fields.body] {
                 let index = segment.inverted_index(field)?;
                 let mut terms = index.terms().stream().map_err(tantivy::TantivyError::from)?;
+                let mut seen = 0_u32;
                 while terms.advance() {
+                    seen += 1;
+                    if seen.is_multiple_of(LOOK_EVERY) && Instant::now() > until {
+                        break;
+                    }
                     let Ok(term) = std::str::from_utf8(terms.key()) else { continue };
                     // Lengths first: they are cheap, and most words differ in them.
                     if term.len().abs_diff(word.len()) > 2 * distance || term == word {
@@ -298,7 +299,7 @@ impl View {
         BooleanQuery::new(clauses)
     }
 
-    /// What a term finds.
+    /// The query for a term.
     fn of(&self, term: &Term, question: &Question<'_>) -> Box<dyn Query> {
         let fields = &self.fields;
         match &term.what {
@@ -588,6 +589,7 @@ impl Collector for Best {
 mod tests {
     use super::*;
     use crate::index::{Document, Index, Language, Progress};
+    use std::time::Duration;
 
     const NOW: i64 = 1_800_000_000;
     const DAY: i64 = 86_400;
@@ -625,7 +627,7 @@ mod tests {
             sort,
             page: (0, 30),
             now: NOW,
-            patience: Duration::from_secs(60),
+            until: Instant::now() + Duration::from_secs(60),
             authors: &HashMap::new(),
             urls: &HashMap::new(),
             left_out: &LeftOut::default(),
@@ -689,7 +691,7 @@ mod tests {
             sort: Sort::New,
             page: (0, 30),
             now: NOW,
-            patience: Duration::ZERO,
+            until: Instant::now(),
             authors: &HashMap::new(),
             urls: &HashMap::new(),
             left_out: &LeftOut::default(),

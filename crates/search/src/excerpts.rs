@@ -32,7 +32,7 @@ pub struct Matcher {
 }
 
 impl View {
-    /// What recognises the words of a search.
+    /// The matcher that recognises the words of a search.
     #[must_use]
     pub fn matcher(&self, search: &Search) -> Matcher {
         let mut matcher = Matcher {

@@ -74,10 +74,10 @@ impl Kind {
     }
 }
 
-/// What can be found.
+/// Something that can be found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
-    /// What it is, for the caller.
+    /// A name that means something to the caller.
     pub id: String,
     /// Its kind.
     pub kind: Kind,
@@ -195,7 +195,7 @@ impl Fields {
     }
 }
 
-/// What is asked: an index as it was last committed.
+/// An index as it was last committed: the side that is asked.
 pub struct View {
     pub(crate) fields: Fields,
     pub(crate) reader: IndexReader,
@@ -229,7 +229,7 @@ impl View {
         self.reader.searcher().space_usage().map_or(0, |usage| usage.total().get_bytes())
     }
 
-    /// What cuts a text into stems.
+    /// Cuts a text into stems.
     pub(crate) fn stems(&self) -> Option<TextAnalyzer> {
         self.index.tokenizers().get("stems")
     }
@@ -248,7 +248,7 @@ impl View {
 
 /// An index.
 pub struct Index {
-    /// What it answers with.
+    /// The side that is asked.
     pub view: Arc<View>,
     writer: Mutex<IndexWriter>,
     language: Option<Language>,

@@ -33,7 +33,7 @@ pub enum TooLong {
 pub struct Search {
     /// The terms. All of them must match; of those in one group, one.
     pub groups: Vec<Vec<Term>>,
-    /// What was left out.
+    /// The part that was left out.
     pub ignored: Vec<Ignored>,
 }
 
@@ -51,13 +51,15 @@ pub struct Ignored {
 pub struct Term {
     /// The term as it was typed, without its field and its minus.
     pub text: String,
+    /// The field that it names, if it does; `url` for a URL.
+    pub field: Option<&'static str>,
     /// Whether it must not match.
     pub is_excluded: bool,
-    /// What it asks for.
+    /// The things that it asks for.
     pub what: What,
 }
 
-/// What a term asks for.
+/// The things that a term asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum What {
     /// These words or others with their stems, one after the other.
@@ -68,17 +70,17 @@ pub enum What {
     Prefix(String),
     /// These words in the title.
     Title(Vec<String>),
-    /// What this person wrote.
+    /// Texts by this person.
     By(String),
-    /// What links to this host or one below it.
+    /// Links to this host or one below it.
     Site(String),
-    /// What is about this topic.
+    /// Stories about this topic.
     Topic(String),
-    /// What has so many votes.
+    /// Things with so many votes.
     Votes(Bounds),
-    /// What has so many comments.
+    /// Things with so many comments.
     Comments(Bounds),
-    /// What was posted in this time: Unix seconds.
+    /// Things posted in this time: Unix seconds.
     Time(Bounds),
     /// Stories of this kind.
     Is(StoryKind),
@@ -146,21 +148,15 @@ impl Bounds {
 }
 
 impl Term {
-    /// The field that it names, if it does.
-    #[must_use]
-    pub const fn field(&self) -> Option<&'static str> {
-        match &self.what {
-            What::Words(_) | What::Phrase(_) | What::Prefix(_) => None,
-            What::Title(_) => Some("title"),
-            What::By(_) => Some("by"),
-            What::Site(_) => Some("site"),
-            What::Topic(_) => Some("topic"),
-            What::Votes(_) => Some("votes"),
-            What::Comments(_) => Some("comments"),
-            What::Time(_) => Some("time"),
-            What::Is(_) => Some("is"),
-            What::Url(_) => Some("url"),
-        }
+    /// The term as it would be typed.
+    fn typed(&self) -> String {
+        let minus = if self.is_excluded { "-" } else { "" };
+        let marks = if matches!(self.what, What::Phrase(_)) || self.text.contains(' ') { "\"" } else { "" };
+        let field = match (&self.what, self.field) {
+            (What::Url(_), _) | (_, None) => String::new(),
+            (_, Some(field)) => format!("{field}:"),
+        };
+        format!("{minus}{field}{marks}{}{marks}", self.text)
     }
 
     /// The words that it looks for in texts.
@@ -180,7 +176,7 @@ impl Search {
     pub fn beginning(text: &str) -> Self {
         let what = What::Prefix(text.to_owned());
         Self {
-            groups: vec![vec![Term { what, text: text.to_owned(), is_excluded: false }]],
+            groups: vec![vec![Term { what, text: text.to_owned(), field: None, is_excluded: false }]],
             ..Self::default()
         }
     }
@@ -227,6 +223,34 @@ impl Search {
         self.groups.is_empty()
     }
 
+    /// The terms that are one word, with the numbers of their groups and terms.
+    #[must_use]
+    pub fn single_words(&self) -> Vec<((usize, usize), &str)> {
+        let mut found = Vec::new();
+        for (group, terms) in self.groups.iter().enumerate() {
+            for (number, term) in terms.iter().enumerate().filter(|(_, term)| !term.is_excluded) {
+                if let What::Words(words) = &term.what
+                    && let [word] = &words[..]
+                {
+                    found.push(((group, number), word.as_str()));
+                }
+            }
+        }
+        found
+    }
+
+    /// The search as it would be typed, with a word in place of one term, by the numbers of group and term.
+    #[must_use]
+    pub fn with_word(&self, place: (usize, usize), word: &str) -> String {
+        let group = |(group, terms): (usize, &Vec<Term>)| {
+            let typed = |(number, term): (usize, &Term)| {
+                if (group, number) == place { word.to_owned() } else { term.typed() }
+            };
+            terms.iter().enumerate().map(typed).collect::<Vec<_>>().join(" OR ")
+        };
+        self.groups.iter().enumerate().map(group).collect::<Vec<_>>().join(" ")
+    }
+
     /// Whether it looks for words, and not only by filters.
     #[must_use]
     pub fn has_words(&self) -> bool {
@@ -260,35 +284,35 @@ fn term(part: &str, now: i64) -> Result<Term, &'static str> {
         Some(rest) if !rest.is_empty() => (true, rest),
         _ => (false, part),
     };
-    let (text, what) = match field(rest, now)? {
-        Some((value, what)) => (value, what),
-        None => (rest, plain(rest)?),
+    let (field, text, what) = match field(rest, now)? {
+        Some((field, value, what)) => (Some(field), value, what),
+        None => (None, rest, plain(rest)?),
     };
-    Ok(Term { text: text.trim_matches('"').to_owned(), is_excluded, what })
+    Ok(Term { text: text.trim_matches('"').to_owned(), field, is_excluded, what })
 }
 
 /// A term with a field; `None` if it has none.
-fn field(text: &str, now: i64) -> Result<Option<(&str, What)>, &'static str> {
+fn field(text: &str, now: i64) -> Result<Option<(&'static str, &str, What)>, &'static str> {
     let Some((name, value)) = text.split_once(':') else { return Ok(None) };
     if matches!(name, "http" | "https") && value.starts_with("//") && value.len() > 2 {
-        return Ok(Some((text, What::Url(text.to_owned()))));
+        return Ok(Some(("url", text, What::Url(text.to_owned()))));
     }
     let unquoted = value.trim_matches('"');
     let lowercase = unquoted.to_lowercase();
-    let what = match name {
-        "title" => What::Title(some_words(value)?),
-        "by" => What::By(named(unquoted.trim_start_matches('@'), "a username is missing")?),
-        "site" => What::Site(named(host(&lowercase), "a host is missing")?),
-        "topic" => What::Topic(named(&lowercase, "a topic is missing")?),
-        "votes" => What::Votes(Bounds::parse(value).ok_or("a number is missing")?),
-        "comments" => What::Comments(Bounds::parse(value).ok_or("a number is missing")?),
-        "after" => What::Time(Bounds::from(start_of(value).ok_or(NO_DATE)?)),
-        "before" => What::Time(Bounds::until(start_of(value).ok_or(NO_DATE)?.saturating_sub(1))),
-        "age" => What::Time(age(value, now).ok_or("an age is missing, such as <7d")?),
-        "is" => What::Is(lowercase.parse().map_err(|_| "it is text, link, ask or show")?),
+    let (field, what) = match name {
+        "title" => ("title", What::Title(some_words(value)?)),
+        "by" => ("by", What::By(named(unquoted.trim_start_matches('@'), "a username is missing")?)),
+        "site" => ("site", What::Site(named(host(&lowercase), "a host is missing")?)),
+        "topic" => ("topic", What::Topic(named(&lowercase, "a topic is missing")?)),
+        "votes" => ("votes", What::Votes(Bounds::parse(value).ok_or("a number is missing")?)),
+        "comments" => ("comments", What::Comments(Bounds::parse(value).ok_or("a number is missing")?)),
+        "after" => ("after", What::Time(Bounds::from(start_of(value).ok_or(NO_DATE)?))),
+        "before" => ("before", What::Time(Bounds::until(start_of(value).ok_or(NO_DATE)?.saturating_sub(1)))),
+        "age" => ("age", What::Time(age(value, now).ok_or("an age is missing, such as <7d")?)),
+        "is" => ("is", What::Is(lowercase.parse().map_err(|_| "it is text, link, ask or show")?)),
         _ => return Ok(None),
     };
-    Ok(Some((value, what)))
+    Ok(Some((field, value, what)))
 }
 
 const NO_DATE: &str = "a date is missing, such as 2026-01-31, 2026-01 or 2026";
@@ -381,6 +405,13 @@ mod tests {
 
     fn words(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_word_is_replaced_and_the_rest_stays_as_it_was_typed() {
+        let typed = r#"title:"two words" -by:bob rsut OR go "a phrase" -"x y" votes:>5 age:<7d"#;
+        let search = Search::parse(typed, 0).unwrap();
+        assert_eq!(search.with_word((2, 0), "rust"), typed.replace("rsut", "rust"));
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Place {
         tidings.args(["search", command, "--store", &self.store()]).output().unwrap()
     }
 
-    /// What `tidings search` prints.
+    /// The output of `tidings search`.
     fn command(&self, command: &str) -> String {
         let ran = self.run(command);
         assert!(ran.status.success(), "{ran:?}");

@@ -6,7 +6,7 @@ use crate::client::{Client, PASSWORD, ok};
 use crate::removals::{act, settle};
 use crate::server::{Server, each_engine};
 
-/// What is posted for each way: texts with one word that nothing else has.
+/// The posts for each way: texts with one word that nothing else has.
 struct Posted {
     word: String,
     author: Client,

@@ -5,3 +5,4 @@ pub mod feeds;
 pub mod following;
 pub mod page;
 pub mod searching;
+pub mod suggesting;

@@ -1,7 +1,8 @@
 //! The calls of search.
 
 use super::page::{SearchQuery, Wanted};
-use super::searching::{NoResults, Results, find, stories_like, suggestions};
+use super::searching::{NoResults, Results, find};
+use super::suggesting::{stories_like, suggestions};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::comments::calls::FoundComment;
@@ -33,7 +34,7 @@ pub struct SearchParameters {
     /// The search, at most 200 characters and 16 terms.
     #[param(max_length = 200)]
     q: String,
-    /// What to find: stories (by default), comments, posts, people, sites or all.
+    /// The kind to find: stories (by default), comments, posts, people, sites or all.
     #[param(required = false)]
     kind: String,
     /// The order: relevance (by default), new, votes or comments.
@@ -44,7 +45,7 @@ pub struct SearchParameters {
     page: u64,
 }
 
-/// What a search has found.
+/// The results of a search.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SearchResults)]
 pub struct SearchResponse {
@@ -55,7 +56,7 @@ pub struct SearchResponse {
     understood: Vec<UnderstoodTerm>,
     /// The parts that were left out.
     ignored: Vec<String>,
-    /// What was searched for.
+    /// The kind that was searched for.
     kind: &'static str,
     /// The order.
     sort: &'static str,
@@ -172,7 +173,7 @@ pub async fn search(
 fn answer(query: &SearchQuery, results: Results, matcher: &mut Matcher, has_viewer: bool) -> SearchResponse {
     let terms = results.search.terms().map(|term| UnderstoodTerm {
         term: term.text.clone(),
-        field: term.field(),
+        field: term.field,
         excluded: term.is_excluded,
     });
     let size = crate::limits::SEARCH_RESULTS as u64;

@@ -32,7 +32,7 @@ use tidings_search::excerpts::Matcher;
 use tidings_search::index::Kind;
 use tidings_search::language::MAX_CHARACTERS;
 
-/// What a search is for.
+/// The kind of things that a search is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, EnumString, EnumIter, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Wanted {
@@ -65,7 +65,7 @@ impl Wanted {
         }
     }
 
-    /// What finds documents of a kind.
+    /// The search that finds documents of a kind.
     #[must_use]
     pub const fn of(kind: Kind) -> Self {
         match kind {
@@ -98,9 +98,9 @@ impl Wanted {
 /// The parameters of a search.
 #[derive(Debug, Clone)]
 pub struct SearchQuery {
-    /// What was typed.
+    /// The search as it was typed.
     pub typed: String,
-    /// What it is for.
+    /// The kind of things that it is for.
     pub wanted: Wanted,
     /// The order.
     pub sort: Sort,
@@ -128,7 +128,7 @@ const KIND: &str = "it must be stories, comments, posts, people, sites or all";
 const SORT: &str = "it must be relevance, new, votes or comments";
 
 impl SearchQuery {
-    /// What to find.
+    /// The search and where it is from.
     #[must_use]
     pub fn asked(&self, from: IpAddr) -> Asked {
         Asked { from, typed: self.typed.clone(), kind: self.wanted.kind(), sort: self.sort, page: self.page }

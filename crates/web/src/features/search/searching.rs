@@ -19,7 +19,7 @@ use tidings_domain::rates;
 use tidings_domain::values::urls::NewsUrl;
 use tidings_search::asking::{Hit, LeftOut, Question, Sort};
 use tidings_search::index::{Index, IndexError, Kind, View};
-use tidings_search::language::{MIN_PREFIX, Search, TooLong, What};
+use tidings_search::language::{Search, TooLong, What};
 use tokio::sync::Semaphore;
 
 /// The parts of a whole in [`Searching::made`].
@@ -156,10 +156,10 @@ impl Searching {
         *self.caught_up.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Runs a search on a thread of its own, when one is free.
-    async fn run<T: Send + 'static>(
+    /// Runs a search on a thread of its own, when one is free. It gets the time at which it must end.
+    pub(super) async fn run<T: Send + 'static>(
         self: &Arc<Self>,
-        work: impl FnOnce(&View) -> Result<T, IndexError> + Send + 'static,
+        work: impl FnOnce(&View, Instant) -> Result<T, IndexError> + Send + 'static,
     ) -> Result<T, RequestError> {
         let place = self.places.clone().try_acquire_owned().map_err(|_| RequestError::TooManySearches)?;
         let thread =
@@ -167,7 +167,7 @@ impl Searching {
         let searching = self.clone();
         let done = tokio::task::spawn_blocking(move || {
             let _held = (place, thread);
-            work(&searching.answering())
+            work(&searching.answering(), Instant::now() + SEARCH_PATIENCE)
         });
         done.await.map_err(|_| RequestError::Panic)?.map_err(|error| {
             tracing::error!(%error, "search failed");
@@ -176,10 +176,10 @@ impl Searching {
     }
 }
 
-/// What is asked for.
+/// A search, and where it is from.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// What was typed.
+    /// The search as it was typed.
     pub typed: String,
     /// The only kind to find; `None` for all.
     pub kind: Option<Kind>,
@@ -191,7 +191,7 @@ pub struct Asked {
     pub from: IpAddr,
 }
 
-/// What was found.
+/// The results.
 pub struct Results {
     /// How the search was understood.
     pub search: Search,
@@ -232,7 +232,7 @@ const SUGGESTIONS: usize = 3;
 /// All kinds, in the order of the page.
 const KINDS: [Kind; 5] = [Kind::Story, Kind::Comment, Kind::Post, Kind::Person, Kind::Site];
 
-/// What becomes of searches, as the metric says it.
+/// How searches end, as the metric says it.
 pub const SEARCH_OUTCOMES: [&str; 4] = ["found", "nothing", "refused", "failed"];
 
 /// Finds for a viewer, and counts and times the search. Rounds: at most 5, and 2 for each kind of result.
@@ -266,11 +266,15 @@ async fn look_up(app: &App, visit: &mut Visit, asked: &Asked) -> Result<Results,
     let for_viewer = Arc::new(ForViewer::read(visit, &search).await?);
     let (skipped, wanted) = ((asked.page - 1) * SEARCH_RESULTS, SEARCH_RESULTS);
     let job = Job { search, for_viewer, sort: asked.sort, now };
-    let (page, kind) = ((skipped, wanted + SPARE), asked.kind);
-    let (job, found) = searching
-        .run(move |index| Ok((index.find(&job.question(kind, page))?, job)))
-        .await
-        .map(|(found, job)| (job, found))?;
+    let (page, kind, is_first) = ((skipped, wanted + SPARE), asked.kind, asked.page == 1);
+    let (search, found, instead) = searching
+        .run(move |index, until| {
+            let found = index.find(&job.question(kind, page, until))?;
+            let is_nothing = found.total == 0 && is_first;
+            let instead = if is_nothing { job.instead(index, kind, until)? } else { Instead::default() };
+            Ok((job.search, found, instead))
+        })
+        .await?;
     let things: Vec<Findable> = found.hits.iter().filter_map(|hit| hit.id.parse().ok()).collect();
     let mut seen = found::read(visit, &things).await?;
     let mut results: Vec<(Hit, Finding)> = Vec::new();
@@ -285,18 +289,16 @@ async fn look_up(app: &App, visit: &mut Visit, asked: &Asked) -> Result<Results,
         }
     }
     let total = found.total.saturating_sub(missing);
-    let mut answer = Results {
+    let (kinds, suggestions) = instead;
+    Ok(Results {
+        search,
         found: results,
         total,
         is_exact: missing == 0 && total <= MOST_EXACT && !found.is_cut,
         is_cut: found.is_cut,
-        ..Results::nothing(job.search.clone())
-    };
-    if answer.found.is_empty() && asked.page == 1 {
-        let (kinds, suggestions) = searching.run(move |index| job.instead(index, kind)).await?;
-        (answer.kinds, answer.suggestions) = (kinds, suggestions);
-    }
-    Ok(answer)
+        kinds,
+        suggestions,
+    })
 }
 
 impl Results {
@@ -313,9 +315,9 @@ impl Results {
     }
 }
 
-/// What a search depends on besides its words.
+/// Facts about the viewer and the names in a search.
 #[derive(Debug, Default)]
-struct ForViewer {
+pub(super) struct ForViewer {
     authors: HashMap<String, u64>,
     urls: HashMap<String, String>,
     left_out: LeftOut,
@@ -323,7 +325,7 @@ struct ForViewer {
 
 impl ForViewer {
     /// Rounds: at most 3.
-    async fn read(visit: &mut Visit, search: &Search) -> Result<Self, RequestError> {
+    pub(super) async fn read(visit: &mut Visit, search: &Search) -> Result<Self, RequestError> {
         let mut for_viewer = Self::default();
         let mut names = Vec::new();
         for term in search.terms() {
@@ -358,35 +360,36 @@ impl ForViewer {
     }
 }
 
-/// What is offered when nothing was found: the same search in other kinds with their numbers, and other words.
+/// An offer when nothing was found: the same search in other kinds with their numbers, and other words.
 type Instead = (Vec<(Kind, u64)>, Vec<String>);
 
 /// A search on its way to a thread.
-struct Job {
-    search: Search,
-    for_viewer: Arc<ForViewer>,
-    sort: Sort,
-    now: i64,
+pub(super) struct Job {
+    pub(super) search: Search,
+    pub(super) for_viewer: Arc<ForViewer>,
+    pub(super) sort: Sort,
+    pub(super) now: i64,
 }
 
 impl Job {
-    fn question(&self, kind: Option<Kind>, page: (usize, usize)) -> Question<'_> {
+    pub(super) fn question(&self, kind: Option<Kind>, page: (usize, usize), until: Instant) -> Question<'_> {
         Question {
             search: &self.search,
             kind,
             sort: self.sort,
             page,
             now: self.now,
-            patience: SEARCH_PATIENCE,
+            until,
             authors: &self.for_viewer.authors,
             urls: &self.for_viewer.urls,
             left_out: &self.for_viewer.left_out,
         }
     }
 
-    /// What to offer when nothing was found.
-    fn instead(&self, index: &View, kind: Option<Kind>) -> Result<Instead, IndexError> {
-        let count = |job: &Self, kind| Ok::<_, IndexError>(index.find(&job.question(kind, (0, 1)))?.total);
+    /// Looks for something to offer when nothing was found, as far as the time goes.
+    fn instead(&self, index: &View, kind: Option<Kind>, until: Instant) -> Result<Instead, IndexError> {
+        let count =
+            |job: &Self, kind| Ok::<_, IndexError>(index.find(&job.question(kind, (0, 1), until))?.total);
         let mut kinds = Vec::new();
         for other in KINDS.into_iter().filter(|other| Some(*other) != kind) {
             let total = count(self, Some(other))?;
@@ -395,15 +398,9 @@ impl Job {
             }
         }
         let mut suggestions = Vec::new();
-        let words: Vec<&str> =
-            self.search.terms().filter(|term| !term.is_excluded).map(|term| &*term.text).collect();
-        for (place, term) in self.search.terms().filter(|term| !term.is_excluded).enumerate() {
-            let What::Words(found) = &term.what else { continue };
-            let [word] = &found[..] else { continue };
-            for other in index.spelled_like(word, SUGGESTIONS)? {
-                let mut typed = words.clone();
-                typed[place] = &other;
-                let typed = typed.join(" ");
+        for (place, word) in self.search.single_words() {
+            for other in index.spelled_like(word, SUGGESTIONS, until)? {
+                let typed = self.search.with_word(place, &other);
                 let Ok(search) = Search::parse(&typed, self.now) else { continue };
                 let job = Self { search, for_viewer: self.for_viewer.clone(), ..*self };
                 if suggestions.len() < SUGGESTIONS && count(&job, kind)? > 0 && !suggestions.contains(&typed)
@@ -414,115 +411,4 @@ impl Job {
         }
         Ok((kinds, suggestions))
     }
-}
-
-/// The most stories like one that is being submitted.
-const SIMILAR: usize = 5;
-/// The most suggestions of topics, and of people, while one types.
-const NAMES: usize = 2;
-/// The shortest beginning of a topic or a name that is completed.
-const SHORTEST_BEGINNING: usize = 2;
-
-/// A look at the index without the page of a search.
-struct Quick {
-    searching: Arc<Searching>,
-    for_viewer: Arc<ForViewer>,
-    now: i64,
-}
-
-impl Quick {
-    /// Rounds: at most 2.
-    async fn begin(app: &App, visit: &mut Visit, from: IpAddr) -> Result<Self, RequestError> {
-        let searching = app.searching()?;
-        visit.recognise().await?;
-        rates::spend_search(&app.site, app.moment(), visit.viewer_id(), from).map_err(Error::from)?;
-        let for_viewer = Arc::new(ForViewer::read(visit, &Search::default()).await?);
-        Ok(Self { searching, for_viewer, now: i64::try_from(visit.now().0).unwrap_or(i64::MAX) })
-    }
-
-    fn job(&self, search: Search) -> Job {
-        Job { search, for_viewer: self.for_viewer.clone(), sort: Sort::Relevance, now: self.now }
-    }
-}
-
-/// What the viewer may see of what was found, in its order. Rounds: at most 2 for each kind.
-async fn seen(visit: &mut Visit, found: impl Iterator<Item = Hit>) -> Result<Vec<Finding>, RequestError> {
-    let things: Vec<Findable> = found.filter_map(|hit| hit.id.parse().ok()).collect();
-    let mut seen = found::read(visit, &things).await?;
-    Ok(things.iter().filter_map(|thing| seen.remove(thing)).collect())
-}
-
-/// Stories with a title like this one. Rounds: at most 4.
-///
-/// # Errors
-/// When the index or the store fails.
-pub async fn stories_like(
-    app: &App,
-    visit: &mut Visit,
-    title: &str,
-    from: IpAddr,
-) -> Result<Vec<Finding>, RequestError> {
-    let quick = Quick::begin(app, visit, from).await?;
-    let job = quick.job(Search::default());
-    let title = title.to_owned();
-    let find = move |index: &View| index.like(&title, &job.question(Some(Kind::Story), (0, SIMILAR)));
-    let found = quick.searching.run(find).await?;
-    seen(visit, found.hits.into_iter()).await
-}
-
-/// Topics, people and titles of stories that begin with what is being typed. Rounds: at most 6.
-///
-/// # Errors
-/// When the index or the store fails.
-pub async fn suggestions(
-    app: &App,
-    visit: &mut Visit,
-    (typed, from): (&str, IpAddr),
-    most: usize,
-) -> Result<Vec<String>, RequestError> {
-    let quick = Quick::begin(app, visit, from).await?;
-    let beginning = typed.to_lowercase();
-    let is_name = beginning.len() >= SHORTEST_BEGINNING && !beginning.contains(' ');
-    // The last word may be unfinished.
-    let is_unfinished = typed.chars().rev().take_while(|c| c.is_alphanumeric()).count() >= MIN_PREFIX;
-    let asked = if is_unfinished { format!("{typed}*") } else { typed.to_owned() };
-    let (Ok(search), false) = (Search::parse(&asked, quick.now), typed.is_empty()) else {
-        return Ok(Vec::new());
-    };
-    let job = quick.job(search);
-    let prefix = beginning.clone();
-    let searching = quick.searching.clone();
-    let (mut suggestions, hits) = searching
-        .run(move |index| {
-            let (mut topics, mut hits) = (Vec::new(), Vec::new());
-            if is_name {
-                for topic in index.topics_beginning(&prefix, NAMES)? {
-                    // Perhaps only stories have it that the viewer may not see.
-                    let Ok(search) = Search::parse(&format!("topic:{topic}"), quick.now) else { continue };
-                    let job = quick.job(search);
-                    if index.find(&job.question(Some(Kind::Story), (0, 1)))?.total > 0 {
-                        topics.push(topic);
-                    }
-                }
-                let job = quick.job(Search::beginning(&prefix));
-                hits.extend(index.find(&job.question(Some(Kind::Person), (0, most)))?.hits);
-            }
-            hits.extend(index.find(&job.question(Some(Kind::Story), (0, most)))?.hits);
-            Ok((topics, hits))
-        })
-        .await?;
-    let (mut names, mut titles) = (Vec::new(), Vec::new());
-    for finding in seen(visit, hits.into_iter()).await? {
-        match finding {
-            Finding::Person(user) if user.username.to_lowercase().starts_with(&beginning) => {
-                names.push(user.username.clone());
-            }
-            Finding::Story(line) => titles.push(line.news.title.clone()),
-            _ => {}
-        }
-    }
-    names.truncate(NAMES);
-    suggestions.extend(names.into_iter().chain(titles));
-    suggestions.truncate(most);
-    Ok(suggestions)
 }

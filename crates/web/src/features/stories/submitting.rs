@@ -8,7 +8,7 @@ use crate::App;
 use crate::error::RequestError;
 use crate::features::comments::thread::title_link;
 use crate::features::comments::writing::CommentEditor;
-use crate::features::search::searching::stories_like;
+use crate::features::search::suggesting::stories_like;
 use crate::markup::addresses::news_address;
 use crate::markup::fields::RefusedForm;
 use crate::markup::frame::Frame;

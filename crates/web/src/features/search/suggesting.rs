@@ -1,0 +1,128 @@
+//! Suggestions while one types: titles, topics and people in the box of a search, and stories like the one
+//! that is being submitted.
+
+use super::searching::{ForViewer, Job, Searching};
+use crate::App;
+use crate::error::RequestError;
+use std::net::IpAddr;
+use std::sync::Arc;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::changes::Findable;
+use tidings_domain::error::Error;
+use tidings_domain::found::{self, Finding};
+use tidings_domain::rates;
+use tidings_search::asking::{Hit, Sort};
+use tidings_search::index::{Kind, View};
+use tidings_search::language::{MIN_PREFIX, Search};
+
+/// The most stories like one that is being submitted.
+const SIMILAR: usize = 5;
+/// The most suggestions of topics, and of people, while one types.
+const NAMES: usize = 2;
+/// The shortest beginning of a topic or a name that is completed.
+const SHORTEST_BEGINNING: usize = 2;
+
+/// A look at the index without the page of a search.
+struct Quick {
+    searching: Arc<Searching>,
+    for_viewer: Arc<ForViewer>,
+    now: i64,
+}
+
+impl Quick {
+    /// Rounds: at most 2.
+    async fn begin(app: &App, visit: &mut Visit, from: IpAddr) -> Result<Self, RequestError> {
+        let searching = app.searching()?;
+        visit.recognise().await?;
+        rates::spend_search(&app.site, app.moment(), visit.viewer_id(), from).map_err(Error::from)?;
+        let for_viewer = Arc::new(ForViewer::read(visit, &Search::default()).await?);
+        Ok(Self { searching, for_viewer, now: i64::try_from(visit.now().0).unwrap_or(i64::MAX) })
+    }
+
+    fn job(&self, search: Search) -> Job {
+        Job { search, for_viewer: self.for_viewer.clone(), sort: Sort::Relevance, now: self.now }
+    }
+}
+
+/// Those of the results that the viewer may see, in their order. Rounds: at most 2 for each kind.
+async fn seen(visit: &mut Visit, found: impl Iterator<Item = Hit>) -> Result<Vec<Finding>, RequestError> {
+    let things: Vec<Findable> = found.filter_map(|hit| hit.id.parse().ok()).collect();
+    let mut seen = found::read(visit, &things).await?;
+    Ok(things.iter().filter_map(|thing| seen.remove(thing)).collect())
+}
+
+/// Stories with a title like this one. Rounds: at most 4.
+///
+/// # Errors
+/// When the index or the store fails.
+pub async fn stories_like(
+    app: &App,
+    visit: &mut Visit,
+    title: &str,
+    from: IpAddr,
+) -> Result<Vec<Finding>, RequestError> {
+    let quick = Quick::begin(app, visit, from).await?;
+    let job = quick.job(Search::default());
+    let title = title.to_owned();
+    let find =
+        move |index: &View, until| index.like(&title, &job.question(Some(Kind::Story), (0, SIMILAR), until));
+    let found = quick.searching.run(find).await?;
+    seen(visit, found.hits.into_iter()).await
+}
+
+/// Topics, people and titles of stories that begin with what is being typed. Rounds: at most 6.
+///
+/// # Errors
+/// When the index or the store fails.
+pub async fn suggestions(
+    app: &App,
+    visit: &mut Visit,
+    (typed, from): (&str, IpAddr),
+    most: usize,
+) -> Result<Vec<String>, RequestError> {
+    let quick = Quick::begin(app, visit, from).await?;
+    let beginning = typed.to_lowercase();
+    let is_name = beginning.len() >= SHORTEST_BEGINNING && !beginning.contains(' ');
+    // The last word may be unfinished.
+    let is_unfinished = typed.chars().rev().take_while(|c| c.is_alphanumeric()).count() >= MIN_PREFIX;
+    let asked = if is_unfinished { format!("{typed}*") } else { typed.to_owned() };
+    let (Ok(search), false) = (Search::parse(&asked, quick.now), typed.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let job = quick.job(search);
+    let prefix = beginning.clone();
+    let searching = quick.searching.clone();
+    let (mut suggestions, hits) = searching
+        .run(move |index, until| {
+            let (mut topics, mut hits) = (Vec::new(), Vec::new());
+            if is_name {
+                for topic in index.topics_beginning(&prefix, NAMES)? {
+                    // Perhaps only stories have it that the viewer may not see.
+                    let Ok(search) = Search::parse(&format!("topic:{topic}"), quick.now) else { continue };
+                    let job = quick.job(search);
+                    if index.find(&job.question(Some(Kind::Story), (0, 1), until))?.total > 0 {
+                        topics.push(topic);
+                    }
+                }
+                let job = quick.job(Search::beginning(&prefix));
+                hits.extend(index.find(&job.question(Some(Kind::Person), (0, most), until))?.hits);
+            }
+            hits.extend(index.find(&job.question(Some(Kind::Story), (0, most), until))?.hits);
+            Ok((topics, hits))
+        })
+        .await?;
+    let (mut names, mut titles) = (Vec::new(), Vec::new());
+    for finding in seen(visit, hits.into_iter()).await? {
+        match finding {
+            Finding::Person(user) if user.username.to_lowercase().starts_with(&beginning) => {
+                names.push(user.username.clone());
+            }
+            Finding::Story(line) => titles.push(line.news.title.clone()),
+            _ => {}
+        }
+    }
+    names.truncate(NAMES);
+    suggestions.extend(names.into_iter().chain(titles));
+    suggestions.truncate(most);
+    Ok(suggestions)
+}
