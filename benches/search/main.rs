@@ -32,6 +32,8 @@ const NOW: i64 = 1_800_000_000;
 const THREADS: usize = 2;
 /// How long they search.
 const SEARCHING: Duration = Duration::from_secs(10);
+/// The cache of the store in bytes: small, because the memory of the index is measured.
+const STORE_CACHE: usize = 4 << 20;
 /// Stories that are written in one batch.
 const STORIES_AT_ONCE: usize = 200;
 /// The longest time of a search: see `limits::SEARCH_PATIENCE` of the web crate.
@@ -95,7 +97,7 @@ fn own_memory() -> u64 {
 
 async fn tidings(folder: &Path, corpus: &Corpus) -> Figures {
     let url = format!("redb:{}/site.redb", folder.display());
-    let options = StoreOptions { create: true, ..StoreOptions::default() };
+    let options = StoreOptions { create: true, cache_bytes: STORE_CACHE, ..StoreOptions::default() };
     let store = Store::open(&url, &options).await.unwrap();
     fill(&store, corpus).await;
     let site = Site::new(store, Rules::default(), PasswordWorker::default());

@@ -247,8 +247,7 @@ impl View {
     }
 
     fn query(&self, question: &Question<'_>) -> BooleanQuery {
-        let mut clauses: Vec<(Occur, Box<dyn Query>)> =
-            vec![(Occur::Must, constant(Box::new(AllQuery), 0.0))];
+        let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
         for group in &question.search.groups {
             match &group[..] {
                 [term] if term.is_excluded => {
@@ -276,6 +275,10 @@ impl View {
         }
         if let Some(kind) = question.kind {
             clauses.push((Occur::Must, constant(exactly(self.fields.kind, kind.name()), 0.0)));
+        }
+        // Something must be there to exclude from.
+        if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
+            clauses.push((Occur::Must, constant(Box::new(AllQuery), 0.0)));
         }
         let fields = &self.fields;
         let left_out = question.left_out;

@@ -69,13 +69,16 @@ fn search(database: &str, queries: &[(String, String)], thread: usize, searching
     let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
     let mut best = connection
         .prepare(
-            "SELECT rowid, count(*) OVER () FROM texts WHERE texts MATCH ?1 AND kind = ?2
+            "SELECT rowid FROM texts WHERE texts MATCH ?1 AND kind = ?2
              ORDER BY bm25(texts, 0, 4, 1) LIMIT 40",
         )
         .unwrap();
+    let mut count =
+        connection.prepare("SELECT count(*) FROM texts WHERE texts MATCH ?1 AND kind = ?2").unwrap();
     let mut ask = |(kind, matched): &(String, String)| {
         let mut rows = best.query((matched, kind)).unwrap();
         while rows.next().unwrap().is_some() {}
+        count.query_row((matched, kind), |row| row.get::<_, i64>(0)).unwrap();
     };
     queries.iter().for_each(&mut ask);
     let until = Instant::now() + searching;
