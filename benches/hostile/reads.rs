@@ -15,6 +15,11 @@ const API_MEBIBYTES: f64 = 2.0;
 const READS_AT_ONCE: f64 = 200.0;
 const READS_PER_SECOND: f64 = 50.0;
 
+/// Words of many texts.
+const SEARCHED: [&str; 6] = ["about", "another", "because", "between", "common", "compiler"];
+/// Terms of a search, beside the first.
+const SEARCHED_TERMS: usize = 11;
+
 pub fn attacks() -> Vec<Attack> {
     vec![
         Attack {
@@ -42,6 +47,11 @@ pub fn attacks() -> Vec<Attack> {
             name: "long-queries",
             sends: "16 addresses add 6,000 characters to the address of a list or the thread, which forms repeat",
             run: long_queries,
+        },
+        Attack {
+            name: "dear-searches",
+            sends: "32 addresses search for 12 terms: frequent words, beginnings, phrases and what is not there",
+            run: dear_searches,
         },
     ]
 }
@@ -128,6 +138,30 @@ fn long_queries<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, 
             get(&format!("{path}?{client}-{sent}-{}", "q".repeat(6_000)), None)
         };
         let tally = flood(target.site(), addresses(500, 16, 1), lasting, Arc::new(requests)).await;
+        let largest = mebibytes(tally.largest);
+        tally.with(Check::at_most("largest answer", largest, PAGE_MEBIBYTES, " MiB"))
+    })
+}
+
+fn dear_searches<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
+    Box::pin(async move {
+        let requests = |client: u64, sent: u64| {
+            let mut random = Random::of("search", client * 1_000_000 + sent);
+            let terms = (0..SEARCHED_TERMS).map(|_| {
+                let word = SEARCHED[random.below(SEARCHED.len() as u64) as usize];
+                match random.below(5) {
+                    0 => format!("{}*", &word[..3]),
+                    1 => format!("%22{word}+about%22"),
+                    2 => format!("OR+{word}"),
+                    3 => format!("-{word}{sent}"),
+                    _ => word.to_owned(),
+                }
+            });
+            let terms: Vec<String> = terms.collect();
+            get(&format!("/search?kind=all&q=about+{}", terms.join("+")), None)
+        };
+        target.wait_for_search().await;
+        let tally = flood(target.site(), addresses(600, 32, 1), lasting, Arc::new(requests)).await;
         let largest = mebibytes(tally.largest);
         tally.with(Check::at_most("largest answer", largest, PAGE_MEBIBYTES, " MiB"))
     })

@@ -1,5 +1,6 @@
 //! The site under attack, as an operator starts it: with default limits.
 
+use super::connection::{Address, Connection, get};
 use super::store::Filled;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -25,13 +26,30 @@ impl<'a> Target<'a> {
     /// Starts the site.
     pub async fn start(filled: &'a Filled) -> Self {
         let log = filled.log();
-        let start = Start { executable: EXECUTABLE, store: &filled.url, log: &log, settings: SETTINGS };
+        let index = filled.folder.join("search");
+        let search =
+            [("TIDINGS_SEARCH__ENABLED", "true"), ("TIDINGS_SEARCH__FOLDER", index.to_str().unwrap())];
+        let settings = [SETTINGS, &search].concat();
+        let start = Start { executable: EXECUTABLE, store: &filled.url, log: &log, settings: &settings };
         let program = Program::start(start).await;
         Self { filled, program }
     }
 
     pub const fn site(&self) -> SocketAddr {
         self.program.address
+    }
+
+    /// Waits until the index of the site is complete.
+    pub async fn wait_for_search(&self) {
+        let request = get("/search?q=about&kind=comments", None);
+        loop {
+            let mut connection = Connection::open(self.site(), Address(599)).await.unwrap();
+            let reply = connection.ask(&request).await.unwrap();
+            if reply.status == 200 && !reply.body_text().contains("being prepared") {
+                return;
+            }
+            sleep(BETWEEN).await;
+        }
     }
 
     /// Looks at the memory until the end; answers the most, in MiB.

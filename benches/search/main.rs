@@ -27,6 +27,10 @@ use tidings_web::features::search::following;
 use tidings_web::features::search::searching::Searching;
 use tidings_web::settings::SearchSettings;
 
+/// The allocator of the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const NOW: i64 = 1_800_000_000;
 /// Threads that search.
 const THREADS: usize = 2;

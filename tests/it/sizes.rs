@@ -1,5 +1,7 @@
 //! The size of every answer is bounded, whatever is stored and however long the request is.
 
+use std::time::{Duration, Instant};
+
 use reqwest::StatusCode;
 use serde_json::json;
 use tidings_domain::migrations;
@@ -116,6 +118,19 @@ async fn store_replies(server: &Server) {
     server.write(|batch| batch.set_fields("thread:comment:1", fields)).await;
 }
 
+/// Waits until a search finds so many.
+async fn wait_for_results(client: &Client, parameters: &str, count: u64) {
+    let deadline = Instant::now() + Duration::from_secs(120);
+    loop {
+        let found = client.get(&format!("/api/search?{parameters}")).await.json();
+        if found["total"].as_u64().is_some_and(|total| total >= count) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{parameters}: {}", found["total"]);
+        tidings_testing::pause().await;
+    }
+}
+
 async fn check_size(client: &Client, path: &str, most: usize) -> (usize, String) {
     let answer = client.get(path).await;
     assert_eq!(answer.status, StatusCode::OK, "{path}");
@@ -125,8 +140,11 @@ async fn check_size(client: &Client, path: &str, most: usize) -> (usize, String)
 
 #[tokio::test]
 async fn every_answer_is_bounded_whatever_is_stored() {
-    let server = Server::start(Engine::Memory, &[]).await;
+    let server = Server::start(Engine::Memory, &[("search.enabled", "true")]).await;
     let alice = full_site(&server).await;
+    // Everything is found by a number of votes.
+    wait_for_results(&alice, "q=votes:%3E0", STORIES).await;
+    wait_for_results(&alice, "q=votes:%3E0&kind=comments", 2_000).await;
     let name: String = url::form_urlencoded::byte_serialize(alice.username.as_bytes()).collect();
     let follower: String =
         url::form_urlencoded::byte_serialize(format!("{}100", "🦀".repeat(60)).as_bytes()).collect();
@@ -152,6 +170,13 @@ async fn every_answer_is_bounded_whatever_is_stored() {
         "/best/new/atom".to_owned(),
         "/comments/atom".to_owned(),
         "/comments?before=90".to_owned(),
+        "/search?q=votes:%3E0".to_owned(),
+        "/search?q=http&kind=comments".to_owned(),
+        "/search?q=http&kind=all&page=3".to_owned(),
+        "/search?q=hello&kind=posts".to_owned(),
+        "/search?q=http&kind=people".to_owned(),
+        "/search.atom?q=http&kind=all".to_owned(),
+        "/search.json?q=http&kind=comments".to_owned(),
         format!("/topic/{topic}"),
         format!("/topic/{topic}/new/atom"),
         format!("/@{name}"),
@@ -181,6 +206,9 @@ async fn every_answer_is_bounded_whatever_is_stored() {
         format!("/api/timeline/user/{name}?count=100"),
         format!("/api/followers/{name}?count=100"),
         format!("/api/followings/{name}?count=100"),
+        "/api/search?q=http&kind=comments".to_owned(),
+        "/api/search?q=votes:%3E0&kind=all".to_owned(),
+        "/api/search/suggest?q=t".to_owned(),
         "/api/openapi.json".to_owned(),
     ] {
         sizes.push(check_size(&alice, &path, API_BYTES).await);

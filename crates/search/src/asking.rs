@@ -12,6 +12,7 @@ use crate::words;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 use std::ops::Bound;
+use std::sync::Arc;
 use std::time::Instant;
 use strum::{EnumString, IntoStaticStr};
 use tantivy::collector::{Collector, SegmentCollector};
@@ -219,7 +220,8 @@ impl View {
         let distance = if length < 5 { 1 } else { 2 };
         let mut found: HashMap<String, u32> = HashMap::new();
         for segment in self.reader.searcher().segment_readers() {
-            for field in [self.fields.title, self.fields.body] {
+            let bodies = self.fields.bodies.iter().map(|body| body.words);
+            for field in std::iter::once(self.fields.title).chain(bodies) {
                 let index = segment.inverted_index(field)?;
                 let mut terms = index.terms().stream().map_err(tantivy::TantivyError::from)?;
                 let mut seen = 0_u32;
@@ -306,13 +308,13 @@ impl View {
     fn of(&self, term: &Term, question: &Question<'_>) -> Box<dyn Query> {
         let fields = &self.fields;
         match &term.what {
-            What::Words(words) => self.texts(words, true),
-            What::Phrase(words) => self.texts(words, false),
+            What::Words(words) => self.texts(words, question.kind, true),
+            What::Phrase(words) => self.texts(words, question.kind, false),
             What::Title(words) => self.title(words),
             What::Prefix(prefix) => {
-                let places = [fields.title, fields.place, fields.body]
-                    .into_iter()
-                    .zip([WEIGHTS[0], WEIGHTS[2], WEIGHTS[3]]);
+                let bodies = fields.bodies_of(question.kind).iter().map(|body| (body.words, WEIGHTS[3]));
+                let places =
+                    [(fields.title, WEIGHTS[0]), (fields.place, WEIGHTS[2])].into_iter().chain(bodies);
                 let queries = places.map(|(field, weight)| constant(beginning_with(field, prefix), weight));
                 Box::new(DisjunctionMaxQuery::new(queries.collect()))
             }
@@ -336,18 +338,22 @@ impl View {
         }
     }
 
-    /// Words one after the other, in any text; also by their stems, if that is wanted.
-    fn texts(&self, words: &[String], by_stem: bool) -> Box<dyn Query> {
+    /// Words one after the other, in any text of a kind; also by their stems, if that is wanted.
+    fn texts(&self, words: &[String], kind: Option<Kind>, by_stem: bool) -> Box<dyn Query> {
         let fields = &self.fields;
         let mut queries: Vec<Box<dyn Query>> = Vec::new();
         let mut add = |query: Box<dyn Query>, weight| queries.push(Box::new(BoostQuery::new(query, weight)));
         add(one_after_the_other(fields.title, words), WEIGHTS[0]);
         add(one_after_the_other(fields.place, words), WEIGHTS[2]);
-        add(one_after_the_other(fields.body, words), WEIGHTS[3]);
+        for body in fields.bodies_of(kind) {
+            add(one_after_the_other(body.words, words), WEIGHTS[3]);
+        }
         if by_stem {
             let stems: Vec<String> = words.iter().map(|word| self.stem(word)).collect();
             add(one_after_the_other(fields.title_stems, &stems), WEIGHTS[1]);
-            add(one_after_the_other(fields.body_stems, &stems), WEIGHTS[4]);
+            for body in fields.bodies_of(kind) {
+                add(one_after_the_other(body.stems, &stems), WEIGHTS[4]);
+            }
         }
         Box::new(DisjunctionMaxQuery::with_tie_breaker(queries, TIE))
     }
@@ -480,6 +486,11 @@ impl Collected {
             *worst = Reverse(ranked);
         }
     }
+
+    /// Whether so many better ones are there that one with this key at most cannot be among them.
+    fn is_too_low(&self, key: (bool, f64), most: usize) -> bool {
+        self.best.len() >= most && self.best.peek().is_none_or(|Reverse(worst)| worst.key > key)
+    }
 }
 
 struct SegmentBest {
@@ -487,36 +498,56 @@ struct SegmentBest {
     sort: Sort,
     now: i64,
     most: usize,
-    times: std::sync::Arc<dyn ColumnValues<i64>>,
-    votes: std::sync::Arc<dyn ColumnValues<i64>>,
-    comments: std::sync::Arc<dyn ColumnValues<i64>>,
+    times: Arc<dyn ColumnValues<i64>>,
+    votes: Arc<dyn ColumnValues<i64>>,
+    comments: Arc<dyn ColumnValues<i64>>,
+    /// The greatest factor of votes.
+    votes_at_most: f64,
     collected: Collected,
+}
+
+impl SegmentBest {
+    /// Most documents are not among the best: little is computed for them.
+    #[allow(clippy::cast_precision_loss)]
+    fn add(&mut self, doc: DocId, score: impl FnOnce() -> Score) {
+        self.collected.total += 1;
+        let sorted_by = match self.sort {
+            Sort::Relevance => None,
+            Sort::New => Some(&self.times),
+            Sort::Votes => Some(&self.votes),
+            Sort::Comments => Some(&self.comments),
+        };
+        let sorted_by = sorted_by.map(|column| (false, column.get_val(doc) as f64));
+        if sorted_by.is_some_and(|key| self.collected.is_too_low(key, self.most)) {
+            return;
+        }
+        let score = score();
+        let is_title = score >= TITLE;
+        let text = f64::from(if is_title { score - TITLE } else { score });
+        let at_most = (is_title, text * self.votes_at_most);
+        if sorted_by.is_none() && self.collected.is_too_low(at_most, self.most) {
+            return;
+        }
+        let time = self.times.get_val(doc);
+        let days = self.now.saturating_sub(time).max(0) as f64 / 86_400.0;
+        let age = 1.0 - AGE_WEIGHT * (1.0 - (-days / AGE_HALF_DAYS).exp2());
+        let relevance = Relevance { text, is_title, votes: votes_factor(self.votes.get_val(doc)), age };
+        let key = sorted_by.unwrap_or((is_title, relevance.score()));
+        let address = DocAddress { segment_ord: self.segment, doc_id: doc };
+        self.collected.add(Ranked { key, time, address, relevance }, self.most);
+    }
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn votes_factor(votes: i64) -> f64 {
+    1.0 + VOTES_WEIGHT * (votes.max(0) as f64).ln_1p()
 }
 
 impl SegmentCollector for SegmentBest {
     type Fruit = Collected;
 
-    #[allow(clippy::cast_precision_loss)]
     fn collect(&mut self, doc: DocId, score: Score) {
-        self.collected.total += 1;
-        let is_title = score >= TITLE;
-        let text = f64::from(if is_title { score - TITLE } else { score });
-        let (time, votes) = (self.times.get_val(doc), self.votes.get_val(doc));
-        let days = self.now.saturating_sub(time).max(0) as f64 / 86_400.0;
-        let relevance = Relevance {
-            text,
-            is_title,
-            votes: 1.0 + VOTES_WEIGHT * (votes.max(0) as f64).ln_1p(),
-            age: 1.0 - AGE_WEIGHT * (1.0 - (-days / AGE_HALF_DAYS).exp2()),
-        };
-        let key = match self.sort {
-            Sort::Relevance => (is_title, relevance.score()),
-            Sort::New => (false, time as f64),
-            Sort::Votes => (false, votes as f64),
-            Sort::Comments => (false, self.comments.get_val(doc) as f64),
-        };
-        let address = DocAddress { segment_ord: self.segment, doc_id: doc };
-        self.collected.add(Ranked { key, time, address, relevance }, self.most);
+        self.add(doc, || score);
     }
 
     fn harvest(self) -> Collected {
@@ -530,13 +561,15 @@ impl Collector for Best {
 
     fn for_segment(&self, segment: u32, reader: &SegmentReader) -> tantivy::Result<SegmentBest> {
         let columns = reader.fast_fields();
+        let votes = columns.i64("votes")?.first_or_default_col(0);
         Ok(SegmentBest {
             segment,
             sort: self.sort,
             now: self.now,
             most: self.most,
             times: columns.i64("time")?.first_or_default_col(0),
-            votes: columns.i64("votes")?.first_or_default_col(0),
+            votes_at_most: votes_factor(votes.max_value()),
+            votes,
             comments: columns.i64("comments")?.first_or_default_col(0),
             collected: Collected::default(),
         })
@@ -563,8 +596,7 @@ impl Collector for Best {
         while documents.doc() != TERMINATED {
             let doc = documents.doc();
             if alive.is_none_or(|alive| alive.is_alive(doc)) {
-                let score = documents.score();
-                collector.collect(doc, score);
+                collector.add(doc, || documents.score());
             }
             seen += 1;
             if seen.is_multiple_of(LOOK_EVERY) && Instant::now() > self.until {

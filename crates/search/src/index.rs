@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use strum::{EnumIter, EnumString, IntoStaticStr};
+use strum::{EnumCount, EnumString, IntoStaticStr, VariantArray};
 use tantivy::directory::INDEX_WRITER_LOCK;
 use tantivy::directory::error::LockError;
 use tantivy::schema::{
@@ -23,7 +23,7 @@ use tantivy::{
 pub use tantivy::tokenizer::Language;
 
 /// The version of the fields. An index of another version is not used.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The memory of the writer in bytes; more is written to the folder at once.
 const WRITER_BYTES: usize = 20_000_000;
 /// The highest number of a folder; so many servers may share a working folder.
@@ -51,7 +51,7 @@ pub enum IndexError {
 }
 
 /// A kind of document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, EnumIter, IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumCount, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum Kind {
     /// A story.
@@ -114,6 +114,13 @@ pub struct Progress {
     pub is_complete: bool,
 }
 
+/// The fields of the text of a kind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Body {
+    pub(crate) words: Field,
+    pub(crate) stems: Field,
+}
+
 /// The fields of the index.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fields {
@@ -124,8 +131,8 @@ pub(crate) struct Fields {
     pub(crate) story: Field,
     pub(crate) title: Field,
     pub(crate) title_stems: Field,
-    pub(crate) body: Field,
-    pub(crate) body_stems: Field,
+    /// One for each kind, so that a search for stories reads nothing of the many comments.
+    pub(crate) bodies: [Body; Kind::COUNT],
     /// Host, path and topics, as words.
     pub(crate) place: Field,
     pub(crate) url: Field,
@@ -140,6 +147,14 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
+    /// The fields of the texts of a kind, or of all.
+    pub(crate) fn bodies_of(&self, kind: Option<Kind>) -> &[Body] {
+        match kind {
+            Some(kind) => std::slice::from_ref(&self.bodies[kind as usize]),
+            None => &self.bodies,
+        }
+    }
+
     fn schema() -> (Schema, Self) {
         let words = |tokenizer: &str, option| {
             let indexing = TextFieldIndexing::default().set_tokenizer(tokenizer).set_index_option(option);
@@ -155,9 +170,13 @@ impl Fields {
             title: schema.add_text_field("title", words("words", IndexRecordOption::WithFreqsAndPositions)),
             title_stems: schema
                 .add_text_field("title_stems", words("stems", IndexRecordOption::WithFreqsAndPositions)),
-            body: schema.add_text_field("body", words("words", IndexRecordOption::WithFreqsAndPositions)),
-            body_stems: schema
-                .add_text_field("body_stems", words("stems", IndexRecordOption::WithFreqsAndPositions)),
+            bodies: std::array::from_fn(|place| {
+                let mut add = |name: &str, tokenizer| {
+                    schema.add_text_field(name, words(tokenizer, IndexRecordOption::WithFreqsAndPositions))
+                };
+                let [name, name_of_stems] = body_names(Kind::VARIANTS[place]);
+                Body { words: add(&name, "words"), stems: add(&name_of_stems, "stems") }
+            }),
             place: schema.add_text_field("place", words("words", IndexRecordOption::WithFreqsAndPositions)),
             url: schema.add_text_field("url", STRING),
             hosts: schema.add_text_field("hosts", STRING),
@@ -172,7 +191,7 @@ impl Fields {
 
     /// The fields of another schema; `None` if one is missing.
     fn of(schema: &Schema) -> Option<Self> {
-        let of_name = |name| schema.get_field(name).ok();
+        let of_name = |name: &str| schema.get_field(name).ok();
         Some(Self {
             id: of_name("id")?,
             kind: of_name("kind")?,
@@ -181,8 +200,13 @@ impl Fields {
             story: of_name("story")?,
             title: of_name("title")?,
             title_stems: of_name("title_stems")?,
-            body: of_name("body")?,
-            body_stems: of_name("body_stems")?,
+            bodies: {
+                let bodies = Kind::VARIANTS.iter().map(|kind| {
+                    let [name, name_of_stems] = body_names(*kind);
+                    Some(Body { words: of_name(&name)?, stems: of_name(&name_of_stems)? })
+                });
+                bodies.collect::<Option<Vec<_>>>()?.try_into().ok()?
+            },
             place: of_name("place")?,
             url: of_name("url")?,
             hosts: of_name("hosts")?,
@@ -193,6 +217,11 @@ impl Fields {
             is: of_name("is")?,
         })
     }
+}
+
+/// The names of the fields of the text of a kind: of its words and of their stems.
+fn body_names(kind: Kind) -> [String; 2] {
+    [format!("{}_body", kind.name()), format!("{}_body_stems", kind.name())]
 }
 
 /// An index as it was last committed: the side that is asked.
@@ -460,10 +489,10 @@ impl Index {
         document.author.iter().for_each(|author| stored.add_u64(fields.author, *author));
         document.story_author.iter().for_each(|author| stored.add_u64(fields.story_author, *author));
         document.story.iter().for_each(|story| stored.add_u64(fields.story, *story));
-        for (words, stems, text) in [
-            (fields.title, fields.title_stems, &document.title),
-            (fields.body, fields.body_stems, &document.body),
-        ] {
+        let body = &fields.bodies[document.kind as usize];
+        for (words, stems, text) in
+            [(fields.title, fields.title_stems, &document.title), (body.words, body.stems, &document.body)]
+        {
             let text = beginning(text);
             stored.add_text(words, text);
             stored.add_text(stems, text);
