@@ -19,7 +19,7 @@ use tidings_domain::values::limits::{
     MAX_INVITATIONS, MAX_KEPT_DAYS, MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK,
 };
 use tidings_domain::values::rules::{
-    AccountRules, FeatureRules, KarmaRules, LimitRules, ModerationRules, RankingRules, RateRules, Rules,
+    AccountRules, FeatureRules, HackerNewsRules, KarmaRules, LimitRules, ModerationRules, RankingRules, RateRules, Rules,
     TimelineRules,
 };
 
@@ -157,7 +157,7 @@ settings! {
                 "Memory for answers that are being sent; beyond it the slowest readers are dropped.";
             cache_mebibytes: u64 = "48", ValueKind::Whole { unit: " of mebibytes", least: 1, most: 65_536 },
                 "Memory for the cache of the embedded store.";
-            site_cache_mebibytes: u64 = "101", ValueKind::Whole { unit: " of mebibytes", least: 8, most: 65_536 },
+            site_cache_mebibytes: u64 = "102", ValueKind::Whole { unit: " of mebibytes", least: 8, most: 65_536 },
                 "Memory for the site's caches: lists, threads, timelines, names, markup and whole responses.";
         }
         /// How the site presents itself.
@@ -330,6 +330,14 @@ settings! {
                 "People follow each other and write short posts. If it is off, these pages, calls and feeds are gone (404), and nothing that they have stored changes.";
             sites: ValueKind::Switch,
                 "People vote on the reputation of sites, also with the browser extension. If it is off, these pages and calls are gone (404), and the votes stay stored.";
+        }
+        hacker_news: HackerNewsRules {
+            jobs_topic: ValueKind::Topic,
+                "The topic whose stories are the jobs of programs that were made for Hacker News; empty = there are none.";
+            ask_prefixes: ValueKind::TitlePrefixes,
+                "Words, with commas between them, with which the titles of stories begin that such programs list under Ask.";
+            show_prefixes: ValueKind::TitlePrefixes,
+                "The same for Show.";
         }
         moderation: ModerationRules {
             keep_addresses_days: ValueKind::Whole { unit: " of days", least: 0, most: MAX_KEPT_DAYS },

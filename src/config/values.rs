@@ -15,6 +15,7 @@ use tidings_domain::values::preferences::Choice;
 use tidings_domain::values::rates::{Networks, Rate};
 use tidings_domain::values::rules::Economy;
 use tidings_domain::values::signup::SignupMode;
+use tidings_domain::values::title_prefixes::{JobsTopic, TitlePrefixes};
 use tidings_keyspace::flaw_of_sentinel_url;
 use tidings_search::index::Language;
 use url::Url;
@@ -23,6 +24,7 @@ use url::Url;
 pub(super) const CONCEALED: &str = "***";
 const MOST_SECRET_CHARACTERS: usize = 1024;
 const MOST_NAMES_CHARACTERS: usize = 10_000;
+const MOST_PREFIX_CHARACTERS: usize = 500;
 
 /// Which values a setting can have.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +55,10 @@ pub(super) enum ValueKind {
     Origins,
     /// Comma-separated names of people.
     Names,
+    /// Empty, or the name of a topic.
+    Topic,
+    /// Comma-separated words with which titles begin.
+    TitlePrefixes,
     /// One line of text.
     Line {
         /// The fewest characters.
@@ -128,6 +134,10 @@ impl ValueKind {
             Self::Hosts => "comma-separated host names, like example.com, www.example.com".to_owned(),
             Self::Origins => "comma-separated origins, like https://search.example.com".to_owned(),
             Self::Names => format!("names with commas between them, at most {MOST_NAMES_CHARACTERS} characters"),
+            Self::Topic => "the name of a topic, like jobs, or nothing".to_owned(),
+            Self::TitlePrefixes => {
+                format!("words with commas between them, at most {MOST_PREFIX_CHARACTERS} characters")
+            }
             Self::Line { least: 0, most } => format!("one line of at most {most} characters"),
             Self::Line { least, most } => format!("one line of {least} to {most} characters"),
             Self::Secret => format!("one line of at most {MOST_SECRET_CHARACTERS} characters"),
@@ -311,6 +321,19 @@ impl FromText for Vec<IpNet> {
 impl FromText for Networks {
     fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
         Vec::from_text(text, kind).map(Self)
+    }
+}
+
+impl FromText for JobsTopic {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        Self::parse(text)
+    }
+}
+
+impl FromText for TitlePrefixes {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        let fits = text.chars().count() <= MOST_PREFIX_CHARACTERS && !text.chars().any(char::is_control);
+        fits.then(|| Self::parse(text))
     }
 }
 

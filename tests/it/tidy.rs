@@ -64,6 +64,7 @@ const WINGS: [&[&str]; 12] = [
         "imports",
         "inbox",
         "migrations",
+        "numbered",
         "statistics",
         "texts",
         "vote_rings",

@@ -12,6 +12,7 @@ use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::values::ids::{CommentAddress, ItemNumber, NewsId, NotAnId};
+use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 use tidings_keyspace::{Batch, Committed, Fetch, Order, read};
@@ -75,11 +76,26 @@ const fn score(number: u64) -> f64 {
     number as f64
 }
 
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+const fn number_of(score: f64) -> ItemNumber {
+    ItemNumber(score as u64)
+}
+
 /// The item with a number, if there is one.
 pub(crate) fn with_number(number: ItemNumber) -> impl Fetch<Value = Option<Item>> {
     let score = score(number.0);
     read::sorted_by_score(keys::ITEMS, Order::Ascending, (score, score), 1)
         .map(|found| fields::members(found, keys::ITEMS, |(member, _)| member.parse().ok()).pop())
+}
+
+/// The numbers of some items; without those that have none.
+pub(crate) fn numbers_of(items: Vec<Item>) -> impl Fetch<Value = HashMap<Item, ItemNumber>> {
+    // Redis refuses to look for nothing.
+    let asked = (!items.is_empty()).then(|| read::scores(keys::ITEMS, items.iter().map(Item::to_string)));
+    asked.into_iter().collect::<Vec<_>>().map(move |scores| {
+        let numbered = items.into_iter().zip(scores.into_iter().flatten());
+        numbered.filter_map(|(item, score)| Some((item, number_of(score?)))).collect()
+    })
 }
 
 /// At most `count` items below a number, the newest first, each with its number.
@@ -88,9 +104,7 @@ pub(crate) fn below(number: Option<ItemNumber>, count: u64) -> impl Fetch<Value 
     let scores = (f64::NEG_INFINITY, highest);
     read::sorted_by_score(keys::ITEMS, Order::Descending, scores, count).map(|found| {
         fields::members(found, keys::ITEMS, |(member, score)| {
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            let number = ItemNumber(score as u64);
-            Some((member.parse().ok()?, number))
+            Some((member.parse().ok()?, number_of(score)))
         })
     })
 }

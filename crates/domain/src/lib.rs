@@ -9,7 +9,7 @@
 //! - [`background`]: the list of all kinds of background jobs
 //! - [`moderation`]: what moderators do, each action with its line in the log
 //! - [`submissions`], [`votes`], [`imports`], [`exports`], [`deactivation`], [`digests`], [`flags`], [`found`],
-//!   [`inbox`], [`statistics`], [`texts`], [`vote_rings`], [`administration`]: actions and pages across wings
+//!   [`inbox`], [`numbered`], [`statistics`], [`texts`], [`vote_rings`], [`administration`]: actions and pages across wings
 //! - [`articles`], [`comments`], [`timelines`]
 //! - [`news`]
 //! - [`sites`]
@@ -34,6 +34,7 @@ pub mod found;
 pub mod imports;
 pub mod inbox;
 pub mod migrations;
+pub mod numbered;
 pub mod statistics;
 pub mod texts;
 pub mod vote_rings;

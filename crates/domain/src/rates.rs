@@ -299,10 +299,11 @@ pub(crate) fn report_failed_logins(site: &Site, now: Moment, address: IpAddr) {
     report(site, now, RatedAction::FailedLogin, Source::Network(ClientNetworks::of(address).narrowest()));
 }
 
-/// Logs that an account or its address has too many streams open, once a minute.
-pub fn report_streams(site: &Site, now: Moment, account: UserId) {
+/// Logs that an account, or an address without one, has too many streams open, once a minute.
+pub fn report_streams(site: &Site, now: Moment, address: IpAddr, account: Option<UserId>) {
     counts::count_rate_limited(RatedAction::Stream);
-    report(site, now, RatedAction::Stream, Source::Account(account));
+    let source = account.map_or_else(|| Source::Network(ClientNetworks::of(address).narrowest()), Source::Account);
+    report(site, now, RatedAction::Stream, source);
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@
 //! - [`moderation`]: what moderators do, and to what
 //! - [`restriction`]: what a moderator has forbidden a person, and until when
 //! - [`post_rule`]: what new posts are checked with
+//! - [`title_prefixes`]: how titles begin, and the topic of jobs
 //! - [`topic`]: topics, and choices of several
 //! - [`urls`]: the URL of a story, and when two are the same
 //! - [`voter_id`]: who votes on sites
@@ -65,6 +66,7 @@ pub(crate) mod signing;
 pub mod signup;
 pub mod size;
 pub mod text;
+pub mod title_prefixes;
 pub mod topic;
 pub mod urls;
 pub mod voter_id;

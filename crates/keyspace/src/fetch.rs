@@ -69,6 +69,14 @@ impl Query {
         let asked = what.ask(self);
         Asked(Box::new(move |answers| F::take(asked, answers)))
     }
+
+    /// The same; what is made of the value does not depend on what is read for it: see [`Query::keep_apart`].
+    pub fn ask_apart<'a, F: Fetch<Asked: 'a> + 'a>(&mut self, what: F) -> Asked<'a, F::Value> {
+        let first = self.reads().len();
+        let asked = self.ask(what);
+        self.keep_apart_from(first);
+        asked
+    }
 }
 
 impl Answers {

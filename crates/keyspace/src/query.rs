@@ -282,6 +282,11 @@ impl Query {
         self.apart.push(handle.index);
     }
 
+    /// The same for all reads from a place on.
+    pub(crate) fn keep_apart_from(&mut self, first: usize) {
+        self.apart.extend(first..self.reads.len());
+    }
+
     /// Makes all reads so far [tolerant](Handle::or_absent).
     pub fn tolerate_all(&mut self) {
         self.tolerant = (0..self.reads.len()).collect();

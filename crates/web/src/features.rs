@@ -7,6 +7,7 @@ pub mod comments;
 pub mod export;
 pub mod feeds;
 pub mod guide;
+pub mod hacker_news;
 pub mod inbox;
 pub mod moderation;
 pub mod mutes;

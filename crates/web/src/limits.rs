@@ -278,6 +278,10 @@ pub const STREAM_QUEUE: usize = 64;
 /// How often an idle stream sends a comment line, so that proxies keep the stream open and
 /// closed connections are noticed.
 pub const STREAM_KEEP_ALIVE: Duration = Duration::from_secs(25);
+/// How often a stream of the API of Hacker News says that it is alive.
+pub const EVENTS_KEEP_ALIVE: Duration = Duration::from_secs(30);
+/// How often such a stream looks whether it has something to send.
+pub const EVENTS_EVERY: Duration = Duration::from_secs(1);
 /// How often a stream looks whether its session has ended. The look costs no round, unless
 /// the session is no longer cached.
 pub const SESSION_LOOK: Duration = Duration::from_secs(1);

@@ -9,7 +9,7 @@ pub(crate) use wings::Parts;
 use crate::error::RequestError;
 use crate::features::action::ActionEntry;
 use crate::features::{
-    accounts, administration, comments, export, feeds, guide, inbox, moderation, mutes, search, sessions,
+    accounts, administration, comments, export, feeds, guide, hacker_news, inbox, moderation, mutes, search, sessions,
     sites, stories, timelines, topics,
 };
 use crate::{App, openapi};
@@ -117,7 +117,8 @@ fn shared_routes() -> Router<App> {
 }
 
 fn shared() -> SharedRoutes {
-    public_lists().merge(shared_pages()).merge(shared_feeds()).merge(shared_calls()).merge(file_routes())
+    let calls = shared_calls().merge(hacker_news_calls());
+    public_lists().merge(shared_pages()).merge(shared_feeds()).merge(calls).merge(file_routes())
 }
 
 /// The lists that are the same for all visitors. For those without a session, they may come from replicas
@@ -217,6 +218,15 @@ fn shared_calls() -> SharedRoutes {
         .route("/api/sites/prefix/{hex}", get(sites::calls::prefix))
         .reading("/scores", &["for"], get(sites::reputation::scores))
         .reading("/v1/scores", &["from"], get(sites::reputation::deployed_scores))
+}
+
+/// The API of Hacker News.
+fn hacker_news_calls() -> SharedRoutes {
+    use hacker_news::requests::{PARAMETERS, file, item, user};
+    SharedRoutes::default()
+        .reading("/v0/item/{file}", PARAMETERS, get(item))
+        .reading("/v0/user/{file}", PARAMETERS, get(user))
+        .reading("/v0/{file}", PARAMETERS, get(file))
 }
 
 /// The actions, with the tag of their calls in the OpenAPI document.

@@ -162,8 +162,9 @@ async fn arrange<'a>(
             Found::Asked(flight, hash) => {
                 let mut reads = Reads::default();
                 let hash = answers.take_tracked(hash).collect_into(&mut reads);
-                let Arranged { places, comments, is_large } = arrange_elsewhere(*id, hash).await?;
-                Made::New { flight, lines: ThreadLines::outline(*id, places), comments, is_large, reads }
+                let Arranged { places, comments, deleted, is_large } = arrange_elsewhere(*id, hash).await?;
+                let lines = ThreadLines::outline(*id, places).with_deleted(deleted);
+                Made::New { flight, lines, comments, is_large, reads }
             }
         });
     }

@@ -6,6 +6,7 @@
 //! but on the pages of the branch above it.
 
 use super::comment::Comment;
+use crate::accounts::reader::{Collapsed, Perspective, Sight};
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentId, NewsId, UserId};
 use crate::values::limits::{THREAD_LEVELS, WHOLE_THREAD_BYTES};
@@ -41,6 +42,8 @@ pub struct ThreadPlace {
     pub username: Option<Arc<str>>,
     /// Whether it was deleted: then it is listed because of its replies.
     pub deleted: bool,
+    /// How a visitor without a session sees it.
+    pub sight: Sight,
     pub(super) user_id: UserId,
     pub(super) score: i64,
     pub(super) ctime: Timestamp,
@@ -59,6 +62,7 @@ impl ThreadPlace {
             depth,
             username: None,
             deleted: comment.deleted,
+            sight: comment.sight(Perspective::default()),
             user_id: comment.user_id,
             score: comment.score(),
             ctime: comment.ctime,
@@ -69,6 +73,17 @@ impl ThreadPlace {
             name_bytes: size::name_bytes(None),
         }
     }
+}
+
+/// A deleted comment, which may be in no place of its thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeletedComment {
+    /// The comment.
+    pub id: CommentId,
+    /// The comment that it replied to, if that is in the thread.
+    pub parent: Option<CommentId>,
+    /// When it was written.
+    pub ctime: Timestamp,
 }
 
 /// What a page or another part of a thread may have.
@@ -91,6 +106,8 @@ pub struct PartBounds {
 pub struct ThreadLines {
     news: NewsId,
     places: Box<[ThreadPlace]>,
+    /// The deleted comments, also those without a place.
+    deleted: Box<[DeletedComment]>,
     /// The most digits of an id: of the item, or of a comment.
     id_digits: usize,
     /// The comments in the same order; `None` if they are too large to be cached.
@@ -102,7 +119,12 @@ impl ThreadLines {
     pub(super) fn outline(news: NewsId, places: Vec<ThreadPlace>) -> Self {
         let longest = places.iter().map(|place| place.id.0).chain([news.0]).max().unwrap_or(0);
         let id_digits = longest.to_string().len();
-        Self { news, places: places.into(), id_digits, comments: None }
+        Self { news, places: places.into(), deleted: Box::default(), id_digits, comments: None }
+    }
+
+    /// The same with its deleted comments.
+    pub(super) fn with_deleted(self, deleted: Vec<DeletedComment>) -> Self {
+        Self { deleted: deleted.into(), ..self }
     }
 
     /// A whole thread: comments in the order of [`arrange`], each with its depth, and the
@@ -151,6 +173,44 @@ impl ThreadLines {
         self.places.iter().position(|place| place.id == id)
     }
 
+    /// A deleted comment.
+    #[must_use]
+    pub fn deleted(&self, id: CommentId) -> Option<&DeletedComment> {
+        self.deleted.iter().find(|deleted| deleted.id == id)
+    }
+
+    /// The positions of the comments below a position, or of those on the item itself, of which a visitor
+    /// without a session is told: not of those that wait for approval, and of deleted and removed ones only
+    /// while there is such a comment below them.
+    #[must_use]
+    pub fn told_below(&self, parent: Option<usize>) -> Vec<usize> {
+        let top = parent.and_then(|parent| self.places.get(parent)).map_or(0, |place| place.depth + 1);
+        let first = parent.map_or(0, |parent| parent + 1);
+        let length = self.places.iter().skip(first).take_while(|place| place.depth >= top).count();
+        let branch = self.places.iter().enumerate().skip(first).take(length);
+        // From the end: whether there is such a comment on each level below the one that is looked at.
+        let (mut levels, mut told) = (Vec::<bool>::new(), Vec::new());
+        for (position, place) in branch.rev() {
+            let level = place.depth - top;
+            let has_replies = levels.get(level + 1).copied().unwrap_or(false);
+            levels.truncate(level + 1);
+            levels.resize(level + 1, false);
+            let is_told = match place.sight {
+                Sight::LeftOut => false,
+                Sight::Collapsed(Collapsed::Removed) => has_replies,
+                _ => has_replies || !place.deleted,
+            };
+            if let Some(told) = levels.last_mut() {
+                *told |= is_told;
+            }
+            if is_told && level == 0 {
+                told.push(position);
+            }
+        }
+        told.reverse();
+        told
+    }
+
     /// Whether it has the comments and not only their places.
     #[must_use]
     pub const fn is_whole(&self) -> bool {
@@ -179,6 +239,7 @@ impl ThreadLines {
     pub(super) fn size(&self) -> usize {
         let comments = self.comments.iter().flat_map(|comments| comments.iter());
         size_of_val(&*self.places)
+            + size_of_val(&*self.deleted)
             + comments.map(|comment| size_of_val(comment) + comment.size()).sum::<usize>()
     }
 
@@ -357,6 +418,8 @@ impl ThreadPages<'_> {
 pub(super) struct Arranged {
     pub(super) places: Vec<ThreadPlace>,
     pub(super) comments: Vec<Comment>,
+    /// The deleted comments, also those without a place.
+    pub(super) deleted: Vec<DeletedComment>,
     /// Whether the comments are too large to be cached.
     pub(super) is_large: bool,
 }
@@ -365,13 +428,26 @@ impl Arranged {
     /// Reads the comments of an item, and drops each stored text when it is read.
     pub(super) fn of(news: NewsId, hash: Hash) -> Self {
         let stored = hash.0.into_iter();
-        let arranged =
-            arrange(stored.filter_map(|(field, json)| Comment::read(news, &field, &json)).collect());
+        let comments: Vec<Comment> =
+            stored.filter_map(|(field, json)| Comment::read(news, &field, &json)).collect();
+        let deleted = deleted_of(&comments);
+        let arranged = arrange(comments);
         let place = |(depth, comment): (usize, Comment)| (ThreadPlace::new(depth, &comment), comment);
         let (places, comments): (Vec<_>, Vec<Comment>) = arranged.into_iter().map(place).unzip();
         let is_large = comments.iter().map(Comment::size).sum::<usize>() > WHOLE_THREAD_BYTES;
-        Self { places, comments, is_large }
+        Self { places, comments, deleted, is_large }
     }
+}
+
+/// The comments of a thread that are deleted.
+fn deleted_of(comments: &[Comment]) -> Vec<DeletedComment> {
+    let ids: HashSet<CommentId> = comments.iter().map(|comment| comment.id).collect();
+    let deleted = comments.iter().filter(|comment| comment.deleted).map(|comment| DeletedComment {
+        id: comment.id,
+        parent: comment.parent_id.filter(|parent| ids.contains(parent)),
+        ctime: comment.ctime,
+    });
+    deleted.collect()
 }
 
 /// Puts comments into reading order: each before its replies; siblings by votes up minus
@@ -485,6 +561,46 @@ mod tests {
             ],
             &[(0, 1), (1, 2), (0, 7)],
         );
+    }
+
+    #[test]
+    fn a_visitor_is_told_of_what_is_gone_only_while_something_is_below_it() {
+        let state = |id, parent, state: &str| {
+            let mut comment = comment(id, parent, 1, 0, state == "deleted");
+            comment.withheld = match state {
+                "removed" => Some(Withheld::Removed("spam".into())),
+                "held" => Some(Withheld::Held(String::new().into())),
+                "flagged" => Some(Withheld::Flagged),
+                _ => None,
+            };
+            comment
+        };
+        let comments = vec![
+            state(1, 0, "deleted"),
+            state(2, 1, "held"),
+            state(3, 0, "removed"),
+            state(4, 3, "shown"),
+            state(5, 0, "removed"),
+            state(6, 5, "deleted"),
+            state(7, 6, "removed"),
+            state(8, 0, "held"),
+            state(9, 8, "shown"),
+            state(10, 0, "flagged"),
+            state(11, 0, "deleted"),
+            state(12, 11, "deleted"),
+            state(13, 12, "shown"),
+        ];
+        let lines = ThreadLines::new(NewsId(1), arrange(comments), |_| None);
+        let told = |parent: Option<u64>| -> Vec<u64> {
+            let parent = parent.map(|id| lines.position(CommentId(id)).unwrap());
+            lines.told_below(parent).into_iter().map(|position| lines.places()[position].id.0).collect()
+        };
+        assert_eq!(told(None), [11, 10, 3]);
+        assert_eq!(told(Some(3)), [4]);
+        assert_eq!(told(Some(8)), [9]);
+        assert_eq!(told(Some(11)), [12]);
+        assert_eq!(told(Some(12)), [13]);
+        assert!(told(Some(13)).is_empty() && told(Some(5)).is_empty());
     }
 
     #[test]

@@ -278,8 +278,8 @@ async fn make<W: Fn(&ThreadLines) -> Vec<usize>>(
     let news = found(news, &mut answers)?;
     let mut reads = Reads::default();
     let hash = answers.take_tracked(comments).collect_into(&mut reads);
-    let Arranged { places, comments, is_large } = arrange_elsewhere(id, hash).await?;
-    let mut lines = ThreadLines::outline(id, places);
+    let Arranged { places, comments, deleted, is_large } = arrange_elsewhere(id, hash).await?;
+    let mut lines = ThreadLines::outline(id, places).with_deleted(deleted);
 
     let mut query = Query::new();
     let authors = lines.places().iter().map(|place| place.user_id);

@@ -228,6 +228,17 @@ impl News {
         })
     }
 
+    /// The fields that decide whether and where lists have an item: all but its URL or text.
+    pub(crate) const LISTED_FIELDS: [&str; 9] =
+        ["id", "title", "user_id", "ctime", "up", "down", DEL, WITHHELD, "topics"];
+
+    /// Reads an item without its URL or text from its [`News::LISTED_FIELDS`]; `None` when there is no news item.
+    pub(crate) fn from_listed_fields(fields: Vec<Option<String>>) -> Option<Self> {
+        let names = Self::LISTED_FIELDS.into_iter().map(str::to_owned);
+        let found = names.zip(fields).filter_map(|(name, value)| Some((name, value?)));
+        Self::from_hash(&Hash(found.collect()))
+    }
+
     /// The item with a number, if it exists.
     pub(crate) fn by_id(id: NewsId) -> impl Fetch<Value = Option<Self>> {
         read::hash(keys::news(id)).map(|hash| Self::from_hash(&hash))

@@ -413,6 +413,16 @@ pub const MAX_OFFERED_TOPICS: u64 = 500;
 pub const TOPIC_BUTTONS: usize = 20;
 /// The most tweets or people on one page.
 pub const MAX_PAGE: usize = 100;
+/// The most stories in a list of item numbers.
+pub const LISTED_ITEMS: u64 = 500;
+/// The most stories in a list of item numbers that has only those of a kind.
+pub const CHOSEN_ITEMS: usize = 200;
+/// Stories that are looked at for such a list.
+pub const LOOKED_AT_ITEMS: u64 = 1_000;
+/// The most numbers of the items of one person, and those of each kind that are read.
+pub const SUBMITTED_ITEMS: u64 = 1_000;
+/// Changes that are looked at for a list of what has changed.
+pub const ITEM_UPDATES: u64 = 100;
 /// Sites on a leaderboard.
 pub const LEADERBOARD: usize = 20;
 /// The most days of votes in one answer.

@@ -7,6 +7,7 @@ use crate::values::clock::Timestamp;
 use crate::values::lookalikes::ReservedNames;
 use crate::values::rates::{Networks, Rate};
 use crate::values::signup::SignupMode;
+use crate::values::title_prefixes::{JobsTopic, TitlePrefixes};
 use std::fmt;
 
 /// Everything an operator may set about how the site behaves.
@@ -28,6 +29,29 @@ pub struct Rules {
     pub moderation: ModerationRules,
     /// The parts of the site that can be switched off.
     pub features: FeatureRules,
+    /// The lists of programs that were made for Hacker News.
+    pub hacker_news: HackerNewsRules,
+}
+
+/// Which stories are in the lists of programs that were made for Hacker News.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HackerNewsRules {
+    /// The topic of the stories that offer a job.
+    pub jobs_topic: JobsTopic,
+    /// How titles begin that ask.
+    pub ask_prefixes: TitlePrefixes,
+    /// How titles begin that show something.
+    pub show_prefixes: TitlePrefixes,
+}
+
+impl Default for HackerNewsRules {
+    fn default() -> Self {
+        Self {
+            jobs_topic: JobsTopic(None),
+            ask_prefixes: TitlePrefixes::parse("Ask"),
+            show_prefixes: TitlePrefixes::parse("Show"),
+        }
+    }
 }
 
 /// The parts of the site that can be switched off. What they have stored stays.

@@ -65,11 +65,14 @@ impl CountedRequest {
 fn is_large(path: &str) -> bool {
     const FIRST: [&str; 9] =
         ["news", "comment", "reply", "editcomment", "inbox", "topic", "topics", "past", "rss"];
+    // Lists of many stories that may have to be read, and the posts of a person.
+    const HACKER_NEWS: &str = "v0";
     const API: [&str; 6] = ["export", "getcomments", "inbox", "topic", "past", "openapi.json"];
     let mut segments = path.trim_start_matches('/').split('/');
     let (first, second) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
     path == READ_BY_POST
         || FIRST.contains(&first)
+        || first == HACKER_NEWS && !matches!(second, "item" | "maxitem.json")
         || first == "api" && API.contains(&second)
         || matches!(path.rsplit('/').next(), Some("atom" | "feed"))
 }
@@ -104,11 +107,13 @@ mod tests {
             "/api/export",
             "/api/topic/rust+go/best/1",
             "/api/openapi.json",
+            "/v0/topstories.json",
+            "/v0/user/alice.json",
         ] {
             assert!(is_large(large), "{large}");
         }
         for small in
-            ["/", "/latest/0", "/best", "/@alice", "/newsletter", "/api/getnews/top/0/30", "/assets/app.js"]
+            ["/", "/latest/0", "/best", "/@alice", "/newsletter", "/api/getnews/top/0/30", "/assets/app.js", "/v0/item/1.json"]
         {
             assert!(!is_large(small), "{small}");
         }

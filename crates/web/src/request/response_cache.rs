@@ -186,7 +186,8 @@ impl<'a> RequestKey<'a> {
     fn of<B>(request: &'a Request<B>, encoding: Encoding, is_of_second_half: bool) -> Option<Self> {
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let is_refused = request.extensions().get::<RequestError>().is_some();
-        if !is_read || is_refused || is_personal(request) {
+        let is_stream = has_events(request.uri().path()) && wants_events(request.headers());
+        if !is_read || is_refused || is_stream || is_personal(request) {
             return None;
         }
         Some(Self { address: request.uri().path_and_query()?.as_str(), encoding, is_of_second_half })
@@ -299,14 +300,35 @@ fn shared_headers(mut headers: HeaderMap, body: &[u8]) -> HeaderMap {
         headers.insert(header::CACHE_CONTROL, PUBLIC);
     }
     if !headers.contains_key(header::ETAG) {
-        let mut hasher = DefaultHasher::new();
-        hasher.write(body);
-        let tag = format!("\"{:016x}\"", hasher.finish());
-        // Hex digits within quotes are always a valid header.
-        headers.extend(HeaderValue::from_str(&tag).ok().map(|tag| (header::ETAG, tag)));
+        headers.insert(header::ETAG, entity_tag(body));
     }
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
     headers
+}
+
+/// The entity tag of a body.
+#[must_use]
+pub fn entity_tag(body: &[u8]) -> HeaderValue {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(body);
+    // Hex digits within quotes are always a valid header.
+    HeaderValue::from_str(&format!("\"{:016x}\"", hasher.finish()))
+        .unwrap_or_else(|_| HeaderValue::from_static("\"\""))
+}
+
+/// Whether what is at a path is also a stream of events.
+fn has_events(path: &str) -> bool {
+    path.starts_with("/v0/")
+}
+
+/// Whether a client asks for a stream of events.
+#[must_use]
+pub fn wants_events(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|value| value.split(',')).any(|kind| {
+        let kind = kind.split(';').next().unwrap_or_default();
+        kind.trim().eq_ignore_ascii_case("text/event-stream")
+    })
 }
 
 /// Whether a path is that of a file, which is the same for everyone.

@@ -155,6 +155,9 @@ impl Failed<'_> {
                 let body = ErrorResponse { status: ErrorStatus::Err, error: message, code_required };
                 (failure.api_status(), Json(body)).into_response()
             }
+            ErrorFormat::HackerNews => {
+                (failure.status(), Json(serde_json::json!({ "error": message }))).into_response()
+            }
             ErrorFormat::Documented => reputation::documented_failure(failure, &message),
             ErrorFormat::Deployed => reputation::deployed_failure(failure, &message),
         };
@@ -172,6 +175,8 @@ impl Failed<'_> {
 enum ErrorFormat {
     Page,
     Api,
+    /// The API of Hacker News.
+    HackerNews,
     /// The calls of browser extensions as they were documented.
     Documented,
     /// The calls of the original extension.
@@ -185,6 +190,7 @@ impl ErrorFormat {
         match path {
             "/scores" | "/vote" => Self::Documented,
             "/v1/scores" | "/v1/vote" => Self::Deployed,
+            path if path.starts_with("/v0/") => Self::HackerNews,
             path if path.starts_with("/api/") => Self::Api,
             _ => Self::Page,
         }

@@ -37,11 +37,12 @@ use tidings_domain::values::network::{ClientNetworks, CountedNetwork};
 use tidings_keyspace::{Notice, Query, Subscription};
 use tidings_supervision::{Policy, supervise};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout_at};
 
 /// Tells nginx not to buffer the response.
-const UNBUFFERED: (HeaderName, &str) = (HeaderName::from_static("x-accel-buffering"), "no");
+pub(crate) const UNBUFFERED: (HeaderName, &str) = (HeaderName::from_static("x-accel-buffering"), "no");
 
 /// A message to a stream.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +57,8 @@ enum StreamMessage {
 #[derive(Default)]
 pub struct Hub {
     state: Mutex<Streams>,
+    /// Whether the streams of visitors end.
+    closing: watch::Sender<bool>,
 }
 
 #[derive(Default)]
@@ -70,10 +73,85 @@ struct Streams {
     is_closed: bool,
 }
 
+/// Whether a number is at its limit; 0 = no limit.
+const fn is_full(count: usize, limit: u64) -> bool {
+    limit != 0 && count as u64 >= limit
+}
+
+impl Streams {
+    /// Whether an address has as many streams as it may have.
+    fn is_full_for(&self, app: &App, address: IpAddr) -> bool {
+        let rules = &app.site.rules.rates;
+        let is_network_full = |network: CountedNetwork| {
+            let of_network = self.by_network.get(&network).copied().unwrap_or(0);
+            is_full(of_network, rules.streams_per_address.saturating_mul(network.factor().into()))
+        };
+        !rules.exempt.contain(address) && ClientNetworks::of(address).iter().any(is_network_full)
+    }
+
+    fn count(&mut self, networks: &ClientNetworks) {
+        for network in networks.iter() {
+            *self.by_network.entry(network).or_default() += 1;
+        }
+    }
+
+    fn uncount(&mut self, networks: &ClientNetworks) {
+        for network in networks.iter() {
+            if let Some(of_network) = self.by_network.get_mut(&network) {
+                *of_network -= 1;
+                if *of_network == 0 {
+                    self.by_network.remove(&network);
+                }
+            }
+        }
+    }
+}
+
+/// The registration of a stream for a visitor. Dropping it removes the stream.
+pub struct VisitorStream {
+    hub: Arc<Hub>,
+    networks: ClientNetworks,
+    closing: watch::Receiver<bool>,
+}
+
+impl VisitorStream {
+    /// Waits until the server stops.
+    pub async fn closed(&mut self) {
+        // The hub is there as long as this.
+        let _ = self.closing.wait_for(|closing| *closing).await;
+    }
+}
+
+impl Drop for VisitorStream {
+    fn drop(&mut self) {
+        self.hub.streams().uncount(&self.networks);
+    }
+}
+
 impl Hub {
     fn streams(&self) -> MutexGuard<'_, Streams> {
         // No code panics while it holds the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens a stream for a visitor, who may not have a session. It counts like the others in the limit of its
+    /// address.
+    ///
+    /// # Errors
+    /// [`RequestError::TooManyStreams`].
+    pub fn open_for_visitor(
+        self: &Arc<Self>,
+        app: &App,
+        address: IpAddr,
+    ) -> Result<VisitorStream, RequestError> {
+        let networks = ClientNetworks::of(address);
+        let mut streams = self.streams();
+        if streams.is_full_for(app, address) {
+            rates::report_streams(&app.site, app.moment(), address, None);
+            return Err(RequestError::TooManyStreams);
+        }
+        streams.count(&networks);
+        Ok(VisitorStream { hub: self.clone(), networks, closing: self.closing.subscribe() })
     }
 
     /// Opens a stream. The first stream starts the task that receives new tweets.
@@ -90,17 +168,10 @@ impl Hub {
         let number = streams.next_number;
         // After `close`, the sender is dropped here, which ends the stream.
         if !streams.is_closed {
-            let rules = &app.site.rules.rates;
-            let is_full = |count: usize, limit: u64| limit != 0 && count as u64 >= limit;
             let of_reader = streams.open.get(&reader).map_or(0, Vec::len);
-            let is_limited = !rules.exempt.contain(address);
-            let is_network_full = networks.iter().any(|network| {
-                let of_network = streams.by_network.get(&network).copied().unwrap_or(0);
-                let limit = rules.streams_per_address.saturating_mul(network.factor().into());
-                is_full(of_network, limit)
-            });
-            if is_full(of_reader, rules.streams_per_account) || is_limited && is_network_full {
-                rates::report_streams(&app.site, app.moment(), reader);
+            let is_reader_full = is_full(of_reader, app.site.rules.rates.streams_per_account);
+            if is_reader_full || streams.is_full_for(app, address) {
+                rates::report_streams(&app.site, app.moment(), address, Some(reader));
                 return Err(RequestError::TooManyStreams);
             }
             streams.open.entry(reader).or_default().push((number, sender));
@@ -116,9 +187,7 @@ impl Hub {
             });
         }
         // The guard takes it away again, in any case.
-        for network in networks.iter() {
-            *streams.by_network.entry(network).or_default() += 1;
-        }
+        streams.count(&networks);
         Ok(StreamGuard { hub: self.clone(), reader, networks, number, messages })
     }
 
@@ -130,14 +199,7 @@ impl Hub {
                 streams.open.remove(&guard.reader);
             }
         }
-        for network in guard.networks.iter() {
-            if let Some(of_network) = streams.by_network.get_mut(&network) {
-                *of_network -= 1;
-                if *of_network == 0 {
-                    streams.by_network.remove(&network);
-                }
-            }
-        }
+        streams.uncount(&guard.networks);
         if streams.open.is_empty()
             && let Some(listener) = streams.listener.take()
         {
@@ -161,6 +223,7 @@ impl Hub {
 
     /// Closes all streams, now and in future, because the server is stopping.
     pub fn close(&self) {
+        self.closing.send_replace(true);
         let mut streams = self.streams();
         streams.is_closed = true;
         streams.open.clear();

@@ -1,0 +1,321 @@
+//! Stories, comments and people as programs read them that know one sequence of item numbers, such as those
+//! made for Hacker News. All of it is what a visitor without a session sees.
+//!
+//! It has no keys of its own. [`lists`] has the lists of numbers.
+
+pub mod lists;
+
+use crate::accounts::people::UserNamesRead;
+use crate::accounts::reader::{Collapsed, Sight};
+use crate::accounts::users::User;
+use crate::accounts::visit::Visit;
+use crate::changes::Findable;
+use crate::comments::comment::Comment;
+use crate::comments::outline::{ThreadLine, ThreadLines};
+use crate::comments::threads::{self, Thread};
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::items::{self, Item};
+use crate::keys;
+use crate::news::item::News;
+use crate::news::lines::NewsSummary;
+use crate::values::clock::Timestamp;
+use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
+use crate::values::limits::{ITEM_UPDATES, SUBMITTED_ITEMS};
+use crate::values::preferences::CommentOrder;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use tidings_keyspace::{Fetch, Order, Query, read};
+
+/// A story or a comment with its number.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NumberedItem {
+    /// Its number.
+    pub number: ItemNumber,
+    /// Whether readers see it.
+    pub state: ItemState,
+    /// The comments directly below it, in reading order.
+    pub kids: Vec<ItemNumber>,
+    /// What it is.
+    pub content: ItemContent,
+}
+
+/// Whether readers see an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemState {
+    /// They do.
+    Shown,
+    /// Flags have hidden it until a moderator looks at it.
+    Hidden,
+    /// It was deleted, removed, or merged into another story.
+    Gone,
+}
+
+/// What an item is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ItemContent {
+    /// A story.
+    Story(NewsSummary),
+    /// A comment.
+    Comment(NumberedComment),
+}
+
+/// A comment with the number of what it replies to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NumberedComment {
+    /// The comment or the story that it replies to; `None` if that has no number yet.
+    pub parent: Option<ItemNumber>,
+    /// When it was written.
+    pub ctime: Timestamp,
+    /// The author's name; `None` for a deactivated account, and for a comment that is gone.
+    pub username: Option<Arc<str>>,
+    /// The text; empty unless readers see it.
+    pub body: String,
+}
+
+/// The story or the comment with a number; `None` if there is none, or if it waits for approval. Rounds: at
+/// most 4, whatever the number of its comments.
+///
+/// # Errors
+/// When the store fails.
+pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<NumberedItem>, Error> {
+    let Some(found) = with_number(visit, number).await? else { return Ok(None) };
+    let (news, comment) = match found {
+        Item::Story(news) => (news, None),
+        Item::Comment(CommentAddress { news, comment }) => (news, Some(comment)),
+    };
+    let wanted = |lines: &ThreadLines| comment.and_then(|id| lines.position(id)).into_iter().collect();
+    let thread = match threads::get(visit, news, CommentOrder::Score.into(), wanted).await {
+        Ok(thread) => thread,
+        Err(Error::Refused(Refusal::NoSuchNews)) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    match comment {
+        None => story(visit, number, &thread).await.map(Some),
+        Some(id) => numbered_comment(visit, number, &thread, id).await,
+    }
+}
+
+/// The item with a number. What has a number keeps it, so only its absence can change. Rounds: 1, and 1 more
+/// without an item.
+async fn with_number(visit: &mut Visit, number: ItemNumber) -> Result<Option<Item>, Error> {
+    let mut query = Query::new();
+    let found = query.ask_apart(items::with_number(number));
+    match visit.run(query).await?.of(found) {
+        Some(item) => Ok(Some(item)),
+        None => visit.fetch(items::with_number(number)).await,
+    }
+}
+
+async fn story(visit: &mut Visit, number: ItemNumber, thread: &Thread) -> Result<NumberedItem, Error> {
+    let line = &thread.news;
+    let state = match line.marks.sight {
+        _ if line.news.is_gone() => ItemState::Gone,
+        Sight::Shown => ItemState::Shown,
+        _ => ItemState::Hidden,
+    };
+    let kids = kids(thread, None);
+    let numbers = numbers(visit, kids.iter().copied()).await?;
+    let kids = kids.iter().filter_map(|kid| numbers.get(kid).copied()).collect();
+    Ok(NumberedItem { number, state, kids, content: ItemContent::Story((*line.summary).clone()) })
+}
+
+async fn numbered_comment(
+    visit: &mut Visit,
+    number: ItemNumber,
+    thread: &Thread,
+    id: CommentId,
+) -> Result<Option<NumberedItem>, Error> {
+    let lines = &thread.lines;
+    let position = lines.position(id);
+    let place = position.and_then(|position| lines.places().get(position));
+    let (state, parent) = match (place, lines.deleted(id)) {
+        (Some(place), _) => match place.sight {
+            Sight::LeftOut => return Ok(None),
+            Sight::Collapsed(Collapsed::Removed) => (ItemState::Gone, place.parent),
+            _ if place.deleted => (ItemState::Gone, place.parent),
+            Sight::Shown => (ItemState::Shown, place.parent),
+            Sight::Collapsed(_) => (ItemState::Hidden, place.parent),
+        },
+        (None, Some(deleted)) => (ItemState::Gone, deleted.parent),
+        (None, None) => return Ok(None),
+    };
+    let news = lines.news();
+    let parent = match parent {
+        Some(comment) => Item::Comment(CommentAddress { news, comment }),
+        None => Item::Story(news),
+    };
+    let kids = if position.is_some() { kids(thread, position) } else { Vec::new() };
+    let numbers = numbers(visit, kids.iter().copied().chain([parent])).await?;
+    let line = position.and_then(|position| thread.line(position));
+    let ctime = match (&line, lines.deleted(id)) {
+        (Some(ThreadLine { comment, .. }), _) => comment.ctime,
+        (None, Some(deleted)) => deleted.ctime,
+        // It has just disappeared.
+        (None, None) => return Ok(None),
+    };
+    let seen = line.filter(|_| state != ItemState::Gone);
+    let text = seen.filter(|_| state == ItemState::Shown).map(|line| line.comment.body.clone());
+    let content = ItemContent::Comment(NumberedComment {
+        parent: numbers.get(&parent).copied(),
+        ctime,
+        username: seen.and_then(|line| line.username).map(Arc::from),
+        body: text.unwrap_or_default(),
+    });
+    let kids = kids.iter().filter_map(|kid| numbers.get(kid).copied()).collect();
+    Ok(Some(NumberedItem { number, state, kids, content }))
+}
+
+/// The comments directly below a position, or below the story, of which visitors are told.
+fn kids(thread: &Thread, position: Option<usize>) -> Vec<Item> {
+    let lines = &thread.lines;
+    let kid = |position: usize| {
+        let place = lines.places().get(position)?;
+        Some(Item::Comment(CommentAddress { news: lines.news(), comment: place.id }))
+    };
+    lines.told_below(position).into_iter().filter_map(kid).collect()
+}
+
+/// The numbers of some items; without those that have none yet. What is made of them does not depend on the
+/// list of numbers, because numbers do not change. Rounds: 1; none without items.
+///
+/// # Errors
+/// When the store fails.
+pub async fn numbers(
+    visit: &mut Visit,
+    items: impl IntoIterator<Item = Item>,
+) -> Result<HashMap<Item, ItemNumber>, Error> {
+    let items: Vec<Item> = items.into_iter().collect();
+    if items.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let mut query = Query::new();
+    let numbers = query.ask_apart(items::numbers_of(items));
+    Ok(visit.run(query).await?.of(numbers))
+}
+
+/// The highest number of an item; 0 if there is none. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn highest(visit: &mut Visit) -> Result<u64, Error> {
+    let highest = visit.fetch(read::string(keys::ITEMS_COUNT)).await?;
+    Ok(fields::read_string(highest.as_deref(), || keys::ITEMS_COUNT.to_owned()).unwrap_or(0))
+}
+
+/// A person with the numbers of what they posted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NumberedPerson {
+    /// The person.
+    pub user: Arc<User>,
+    /// What they say about themselves; empty if readers do not see it.
+    pub about: String,
+    /// Their newest stories and comments, at most [`SUBMITTED_ITEMS`], the newest first. Nobody sees those of
+    /// a person who is banned.
+    pub submitted: Vec<ItemNumber>,
+}
+
+/// The person with exactly this name; `None` if there is nobody. Rounds: at most 3.
+///
+/// # Errors
+/// When the store fails.
+pub async fn person(visit: &mut Visit, name: &str) -> Result<Option<NumberedPerson>, Error> {
+    let id = visit.fetch(read::string(keys::username_to_id(name))).await?;
+    let id: Option<UserId> = fields::read_string(id.as_deref(), || keys::username_to_id(name));
+    let Some(id) = id else { return Ok(None) };
+    let newest = |key| read::sorted_range(key, Order::Descending, 0, SUBMITTED_ITEMS);
+    let (user, posted, comments) =
+        visit.fetch((User::by_id(id), newest(keys::user_posted(id)), newest(keys::user_comments(id)))).await?;
+    // Names of people are the same in capitals and in small letters here, and are not there.
+    let Some(user) = user.filter(|user| user.username == name) else { return Ok(None) };
+    if user.ban(visit.now()).is_some() {
+        return Ok(Some(NumberedPerson { user: user.into(), about: String::new(), submitted: Vec::new() }));
+    }
+    let stories = posted.iter().filter_map(|(id, _)| Some(Item::Story(id.parse().ok()?)));
+    let comments = comments.iter().filter_map(|(address, _)| Some(Item::Comment(address.parse().ok()?)));
+    let mut submitted: Vec<ItemNumber> =
+        numbers(visit, stories.chain(comments)).await?.into_values().collect();
+    submitted.sort_unstable_by(|one, other| other.cmp(one));
+    submitted.truncate(usize::try_from(SUBMITTED_ITEMS).unwrap_or(usize::MAX));
+    let about = if user.withheld.is_some() { String::new() } else { user.about.clone() };
+    Ok(Some(NumberedPerson { user: user.into(), about, submitted }))
+}
+
+/// What has changed last: the numbers of stories and comments, and the names of people, the latest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Updates {
+    /// The numbers of stories and comments, also of deleted and removed ones.
+    pub items: Vec<ItemNumber>,
+    /// The names of people.
+    pub people: Vec<String>,
+}
+
+/// The last [`ITEM_UPDATES`] changes, as far as they concern stories, comments and people, without what waits
+/// for approval. Votes are no changes. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn updates(visit: &mut Visit) -> Result<Updates, Error> {
+    let changed = visit
+        .fetch(read::sorted_range(keys::CHANGES, Order::Descending, 0, ITEM_UPDATES))
+        .await?
+        .into_iter()
+        .filter_map(|(member, _)| member.parse().ok());
+    let changed: Vec<Findable> = changed.collect();
+    let mut items: Vec<Item> = Vec::new();
+    let mut people: Vec<UserId> = Vec::new();
+    for change in &changed {
+        match change {
+            Findable::Story(id) => items.push(Item::Story(*id)),
+            Findable::Comment(address) => items.push(Item::Comment(*address)),
+            Findable::Person(id) => people.push(*id),
+            Findable::Tweet(_) | Findable::Site(_) => {}
+        }
+    }
+    let mut query = Query::new();
+    let states = query.ask(items.iter().map(|item| SecrecyOf::read(*item)).collect::<Vec<_>>());
+    let numbers = query.ask_apart(items::numbers_of(items.clone()));
+    let names = UserNamesRead::ask(&visit.shared(), &mut query, people.iter().copied());
+    let mut answers = visit.run_if_asked(query).await?;
+    let names = names.take(&visit.shared(), &mut answers);
+    let (states, numbers) = (answers.of(states), answers.of(numbers));
+    let secret: HashSet<Item> =
+        items.iter().zip(states).filter(|(_, state)| state.is_secret()).map(|(item, _)| *item).collect();
+    let known = items.iter().filter(|item| !secret.contains(item));
+    Ok(Updates {
+        items: known.filter_map(|item| numbers.get(item).copied()).collect(),
+        people: people.iter().filter_map(|id| Some(names.get(*id)?.to_string())).collect(),
+    })
+}
+
+/// What decides whether visitors may know of an item.
+struct SecrecyOf {
+    news: Option<News>,
+    /// The comment, if it is one.
+    comment: Option<Option<Comment>>,
+}
+
+impl SecrecyOf {
+    fn read(item: Item) -> impl Fetch<Value = Self> {
+        let (news, comment) = match item {
+            Item::Story(news) => (news, None),
+            Item::Comment(address) => (address.news, Some(address)),
+        };
+        let news = Self::news(news);
+        let comment = comment.map(|address| Comment::at(address).or_absent());
+        (news, comment.into_iter().collect::<Vec<_>>())
+            .map(move |(news, comments)| Self { news, comment: comments.into_iter().next() })
+    }
+
+    fn news(id: NewsId) -> impl Fetch<Value = Option<News>> {
+        read::hash_fields(keys::news(id), News::LISTED_FIELDS).or_absent().map(News::from_listed_fields)
+    }
+
+    /// Whether they may not, because it or its story waits for approval or cannot be read.
+    fn is_secret(&self) -> bool {
+        let hides = |comment: &Option<Comment>| {
+            comment.as_ref().is_none_or(|comment| comment.sight(Default::default()) == Sight::LeftOut)
+        };
+        self.news.as_ref().is_none_or(News::is_secret) || self.comment.as_ref().is_some_and(hides)
+    }
+}

@@ -1,0 +1,159 @@
+//! The lists of story numbers: the best ranked, the newest, the best, and those that ask, show or offer a job.
+//!
+//! They are kept in memory until anything that decides about them is written.
+
+use crate::accounts::reader::Perspective;
+use crate::accounts::visit::{CacheResult, Visit};
+use crate::cache::{MEBIBYTE, Shared};
+use crate::error::Error;
+use crate::fields;
+use crate::items::{self, Item};
+use crate::keys;
+use crate::news::item::News;
+use crate::news::listing::marks;
+use crate::values::ids::{ItemNumber, NewsId};
+use crate::values::limits::{CHOSEN_ITEMS, LISTED_ITEMS, LOOKED_AT_ITEMS};
+use crate::values::rules::HackerNewsRules;
+use std::cmp::Reverse;
+use tidings_keyspace::{Fetch, Order, Query, Tracked, read};
+
+/// A list of stories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ItemList {
+    /// Those with the highest ranks, as on the front page.
+    Top,
+    /// The newest.
+    New,
+    /// Those with the highest article scores.
+    Best,
+    /// Those of the highest ranks whose titles ask.
+    Ask,
+    /// Those of the highest ranks whose titles show something.
+    Show,
+    /// The newest that offer a job.
+    Jobs,
+}
+
+impl ItemList {
+    /// The list of all stories that it is taken from.
+    const fn source(self) -> &'static str {
+        match self {
+            Self::Top | Self::Ask | Self::Show => keys::NEWS_TOP,
+            Self::New | Self::Jobs => keys::NEWS_CRON,
+            Self::Best => keys::ARTICLES_BY_SCORE,
+        }
+    }
+
+    /// How many stories of that list are looked at.
+    const fn looked_at(self) -> u64 {
+        match self {
+            Self::Top | Self::New | Self::Best => LISTED_ITEMS,
+            Self::Ask | Self::Show | Self::Jobs => LOOKED_AT_ITEMS,
+        }
+    }
+
+    /// The most stories that it has.
+    const fn most(self) -> usize {
+        match self {
+            // All that were looked at.
+            Self::Top | Self::New | Self::Best => usize::MAX,
+            Self::Ask | Self::Show | Self::Jobs => CHOSEN_ITEMS,
+        }
+    }
+
+    /// Whether it has a story that visitors see in lists.
+    fn has(self, rules: &HackerNewsRules, news: &News) -> bool {
+        let kind = StoryKind::of(rules, news);
+        match self {
+            Self::Top | Self::New | Self::Best => true,
+            Self::Ask => kind == Some(StoryKind::Ask),
+            Self::Show => kind == Some(StoryKind::Show),
+            Self::Jobs => kind == Some(StoryKind::Job),
+        }
+    }
+}
+
+/// A kind of story that has a list of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoryKind {
+    /// It offers a job: it is about the topic of jobs.
+    Job,
+    /// Its title asks.
+    Ask,
+    /// Its title shows something.
+    Show,
+}
+
+impl StoryKind {
+    /// The kind of a story, if it has one.
+    #[must_use]
+    pub fn of(rules: &HackerNewsRules, news: &News) -> Option<Self> {
+        if rules.jobs_topic.0.as_ref().is_some_and(|topic| news.topics.contains(topic)) {
+            Some(Self::Job)
+        } else if rules.ask_prefixes.begin(&news.title) {
+            Some(Self::Ask)
+        } else if rules.show_prefixes.begin(&news.title) {
+            Some(Self::Show)
+        } else {
+            None
+        }
+    }
+}
+
+/// Seconds after which the ranks in a list are looked at again, because they sink with time.
+const RANKS_LAST_SECONDS: u64 = 60;
+
+crate::cache_kind! {
+    /// The numbers in a list, and the time for which its ranks hold.
+    struct ItemLists: (ItemList, u64) => Vec<ItemNumber>, "item_lists", MEBIBYTE,
+        |_, numbers| size_of_val(&**numbers);
+}
+
+/// The numbers of the stories of a list that visitors see in lists, in its order: at most [`LISTED_ITEMS`];
+/// of those that are chosen by their titles or topics, at most [`CHOSEN_ITEMS`] of the first
+/// [`LOOKED_AT_ITEMS`]. Rounds: 2; none if it is in memory.
+///
+/// # Errors
+/// When the store fails.
+pub async fn list(visit: &mut Visit, list: ItemList) -> Result<Shared<Vec<ItemNumber>>, Error> {
+    let site = visit.site_too();
+    let key = (list, visit.now().0 / RANKS_LAST_SECONDS);
+    let flight = match visit.look_up(site.caches.of::<ItemLists>(), &key).await? {
+        CacheResult::Hit(numbers) => return Ok(numbers),
+        CacheResult::Miss(flight) => flight,
+    };
+    let (numbers, reads) = site.store.record_reads(read_list(visit, list)).await;
+    Ok(flight.finish(visit.view(), Tracked::recorded(numbers?, &reads), None))
+}
+
+async fn read_list(visit: &mut Visit, list: ItemList) -> Result<Vec<ItemNumber>, Error> {
+    let site = visit.site_too();
+    let rules = &site.rules.hacker_news;
+    if list == ItemList::Jobs && rules.jobs_topic.0.is_none() {
+        return Ok(Vec::new());
+    }
+    let source = list.source();
+    let places = visit.fetch(read::sorted_range(source, Order::Descending, 0, list.looked_at())).await?;
+    let ids: Vec<NewsId> = fields::members(places, source, |(id, _)| id.parse().ok());
+    let mut query = Query::new();
+    let stories = ids.iter().map(|id| {
+        let fields = read::hash_fields(keys::news(*id), News::LISTED_FIELDS);
+        fields.or_absent().map(News::from_listed_fields)
+    });
+    let stories = query.ask(stories.collect::<Vec<_>>());
+    let numbers = query.ask_apart(items::numbers_of(ids.into_iter().map(Item::Story).collect()));
+    let mut answers = visit.run_if_asked(query).await?;
+    let (stories, numbers) = (answers.of(stories), answers.of(numbers));
+    let nobody = Perspective::default();
+    let is_listed = |news: &News| !news.is_gone() && marks(nobody, news).is_listed() && list.has(rules, news);
+    let mut stories: Vec<News> = stories.into_iter().flatten().filter(is_listed).collect();
+    if source == keys::NEWS_TOP {
+        let (now, ranking) = (visit.now(), &site.rules.ranking);
+        stories.sort_by(|one, other| {
+            let rank = other.rank(now, ranking).total_cmp(&one.rank(now, ranking));
+            rank.then_with(|| Reverse(one.id).cmp(&Reverse(other.id)))
+        });
+    }
+    let numbers = stories.iter().filter_map(|news| numbers.get(&Item::Story(news.id)).copied());
+    Ok(numbers.take(list.most()).collect())
+}

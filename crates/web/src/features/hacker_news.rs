@@ -1,0 +1,11 @@
+//! The API of Hacker News on Firebase, version 0, so that programs which were made for it read this site when
+//! their base address is changed. Everything is what a visitor without a session sees, whoever asks.
+
+pub mod items;
+mod json;
+mod lists;
+pub mod requests;
+pub mod resources;
+mod stream;
+pub mod text;
+mod users;

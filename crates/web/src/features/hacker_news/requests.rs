@@ -1,0 +1,101 @@
+//! Requests of that API, and what all answers have in common.
+
+use super::json::written;
+use super::resources::Resource;
+use super::stream;
+use crate::App;
+use crate::error::RequestError;
+use crate::request::cookies;
+use crate::request::form::{Fields, Form, FromFields};
+use crate::request::path::PathOf;
+use crate::request::response_cache::{entity_tag, has_current_version, wants_events};
+use crate::request::viewer::ClientAddress;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use std::net::IpAddr;
+
+/// The parameters that an answer depends on.
+pub const PARAMETERS: &[&str] = &["callback", "print"];
+
+/// How long an answer may be used, and that an address has a stream of events too.
+const HEADERS: [(HeaderName, HeaderValue); 3] = [
+    (header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8")),
+    (header::CACHE_CONTROL, HeaderValue::from_static("max-age=5")),
+    (header::VARY, HeaderValue::from_static("accept")),
+];
+
+/// How an answer is written.
+pub struct PrintQuery {
+    is_pretty: bool,
+}
+
+impl FromFields for PrintQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        if fields.get("callback").is_some() {
+            return Err(RequestError::Field {
+                name: "callback",
+                expected: "this site does not wrap its answers in scripts",
+            });
+        }
+        Ok(Self { is_pretty: fields.get("print") == Some("pretty") })
+    }
+}
+
+/// A request for something.
+struct Asked {
+    address: IpAddr,
+    headers: HeaderMap,
+    print: PrintQuery,
+}
+
+/// GET /v0/item/:number.json.
+pub async fn item(
+    State(app): State<App>,
+    PathOf(file): PathOf<String>,
+    ClientAddress(address): ClientAddress,
+    headers: HeaderMap,
+    Form(print): Form<PrintQuery>,
+) -> Result<Response, RequestError> {
+    Asked { address, headers, print }.answer(app, Resource::of_item(&file)?).await
+}
+
+/// GET /v0/user/:name.json.
+pub async fn user(
+    State(app): State<App>,
+    PathOf(file): PathOf<String>,
+    ClientAddress(address): ClientAddress,
+    headers: HeaderMap,
+    Form(print): Form<PrintQuery>,
+) -> Result<Response, RequestError> {
+    Asked { address, headers, print }.answer(app, Resource::of_user(&file)?).await
+}
+
+/// GET /v0/:name.json: a list, the highest number, or what has changed.
+pub async fn file(
+    State(app): State<App>,
+    PathOf(file): PathOf<String>,
+    ClientAddress(address): ClientAddress,
+    headers: HeaderMap,
+    Form(print): Form<PrintQuery>,
+) -> Result<Response, RequestError> {
+    Asked { address, headers, print }.answer(app, Resource::of_file(&file)?).await
+}
+
+impl Asked {
+    async fn answer(self, app: App, resource: Resource) -> Result<Response, RequestError> {
+        let Self { address, headers, print } = self;
+        if wants_events(&headers) {
+            return stream::open(app, resource, address).await;
+        }
+        let body = written(&resource.read(&app).await?, print.is_pretty)?;
+        let tag = entity_tag(body.as_bytes());
+        // The others are answered from the cache.
+        let is_known = cookies::has_session_cookie(&headers) && has_current_version(&headers, Some(&tag));
+        let tag = [(header::ETAG, tag)];
+        Ok(match is_known {
+            true => (StatusCode::NOT_MODIFIED, HEADERS, tag).into_response(),
+            false => (HEADERS, tag, body).into_response(),
+        })
+    }
+}

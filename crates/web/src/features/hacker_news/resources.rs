@@ -1,0 +1,130 @@
+//! What has an address below `/v0/`.
+
+use super::items::ItemEntry;
+use super::lists::{UpdatesEntry, list_named};
+use super::users::UserEntry;
+use crate::App;
+use crate::error::RequestError;
+use serde::Serialize;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::cache::Shared;
+use tidings_domain::numbered;
+use tidings_domain::numbered::lists::{ItemList, list};
+use tidings_domain::values::ids::ItemNumber;
+
+/// How all addresses end.
+const ENDING: &str = ".json";
+
+/// What an address names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resource {
+    /// A story or a comment.
+    Item(ItemNumber),
+    /// A person.
+    User(String),
+    /// The highest number of an item.
+    MaxItem,
+    /// A list of stories.
+    List(ItemList),
+    /// What has changed last.
+    Updates,
+    /// Nothing.
+    Nothing,
+}
+
+/// The last part of an address without its ending.
+fn name_of(file: &str) -> Result<&str, RequestError> {
+    file.strip_suffix(ENDING).filter(|name| !name.is_empty()).ok_or(RequestError::NotFound)
+}
+
+impl Resource {
+    /// The item in a file. What is no number, or not written in the usual way, is nothing.
+    ///
+    /// # Errors
+    /// [`RequestError::NotFound`] for a file that is not JSON.
+    pub fn of_item(file: &str) -> Result<Self, RequestError> {
+        let name = name_of(file)?;
+        let number: Option<ItemNumber> = name.parse().ok();
+        Ok(number.filter(|number| number.to_string() == name).map_or(Self::Nothing, Self::Item))
+    }
+
+    /// The person in a file.
+    ///
+    /// # Errors
+    /// [`RequestError::NotFound`] for a file that is not JSON.
+    pub fn of_user(file: &str) -> Result<Self, RequestError> {
+        name_of(file).map(|name| Self::User(name.to_owned()))
+    }
+
+    /// Something else in a file.
+    ///
+    /// # Errors
+    /// [`RequestError::NotFound`] for a file that is not JSON.
+    pub fn of_file(file: &str) -> Result<Self, RequestError> {
+        Ok(match name_of(file)? {
+            "maxitem" => Self::MaxItem,
+            "updates" => Self::Updates,
+            name => list_named(name).map_or(Self::Nothing, Self::List),
+        })
+    }
+
+    /// What it is now. Rounds: at most 4; a list is in memory, or takes 2.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) async fn read(&self, app: &App) -> Result<Content, RequestError> {
+        let mut visit = Visit::new(app.site.clone(), app.now(), None);
+        let visit = &mut visit;
+        Ok(match self {
+            Self::Item(number) => Content::Item(numbered::item(visit, *number).await?.map(ItemEntry::of)),
+            Self::User(name) => Content::User(numbered::person(visit, name).await?.map(UserEntry::of)),
+            Self::MaxItem => Content::MaxItem(numbered::highest(visit).await?),
+            Self::List(name) => Content::List(ListedNumbers(list(visit, *name).await?)),
+            Self::Updates => Content::Updates(numbered::updates(visit).await?.into()),
+            Self::Nothing => Content::Nothing(()),
+        })
+    }
+}
+
+/// The content of an answer.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Content {
+    Item(Option<ItemEntry>),
+    User(Option<UserEntry>),
+    MaxItem(u64),
+    List(ListedNumbers),
+    Updates(UpdatesEntry),
+    /// `null`.
+    Nothing(()),
+}
+
+/// The numbers in a list.
+pub(super) struct ListedNumbers(Shared<Vec<ItemNumber>>);
+
+impl Serialize for ListedNumbers {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.as_slice().serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_names_what_it_says() {
+        assert_eq!(Resource::of_item("17.json").unwrap(), Resource::Item(ItemNumber(17)));
+        for name in ["017", "0", "-1", "x", "1.5", "99999999999999999999"] {
+            assert_eq!(Resource::of_item(&format!("{name}.json")).unwrap(), Resource::Nothing, "{name}");
+        }
+        assert_eq!(Resource::of_file("topstories.json").unwrap(), Resource::List(ItemList::Top));
+        assert_eq!(Resource::of_file("maxitem.json").unwrap(), Resource::MaxItem);
+        assert_eq!(Resource::of_file("stories.json").unwrap(), Resource::Nothing);
+        for file in ["17", ".json", "topstories", "topstories.xml"] {
+            assert!(matches!(Resource::of_item(file), Err(RequestError::NotFound)), "{file}");
+            assert!(matches!(Resource::of_file(file), Err(RequestError::NotFound)), "{file}");
+        }
+    }
+}
