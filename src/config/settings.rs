@@ -19,8 +19,8 @@ use tidings_domain::values::limits::{
     MAX_INVITATIONS, MAX_KEPT_DAYS, MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK,
 };
 use tidings_domain::values::rules::{
-    AccountRules, FeatureRules, HackerNewsRules, KarmaRules, LimitRules, ModerationRules, RankingRules, RateRules, Rules,
-    TimelineRules,
+    AccountRules, FeatureRules, HackerNewsRules, KarmaRules, LimitRules, ModerationRules, RankingRules,
+    RateRules, Rules, TimelineRules,
 };
 
 /// One row of the table.

@@ -54,6 +54,7 @@ impl Things {
             format!("/usernews/{author}/0"),
             format!("/usercomments/{author}/0"),
             format!("/api/timeline/user/{author}"),
+            format!("/v0/user/{author}.json"),
         ]
     }
 }

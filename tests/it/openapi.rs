@@ -240,6 +240,14 @@ async fn ask_about_news(asker: &mut Asker, alice: &Client, bob: &Client, pages: 
     let (path, long) = ("/api/search/similar", "a".repeat(81));
     let bad = format!("/api/search/similar?title={long}");
     asker.get(bob, path, "/api/search/similar?title=rust", &bad).await;
+    for (path, good, bad) in [
+        ("/api/v1/search", "/api/v1/search?query=a&tags=story", "/api/v1/search?tags=("),
+        ("/api/v1/search_by_date", "/api/v1/search_by_date", "/api/v1/search_by_date?page=x"),
+        ("/api/v1/items/{number}", "/api/v1/items/2", "/api/v1/items/99"),
+        ("/api/v1/users/{name}", "/api/v1/users/bob", "/api/v1/users/nobody"),
+    ] {
+        asker.get(bob, path, good, bad).await;
+    }
     asker.get(bob, "/api/past/{day}/{start}/{count}", "/api/past/2027-01/0/32", "/api/past/2027/0/32").await;
     let path = "/api/getnews/{sort}/{start}/{count}";
     for client in [bob, &bob.with_secrets(None, None)] {

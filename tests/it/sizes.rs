@@ -210,6 +210,15 @@ async fn every_answer_is_bounded_whatever_is_stored() {
         "/api/search?q=votes:%3E0&kind=all".to_owned(),
         "/api/search/suggest?q=t".to_owned(),
         "/api/openapi.json".to_owned(),
+        "/api/v1/search?hitsPerPage=1000&query=http".to_owned(),
+        "/api/v1/search_by_date?hitsPerPage=1000".to_owned(),
+        "/api/v1/items/1".to_owned(),
+        "/api/v1/items/2".to_owned(),
+        "/v0/item/1.json".to_owned(),
+        "/v0/item/2.json".to_owned(),
+        "/v0/topstories.json".to_owned(),
+        "/v0/updates.json".to_owned(),
+        format!("/v0/user/{name}.json"),
     ] {
         sizes.push(check_size(&alice, &path, API_BYTES).await);
     }

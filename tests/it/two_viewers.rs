@@ -22,7 +22,13 @@ use std::io::Read;
 const ENDLESS: &str = "/home/events";
 
 /// Reads that need a query to say anything, and pages of people.
-const WITH_QUERIES: [&str; 19] = [
+const WITH_QUERIES: [&str; 25] = [
+    "/api/v1/search?query=story",
+    "/api/v1/search_by_date?tags=comment",
+    "/api/v1/users/zelda",
+    "/v0/newstories.json",
+    "/v0/updates.json?print=pretty",
+    "/v0/user/zelda.json",
     "/scores?for=example.com",
     "/v1/scores?from=%7B%22links%22%3A%5B%7B%22hostname%22%3A%22example.com%22%7D%5D%7D",
     "/news/1?page=1",
@@ -77,6 +83,10 @@ fn sample(variable: &str) -> &'static str {
         "day" => "2027-01",
         "uuid" => "beda0000-0822-4342-0990-b92d94d9489a",
         "date" => "2027-01-15",
+        "number" => "1",
+        "item" => "1.json",
+        "person" => "alice.json",
+        "resource" => "topstories.json",
         _ => panic!("say here what stands for {{{variable}}} in an address"),
     }
 }

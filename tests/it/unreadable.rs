@@ -10,7 +10,9 @@ use crate::community::{Community, PAGES};
 use crate::server::{Server, each_engine};
 
 /// Lists, feeds and calls beside the pages of the community.
-const LISTS: [&str; 13] = [
+const LISTS: [&str; 15] = [
+    "/v0/topstories.json",
+    "/v0/updates.json",
     "/comments/atom",
     "/rss",
     "/best/atom",
@@ -27,8 +29,12 @@ const LISTS: [&str; 13] = [
 ];
 
 /// The lists with many items, which must never fail because of one of them.
-const NEVER_FAIL: [&str; 19] = [
+const NEVER_FAIL: [&str; 23] = [
     "/",
+    "/v0/topstories.json",
+    "/v0/newstories.json",
+    "/v0/beststories.json",
+    "/v0/updates.json",
     "/comments",
     "/latest/0",
     "/top/0",
@@ -50,7 +56,10 @@ const NEVER_FAIL: [&str; 19] = [
 ];
 
 /// The keys of items, and a page and a call about the item that answer 503.
-const ITEMS: [(&str, &str); 7] = [
+const ITEMS: [(&str, &str); 10] = [
+    ("thread:comment:1", "/api/v1/items/1"),
+    ("news:1", "/v0/item/1.json"),
+    ("user:2", "/v0/user/bob.json"),
     ("news:1", "/news/1"),
     ("news:2", "/news/2"),
     ("thread:comment:1", "/news/1"),

@@ -103,9 +103,7 @@ pub(crate) fn below(number: Option<ItemNumber>, count: u64) -> impl Fetch<Value 
     let highest = number.map_or(f64::INFINITY, |number| score(number.0) - 1.0);
     let scores = (f64::NEG_INFINITY, highest);
     read::sorted_by_score(keys::ITEMS, Order::Descending, scores, count).map(|found| {
-        fields::members(found, keys::ITEMS, |(member, score)| {
-            Some((member.parse().ok()?, number_of(score)))
-        })
+        fields::members(found, keys::ITEMS, |(member, score)| Some((member.parse().ok()?, number_of(score))))
     })
 }
 

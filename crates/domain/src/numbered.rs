@@ -194,6 +194,25 @@ pub async fn numbers(
     Ok(visit.run(query).await?.of(numbers))
 }
 
+/// The stories with some numbers, by the number. Rounds: 1; none without numbers.
+///
+/// # Errors
+/// When the store fails.
+pub async fn stories(
+    visit: &mut Visit,
+    numbers: &[ItemNumber],
+) -> Result<HashMap<ItemNumber, NewsId>, Error> {
+    let mut query = Query::new();
+    let found = numbers.iter().map(|number| items::with_number(*number)).collect::<Vec<_>>();
+    let found = query.ask(found);
+    let found = visit.run_if_asked(query).await?.of(found);
+    let story = |(number, item): (&ItemNumber, Option<Item>)| match item {
+        Some(Item::Story(id)) => Some((*number, id)),
+        Some(Item::Comment(_)) | None => None,
+    };
+    Ok(numbers.iter().zip(found).filter_map(story).collect())
+}
+
 /// The highest number of an item; 0 if there is none. Rounds: 1.
 ///
 /// # Errors
@@ -224,8 +243,9 @@ pub async fn person(visit: &mut Visit, name: &str) -> Result<Option<NumberedPers
     let id: Option<UserId> = fields::read_string(id.as_deref(), || keys::username_to_id(name));
     let Some(id) = id else { return Ok(None) };
     let newest = |key| read::sorted_range(key, Order::Descending, 0, SUBMITTED_ITEMS);
-    let (user, posted, comments) =
-        visit.fetch((User::by_id(id), newest(keys::user_posted(id)), newest(keys::user_comments(id)))).await?;
+    let (user, posted, comments) = visit
+        .fetch((User::by_id(id), newest(keys::user_posted(id)), newest(keys::user_comments(id))))
+        .await?;
     // Names of people are the same in capitals and in small letters here, and are not there.
     let Some(user) = user.filter(|user| user.username == name) else { return Ok(None) };
     if user.ban(visit.now()).is_some() {
@@ -246,7 +266,7 @@ pub async fn person(visit: &mut Visit, name: &str) -> Result<Option<NumberedPers
 pub struct Updates {
     /// The numbers of stories and comments, also of deleted and removed ones.
     pub items: Vec<ItemNumber>,
-    /// The names of people.
+    /// The names of people who have posted a story or a comment.
     pub people: Vec<String>,
 }
 
@@ -276,15 +296,22 @@ pub async fn updates(visit: &mut Visit) -> Result<Updates, Error> {
     let states = query.ask(items.iter().map(|item| SecrecyOf::read(*item)).collect::<Vec<_>>());
     let numbers = query.ask_apart(items::numbers_of(items.clone()));
     let names = UserNamesRead::ask(&visit.shared(), &mut query, people.iter().copied());
+    // Who only reads is nobody's business.
+    let posts = |id: &UserId| {
+        let lists = [keys::user_posted(*id), keys::user_comments(*id)].map(read::sorted_count);
+        Fetch::map(lists, |counts| counts.iter().sum::<u64>())
+    };
+    let posts = query.ask(people.iter().map(posts).collect::<Vec<_>>());
     let mut answers = visit.run_if_asked(query).await?;
     let names = names.take(&visit.shared(), &mut answers);
-    let (states, numbers) = (answers.of(states), answers.of(numbers));
+    let (states, numbers, posts) = (answers.of(states), answers.of(numbers), answers.of(posts));
+    let people = people.iter().zip(posts).filter(|(_, posts)| *posts > 0).map(|(id, _)| id);
     let secret: HashSet<Item> =
         items.iter().zip(states).filter(|(_, state)| state.is_secret()).map(|(item, _)| *item).collect();
     let known = items.iter().filter(|item| !secret.contains(item));
     Ok(Updates {
         items: known.filter_map(|item| numbers.get(item).copied()).collect(),
-        people: people.iter().filter_map(|id| Some(names.get(*id)?.to_string())).collect(),
+        people: people.filter_map(|id| Some(names.get(*id)?.to_string())).collect(),
     })
 }
 

@@ -302,7 +302,8 @@ pub(crate) fn report_failed_logins(site: &Site, now: Moment, address: IpAddr) {
 /// Logs that an account, or an address without one, has too many streams open, once a minute.
 pub fn report_streams(site: &Site, now: Moment, address: IpAddr, account: Option<UserId>) {
     counts::count_rate_limited(RatedAction::Stream);
-    let source = account.map_or_else(|| Source::Network(ClientNetworks::of(address).narrowest()), Source::Account);
+    let source =
+        account.map_or_else(|| Source::Network(ClientNetworks::of(address).narrowest()), Source::Account);
     report(site, now, RatedAction::Stream, source);
 }
 

@@ -331,6 +331,15 @@ impl View {
             What::Comments(bounds) => between(fields.comments, *bounds),
             What::Time(bounds) => between(fields.time, *bounds),
             What::Is(kind) => constant(exactly(fields.is, kind.name()), 0.0),
+            What::Of(kind) => constant(exactly(fields.kind, kind.name()), 0.0),
+            What::In(story) => {
+                let term = tantivy::Term::from_field_u64(fields.story, *story);
+                constant(Box::new(TermQuery::new(term, IndexRecordOption::Basic)), 0.0)
+            }
+            What::Ids(ids) => {
+                let terms = ids.iter().map(|id| tantivy::Term::from_field_text(fields.id, id));
+                constant(Box::new(TermSetQuery::new(terms)), 0.0)
+            }
             What::Url(url) => match question.urls.get(url) {
                 Some(url) => constant(exactly(fields.url, url), 1.0),
                 None => Box::new(EmptyQuery),

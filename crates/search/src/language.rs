@@ -3,6 +3,7 @@
 //! Nothing that is typed is an error except too much of it. What cannot be understood is left out and named, and
 //! everything that is no operator is a word.
 
+use crate::index::Kind;
 use crate::words::asked;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -86,6 +87,12 @@ pub enum What {
     Is(StoryKind),
     /// The stories of this URL.
     Url(String),
+    /// Documents of this kind.
+    Of(Kind),
+    /// The story with this number, and what belongs to it.
+    In(u64),
+    /// The documents with these ids.
+    Ids(Vec<String>),
 }
 
 /// A kind of story.
@@ -120,11 +127,15 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    const fn from(least: i64) -> Self {
+    /// Numbers from this one on.
+    #[must_use]
+    pub const fn from(least: i64) -> Self {
         Self { least, most: i64::MAX }
     }
 
-    const fn until(most: i64) -> Self {
+    /// Numbers up to this one.
+    #[must_use]
+    pub const fn until(most: i64) -> Self {
         Self { least: i64::MIN, most }
     }
 
@@ -148,6 +159,12 @@ impl Bounds {
 }
 
 impl Term {
+    /// A term that nobody typed.
+    #[must_use]
+    pub const fn of(what: What) -> Self {
+        Self { text: String::new(), field: None, is_excluded: false, what }
+    }
+
     /// The term as it would be typed.
     fn typed(&self) -> String {
         let minus = if self.is_excluded { "-" } else { "" };

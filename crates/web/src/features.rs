@@ -3,6 +3,7 @@
 pub mod accounts;
 pub mod action;
 pub mod administration;
+pub mod algolia;
 pub mod comments;
 pub mod export;
 pub mod feeds;

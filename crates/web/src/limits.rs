@@ -51,6 +51,22 @@ pub const SEARCH_RESULTS: usize = 30;
 pub const SEARCH_PAGES: usize = 100;
 /// How long a search may take; then the results so far are the answer.
 pub const SEARCH_PATIENCE: Duration = Duration::from_millis(50);
+/// Hits of a search through the API of the search of Hacker News, on all pages together.
+pub const MOST_HITS: usize = 1_000;
+/// Hits on a page of such a search by default.
+pub const PAGE_HITS: usize = 20;
+/// Hits that are read at once.
+pub const HITS_AT_ONCE: usize = 200;
+/// Words, tags and filters of such a search. Further words are ignored, as there.
+pub const HIT_WORDS: usize = 10;
+/// The same for tags and filters.
+pub const HIT_FILTERS: usize = 16;
+/// Characters of such a search.
+pub const HIT_CHARACTERS: usize = 512;
+/// Comments of the threads whose replies are listed with the hits. The hits of further threads are without.
+pub const HIT_COMMENTS: u64 = 5_000;
+/// Bytes of the text of a hit in which words are marked.
+pub const MARKED_BYTES: usize = 16 * 1024;
 /// Searches that may wait for others.
 pub const SEARCH_QUEUE: usize = 16;
 

@@ -9,9 +9,11 @@
 //! To add a call that is no [`Action`](crate::features::action::Action), describe its handler and list the handler in
 //! `Document`.
 
+use crate::features::algolia::calls::HitsError;
 use crate::features::sites::reputation::{CodedError, DeployedError};
 use crate::features::{
-    accounts, comments, export, inbox, moderation, mutes, search, sessions, sites, stories, timelines, topics,
+    accounts, algolia, comments, export, inbox, moderation, mutes, search, sessions, sites, stories,
+    timelines, topics,
 };
 use crate::request::answers::ErrorResponse;
 use crate::request::description::{FORM, JSON, json_response};
@@ -64,6 +66,10 @@ use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Required};
         search::calls::search,
         search::calls::suggest,
         search::calls::similar,
+        algolia::calls::search,
+        algolia::calls::search_by_date,
+        algolia::calls::item,
+        algolia::calls::user,
         topics::calls::all,
         topics::calls::of_topics,
         topics::calls::topics,
@@ -97,7 +103,7 @@ use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Required};
         sites::reputation::deployed_vote,
         document,
     ),
-    components(schemas(ErrorResponse, CodedError, DeployedError)),
+    components(schemas(ErrorResponse, CodedError, DeployedError, HitsError)),
 )]
 struct Document;
 
@@ -149,7 +155,8 @@ fn add_common(document: &mut OpenApi) {
     limit_arrays(components);
     let session = SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new("auth")));
     components.add_security_scheme("session", session);
-    for kind in [FailureFormat::Ours, FailureFormat::Documented, FailureFormat::Deployed] {
+    for kind in [FailureFormat::Ours, FailureFormat::Hits, FailureFormat::Documented, FailureFormat::Deployed]
+    {
         let schema = kind.schema();
         components.responses.insert(schema.to_owned(), json_response("A failure", schema).into());
     }
@@ -215,6 +222,8 @@ const NEVER_ANSWERED_AGAIN: [&str; 3] = ["/api/logout", "/api/totp/confirm", "/a
 enum FailureFormat {
     /// A refusal by a rule of the site has HTTP status 200.
     Ours,
+    /// With the HTTP status in it.
+    Hits,
     /// With an error code.
     Documented,
     /// With HTTP 500 always, to the original extension.
@@ -224,6 +233,7 @@ enum FailureFormat {
 impl FailureFormat {
     fn of(path: &str) -> Self {
         match path {
+            path if path.starts_with("/api/v1/") => Self::Hits,
             path if path.starts_with("/api/") => Self::Ours,
             path if path.starts_with("/v1/") => Self::Deployed,
             _ => Self::Documented,
@@ -234,6 +244,7 @@ impl FailureFormat {
     const fn schema(self) -> &'static str {
         match self {
             Self::Ours => "Error",
+            Self::Hits => "HitsError",
             Self::Documented => "CodedError",
             Self::Deployed => "DeployedError",
         }
@@ -242,8 +253,9 @@ impl FailureFormat {
     /// The possible HTTP statuses of failures, besides 200.
     const fn statuses(self) -> &'static [&'static str] {
         match self {
-            Self::Ours => &["400", "403", "404", "405", "413", "414", "429", "431", "500", "503"],
-            Self::Documented => &["400", "403", "404", "405", "413", "414", "429", "431", "500", "503"],
+            Self::Ours | Self::Hits | Self::Documented => {
+                &["400", "403", "404", "405", "413", "414", "429", "431", "500", "503"]
+            }
             Self::Deployed => &["404", "500"],
         }
     }
@@ -251,7 +263,7 @@ impl FailureFormat {
     /// The HTTP status when the body of a request arrives too slowly.
     const fn too_slow(self) -> &'static str {
         match self {
-            Self::Ours | Self::Documented => "408",
+            Self::Ours | Self::Hits | Self::Documented => "408",
             Self::Deployed => "500",
         }
     }
@@ -308,6 +320,7 @@ fn tag(module_or_tag: &str) -> &str {
     match module_or_tag.split_once("::").unwrap_or((module_or_tag, "")) {
         ("accounts" | "sessions" | "export", _) => "Accounts",
         ("stories", _) => "News",
+        ("algolia", _) => "Hacker News",
         ("topics", _) => "Articles and topics",
         ("comments", _) => "Comments",
         ("timelines", _) => "Tweets and timelines",

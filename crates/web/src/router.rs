@@ -9,8 +9,8 @@ pub(crate) use wings::Parts;
 use crate::error::RequestError;
 use crate::features::action::ActionEntry;
 use crate::features::{
-    accounts, administration, comments, export, feeds, guide, hacker_news, inbox, moderation, mutes, search, sessions,
-    sites, stories, timelines, topics,
+    accounts, administration, algolia, comments, export, feeds, guide, hacker_news, inbox, moderation, mutes,
+    search, sessions, sites, stories, timelines, topics,
 };
 use crate::{App, openapi};
 
@@ -34,7 +34,12 @@ pub fn router(app: App, writes: Arc<Writes>) -> Router {
     let (forms, calls) = action_routes();
     let pages = page_routes().merge(shared_routes()).merge(forms_acting_once()).merge(forms);
     let known = pages.clone().with_state(app.clone());
-    let all = pages.merge(api_routes()).merge(calls).merge(reputation_routes()).merge(health_routes());
+    let all = pages
+        .merge(api_routes())
+        .merge(calls)
+        .merge(algolia_calls())
+        .merge(reputation_routes())
+        .merge(health_routes());
     wings::without_switched_off(all, Parts::of(&app))
         .fallback(move |request: Request| nothing_here(known, request))
         .method_not_allowed_fallback(async || RequestError::MethodNotAllowed)
@@ -224,9 +229,19 @@ fn shared_calls() -> SharedRoutes {
 fn hacker_news_calls() -> SharedRoutes {
     use hacker_news::requests::{PARAMETERS, file, item, user};
     SharedRoutes::default()
-        .reading("/v0/item/{file}", PARAMETERS, get(item))
-        .reading("/v0/user/{file}", PARAMETERS, get(user))
-        .reading("/v0/{file}", PARAMETERS, get(file))
+        .reading("/v0/item/{item}", PARAMETERS, get(item))
+        .reading("/v0/user/{person}", PARAMETERS, get(user))
+        .reading("/v0/{resource}", PARAMETERS, get(file))
+        .route("/api/v1/items/{number}", get(algolia::calls::item))
+        .route("/api/v1/users/{name}", get(algolia::calls::user))
+}
+
+/// The API of the search of Hacker News. What is searched for is in no cache of responses: a search is limited by
+/// a rate of its own.
+fn algolia_calls() -> Router<App> {
+    Router::new()
+        .route("/api/v1/search", get(algolia::calls::search))
+        .route("/api/v1/search_by_date", get(algolia::calls::search_by_date))
 }
 
 /// The actions, with the tag of their calls in the OpenAPI document.

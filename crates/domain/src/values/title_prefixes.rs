@@ -18,6 +18,12 @@ impl TitlePrefixes {
         Self { text: text.to_owned(), prefixes: prefixes.map(str::to_lowercase).collect() }
     }
 
+    /// The words, in lower case.
+    #[must_use]
+    pub fn prefixes(&self) -> &[String] {
+        &self.prefixes
+    }
+
     /// Whether a title begins with one of them, as whole words, in capitals or not.
     #[must_use]
     pub fn begin(&self, title: &str) -> bool {
@@ -47,7 +53,11 @@ impl JobsTopic {
     /// A topic, or nothing; `None` for a text that is neither.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        if text.is_empty() { Some(Self(None)) } else { Topic::parse("topic", text).ok().map(|topic| Self(Some(topic))) }
+        if text.is_empty() {
+            Some(Self(None))
+        } else {
+            Topic::parse("topic", text).ok().map(|topic| Self(Some(topic)))
+        }
     }
 }
 

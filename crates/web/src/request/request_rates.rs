@@ -65,9 +65,10 @@ impl CountedRequest {
 fn is_large(path: &str) -> bool {
     const FIRST: [&str; 9] =
         ["news", "comment", "reply", "editcomment", "inbox", "topic", "topics", "past", "rss"];
-    // Lists of many stories that may have to be read, and the posts of a person.
+    // Lists of many stories that may have to be read, and the posts of a person; whole threads.
     const HACKER_NEWS: &str = "v0";
-    const API: [&str; 6] = ["export", "getcomments", "inbox", "topic", "past", "openapi.json"];
+    const ALGOLIA: &str = "v1";
+    const API: [&str; 7] = ["export", "getcomments", "inbox", "topic", "past", "openapi.json", ALGOLIA];
     let mut segments = path.trim_start_matches('/').split('/');
     let (first, second) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
     path == READ_BY_POST
@@ -112,9 +113,16 @@ mod tests {
         ] {
             assert!(is_large(large), "{large}");
         }
-        for small in
-            ["/", "/latest/0", "/best", "/@alice", "/newsletter", "/api/getnews/top/0/30", "/assets/app.js", "/v0/item/1.json"]
-        {
+        for small in [
+            "/",
+            "/latest/0",
+            "/best",
+            "/@alice",
+            "/newsletter",
+            "/api/getnews/top/0/30",
+            "/assets/app.js",
+            "/v0/item/1.json",
+        ] {
             assert!(!is_large(small), "{small}");
         }
     }

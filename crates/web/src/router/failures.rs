@@ -2,6 +2,7 @@
 
 use crate::App;
 use crate::error::{INTERNAL, RequestError, ShownInForm, sentence};
+use crate::features::algolia::calls::HitsError;
 use crate::features::sites::reputation;
 use crate::limits::ERROR_PAGE_READS;
 use crate::markup::addresses::login_to;
@@ -158,6 +159,10 @@ impl Failed<'_> {
             ErrorFormat::HackerNews => {
                 (failure.status(), Json(serde_json::json!({ "error": message }))).into_response()
             }
+            ErrorFormat::Algolia => {
+                let status = failure.status();
+                (status, Json(HitsError::of(status, message))).into_response()
+            }
             ErrorFormat::Documented => reputation::documented_failure(failure, &message),
             ErrorFormat::Deployed => reputation::deployed_failure(failure, &message),
         };
@@ -177,6 +182,8 @@ enum ErrorFormat {
     Api,
     /// The API of Hacker News.
     HackerNews,
+    /// The API of the search of Hacker News.
+    Algolia,
     /// The calls of browser extensions as they were documented.
     Documented,
     /// The calls of the original extension.
@@ -191,6 +198,7 @@ impl ErrorFormat {
             "/scores" | "/vote" => Self::Documented,
             "/v1/scores" | "/v1/vote" => Self::Deployed,
             path if path.starts_with("/v0/") => Self::HackerNews,
+            path if path.starts_with("/api/v1/") => Self::Algolia,
             path if path.starts_with("/api/") => Self::Api,
             _ => Self::Page,
         }

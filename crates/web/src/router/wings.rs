@@ -43,8 +43,16 @@ const SITES: [&str; 9] = [
 ];
 
 /// The routes of search.
-const SEARCH: [&str; 6] =
-    ["/search", "/search.atom", "/search.json", "/opensearch.xml", "/api/search", "/api/search/"];
+const SEARCH: [&str; 8] = [
+    "/search",
+    "/search.atom",
+    "/search.json",
+    "/opensearch.xml",
+    "/api/search",
+    "/api/search/",
+    "/api/v1/search",
+    "/api/v1/search_by_date",
+];
 
 /// The parts that are on.
 #[derive(Debug, Clone, Copy)]

@@ -34,8 +34,17 @@ pub(super) async fn open(app: App, resource: Resource, from: IpAddr) -> Result<R
     let (json, reads) = read(&app, &resource).await?;
     let ends = Instant::now() + STREAM_LIFETIME;
     let first = Some(put(&json));
-    let watched =
-        Watched { app, resource, open, json, reads, first, ends, looks: every(EVENTS_EVERY), alive: every(EVENTS_KEEP_ALIVE) };
+    let watched = Watched {
+        app,
+        resource,
+        open,
+        json,
+        reads,
+        first,
+        ends,
+        looks: every(EVENTS_EVERY),
+        alive: every(EVENTS_KEEP_ALIVE),
+    };
     let events = futures_util::stream::unfold(watched, async |mut watched| {
         let event = watched.next().await?;
         Some((Ok::<_, Infallible>(event), watched))

@@ -142,7 +142,10 @@ mod tests {
             ("One\ntwo", "One\ntwo"),
             ("*slanted* and **bold** and ***both***", "<i>slanted</i> and <i>bold</i> and <i>both</i>"),
             ("Use `a < b` here", "Use a &lt; b here"),
-            ("Look:\n\n    if a && b:\n        it's\n\nDone", "Look:<p><pre><code>if a &amp;&amp; b:\n    it&#x27;s\n</code></pre><p>Done"),
+            (
+                "Look:\n\n    if a && b:\n        it's\n\nDone",
+                "Look:<p><pre><code>if a &amp;&amp; b:\n    it&#x27;s\n</code></pre><p>Done",
+            ),
             ("> quoted\n\nanswer", "quoted<p>answer"),
             ("- one\n- two\n\n1. three\n2. four", "one<p>two<p>three<p>four"),
             ("it's 1/2 \"so\" <b> & c", "it&#x27;s 1&#x2F;2 &quot;so&quot; &lt;b&gt; &amp; c"),

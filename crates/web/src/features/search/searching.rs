@@ -17,7 +17,7 @@ use tidings_domain::error::Error;
 use tidings_domain::found::{self, Finding};
 use tidings_domain::rates;
 use tidings_domain::values::urls::NewsUrl;
-use tidings_search::asking::{Hit, LeftOut, Question, Sort};
+use tidings_search::asking::{Found, Hit, LeftOut, Question, Sort};
 use tidings_search::index::{Index, IndexError, Kind, View};
 use tidings_search::language::{Search, TooLong, What};
 use tokio::sync::Semaphore;
@@ -224,7 +224,7 @@ impl<E: Into<RequestError>> From<E> for NoResults {
 }
 
 /// The last total that is exact.
-const MOST_EXACT: u64 = 1_000;
+pub const MOST_EXACT: u64 = 1_000;
 /// Results that are read beyond a page, in case the viewer may not see some.
 const SPARE: usize = 10;
 /// The most suggestions.
@@ -234,6 +234,54 @@ const KINDS: [Kind; 5] = [Kind::Story, Kind::Comment, Kind::Post, Kind::Person, 
 
 /// How searches end, as the metric says it.
 pub const SEARCH_OUTCOMES: [&str; 4] = ["found", "nothing", "refused", "failed"];
+
+/// A search that nobody typed.
+#[derive(Debug, Clone)]
+pub struct Given {
+    /// The search.
+    pub search: Search,
+    /// The only kind to find; `None` for all.
+    pub kind: Option<Kind>,
+    /// The order.
+    pub sort: Sort,
+    /// How many results to skip, and how many to find.
+    pub page: (usize, usize),
+    /// The address of the client.
+    pub from: IpAddr,
+}
+
+/// Finds for a visitor without a session, and counts and times the search. What was found may be gone meanwhile.
+/// Rounds: at most 1.
+///
+/// # Errors
+/// When the index or the store fails, or the client searches too often.
+pub async fn find_given(app: &App, visit: &mut Visit, given: Given) -> Result<Found, RequestError> {
+    let began = Instant::now();
+    let outcome = look_up_given(app, visit, given).await;
+    let [found, nothing, _, failed] = SEARCH_OUTCOMES;
+    let result = match &outcome {
+        Ok(results) if results.total > 0 => found,
+        Ok(_) => nothing,
+        Err(_) => failed,
+    };
+    count_search(result, began);
+    outcome
+}
+
+async fn look_up_given(app: &App, visit: &mut Visit, given: Given) -> Result<Found, RequestError> {
+    let searching = app.searching()?;
+    let Given { search, kind, sort, page, from } = given;
+    rates::spend_search(&app.site, app.moment(), None, from).map_err(Error::from)?;
+    let now = i64::try_from(visit.now().0).unwrap_or(i64::MAX);
+    let for_viewer = Arc::new(ForViewer::read(visit, &search).await?);
+    let job = Job { search, for_viewer, sort, now };
+    searching.run(move |index, until| index.find(&job.question(kind, page, until))).await
+}
+
+fn count_search(result: &'static str, began: Instant) {
+    metrics::counter!("tidings_search_queries_total", "result" => result).increment(1);
+    metrics::histogram!("tidings_search_seconds").record(began.elapsed());
+}
 
 /// Finds for a viewer, and counts and times the search. Rounds: at most 5, and 2 for each kind of result.
 ///
@@ -249,8 +297,7 @@ pub async fn find(app: &App, visit: &mut Visit, asked: &Asked) -> Result<Results
         Err(NoResults::TooLong(_)) => refused,
         Err(NoResults::Failed(_)) => failed,
     };
-    metrics::counter!("tidings_search_queries_total", "result" => result).increment(1);
-    metrics::histogram!("tidings_search_seconds").record(began.elapsed());
+    count_search(result, began);
     outcome
 }
 

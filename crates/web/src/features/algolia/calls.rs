@@ -1,0 +1,199 @@
+//! The calls.
+
+use super::highlights::Highlighter;
+use super::hits::{Around, FoundItem, Tags, answer, hit};
+use super::items;
+use super::query::{HitsQuery, Known};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::hacker_news::text::plain_html;
+use crate::features::search::searching::{Given, MOST_EXACT, find_given};
+use crate::limits::{API_LIST_BYTES, HITS_AT_ONCE, PAGE_ROWS};
+use crate::request::description::JSON;
+use crate::request::form::Form;
+use crate::request::path::PathOf;
+use crate::request::values;
+use crate::request::viewer::ClientAddress;
+use axum::extract::{RawQuery, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::json;
+use std::net::IpAddr;
+use std::time::Instant;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::changes::Findable;
+use tidings_domain::found;
+use tidings_domain::news::lists;
+use tidings_domain::numbered;
+use tidings_domain::values::ids::{ItemNumber, NewsId};
+use tidings_search::asking::{Found, Sort};
+use utoipa::{IntoParams, ToSchema};
+
+/// How long an answer may be used.
+const HEADERS: [(HeaderName, HeaderValue); 2] = [
+    (header::CONTENT_TYPE, HeaderValue::from_static(JSON)),
+    (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=5")),
+];
+
+/// A failure of these calls.
+#[derive(Serialize, ToSchema)]
+pub struct HitsError {
+    /// The HTTP status.
+    status: u16,
+    /// What is wrong.
+    #[schema(value_type = values::Message)]
+    error: String,
+}
+
+impl HitsError {
+    /// The failure with a status.
+    #[must_use]
+    pub fn of(status: StatusCode, message: String) -> Self {
+        let error = if status == StatusCode::NOT_FOUND { "Not Found".to_owned() } else { message };
+        Self { status: status.as_u16(), error }
+    }
+}
+
+/// The parameters of a search.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "describes what HitsQuery reads")]
+pub struct HitsParameters {
+    /// The words, at most 512 characters, of which the first 10 words count.
+    #[param(required = false, max_length = 512)]
+    query: String,
+    /// `story`, `comment`, `job`, `ask_hn`, `show_hn`, `front_page`, `author_NAME` or `story_N`. All must be
+    /// there; of those in parentheses, one.
+    #[param(required = false)]
+    tags: String,
+    /// Conditions on `created_at_i`, `points` and `num_comments`.
+    #[param(required = false, rename = "numericFilters")]
+    numeric_filters: String,
+    /// The page, from 0.
+    #[param(required = false)]
+    page: u64,
+    /// The hits on a page, 20 by default, at most 1,000.
+    #[param(required = false, rename = "hitsPerPage")]
+    hits_per_page: u64,
+}
+
+/// Search as in the API of the search of Hacker News, the most relevant first; without words those with the most
+/// votes.
+#[utoipa::path(
+    get,
+    path = "/api/v1/search",
+    params(HitsParameters),
+    responses((status = 200, description = "The hits", content_type = JSON)),
+)]
+pub async fn search(
+    State(app): State<App>,
+    ClientAddress(from): ClientAddress,
+    RawQuery(params): RawQuery,
+    Form(query): Form<HitsQuery>,
+) -> Result<Response, RequestError> {
+    let sort = if query.has_words() { Sort::Relevance } else { Sort::Votes };
+    find(&app, query, params.unwrap_or_default(), sort, from).await
+}
+
+/// Search as in the API of the search of Hacker News, the newest first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/search_by_date",
+    params(HitsParameters),
+    responses((status = 200, description = "The hits", content_type = JSON)),
+)]
+pub async fn search_by_date(
+    State(app): State<App>,
+    ClientAddress(from): ClientAddress,
+    RawQuery(params): RawQuery,
+    Form(query): Form<HitsQuery>,
+) -> Result<Response, RequestError> {
+    find(&app, query, params.unwrap_or_default(), Sort::New, from).await
+}
+
+/// Rounds: at most 8, and 7 for each [`HITS_AT_ONCE`] hits.
+async fn find(
+    app: &App,
+    query: HitsQuery,
+    params: String,
+    sort: Sort,
+    from: IpAddr,
+) -> Result<Response, RequestError> {
+    let began = Instant::now();
+    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let rules = app.site.rules.hacker_news.clone();
+    let front_page = lists::top(&mut visit, 0, PAGE_ROWS).await?.lines;
+    let front_page: Vec<NewsId> = front_page.iter().map(|line| line.news.id).collect();
+    let stories = numbered::stories(&mut visit, &query.stories()).await?;
+    let search = query.search(&Known { rules: &rules, front_page: &front_page, stories: &stories });
+    let places = query.places();
+    let page = (places.start, places.len());
+    let given = Given { search: search.clone(), kind: query.kind(), sort, page, from };
+    let Found { hits, total, is_cut } = find_given(app, &mut visit, given).await?;
+    let things: Vec<Findable> = hits.iter().filter_map(|hit| hit.id.parse().ok()).collect();
+    let with_replies =
+        query.retrieved.as_ref().is_none_or(|names| names.iter().any(|name| name == "children"));
+    let index = app.searching()?.answering();
+    let (mut written, mut bytes, mut missing) = (Vec::new(), 0, 0);
+    for things in things.chunks(HITS_AT_ONCE) {
+        let mut seen = found::read(&mut visit, things).await?;
+        let found: Vec<FoundItem> =
+            things.iter().filter_map(|thing| FoundItem::of(seen.remove(thing)?)).collect();
+        missing += things.len() - found.len();
+        let around = Around::read(&mut visit, &found, &front_page, with_replies).await?;
+        let (asked, search, rules, index) = (query.clone(), search.clone(), rules.clone(), index.clone());
+        let made = tokio::task::spawn_blocking(move || {
+            let mut highlighter = Highlighter::new(&index, &search, asked.looked_for());
+            let tags = found.iter().map(|found| (found, Tags::of(found, &around, &rules)));
+            let fitting = tags.filter(|(_, tags)| tags.fit(&asked.tags));
+            let hits =
+                fitting.filter_map(|(found, tags)| hit(found, &tags, &around, &asked, &mut highlighter));
+            (hits.map(|hit| hit.to_string()).collect::<Vec<String>>(), found.len())
+        });
+        let (made, count) = made.await.map_err(|_| RequestError::Panic)?;
+        missing += count - made.len();
+        for hit in made {
+            bytes += hit.len() + 1;
+            if bytes > API_LIST_BYTES {
+                break;
+            }
+            written.push(hit);
+        }
+        if bytes > API_LIST_BYTES {
+            break;
+        }
+    }
+    let total = total.saturating_sub(u64::try_from(missing).unwrap_or(u64::MAX));
+    let is_exact = missing == 0 && total <= MOST_EXACT && !is_cut;
+    let body = answer(&query, &params, &written, (total, is_exact), began.elapsed().as_millis());
+    Ok((HEADERS, body).into_response())
+}
+
+/// Get a story or a comment by its item number, with all comments below it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/items/{number}",
+    params(("number" = inline(values::Id), Path)),
+    responses((status = 200, description = "The item", content_type = JSON)),
+)]
+pub async fn item(State(app): State<App>, PathOf(number): PathOf<String>) -> Result<Response, RequestError> {
+    let number: ItemNumber = number.parse().map_err(|_| RequestError::NotFound)?;
+    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    Ok((HEADERS, items::read(&mut visit, number).await?).into_response())
+}
+
+/// Get a person: `username`, `about` and `karma`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/users/{name}",
+    params(("name" = inline(values::StoredUsername), Path)),
+    responses((status = 200, description = "The person", content_type = JSON)),
+)]
+pub async fn user(State(app): State<App>, PathOf(name): PathOf<String>) -> Result<Response, RequestError> {
+    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let person = numbered::person(&mut visit, &name).await?.ok_or(RequestError::NotFound)?;
+    let about = (!person.about.trim().is_empty()).then(|| plain_html(&person.about));
+    let user = json!({ "about": about, "karma": person.user.karma, "username": person.user.username });
+    Ok((HEADERS, user.to_string()).into_response())
+}

@@ -1,0 +1,281 @@
+//! The hits of a search.
+
+use super::highlights::Highlighter;
+use super::query::{HitsQuery, Tag};
+use crate::features::hacker_news::text::text_html;
+use crate::limits::HIT_COMMENTS;
+use serde_json::{Map, Value, json};
+use std::collections::{HashMap, HashSet};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::comments::lists::SiteComment;
+use tidings_domain::comments::merged;
+use tidings_domain::comments::outline::{PartBounds, ThreadLines};
+use tidings_domain::error::Error;
+use tidings_domain::found::Finding;
+use tidings_domain::items::Item;
+use tidings_domain::news::item::News;
+use tidings_domain::news::lines::NewsLine;
+use tidings_domain::numbered;
+use tidings_domain::numbered::lists::StoryKind;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::ids::{CommentAddress, ItemNumber, NewsId};
+use tidings_domain::values::rules::HackerNewsRules;
+
+/// A story or a comment that was found.
+pub(super) enum FoundItem {
+    Story(Box<NewsLine>),
+    Comment(Box<SiteComment>),
+}
+
+impl FoundItem {
+    pub(super) fn of(finding: Finding) -> Option<Self> {
+        match finding {
+            Finding::Story(line) => Some(Self::Story(line)),
+            Finding::Comment(comment) => Some(Self::Comment(comment)),
+            Finding::Tweet(_) | Finding::Person(_) | Finding::Site(_) => None,
+        }
+    }
+
+    fn item(&self) -> Item {
+        match self {
+            Self::Story(line) => Item::Story(line.news.id),
+            Self::Comment(comment) => Item::Comment(comment.address()),
+        }
+    }
+
+    fn story(&self) -> &News {
+        match self {
+            Self::Story(line) => &line.news,
+            Self::Comment(comment) => &comment.news,
+        }
+    }
+
+    /// What a comment replies to.
+    fn parent(&self) -> Option<Item> {
+        let Self::Comment(comment) = self else { return None };
+        let news = comment.news.id;
+        Some(match comment.line().comment.parent_id {
+            Some(comment) => Item::Comment(CommentAddress { news, comment }),
+            None => Item::Story(news),
+        })
+    }
+
+    fn author(&self) -> Option<&str> {
+        match self {
+            Self::Story(line) => line.username.as_deref(),
+            Self::Comment(comment) => comment.line().username,
+        }
+    }
+}
+
+/// What hits say besides what they are.
+pub(super) struct Around {
+    numbers: HashMap<Item, ItemNumber>,
+    /// The replies to each; `None` for those whose threads were not read.
+    replies: HashMap<Item, Vec<Item>>,
+    /// The stories of the first page.
+    front_page: HashSet<NewsId>,
+}
+
+impl Around {
+    /// Reads it. `with_replies` says whether anybody wants to know the replies. Rounds: at most 3.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) async fn read(
+        visit: &mut Visit,
+        found: &[FoundItem],
+        front_page: &[NewsId],
+        with_replies: bool,
+    ) -> Result<Self, Error> {
+        let mut threads: Vec<NewsId> = Vec::new();
+        let mut comments = 0;
+        for story in found.iter().map(FoundItem::story) {
+            let all = comments + story.comments;
+            if with_replies && all <= HIT_COMMENTS && !threads.contains(&story.id) {
+                comments = all;
+                threads.push(story.id);
+            }
+        }
+        const NO_TEXTS: PartBounds = PartBounds { comments: 0, bytes: 0, comment_bytes: 0, names: 0, ids: 0 };
+        let threads = merged::of_stories(visit, &threads, NO_TEXTS).await?;
+        let lines: HashMap<NewsId, &ThreadLines> =
+            threads.iter().map(|thread| (thread.news.news.id, &*thread.lines)).collect();
+        let replies = found.iter().filter_map(|found| {
+            let lines = lines.get(&found.story().id)?;
+            let position = match found {
+                FoundItem::Story(_) => None,
+                FoundItem::Comment(comment) => Some(lines.position(comment.line().comment.id)?),
+            };
+            let reply = |position: usize| {
+                let comment = lines.places().get(position)?.id;
+                Some(Item::Comment(CommentAddress { news: lines.news(), comment }))
+            };
+            Some((found.item(), lines.told_below(position).into_iter().filter_map(reply).collect()))
+        });
+        let replies: HashMap<Item, Vec<Item>> = replies.collect();
+        let named = found.iter().flat_map(|found| {
+            [Some(found.item()), Some(Item::Story(found.story().id)), found.parent()].into_iter().flatten()
+        });
+        let items: HashSet<Item> = named.chain(replies.values().flatten().copied()).collect();
+        let numbers = numbered::numbers(visit, items).await?;
+        Ok(Self { numbers, replies, front_page: front_page.iter().copied().collect() })
+    }
+
+    fn number(&self, item: Item) -> Option<u64> {
+        self.numbers.get(&item).map(|number| number.0)
+    }
+}
+
+/// The tags of what was found.
+pub(super) struct Tags {
+    kind: &'static str,
+    author: Option<String>,
+    story: Option<u64>,
+    story_kind: Option<StoryKind>,
+    is_on_front_page: bool,
+}
+
+impl Tags {
+    pub(super) fn of(found: &FoundItem, around: &Around, rules: &HackerNewsRules) -> Self {
+        let news = found.story();
+        let is_story = matches!(found, FoundItem::Story(_));
+        Self {
+            kind: if is_story { "story" } else { "comment" },
+            author: found.author().map(str::to_owned),
+            story: around.number(Item::Story(news.id)),
+            story_kind: StoryKind::of(rules, news).filter(|_| is_story),
+            is_on_front_page: is_story && around.front_page.contains(&news.id),
+        }
+    }
+
+    /// Whether a search for some tags finds them: one of each group.
+    pub(super) fn fit(&self, groups: &[Vec<Tag>]) -> bool {
+        groups.iter().all(|group| group.iter().any(|tag| self.has(tag)))
+    }
+
+    fn has(&self, tag: &Tag) -> bool {
+        match tag {
+            Tag::Story => self.kind == "story",
+            Tag::Comment => self.kind == "comment",
+            Tag::Kind(kind) => self.story_kind == Some(*kind),
+            Tag::FrontPage => self.is_on_front_page,
+            Tag::Author(name) => {
+                self.author.as_deref().is_some_and(|author| author.eq_ignore_ascii_case(name))
+            }
+            Tag::OfStory(number) => self.story == Some(number.0),
+            Tag::Other => false,
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        let kind = self.story_kind.map(|kind| match kind {
+            StoryKind::Job => "job".to_owned(),
+            StoryKind::Ask => "ask_hn".to_owned(),
+            StoryKind::Show => "show_hn".to_owned(),
+        });
+        let first = self.is_on_front_page.then(|| "front_page".to_owned());
+        let author = self.author.as_ref().map(|author| format!("author_{author}"));
+        let story = self.story.map(|story| format!("story_{story}"));
+        [Some(self.kind.to_owned()), author, story, kind, first].into_iter().flatten().collect()
+    }
+}
+
+/// The hit of what was found; `None` for something without a number.
+pub(super) fn hit(
+    found: &FoundItem,
+    tags: &Tags,
+    around: &Around,
+    query: &HitsQuery,
+    highlighter: &mut Highlighter,
+) -> Option<Value> {
+    let number = around.number(found.item())?;
+    let news = found.story();
+    let mut hit = Map::new();
+    let mut marked = Map::new();
+    let mut put = |name: &str, value: Value| drop(hit.insert(name.to_owned(), value));
+    let mut mark = |name: &str, value: Value| drop(marked.insert(name.to_owned(), value));
+    // The names of what a comment has of its story.
+    let (time, [title, url]) = match found {
+        FoundItem::Story(line) => (line.news.ctime, ["title", "url"]),
+        FoundItem::Comment(comment) => (comment.line().comment.ctime, ["story_title", "story_url"]),
+    };
+    let address = news.link_address();
+    if let Some(author) = found.author() {
+        put("author", author.into());
+        mark("author", highlighter.plain(author));
+    }
+    mark(title, highlighter.plain(&news.title));
+    if let Some(address) = address {
+        mark(url, highlighter.plain(address));
+    }
+    if let Some(replies) = around.replies.get(&found.item()) {
+        put("children", replies.iter().filter_map(|reply| around.number(*reply)).collect());
+    }
+    put("created_at", date(time).into());
+    put("created_at_i", time.0.into());
+    match found {
+        FoundItem::Story(_) => {
+            put("num_comments", news.comments.into());
+            put("points", news.up.saturating_sub(news.down).into());
+            if let Some(text) = news.text().filter(|text| !text.is_empty()) {
+                let text = text_html(text);
+                mark("story_text", highlighter.html(&text));
+                put("story_text", text.into());
+            }
+        }
+        FoundItem::Comment(comment) => {
+            let text = text_html(&comment.line().comment.body);
+            mark("comment_text", highlighter.html(&text));
+            put("comment_text", text.into());
+            put("parent_id", found.parent().and_then(|parent| around.number(parent)).into());
+        }
+    }
+    put("story_id", around.number(Item::Story(news.id)).into());
+    put(title, news.title.as_str().into());
+    if let Some(address) = address {
+        put(url, address.into());
+    }
+    put("updated_at", date(time).into());
+    put("_tags", tags.names().into());
+    if let Some(names) = &query.retrieved {
+        hit.retain(|name, _| names.contains(name));
+    }
+    hit.insert("objectID".to_owned(), number.to_string().into());
+    if let Some(names) = &query.highlighted {
+        marked.retain(|name, _| names.contains(name));
+    }
+    if !marked.is_empty() {
+        hit.insert("_highlightResult".to_owned(), Value::Object(marked));
+    }
+    hit.sort_keys();
+    Some(Value::Object(hit))
+}
+
+/// A time as it is written there, such as `2026-01-02T03:04:05Z`.
+pub(super) fn date(time: Timestamp) -> String {
+    crate::markup::parts::moment(time).to_string()
+}
+
+/// An empty page of hits, or a full one.
+pub(super) fn answer(
+    query: &HitsQuery,
+    params: &str,
+    hits: &[String],
+    (total, is_exact): (u64, bool),
+    milliseconds: u128,
+) -> String {
+    let most = total.min(u64::try_from(crate::limits::MOST_HITS).unwrap_or(u64::MAX));
+    let pages = match u64::try_from(query.hits) {
+        Ok(hits) if hits > 0 => most.div_ceil(hits),
+        _ => 0,
+    };
+    let rest = json!({
+        "hitsPerPage": query.hits, "nbHits": total, "nbPages": pages, "page": query.page,
+        "params": params, "processingTimeMS": u64::try_from(milliseconds).unwrap_or(u64::MAX),
+        "query": query.query,
+    });
+    let rest = rest.to_string();
+    let rest = rest.strip_prefix('{').unwrap_or(&rest);
+    format!(r#"{{"exhaustiveNbHits":{is_exact},"hits":[{}],{rest}"#, hits.join(","))
+}
