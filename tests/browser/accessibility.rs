@@ -11,7 +11,7 @@ use crate::showcase::{Showcase, Viewer};
 
 /// Addresses with something else than a page of their own: feeds, files, answers to programs,
 /// and redirects to pages.
-const NOT_PAGES: [&str; 32] = [
+const NOT_PAGES: [&str; 33] = [
     "/.well-known/change-password",
     "/api/",
     "/assets/",
@@ -43,6 +43,7 @@ const NOT_PAGES: [&str; 32] = [
     "/sitemap/",
     "/topic/{topics}/atom",
     "/topic/{topics}/new/atom",
+    "/v0/",
     "/v1/",
     "/{at_name}/feed",
 ];
