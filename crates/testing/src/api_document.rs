@@ -101,7 +101,8 @@ impl Document {
             Some(responses) => format!("{responses}/{}", status.as_str()),
             None if !address.starts_with("/api/") => return Vec::new(),
             None if status.is_client_error() || status.is_server_error() => {
-                "/components/responses/Error".to_owned()
+                let is_of_hits = address.starts_with("/api/v1/");
+                format!("/components/responses/{}", if is_of_hits { "HitsError" } else { "Error" })
             }
             None => return vec!["the call is not described".to_owned()],
         };

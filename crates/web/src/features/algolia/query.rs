@@ -136,7 +136,7 @@ fn names(list: Option<&str>) -> Option<Vec<String>> {
 fn tags(text: &str) -> Option<Vec<Vec<Tag>>> {
     let mut groups = vec![Vec::new()];
     let mut depth = 0_usize;
-    let mut add = |groups: &mut Vec<Vec<Tag>>, tag: &str| {
+    let add = |groups: &mut Vec<Vec<Tag>>, tag: &str| {
         if let (false, Some(group)) = (tag.is_empty(), groups.last_mut()) {
             group.push(Tag::parse(tag));
         }

@@ -6,6 +6,7 @@ use super::stream;
 use crate::App;
 use crate::error::RequestError;
 use crate::request::cookies;
+use crate::request::description::JSON;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::path::PathOf;
 use crate::request::response_cache::{entity_tag, has_current_version, wants_events};
@@ -20,7 +21,7 @@ pub const PARAMETERS: &[&str] = &["callback", "print"];
 
 /// How long an answer may be used, and that an address has a stream of events too.
 const HEADERS: [(HeaderName, HeaderValue); 3] = [
-    (header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8")),
+    (header::CONTENT_TYPE, HeaderValue::from_static(JSON)),
     (header::CACHE_CONTROL, HeaderValue::from_static("max-age=5")),
     (header::VARY, HeaderValue::from_static("accept")),
 ];

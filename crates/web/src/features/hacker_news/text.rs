@@ -150,8 +150,8 @@ mod tests {
             ("- one\n- two\n\n1. three\n2. four", "one<p>two<p>three<p>four"),
             ("it's 1/2 \"so\" <b> & c", "it&#x27;s 1&#x2F;2 &quot;so&quot; &lt;b&gt; &amp; c"),
             (
-                "See https://example.com/a?b=1&c='d' now",
-                "See <a href=\"https:&#x2F;&#x2F;example.com&#x2F;a?b=1&amp;c=&#x27;d\" rel=\"nofollow\">https:&#x2F;&#x2F;example.com&#x2F;a?b=1&amp;c=&#x27;d</a>&#x27; now",
+                "See https://example.com/a?b=1&c='d'",
+                "See <a href=\"https:&#x2F;&#x2F;example.com&#x2F;a?b=1&amp;c=&#x27;d&#x27;\" rel=\"nofollow\">https:&#x2F;&#x2F;example.com&#x2F;a?b=1&amp;c=&#x27;d&#x27;</a>",
             ),
             (
                 "[words](https://example.com)",
