@@ -134,7 +134,10 @@ async fn read_list(visit: &mut Visit, list: ItemList) -> Result<Vec<ItemNumber>,
     }
     let source = list.source();
     let places = visit.fetch(read::sorted_range(source, Order::Descending, 0, list.looked_at())).await?;
-    let ids: Vec<NewsId> = fields::members(places, source, |(id, _)| id.parse().ok());
+    let ids: Vec<NewsId> = fields::members(places, source, |(member, _)| match list {
+        ItemList::Best => keys::news_of_article(&member),
+        _ => member.parse().ok(),
+    });
     let mut query = Query::new();
     let stories = ids.iter().map(|id| {
         let fields = read::hash_fields(keys::news(*id), News::LISTED_FIELDS);
