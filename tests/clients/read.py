@@ -46,14 +46,16 @@ def read_with_haxor():
     check("their titles and authors", all(item.title and item.by for item in top))
     check("their times", all(item.submission_time > datetime.datetime(2020, 1, 1) for item in top))
     check("the other lists", client.new_stories(limit=3) and client.show_stories(limit=3) is not None)
-    story = next(item for item in top if item.kids)
+    # It opens a connection for each of the comments, and an address may have 64.
+    story = next(item for item in top if item.kids and len(item.kids) < 40)
     story = client.get_item(story.item_id, expand=True)
     check("a comment and its parent", all(kid.parent == story.item_id for kid in story.kids))
     author = client.get_user(story.by.user_id)
     check("a person", author.karma is not None and story.item_id in author.submitted)
     check("the highest number", client.get_max_item() >= story.item_id)
     newest = client.get_last(5)
-    check("the last items", len(newest) == 5)
+    # Those that wait for approval are null.
+    check("the last items", 0 < len(newest) <= 5)
     check("what has changed", client.updates()["items"])
     try:
         client.get_item(10**9)

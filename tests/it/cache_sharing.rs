@@ -98,7 +98,7 @@ async fn a_page_is_made_once_for_all_who_ask_at_the_same_time() {
 
 #[tokio::test]
 async fn all_caches_together_take_what_the_setting_says() {
-    for (setting, bytes) in [("101", DEFAULT_BYTES), ("8", 8 * MEBIBYTE)] {
+    for (setting, bytes) in [("102", DEFAULT_BYTES), ("8", 8 * MEBIBYTE)] {
         let server = Server::start(Engine::Memory, &[("server.site_cache_mebibytes", setting)]).await;
         let alice = server.member("alice").await;
         let bob = server.member("bob").await;
@@ -109,7 +109,16 @@ async fn all_caches_together_take_what_the_setting_says() {
         alice.tweet("A tweet").await;
         bob.follow("alice").await;
         for _ in 0..3 {
-            for path in ["/", "/latest/0", "/news/1", "/home", "/everyone", "/@alice", "/topic/rust,web"] {
+            for path in [
+                "/",
+                "/latest/0",
+                "/news/1",
+                "/home",
+                "/everyone",
+                "/@alice",
+                "/topic/rust,web",
+                "/v0/topstories.json",
+            ] {
                 for client in [&server.visitor(), &bob] {
                     client.get(path).await;
                 }
@@ -122,6 +131,7 @@ async fn all_caches_together_take_what_the_setting_says() {
             [
                 "brands",
                 "identity",
+                "item_lists",
                 "lists",
                 "news",
                 "post_rules",

@@ -198,7 +198,8 @@ async fn a_reader_is_sent_nothing_muted_or_withheld_whatever_others_have_read() 
                 own.contains(&address.to_owned())
             })
             || address.contains("hidden=1")
-            // The public feed is the same for everyone.
+            // Public feeds, and the answers to programs of other sites, are the same for everyone.
+            || address.starts_with("/v0/") || address.starts_with("/api/v1/")
             || address.ends_with("/feed") || address == "/rss" || address.ends_with("/atom") || address == "/atom"
     };
     let found = site.found(rita, &muted).await;

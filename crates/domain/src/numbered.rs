@@ -299,7 +299,7 @@ pub async fn updates(visit: &mut Visit) -> Result<Updates, Error> {
     // Who only reads is nobody's business.
     let posts = |id: &UserId| {
         let lists = [keys::user_posted(*id), keys::user_comments(*id)].map(read::sorted_count);
-        Fetch::map(lists, |counts| counts.iter().sum::<u64>())
+        lists.or_absent().map(|counts| counts.iter().sum::<u64>())
     };
     let posts = query.ask(people.iter().map(posts).collect::<Vec<_>>());
     let mut answers = visit.run_if_asked(query).await?;

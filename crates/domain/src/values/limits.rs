@@ -421,8 +421,9 @@ pub const CHOSEN_ITEMS: usize = 200;
 pub const LOOKED_AT_ITEMS: u64 = 1_000;
 /// The most numbers of the items of one person, and those of each kind that are read.
 pub const SUBMITTED_ITEMS: u64 = 1_000;
-/// Changes that are looked at for a list of what has changed.
-pub const ITEM_UPDATES: u64 = 100;
+/// Changes that are looked at for a list of what has changed. Clients ask for all of them at once, and an address
+/// may have 64 connections.
+pub const ITEM_UPDATES: u64 = 50;
 /// Sites on a leaderboard.
 pub const LEADERBOARD: usize = 20;
 /// The most days of votes in one answer.
