@@ -70,9 +70,13 @@ async def read_with_hnx():
         numbers = await client.top()
         stories = await client.items(numbers[:20])
         check("typed stories", all(isinstance(item, hnx.models.items.Story) for item in stories))
+        # A long thread may have comments that flags have hidden; they are counted, but not found.
         story = max(stories, key=lambda story: story.descendants)
         thread = await client.thread(story.id)
-        check("a whole thread", thread.comment_count == story.descendants > 0)
+        check("a long thread", 100 < thread.comment_count <= story.descendants)
+        story = max((story for story in stories if story.descendants < 100), key=lambda story: story.descendants)
+        thread = await client.thread(story.id)
+        check("a whole thread", thread.comment_count == story.descendants > 10)
         check("its order", [node.id for node in thread.comments] == [
             kid for kid in story.kids if kid in {node.id for node in thread.comments}
         ])
@@ -92,7 +96,7 @@ def read_with_python_hn():
     times = [story["created_at_i"] for story in stories]
     check("the newest first", times == sorted(times, reverse=True))
     check("each of them once", len({story["objectID"] for story in stories}) == len(stories))
-    story = max(stories, key=lambda story: story["num_comments"])
+    story = max((story for story in stories if story["num_comments"] < 100), key=lambda story: story["num_comments"])
     found = next(hn.search_by_date(story["title"], stories=True))
     check("a story by its title", found["objectID"] == story["objectID"])
     comments = list(hn.search_by_date(story_id=story["objectID"], comments=True))

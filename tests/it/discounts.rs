@@ -2,12 +2,11 @@
 //! person had not voted, and putting the votes back restores the store.
 
 use serde_json::{Value, json};
-use tidings_domain::background;
 use tidings_keyspace as keyspace;
 
 use crate::client::{Client, ok, refused};
 use crate::consistency::{self, Dump};
-use crate::removals::{act, assert_same, people, settle, state, try_act, undo};
+use crate::removals::{act, assert_same, people, state, try_act, undo};
 use crate::server::{Server, each_engine};
 use crate::story_moderation;
 
@@ -46,7 +45,7 @@ async fn play(server: &Server, dave_votes: bool) -> [Client; 4] {
     ok(carol.api_post("/api/sites/vote", &[("link", "good.com"), ("vote", "1")]).await);
     ok(story_moderation::act(&alice, "remove", 3, &[]).await);
     ok(bob.delete(4).await);
-    settle(server).await;
+    server.finish_jobs().await;
     [alice, bob, carol, dave]
 }
 
@@ -78,7 +77,7 @@ async fn discounted_votes_are_as_if_they_had_not_been_cast_and_come_back() {
         let (before, top) = (state(&server).await, carol.listed("top").await);
         for give_back in ["recount", "undo"] {
             let line = act(&alice, "discount", ("user", "dave")).await;
-            settle(&server).await;
+            server.finish_jobs().await;
             assert_same(&shown(&server).await, &shown(&without).await);
             consistency::check_site(&server).await;
             let visitor = without.visitor();
@@ -100,7 +99,7 @@ async fn discounted_votes_are_as_if_they_had_not_been_cast_and_come_back() {
         // The undo of a recount takes the votes out again.
         let last = log["entries"][2]["id"].as_u64().unwrap();
         undo(&alice, last).await;
-        settle(&server).await;
+        server.finish_jobs().await;
         assert_same(&shown(&server).await, &shown(&without).await);
         drop(dave);
     })
@@ -143,7 +142,7 @@ async fn who_is_discounted_cannot_vote_and_is_told_why() {
                 );
                 assert!(why.contains("line 1 of the moderation log"), "{why}");
             }
-            settle(&server).await;
+            server.finish_jobs().await;
         }
         assert_eq!(server.number(&format!("news:{first}"), "up").await, 1);
         // It ends at the second. What is not back yet is a vote all the same.
@@ -151,8 +150,7 @@ async fn who_is_discounted_cannot_vote_and_is_told_why() {
         assert!(refused(dave.vote(first, "down").await).contains("already voted"));
         assert!(refused(dave.vote_comment(first, 1, "down").await).contains("already voted"));
         ok(dave.vote(second, "up").await);
-        background::finish_waiting(&server.app.site, server.app.moment()).await.unwrap();
-        settle(&server).await;
+        server.finish_jobs().await;
         assert_eq!(server.number(&format!("news:{first}"), "up").await, 2);
         assert_eq!(server.number("link:good.com", "sum_of_votes").await, 1);
         assert!(server.sorted("bans:ending").await.is_empty());
@@ -171,20 +169,20 @@ async fn the_opposite_decision_turns_the_job_round() {
             let story = bob.submit_text(&format!("Story {number}"), "text").await;
             ok(dave.vote(story, "up").await);
         }
-        settle(&server).await;
+        server.finish_jobs().await;
         let before = state(&server).await;
         let line = act(&alice, "discount", ("user", "dave")).await;
         // No worker has run, or some of it: the other decision is the one that holds.
         undo(&alice, line).await;
         assert_same(&state(&server).await, &before);
         act(&alice, "discount", ("user", "dave")).await;
-        settle(&server).await;
+        server.finish_jobs().await;
         let out = server.dump().await.keys().filter(|key| key.starts_with("news.discounted:")).count();
         assert_eq!(out, 25);
         // A story that is removed while the votes are out comes back with them.
         ok(story_moderation::act(&alice, "remove", 7, &[]).await);
         act(&alice, "recount", ("user", "dave")).await;
-        settle(&server).await;
+        server.finish_jobs().await;
         ok(story_moderation::act(&alice, "restore", 7, &[]).await);
         assert_same(&state(&server).await, &before);
     })

@@ -5,7 +5,6 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tidings_domain::articles::repair::NewsWalk;
-use tidings_domain::background;
 use tidings_domain::report::CheckReport;
 use tidings_domain::timelines::check::TimelineCheck;
 use tidings_keyspace::{Batch, Store, StoreOptions};
@@ -144,7 +143,7 @@ async fn the_check_of_timelines_continues_after_500_tweets_and_1_000_followers()
     for number in 0..1_001 {
         server.member(&format!("reader-{number}")).await.follow("followed").await;
     }
-    background::finish_waiting(&server.app.site, server.app.moment()).await.unwrap();
+    server.finish_jobs().await;
     assert_eq!(timelines_that_differ(&server, false).await, 0);
     // In the last chunk, and in the first.
     server
@@ -175,7 +174,7 @@ async fn an_account_is_given_up_with_more_people_and_tweets_than_go_in_one_step(
             leaver.tweet(&format!("Number {number}")).await;
         }
         assert_eq!(leaver.post("/settings/deactivate", &[("password", PASSWORD)]).await.status, 303);
-        background::finish_waiting(&server.app.site, server.app.moment()).await.unwrap();
+        server.finish_jobs().await;
         let dump = server.dump().await;
         consistency::check(&dump);
         for tweet in 1..=tweets {

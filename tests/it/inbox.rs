@@ -4,7 +4,6 @@ use reqwest::StatusCode;
 use roxmltree::Document;
 use serde_json::Value;
 use tidings_domain::accounts::inbox::send_message;
-use tidings_domain::background;
 use tidings_domain::values::ids::UserId;
 
 use crate::client::{Client, HttpResponse, PASSWORD, ok, refused};
@@ -65,10 +64,6 @@ async fn deactivate(user: &Client) {
     let form = page(user, "/settings/deactivate").await.form("/settings/deactivate");
     let answer = form.with("password", PASSWORD).send(user).await;
     assert!(answer.status.is_success() || answer.status.is_redirection(), "{answer:?}");
-}
-
-async fn finish_jobs(server: &Server) {
-    background::finish_waiting(&server.app.site, server.app.moment()).await.unwrap();
 }
 
 #[tokio::test]
@@ -317,7 +312,7 @@ async fn a_follower_is_told_once_a_day_and_leaves_with_the_follow() {
         dave.follow("alice").await;
         assert_eq!(ids(&alice).await, ["follow:4*"]);
         deactivate(&dave).await;
-        finish_jobs(&server).await;
+        server.finish_jobs().await;
         assert_eq!((ids(&alice).await.len(), badge(&server, &alice).await), (0, 0));
     })
     .await;
@@ -407,7 +402,7 @@ async fn many_subscribers_are_told_in_the_background_and_forget_what_is_deleted(
         unsubscribe(&members[59], news).await;
         let own = members[0].comment(news, "By a subscriber").await;
         let comment = members[1].reply(news, own, "To @member-59").await;
-        finish_jobs(&server).await;
+        server.finish_jobs().await;
         for (number, member) in members.iter().enumerate() {
             let expected = match number {
                 0 => vec!["reply:1-2*"],
@@ -422,7 +417,7 @@ async fn many_subscribers_are_told_in_the_background_and_forget_what_is_deleted(
         unsubscribe(&members[2], news).await;
         mark(&members[3], "all").await;
         ok(members[1].edit_comment(news, comment, "").await);
-        finish_jobs(&server).await;
+        server.finish_jobs().await;
         for (number, member) in members.iter().enumerate() {
             let kept = !matches!(number, 0 | 59);
             assert_eq!(ids(member).await.len(), usize::from(kept), "{number}");

@@ -273,7 +273,7 @@ async fn what_an_administrator_does_to_posts_of_others_is_in_the_log_and_adminis
                 _ => alice.api_post("/api/deltweet", &[("tweet_id", &tweet)]).await,
             };
             ok(answer);
-            crate::removals::settle(&server).await;
+            server.finish_jobs().await;
             assert!(format!("{:?}", server.dump().await).contains(stored), "{action}: {stored}");
             let line = ok(server.visitor().api_get("/api/moderations?count=1").await)["entries"][0].clone();
             let done = format!("{} {}", line["action"].as_str().unwrap(), line["kind"].as_str().unwrap());
@@ -299,7 +299,7 @@ async fn what_an_administrator_does_to_posts_of_others_is_in_the_log_and_adminis
         let fields =
             [("action", "remove_all"), ("kind", "user"), ("id", "bob"), ("days", "1"), ("reason", "spam")];
         ok(alice.api_post("/api/moderate", &fields).await);
-        crate::removals::settle(&server).await;
+        server.finish_jobs().await;
         for thing in [("story", "1"), ("comment", "1-1")] {
             let refusal = refused(moderate(&moderator, "restore", thing, "").await);
             assert!(refusal.contains("Only an administrator can undo it"), "{refusal}");

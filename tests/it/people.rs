@@ -6,7 +6,6 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tidings_domain::accounts::roles::{self, GivenRole};
-use tidings_domain::background;
 use tidings_domain::values::ids::UserId;
 use tidings_keyspace::Expiry;
 
@@ -35,10 +34,6 @@ async fn undo(moderator: &Client, id: u64) -> Value {
 async fn appeal(who: &Client, id: u64, text: &str) -> Value {
     let id = id.to_string();
     who.api_post("/api/appeal", &[("moderation_id", &id), ("text", text)]).await
-}
-
-async fn finish_jobs(server: &Server) {
-    background::finish_waiting(&server.app.site, server.app.moment()).await.unwrap();
 }
 
 /// The newest message in an inbox.
@@ -226,14 +221,14 @@ async fn votes_on_sites_leave_with_a_ban_and_come_back_with_its_end() {
         ok(bob.api_post("/api/sites/vote", &vote).await);
         assert_eq!(sum().await, 2);
         ok(act(&moderator, "ban", "bob", "1").await);
-        finish_jobs(&server).await;
+        server.finish_jobs().await;
         assert_eq!(sum().await, 1);
-        finish_jobs(&server).await;
+        server.finish_jobs().await;
         server.advance(3_599);
-        finish_jobs(&server).await;
+        server.finish_jobs().await;
         assert_eq!(sum().await, 1);
         server.advance(1);
-        finish_jobs(&server).await;
+        server.finish_jobs().await;
         // The server may be ending the ban at the same time.
         let ended = async {
             while !server.sorted("bans:ending").await.is_empty() {
@@ -245,11 +240,11 @@ async fn votes_on_sites_leave_with_a_ban_and_come_back_with_its_end() {
 
         // Lifting puts them back as well; a ban by an administrator of the sites stays.
         ok(act(&moderator, "ban", "bob", "0").await);
-        finish_jobs(&server).await;
+        server.finish_jobs().await;
         let voter = server.field("user:3", "voter").await.unwrap();
         ok(alice.api_post("/api/sites/admin/ban", &[("user_id", &voter)]).await);
         ok(act(&moderator, "unban", "bob", "").await);
-        finish_jobs(&server).await;
+        server.finish_jobs().await;
         assert_eq!(sum().await, 1);
         ok(alice.api_post("/api/sites/admin/unban", &[("user_id", &voter)]).await);
         assert_eq!(sum().await, 2);
@@ -264,7 +259,7 @@ async fn the_first_vote_on_a_site_after_a_ban_does_not_wait_for_the_worker() {
     let [_, moderator, bob] = people(&server).await;
     ok(bob.api_post("/api/sites/vote", &[("link", "good.com"), ("vote", "1")]).await);
     ok(act(&moderator, "ban", "bob", "1").await);
-    finish_jobs(&server).await;
+    server.finish_jobs().await;
     server.advance(3_600);
     let bob = bob.log_in("bob", PASSWORD).await;
     ok(bob.api_post("/api/sites/vote", &[("link", "other.com"), ("vote", "-1")]).await);
@@ -635,7 +630,7 @@ async fn one_form_removes_posts_and_profile_and_bans_and_each_is_undone() {
             ("next", "/@bob"),
         ];
         redirects_to(&moderator.post("/moderate", &fields).await);
-        finish_jobs(&server).await;
+        server.finish_jobs().await;
         let log = ok(alice.api_get("/api/moderations").await);
         let actions: Vec<&str> =
             log["entries"].as_array().unwrap().iter().map(|line| line["action"].as_str().unwrap()).collect();
@@ -656,7 +651,7 @@ async fn one_form_removes_posts_and_profile_and_bans_and_each_is_undone() {
         for line in [4, 3, 2] {
             ok(undo(&moderator, line).await);
         }
-        finish_jobs(&server).await;
+        server.finish_jobs().await;
         let shown = page(&reader, "/@bob").await;
         assert!(shown.content().contains("Pill Shop") && shown.content().contains("Buy pills"));
         assert_eq!(reader.get(&format!("/news/{story}")).await.status, StatusCode::OK);

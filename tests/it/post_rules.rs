@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::client::{Client, ok, refused};
-use crate::removals::settle;
 use crate::server::{Engine, Server, each_engine};
 
 /// Adds a rule and returns its number.
@@ -108,7 +107,7 @@ async fn a_dry_run_says_what_would_have_been_caught_and_adds_nothing() {
         let tweet = carol.tweet("https://a.shop.example/").await;
         // A first visit after a month earns karma, and has the home timeline made anew.
         alice.get("/").await;
-        settle(&server).await;
+        server.finish_jobs().await;
         let before = server.dump().await;
         let fields = [
             ("what", "domain"),
@@ -162,7 +161,7 @@ async fn a_held_story_is_nowhere_until_it_is_approved_and_then_it_is_new() {
         assert_eq!(ok(carol.api_get("/api/timeline/home").await)["tweets"], json!([]));
         server.advance(3_600);
         ok(decide(&alice, "approve", "story", &id.to_string()).await);
-        settle(&server).await;
+        server.finish_jobs().await;
         assert_eq!(queue(&server).await, Vec::<String>::new());
         assert_eq!(carol.listed("latest").await, [id]);
         assert_eq!(carol.listed("top").await, [id]);
@@ -294,12 +293,12 @@ async fn posts_of_somebody_who_has_left_meanwhile_are_approved_and_published_wit
         let posts = held_posts(&alice, &bob).await;
         leave(&bob).await;
         server.advance(60);
-        settle(&server).await;
+        server.finish_jobs().await;
         assert_eq!(queue(&server).await.len(), 3);
         for (kind, id) in &posts {
             ok(decide(&alice, "approve", kind, id).await);
         }
-        settle(&server).await;
+        server.finish_jobs().await;
         assert_eq!(queue(&server).await, Vec::<String>::new());
         let [(_, story), _, (_, tweet)] = &posts;
         assert_eq!(carol.news(story.parse().unwrap()).await["username"], "[deleted user]");
@@ -324,7 +323,7 @@ async fn posts_of_somebody_who_has_left_meanwhile_are_rejected_like_any_other() 
     carol.submit_text("A story", "text").await;
     let posts = held_posts(&alice, &bob).await;
     leave(&bob).await;
-    settle(&server).await;
+    server.finish_jobs().await;
     for (kind, id) in &posts {
         ok(decide(&alice, "reject", kind, id).await);
     }

@@ -3,7 +3,6 @@
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use tidings_domain::background;
 use tidings_domain::timelines::check::TimelineCheck;
 use tidings_keyspace as keyspace;
 
@@ -30,18 +29,10 @@ pub async fn undo(moderator: &Client, id: u64) -> u64 {
     ok(try_undo(moderator, id).await)["moderation_id"].as_u64().unwrap()
 }
 
-/// Does what waits in the background.
-pub async fn settle(server: &Server) {
-    while !server.sorted("timeline:jobs").await.is_empty() {
-        background::finish_waiting(&server.app.site, server.app.moment()).await.unwrap();
-        tidings_testing::pause().await;
-    }
-}
-
 /// Everything in the store but the traces that moderation leaves on purpose: its log, and messages
 /// to authors. Counters of versions and the server's own caches of limits do not matter either.
 pub async fn state(server: &Server) -> Dump {
-    settle(server).await;
+    server.finish_jobs().await;
     let mut dump = server.dump().await;
     let mut unread_messages = BTreeMap::new();
     let is_message = |member: &str| member.starts_with("moderation:");
@@ -140,7 +131,7 @@ async fn a_removed_comment_leaves_inboxes_and_counts_and_comes_back_as_it_was() 
         ok(carol.api_post("/api/readinbox", &[("id", "all")]).await);
         let (before, id) = (state(&server).await, format!("{story}-{spam}"));
         let line = act(&alice, "remove", ("comment", &id)).await;
-        settle(&server).await;
+        server.finish_jobs().await;
         assert_eq!(server.number(&format!("news:{story}"), "comments").await, 1);
         for reader in [&alice, &bob, &carol] {
             let inbox = server.sorted(&format!("user:{}:inbox", reader.user_id)).await;
@@ -185,7 +176,7 @@ async fn a_removed_tweet_is_in_no_timeline_and_comes_back_as_it_was() {
         let before = state(&server).await;
         assert_eq!(server.ids(&format!("user:{}:mentions", bob.user_id)).await, [spam]);
         let line = act(&alice, "remove", ("tweet", &spam.to_string())).await;
-        settle(&server).await;
+        server.finish_jobs().await;
         let member = spam.to_string();
         for (key, value) in server.dump().await {
             if let keyspace::Value::SortedSet(members) = value {
@@ -201,7 +192,7 @@ async fn a_removed_tweet_is_in_no_timeline_and_comes_back_as_it_was() {
         // Who follows meanwhile gets it when it is back.
         bob.follow("dave").await;
         undo(&alice, line).await;
-        settle(&server).await;
+        server.finish_jobs().await;
         assert_eq!(differences(&server).await, 0);
         let home = server.ids(&format!("user:{}:home_timeline", bob.user_id)).await;
         assert_eq!(home.len(), 3, "{home:?}");
@@ -228,10 +219,10 @@ async fn a_check_mends_a_removed_tweet_that_is_still_in_timelines() {
     let [alice, _, carol, dave] = people(&server).await;
     carol.follow("dave").await;
     let id = dave.tweet("spam").await;
-    settle(&server).await;
+    server.finish_jobs().await;
     let before = server.dump().await;
     act(&alice, "remove", ("tweet", &id.to_string())).await;
-    settle(&server).await;
+    server.finish_jobs().await;
     // As if the removal had taken nothing away.
     let lists = ["global_timeline".to_owned(), format!("user:{}:home_timeline", carol.user_id)];
     let own = [format!("user:{}:user_timeline", dave.user_id)];
@@ -263,13 +254,13 @@ async fn many_subscribers_lose_an_entry_and_get_it_back_read_or_unread() {
             ok(reader.api_post("/api/subscribe", &[("news_id", &story.to_string())]).await);
         }
         let spam = dave.comment(story, "spam for @carol").await;
-        settle(&server).await;
+        server.finish_jobs().await;
         for reader in &readers[..20] {
             ok(reader.api_post("/api/readinbox", &[("id", "all")]).await);
         }
         let (before, id) = (state(&server).await, format!("{story}-{spam}"));
         let line = act(&alice, "remove", ("comment", &id)).await;
-        settle(&server).await;
+        server.finish_jobs().await;
         for reader in readers.iter().chain([&bob, &carol]) {
             let inbox = server.sorted(&format!("user:{}:inbox", reader.user_id)).await;
             assert!(inbox.is_empty(), "{inbox:?}");
@@ -298,7 +289,7 @@ async fn a_delivery_to_subscribers_that_was_stopped_goes_on_when_the_comment_is_
         ok(reader.api_post("/api/subscribe", &[("news_id", &story.to_string())]).await);
     }
     let spam = dave.comment(story, "spam").await;
-    settle(&server).await;
+    server.finish_jobs().await;
     // As if a server had been killed while 40 had been told.
     let (told, id) = (state(&server).await, format!("{story}-{spam}"));
     let subscribers = server.sorted(&format!("news.subscribers:{story}")).await;
@@ -329,7 +320,7 @@ async fn a_delivery_to_subscribers_that_was_stopped_goes_on_when_the_comment_is_
         })
         .await;
     let line = act(&alice, "remove", ("comment", &id)).await;
-    settle(&server).await;
+    server.finish_jobs().await;
     assert!(server.hash(&format!("timeline:job:{job}")).await.is_empty());
     for reader in &readers {
         assert_eq!(badge(reader).await, 0);

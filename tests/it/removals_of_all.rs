@@ -20,7 +20,7 @@ use crate::consistency::{self, Dump};
 use crate::deliveries::has_jobs;
 use crate::program::{Program, open_again};
 use crate::redis_server::RedisServer;
-use crate::removals::{act, assert_same, badge, differences, people, settle, state, try_undo, undo};
+use crate::removals::{act, assert_same, badge, differences, people, state, try_undo, undo};
 use crate::server::{Server, actor, dump, each_engine, http_client};
 
 /// Lets a spammer post: stories that tweets announce, comments with mentions, replies, and tweets
@@ -47,7 +47,7 @@ async fn all_posts_of_a_person_go_in_one_line_and_come_back() {
         dave.comment(story, "of last month, for @carol").await;
         let old = dave.tweet("of last month").await;
         server.advance(30 * 86_400);
-        settle(&server).await;
+        server.finish_jobs().await;
         // Her first visit after a month earns karma.
         badge(&alice).await;
         let unread = badge(&carol).await;
@@ -55,12 +55,12 @@ async fn all_posts_of_a_person_go_in_one_line_and_come_back() {
         spam(&server, &dave, (story, 200)).await;
         dave.reply(story, 1, "a reply").await;
         bob.comment(story, "not his").await;
-        settle(&server).await;
+        server.finish_jobs().await;
         let before = state(&server).await;
         // The inbox of bob has one of his own besides, and 201 of dave's.
         let line = act(&alice, "remove_all", ("user", "dave")).await;
         let start = Instant::now();
-        settle(&server).await;
+        server.finish_jobs().await;
         println!("201 posts removed in {:?}", start.elapsed());
         let log = ok(bob.api_get("/api/moderations?count=1").await);
         let expected = (&json!(201), &Value::Null, &json!("remove_all"));
@@ -85,7 +85,7 @@ async fn all_posts_of_a_person_go_in_one_line_and_come_back() {
         let one = format!("{story}-4");
         act(&alice, "restore", ("comment", &one)).await;
         let restored = act(&alice, "restore", ("user", "dave")).await;
-        settle(&server).await;
+        server.finish_jobs().await;
         let log = ok(bob.api_get("/api/moderations?action=remove_all").await);
         assert_eq!(log["entries"][0]["undone_by"], json!(restored), "{log}");
         let log = ok(bob.api_get("/api/moderations?count=1").await);
@@ -108,7 +108,7 @@ async fn a_removal_of_all_can_be_undone_before_it_is_done() {
         let before = state(&server).await;
         let line = act(&alice, "remove_all", ("user", "dave")).await;
         undo(&alice, line).await;
-        settle(&server).await;
+        server.finish_jobs().await;
         assert_same(&state(&server).await, &before);
         let log = ok(bob.api_get("/api/moderations?count=2").await);
         for entry in log["entries"].as_array().unwrap() {
@@ -116,15 +116,15 @@ async fn a_removal_of_all_can_be_undone_before_it_is_done() {
         }
         // The latest removal that is in force is the one that a restore is about.
         let first = act(&alice, "remove_all", ("user", "dave")).await;
-        settle(&server).await;
+        server.finish_jobs().await;
         spam(&server, &dave, (story, 2)).await;
         let between = state(&server).await;
         act(&alice, "remove_all", ("user", "dave")).await;
         act(&alice, "restore", ("user", "dave")).await;
-        settle(&server).await;
+        server.finish_jobs().await;
         assert_same(&state(&server).await, &between);
         undo(&alice, first).await;
-        settle(&server).await;
+        server.finish_jobs().await;
         assert!(server.sorted(&format!("moderation:{first}:posts")).await.is_empty());
         let gone = server.dump().await.into_keys().filter(|key| key.starts_with("withdrawn:")).count();
         assert_eq!(gone, 0);

@@ -7,7 +7,7 @@ use proptest::test_runner::TestRunner;
 use tidings_keyspace as keyspace;
 
 use crate::client::{Client, ok};
-use crate::removals::{act, assert_same, differences, settle, state, try_act, undo};
+use crate::removals::{act, assert_same, differences, state, try_act, undo};
 use crate::server::{Engine, Server};
 
 /// What may happen; numbers choose among what there is.
@@ -139,7 +139,7 @@ impl Twins {
             }
             Step::RemoveAll(who) => {
                 let line = act(&self.moderator, "remove_all", ("user", NAMES[who % NAMES.len()])).await;
-                settle(&self.servers[0]).await;
+                self.servers[0].finish_jobs().await;
                 self.lines.push((line, None));
             }
             Step::Undo(what) if !self.lines.is_empty() => {
@@ -155,7 +155,7 @@ impl Twins {
             undo(&self.moderator, line).await;
         }
         for server in &self.servers {
-            settle(server).await;
+            server.finish_jobs().await;
             assert_eq!(differences(server).await, 0);
         }
         let [mut found, mut expected] = [state(&self.servers[0]).await, state(&self.servers[1]).await];

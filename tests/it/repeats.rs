@@ -14,7 +14,6 @@ use tidings_keyspace::{Expiry, Value as Stored};
 use crate::client::{Client, Fields, PASSWORD, ok, refused};
 use crate::html::{Form, Page};
 use crate::pages::{page, redirects_to};
-use crate::removals::settle;
 use crate::server::{Engine, Server, each_engine};
 
 /// Calls the API with a name for the request.
@@ -29,7 +28,7 @@ pub fn answered(stored: &BTreeMap<String, Stored>) -> Vec<String> {
 
 /// All that is stored, without what reading changes.
 pub async fn stored(server: &Server) -> BTreeMap<String, Stored> {
-    settle(server).await;
+    server.finish_jobs().await;
     let mut dump = server.dump().await;
     // How far people have read is stored when there is time.
     dump.retain(|key, _| !key.starts_with("statistics:") && !key.ends_with(":visits"));

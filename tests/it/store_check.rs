@@ -1,7 +1,6 @@
 //! `tidings check store`: a site that people have used has no differences, and each kind of
 //! damage is found at its key, named, and mended if it follows from something else.
 
-use tidings_domain::background;
 use tidings_domain::store_check::{Difference, Outcome, StoreReport, check};
 use tidings_keyspace::{Entry, Value};
 
@@ -39,7 +38,7 @@ fn left(report: &StoreReport) -> Vec<&Difference> {
 
 /// Demands that a check of a server's store finds nothing. Waiting jobs are done first.
 pub async fn demand_clean(server: &Server) {
-    background::finish_waiting(&server.app.site, server.app.moment()).await.unwrap();
+    server.finish_jobs().await;
     let found = report(server, false).await;
     assert!(found.differences.is_empty(), "{:#?}", found.differences);
     assert_eq!((found.strangers, found.unsettled), (0, 0), "{:?}", found.named_strangers);
@@ -99,10 +98,15 @@ async fn everything(server: Server) -> Community {
         })
         .await;
     in_every_state(server, alice).await;
+    server.finish_jobs().await;
+    let unread = server.number("user:1", "replies").await;
     for path in ["/topic/links", "/past/2027-01", "/home", "/news/1"] {
         assert_eq!(alice.get(path).await.status, 200, "{path}");
     }
-    background::finish_waiting(&server.app.site, server.app.moment()).await.unwrap();
+    // She has seen a reply there, which the background marks as read.
+    while server.number("user:1", "replies").await == unread {
+        tidings_testing::pause().await;
+    }
     community
 }
 

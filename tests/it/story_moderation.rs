@@ -10,13 +10,6 @@ use crate::moderation::{people, undo};
 use crate::pages::{page, redirects_to};
 use crate::server::{Engine, Server, each_engine};
 
-/// Waits until the background has delivered and removed all tweets.
-pub async fn wait_for_jobs(server: &Server) {
-    while !server.sorted("timeline:jobs").await.is_empty() {
-        tidings_testing::pause().await;
-    }
-}
-
 /// Lets somebody act on a story, with more fields than a reason.
 pub async fn act(moderator: &Client, action: &str, story: u64, more: &[(&str, &str)]) -> Value {
     let id = story.to_string();
@@ -69,10 +62,10 @@ async fn a_removed_story_is_in_no_list_and_comes_back_as_it_was() {
             [("news_id", "-1"), ("title", "A story"), ("url", URL), ("text", ""), ("topics", "rust,web")];
         let story = ok(bob.api_post("/api/submit", &fields).await)["news_id"].as_u64().unwrap();
         carol.comment(story, "a comment").await;
-        wait_for_jobs(&server).await;
+        server.finish_jobs().await;
         let before = server.dump().await;
         let removal = line(act(&moderator, "remove", story, &[]).await);
-        wait_for_jobs(&server).await;
+        server.finish_jobs().await;
 
         assert_eq!(lists_with(&server, story, "example.com").await, [""; 0]);
         assert_eq!(server.hash(&format!("news:{story}")).await["withheld"], "removed:a reason");
@@ -101,7 +94,7 @@ async fn a_removed_story_is_in_no_list_and_comes_back_as_it_was() {
         assert!(refused(act(&moderator, "remove", story, &[]).await).contains("already been removed"));
 
         line(undo(&moderator, removal).await);
-        wait_for_jobs(&server).await;
+        server.finish_jobs().await;
         assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
         let after = server.dump().await;
         for (key, value) in &before {

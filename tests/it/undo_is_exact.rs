@@ -10,7 +10,7 @@ use crate::client::{Client, ok};
 use crate::moderation::undo;
 use crate::server::{Engine, Server};
 use crate::store_check;
-use crate::story_moderation::{act, wait_for_jobs};
+use crate::story_moderation::act;
 
 const STEPS: usize = 60;
 const SEEDS: u64 = 4;
@@ -90,7 +90,7 @@ impl Site {
     /// What the store holds, without secrets, the log, messages and counters of changes. The ranks are those of
     /// now.
     async fn state(&self) -> BTreeMap<String, Value> {
-        wait_for_jobs(&self.server).await;
+        self.server.finish_jobs().await;
         assert!(self.admin.post("/admin/recompute", &[]).await.status.is_redirection());
         let mut dump = self.server.dump().await;
         let is_left_out = |key: &str| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tidings::config::{CommandLineSettings, Config};
@@ -12,6 +12,7 @@ use tidings::mail::Mailer;
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::signup::add_account;
 use tidings_domain::accounts::users::User;
+use tidings_domain::background;
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::keys;
 use tidings_domain::passwords::PasswordWorker;
@@ -270,6 +271,21 @@ impl Server {
     pub async fn clear_caches(&self) {
         // A restore invalidates everything.
         self.store().restore(Vec::new()).await.unwrap();
+    }
+
+    /// Does the jobs of the background, until none is left. While one is in the middle, the server
+    /// itself works on it.
+    pub async fn finish_jobs(&self) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            background::finish_waiting(&self.app.site, self.app.moment()).await.unwrap();
+            let left = self.sorted("timeline:jobs").await;
+            if left.is_empty() {
+                return;
+            }
+            assert!(Instant::now() < deadline, "jobs are left: {left:?}");
+            crate::pause().await;
+        }
     }
 
     /// A client without a session.

@@ -3,7 +3,7 @@
 
 use super::{ON, finds};
 use crate::client::{Client, PASSWORD, ok};
-use crate::removals::{act, settle};
+use crate::removals::act;
 use crate::server::{Server, each_engine};
 
 /// The posts for each way: texts with one word that nothing else has.
@@ -95,7 +95,7 @@ impl Posted {
             "removed profile" => _ = act(alice, "remove", ("user", &self.name)).await,
             "all removed" => {
                 act(alice, "remove_all", ("user", &self.name)).await;
-                settle(server).await;
+                server.finish_jobs().await;
             }
             "merged" => {
                 let fields = [

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::{SETTINGS, demand_clean, report};
 use crate::client::{Client, ok};
-use crate::removals::settle;
 use crate::server::{Engine, Server, each_engine};
 
 /// A site with an administrator, a moderator, and people who post.
@@ -101,7 +100,7 @@ impl Site {
     /// Demands that there is no difference, and that a repair writes not one key.
     async fn demand_untouched(&self, what: &str) {
         println!("{what}");
-        settle(&self.server).await;
+        self.server.finish_jobs().await;
         demand_clean(&self.server).await;
         // A worker gives the lease of its last job back.
         let dump = async || {
@@ -321,7 +320,7 @@ async fn run(engine: Engine, steps: &[Step]) {
             Step::Undo(_) => {}
             Step::Check => site.demand_untouched("between").await,
         }
-        settle(&site.server).await;
+        site.server.finish_jobs().await;
     }
     site.demand_untouched("the end").await;
 }
