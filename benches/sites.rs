@@ -109,7 +109,7 @@ async fn fill(site: &Arc<Site>) {
     let list: Vec<Listed> = (0..SITES)
         .map(|number| {
             let votes = i64::try_from(number % 40).unwrap() - 12;
-            Listed { host: Hostname::parse(&host(number)).unwrap(), votes }
+            Listed::of(Hostname::parse(&host(number)).unwrap(), votes)
         })
         .collect();
     let voters = StartingVoters::prepare(site, now, &list).await.unwrap();

@@ -11,6 +11,7 @@ pub mod reader;
 pub mod restore;
 pub mod schedule;
 pub mod take;
+pub mod temporary;
 pub mod writer;
 
 /// A time in Unix milliseconds, for people.

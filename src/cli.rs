@@ -10,11 +10,14 @@ macro_rules! say {
 
 pub mod backup;
 pub mod check;
+pub mod compact;
 pub mod config;
 pub mod copy;
 pub mod create;
 pub mod demo;
 pub mod end;
+pub mod erase;
+pub mod export;
 pub mod generate;
 pub mod import;
 pub mod mail;
@@ -23,6 +26,7 @@ mod move_timelines;
 pub mod restore;
 pub mod search;
 pub mod serve;
+pub mod site;
 pub mod status;
 pub mod user;
 
@@ -107,10 +111,14 @@ enum Command {
     Config(ServeOptions),
     /// Create the store, if there is none, for a new site.
     Create,
-    /// Import stories or votes on sites.
+    /// Import stories, archives of other sites, or votes on sites.
     #[command(subcommand)]
     Import(ImportCommand),
+    #[command(subcommand)]
+    Export(export::ExportCommand),
     Copy(copy::CopyCommand),
+    Compact(compact::CompactCommand),
+    Erase(erase::EraseCommand),
     Backup(backup::BackupCommand),
     Restore(restore::RestoreCommand),
     /// Check that what is stored fits together, and repair it; look for vote rings.
@@ -119,6 +127,8 @@ enum Command {
     /// Move home timelines to a place of their own, or back.
     #[command(subcommand)]
     Move(move_timelines::MoveCommand),
+    #[command(subcommand)]
+    Site(site::SiteCommand),
     #[command(subcommand)]
     User(user::UserCommand),
     Moderate(Box<moderate::ModerateCommand>),
@@ -133,6 +143,7 @@ enum Command {
 
 #[derive(Debug, Subcommand)]
 enum ImportCommand {
+    Hn(import::ImportArchive),
     Links(import::ImportLinks),
     Sites(import::ImportSites),
 }
@@ -142,6 +153,7 @@ impl Command {
     fn settings(&self) -> CommandLineSettings {
         let (listen, create) = match self {
             Self::Serve(options) | Self::Config(options) => (options.listen.clone(), options.create),
+            Self::Import(ImportCommand::Hn(archive)) => (None, archive.create),
             Self::Import(ImportCommand::Links(links)) => (None, links.create),
             Self::Import(ImportCommand::Sites(sites)) => (None, sites.create),
             Self::User(user) => (None, user.create()),
@@ -183,13 +195,18 @@ impl Cli {
             Command::Demo(demo) => demo.run().await,
             Command::Config(_) => print_settings(&with_stored_economy(config).await),
             Command::Create => create::run(config).await,
+            Command::Import(ImportCommand::Hn(archive)) => archive.run(&config).await,
             Command::Import(ImportCommand::Links(links)) => links.run(&config).await,
             Command::Import(ImportCommand::Sites(sites)) => sites.run(&config).await,
             Command::Check(check) => check.run(&config).await,
+            Command::Export(export) => export.run(&config).await,
             Command::Copy(copy) => copy.run(&config).await,
+            Command::Compact(compact) => compact.run(&config).await,
+            Command::Erase(erase) => erase.run(&config).await,
             Command::Backup(backup) => backup.run(&config).await,
             Command::Restore(restore) => restore.run(&config).await,
             Command::Move(moving) => moving.run(&config).await,
+            Command::Site(site) => site.run(&config).await,
             Command::User(user) => user.run(&config).await,
             Command::Moderate(moderate) => moderate.run(&config).await,
             Command::Status(status) => status.run(&config).await,

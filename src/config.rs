@@ -16,9 +16,10 @@ use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::values::rules::{Economy, KarmaRules, Rules};
 use tidings_web::settings::{SearchSettings, TitleSettings, TransportSettings};
 
-pub use self::settings::{Backup, Log, Mail, Metrics, Search, Server, Site, Sites, Timelines, Web};
+pub use self::settings::{Backup, Feeds, Log, Mail, Metrics, Search, Server, Site, Sites, Timelines, Web};
 pub use self::values::{
-    HostName, Interval, LogFormat, MailTls, Relay, SearchLanguage, Secret, StoreUrl, TimelinesUrl, VoteOrigin,
+    HostName, HubUrl, Interval, LogFormat, MailTls, Relay, SearchLanguage, Secret, StoreUrl, TimelinesUrl,
+    VoteOrigin,
 };
 
 use self::settings::{REPLACED, Setting};
@@ -39,6 +40,8 @@ pub struct Config {
     pub server: Server,
     /// How the site presents itself.
     pub site: Site,
+    /// What feed readers are offered.
+    pub feeds: Feeds,
     /// Where home timelines are put. What else is set about timelines is among the rules.
     pub timelines: Timelines,
     /// How mail is sent.
@@ -203,6 +206,11 @@ impl Config {
         if config.rules.accounts.confirm_email && config.mail.relay.is_none() {
             return Err(layers.contradiction("accounts.confirm_email", "false without mail.relay"));
         }
+        let accounts = &config.rules.accounts;
+        if !accounts.signup_question.is_empty() && accounts.signup_answers.is_empty() {
+            let expected = "empty without accounts.signup_answers";
+            return Err(layers.contradiction("accounts.signup_question", expected));
+        }
         Ok(config)
     }
 
@@ -300,11 +308,18 @@ impl Config {
     /// What the pages and calls of the site depend on.
     #[must_use]
     pub fn web_settings(&self) -> tidings_web::settings::Settings {
-        let Site { name, url, description } = self.site.clone();
+        let Site { name, url, description, contact } = self.site.clone();
         tidings_web::settings::Settings {
-            site: tidings_web::settings::SiteSettings { name, url, description },
+            site: tidings_web::settings::SiteSettings {
+                name,
+                url,
+                description,
+                contact: contact.0,
+                old_hosts: self.server.old_hosts.iter().map(|HostName(name)| name.clone()).collect(),
+            },
             trusted_proxies: self.web.trusted_proxies.clone(),
             vote_origins: self.sites.vote_origins.iter().map(|VoteOrigin(origin)| origin.clone()).collect(),
+            hub: self.feeds.hub.clone().map(|HubUrl(url)| url),
             gravatars: self.web.gravatars,
             digest_hour: self.mail.digest_hour,
             request_timeout: Duration::from_secs(self.server.request_timeout_seconds),

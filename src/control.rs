@@ -6,6 +6,7 @@
 
 pub mod status;
 
+use crate::compaction;
 use crate::config::{Config, ConfigError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +28,10 @@ pub const STATUS: &str = "status";
 pub const SEARCH: &str = "search";
 /// The order to make the search index anew. The answer is the state of the search.
 pub const SEARCH_REBUILD: &str = "search rebuild";
+/// The order to compact the files. The answer is the state of the compaction, as JSON.
+pub const COMPACT: &str = "compact";
+/// The question for the state of the compaction.
+pub const COMPACTION: &str = "compaction";
 /// What tells the server that a command has made a good backup, before the moment of the backup in
 /// Unix seconds.
 const BACKED_UP: &str = "backed up ";
@@ -142,6 +147,12 @@ async fn answer(app: &App, store: String, question: &str) -> String {
             searching.rebuild();
         }
         return serde_json::to_string(&searching.map(|searching| searching.state())).unwrap_or_default();
+    }
+    if question == COMPACT {
+        compaction::begin(app);
+    }
+    if question == COMPACT || question == COMPACTION {
+        return serde_json::to_string(&compaction::state()).unwrap_or_default();
     }
     if let Some(entry) = CommandEntry::of_question(question) {
         entry.log();

@@ -5,6 +5,7 @@
 
 pub mod backup;
 pub mod cli;
+pub mod compaction;
 pub mod config;
 pub mod control;
 pub mod logging;

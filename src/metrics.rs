@@ -12,7 +12,7 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use metrics_process::Collector;
 use std::time::{Duration, Instant};
 use tidings_domain::accounts::outbox;
-use tidings_domain::{counts, jobs};
+use tidings_domain::{counts, jobs, review};
 use tidings_web::App;
 use tidings_web::features::search::searching::SEARCH_OUTCOMES;
 use tokio::sync::Mutex;
@@ -56,7 +56,8 @@ const fn metric(
 }
 
 /// All metrics, besides `process_*`.
-pub const METRICS: [Metric; 28] = [
+pub const METRICS: [Metric; 31] = [
+    metric("tidings_build_info", Kind::Gauge, &["version"], "1; the label is the version that is running."),
     metric(
         "tidings_http_requests_total",
         Kind::Counter,
@@ -104,6 +105,13 @@ pub const METRICS: [Metric; 28] = [
         Kind::Gauge,
         &[],
         "The age of the oldest of them; 0 without any. Up to 10 seconds late.",
+    ),
+    metric("tidings_review_waiting", Kind::Gauge, &[], "Rows of the review queue. Up to 10 seconds late."),
+    metric(
+        "tidings_review_oldest_seconds",
+        Kind::Gauge,
+        &[],
+        "How long the oldest of them has waited; 0 without any. Up to 10 seconds late.",
     ),
     metric("tidings_mails_waiting", Kind::Gauge, &[], "Mails that wait to be sent, of all servers."),
     metric(
@@ -187,6 +195,7 @@ fn record() -> anyhow::Result<PrometheusHandle> {
     for result in SEARCH_OUTCOMES {
         metrics::counter!("tidings_search_queries_total", "result" => result).increment(0);
     }
+    metrics::gauge!("tidings_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
     for gauge in [
         "tidings_search_documents",
         "tidings_search_bytes",
@@ -229,7 +238,7 @@ impl Figures {
         Self { app, process: Collector::default(), jobs: Mutex::default() }
     }
 
-    /// Reads the figures. Rounds: 2 every ten seconds.
+    /// Reads the figures. Rounds: 3 every ten seconds.
     async fn read(&self) {
         self.process.collect();
         for cache in self.app.site.caches.status() {
@@ -259,6 +268,11 @@ impl Figures {
             set("tidings_jobs_waiting", None, jobs.waiting);
             let age = jobs.oldest.map_or(0, |oldest| self.app.moment().0.saturating_sub(oldest.0) / 1_000);
             set("tidings_jobs_oldest_seconds", None, age);
+        }
+        if let Ok(queue) = review::status(&self.app.site).await {
+            set("tidings_review_waiting", None, queue.rows);
+            let age = queue.oldest.map_or(0, |oldest| self.app.now().seconds_since(oldest));
+            set("tidings_review_oldest_seconds", None, age);
         }
         if let Ok(mails) = outbox::status(&self.app.site).await {
             set("tidings_mails_waiting", None, mails.waiting);

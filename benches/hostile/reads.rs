@@ -32,6 +32,11 @@ pub fn attacks() -> Vec<Attack> {
             sends: "64 addresses ask for that thread as JSON and as a page, and for feeds",
             run: large_answers,
         },
+        Attack {
+            name: "dearest-items",
+            sends: "32 addresses ask for that thread as programs for Hacker News do: nested, its items, its feed",
+            run: dearest_items,
+        },
         Attack { name: "read-flood", sends: "8 connections of one address ask for `/`", run: read_flood },
         Attack {
             name: "topic-combinations",
@@ -83,6 +88,48 @@ fn large_answers<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a,
         let largest = mebibytes(tally.largest);
         tally.with(Check::at_most("largest answer", largest, API_MEBIBYTES, " MiB"))
     })
+}
+
+fn dearest_items<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {
+    Box::pin(async move {
+        let thread = target.filled.plan.long_thread();
+        let mut connection = Connection::open(target.site(), Address(690)).await.unwrap();
+        let story = &target.filled.plan.items[thread as usize - 1];
+        let number = item_of(&mut connection, story.ctime, story.comments).await;
+        let requests = move |client: u64, sent: u64| match (client + sent) % 4 {
+            0 => get(&format!("/api/v1/items/{number}?{}", sent % 3), None),
+            // The kids of the story, and items one after the other.
+            1 => get(&format!("/v0/item/{number}.json"), None),
+            2 => get(&format!("/v0/item/{}.json", number + sent % 2_000), None),
+            _ => get(&format!("/news/{thread}/atom?page={}", 1 + sent % 5), None),
+        };
+        let tally = flood(target.site(), addresses(700, 32, 1), lasting, Arc::new(requests)).await;
+        let largest = mebibytes(tally.largest);
+        tally.with(Check::at_most("largest answer", largest, API_MEBIBYTES, " MiB"))
+    })
+}
+
+/// The number of a story among the items, which are in the order of their times.
+async fn item_of(connection: &mut Connection, time: u64, comments: u64) -> u64 {
+    let (mut low, mut high) = (1, number_in(&ask(connection, "/v0/maxitem.json").await));
+    while low < high {
+        let middle = u64::midpoint(low, high);
+        let item = ask(connection, &format!("/v0/item/{middle}.json")).await;
+        if number_in(&item["time"]) < time { low = middle + 1 } else { high = middle }
+    }
+    while number_in(&ask(connection, &format!("/v0/item/{low}.json")).await["descendants"]) != comments {
+        low += 1;
+        assert!(low < high + 1_000, "no item has the comments of that story");
+    }
+    low
+}
+
+fn number_in(value: &serde_json::Value) -> u64 {
+    value.as_u64().unwrap_or_default()
+}
+
+async fn ask(connection: &mut Connection, path: &str) -> serde_json::Value {
+    serde_json::from_slice(&connection.ask(&get(path, None)).await.unwrap().body).unwrap()
 }
 
 fn read_flood<'a>(target: &'a Target<'a>, lasting: Duration) -> BoxFuture<'a, Tally> {

@@ -1,11 +1,14 @@
 //! Search on the data of the benchmarks: 20,000 stories and 150,000 comments, of natural length and with
 //! natural frequencies of words; beside a table of SQLite FTS5 with the same texts and the same searches.
 //!
+//! Then the directory of a million accounts.
+//!
 //! `cargo bench --bench search`. SQLite is built by a crate outside the workspace, in `benches/search/sqlite`.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
 
+mod accounts;
 mod corpus;
 
 use corpus::{Corpus, Query};
@@ -70,6 +73,7 @@ fn main() {
         Some(figures) => print("SQLite FTS5", &figures),
         None => println!("SQLite FTS5  could not be built"),
     }
+    runtime.block_on(accounts::measure(folder.path()));
 }
 
 fn print(name: &str, figures: &Figures) {
@@ -112,6 +116,7 @@ async fn tidings(folder: &Path, corpus: &Corpus) -> Figures {
     let began = Instant::now();
     following::make(&site, &searching).await.unwrap();
     let build = began.elapsed();
+    searching.index.gather().unwrap();
     let cut = Arc::new(AtomicUsize::new(0));
     let search = {
         let (searching, cut) = (searching.clone(), cut.clone());

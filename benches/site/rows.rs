@@ -57,18 +57,20 @@ pub fn rows(plan: &Plan) -> Vec<Row> {
         row("/rss", 0.6, one("/rss")),
         row("/@name anonymous", 0.6, names("/@", people::username)),
         row("/site/:host anonymous", 0.6, names("/site/", host)),
-        Row { required: None, ..row("other threads, anonymous", 0.0, other_threads(plan)) },
-        row("/ logged in", 0.25, each("/")),
+        row("other threads, anonymous", 0.75, other_threads(plan)),
+        row("other threads, logged in", 0.55, by_members(plan, other_threads(plan))),
+        row("/ of one member", 0.65, vec![Request::get("/").by(1)]),
+        row("/ logged in", 0.6, each("/")),
         row("thread of 500, logged in", 0.15, each(&long)),
-        row("/home logged in", 0.25, each("/home")),
-        row("/api/getnews/top/0/30", 0.5, one("/api/getnews/top/0/30")),
+        row("/home logged in", 0.55, each("/home")),
+        row("/api/getnews/top/0/30", 0.93, one("/api/getnews/top/0/30")),
         row("/scores of 100 hosts", 0.4, scores(plan)),
         Row {
             required: None,
             ..row("leaderboard of a month", 0.0, one("/api/sites/leaderboard/best/month"))
         },
     ];
-    rows.push(Row { samples: 400, ..row(MIX, 0.3, Mix::new(plan).take(MIXED).collect()) });
+    rows.push(Row { samples: 400, ..row(MIX, 0.6, Mix::new(plan).take(MIXED).collect()) });
     rows
 }
 
@@ -118,6 +120,12 @@ fn other_threads(plan: &Plan) -> Vec<Request> {
     let mut random = Random::of("other threads", 0);
     let others = OTHER_THREADS.min(plan.size.news);
     (0..DRAWN).map(|_| Request::get(format!("/news/{}", thread(&mut random, &hot, plan, others)))).collect()
+}
+
+/// The same requests, each by the next session.
+fn by_members(plan: &Plan, requests: Vec<Request>) -> Vec<Request> {
+    let members = (1..=SESSIONS.min(plan.size.active_users())).cycle();
+    requests.into_iter().zip(members).map(|(request, member)| request.by(member)).collect()
 }
 
 fn scores(plan: &Plan) -> Vec<Request> {

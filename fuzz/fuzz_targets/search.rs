@@ -31,6 +31,7 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| {
             time: NOW,
             votes: 7,
             comments: 2,
+            account: None,
         };
         index.put(&document).unwrap();
     }

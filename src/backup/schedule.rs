@@ -11,6 +11,7 @@ use super::take;
 use crate::config;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_domain::report::BackupReport;
@@ -20,6 +21,11 @@ use tidings_keyspace::EngineClock;
 
 /// How long to wait after a failure, unless backups are made more often.
 const RETRY_AFTER: Duration = Duration::from_secs(600);
+
+/// How long the program may run that follows a backup.
+const AFTER_LIMIT: Duration = Duration::from_secs(3_600);
+/// How often to look whether it has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The form of the time in a name.
 const NAME_TIME: &str = "%Y%m%dT%H%M%SZ";
@@ -33,6 +39,8 @@ pub struct Schedule {
     pub every: Duration,
     /// How many are kept.
     pub keep: usize,
+    /// The program that runs after each backup.
+    pub after: Option<PathBuf>,
 }
 
 impl Schedule {
@@ -43,6 +51,7 @@ impl Schedule {
             folder: PathBuf::from(&settings.folder),
             every: settings.every.0,
             keep: usize::try_from(settings.keep).unwrap_or(usize::MAX),
+            after: (!settings.after.is_empty()).then(|| PathBuf::from(&settings.after)),
         })
     }
 
@@ -69,11 +78,47 @@ impl Schedule {
             bytes = summary.bytes,
             "made a backup"
         );
+        if let Some(program) = &self.after {
+            run_after(program, &path).await?;
+        }
         for old in beyond(names(&self.folder, now_ms)?, self.keep) {
             SystemDisk.remove(&self.folder.join(&old));
             tracing::info!(name = old, "removed an old backup");
         }
         Ok(())
+    }
+}
+
+/// Runs the program for what is to be done with a backup, such as copying it away. It is killed if it takes too long,
+/// or if the server stops.
+///
+/// # Errors
+/// When it cannot be run, takes too long, or ends with another status than 0.
+async fn run_after(program: &Path, backup: &Path) -> anyhow::Result<()> {
+    let named = || format!("backup.after ({})", program.display());
+    let mut command = Command::new(program);
+    command.arg(backup).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut running = Running(command.spawn().with_context(|| format!("cannot run {}", named()))?);
+    let began = Instant::now();
+    let status = loop {
+        if let Some(status) = running.0.try_wait()? {
+            break status;
+        }
+        anyhow::ensure!(began.elapsed() < AFTER_LIMIT, "{} did not end within {AFTER_LIMIT:?}", named());
+        tokio::time::sleep(LOOK_EVERY).await;
+    };
+    anyhow::ensure!(status.success(), "{} ended with {status}", named());
+    Ok(())
+}
+
+/// A program that is running. It is killed when this is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended.
+        self.0.kill().ok();
+        self.0.wait().ok();
     }
 }
 
@@ -196,7 +241,7 @@ mod tests {
     }
 
     fn schedule(folder: &Path) -> Schedule {
-        Schedule { folder: folder.to_owned(), every: HOUR, keep: 3 }
+        Schedule { folder: folder.to_owned(), every: HOUR, keep: 3, after: None }
     }
 
     #[test]
@@ -295,6 +340,32 @@ mod tests {
             assert!(schedule.folder.join(other).exists(), "{other}");
         }
         assert!(!partial.exists());
+    }
+
+    #[tokio::test]
+    async fn a_program_gets_each_backup_and_its_failure_is_that_of_the_backup() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("after");
+        let copy = folder.path().join("copy");
+        let script = |last: &str| {
+            std::fs::write(&program, format!("#!/bin/sh\ncp \"$1\" {}\n{last}\n", copy.display())).unwrap();
+            std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
+        };
+        script("exit 0");
+        let schedule = Schedule { after: Some(program.clone()), ..schedule(folder.path()) };
+        let site = site().await;
+        schedule.take(&site, NOW).await.unwrap();
+        let made = std::fs::read(folder.path().join(format!("{}.backup", stem(NOW)))).unwrap();
+        assert_eq!(std::fs::read(&copy).unwrap(), made);
+        script("exit 3");
+        let error = schedule.take(&site, NOW + 3_600_000).await.unwrap_err();
+        assert!(format!("{error:#}").contains("ended with exit status: 3"), "{error:#}");
+        std::fs::remove_file(&program).unwrap();
+        let error = schedule.take(&site, NOW + 7_200_000).await.unwrap_err();
+        assert!(format!("{error:#}").contains("cannot run backup.after"), "{error:#}");
+        // The backups themselves are there.
+        assert_eq!(names(folder.path(), u64::MAX).unwrap().len(), 3);
     }
 
     #[tokio::test]

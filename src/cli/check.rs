@@ -2,6 +2,7 @@
 //! looks for vote rings. One file for each.
 
 mod articles;
+mod backup;
 mod store;
 mod timelines;
 mod votes;
@@ -18,6 +19,11 @@ pub enum CheckCommand {
     /// deletes nothing that people have done. It includes the checks of articles and timelines.
     /// The site may keep running.
     Store(store::CheckStore),
+    /// Check a backup: that it is whole, that it can be restored, and that what is in it fits together.
+    ///
+    /// Reads no store: it restores the file into a folder for temporary files (TMPDIR), and removes that afterwards.
+    /// The folder needs about as much room as the store has.
+    Backup(backup::CheckBackup),
     /// Compare articles and topics with the stories.
     ///
     /// A database from Lamer News has no articles yet: --repair creates them. You can
@@ -42,6 +48,7 @@ impl CheckCommand {
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         match self {
             Self::Store(store) => store.run(config).await,
+            Self::Backup(backup) => backup.run(config).await,
             Self::Articles(articles) => articles.run(config).await,
             Self::Timelines(timelines) => timelines.run(config).await,
             Self::Votes(votes) => votes.run(config).await,

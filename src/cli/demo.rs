@@ -9,10 +9,8 @@ use crate::config::{CommandLineSettings, Config};
 use anyhow::Context;
 use clap::Args;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::secrets::random_hex;
 use tidings_keyspace::EngineClock;
 use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
@@ -31,8 +29,9 @@ impl DemoCommand {
     /// When the folder or a port is not available.
     pub async fn run(self) -> anyhow::Result<()> {
         let stop = serve::stop_signal()?;
-        let folder = Folder::create()?;
-        let settings = settings(&folder.0, free_port()?);
+        let folder =
+            tempfile::Builder::new().prefix("tidings-demo-").tempdir().context("cannot create a folder")?;
+        let settings = settings(folder.path(), free_port()?);
         let flags = CommandLineSettings::default();
         let load = || Config::load(None, settings.iter().cloned(), &flags);
         let config = load()?;
@@ -70,24 +69,4 @@ fn settings(folder: &Path, port: u16) -> Vec<(String, String)> {
 fn free_port() -> anyhow::Result<u16> {
     let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot find a free port")?;
     Ok(socket.local_addr()?.port())
-}
-
-/// A folder that only we can read. Dropping it removes it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn create() -> anyhow::Result<Self> {
-        let path = std::env::temp_dir().join(format!("tidings-demo-{}", random_hex::<8>()?));
-        let created = std::fs::DirBuilder::new().mode(0o700).create(&path);
-        created.with_context(|| format!("cannot create {}", path.display()))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.0) {
-            tracing::warn!(%error, folder = %self.0.display(), "cannot remove the folder of the demo");
-        }
-    }
 }

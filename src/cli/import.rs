@@ -5,9 +5,11 @@
 //! continues where it stopped, and a second run of the same file changes nothing.
 
 mod accounts;
+mod hn;
 mod rows;
 mod sites;
 
+pub use hn::ImportArchive;
 pub use sites::ImportSites;
 
 use super::{CreateOption, WrongUse, patiently, progress_bar, reach_store};
@@ -24,6 +26,7 @@ use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{NewsId, UserId};
+use tidings_domain::values::imported::ImportedVotes;
 use tidings_domain::values::words::{counted, grouped};
 use tidings_keyspace::{EngineClock, Store, read};
 
@@ -99,7 +102,7 @@ impl ImportLinks {
             );
         }
         store.close().await;
-        demand_all(&self.file, read.refused.len())
+        demand_all(&self.file, read.refused.len() as u64, ["row", "rows"])
     }
 
     /// The most upvotes of one story; at least the author's.
@@ -167,6 +170,7 @@ impl ImportLinks {
                     text: None,
                     author,
                     posted: row.created_at,
+                    imported_votes: ImportedVotes::default(),
                     topics: row.topics.clone(),
                 })
             })
@@ -179,12 +183,12 @@ impl ImportLinks {
 }
 
 /// The end of an import: an error if rows of the file were refused, although the others are imported.
-fn demand_all(file: &Path, refused: usize) -> anyhow::Result<()> {
+fn demand_all(file: &Path, refused: u64, [one, more]: [&str; 2]) -> anyhow::Result<()> {
     if refused == 0 {
         return Ok(());
     }
     let were = if refused == 1 { "was" } else { "were" };
-    bail!("{} of {} {were} refused", counted(refused as u64, "row", "rows"), file.display())
+    bail!("{} of {} {were} refused", counted(refused, one, more), file.display())
 }
 
 /// The numbers of lines in a file, for rows in their order. What reads the rows counts lines differently

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use tidings_domain::accounts::people;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::moderation::{self, ModerationRequest};
+use tidings_domain::moderation::{self, ModerationRequest, erasing};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::values::ids::ModerationId;
-use tidings_domain::values::moderation::Action;
+use tidings_domain::values::moderation::{Action, Deed};
 use tidings_domain::{Error, Refusal, keys};
 use tidings_keyspace::{EngineClock, Query};
 use tidings_web::error::{RequestError, wrong_fields};
@@ -38,7 +38,7 @@ pub struct ModerateCommand {
     /// What to do.
     #[arg(value_parser = actions())]
     action: String,
-    /// To what: story, comment, tweet, user, application or appeal; nothing for undo.
+    /// To what: story, comment, tweet, user, application, appeal or message; nothing for undo.
     kind: Option<String>,
     /// Which one: a number; 7-3 for comment 3 of story 7; a username for a person; for undo the
     /// line of the log.
@@ -67,14 +67,29 @@ pub struct ModerateCommand {
     /// For edit, the new URL.
     #[arg(long)]
     url: Option<String>,
+    /// For erase, the ID again. Without it, the refusal names what would go.
+    #[arg(long, value_name = "ID")]
+    confirm: Option<String>,
     /// Have the log name "a moderator" to all but administrators.
     #[arg(long)]
     anonymous: bool,
 }
 
 fn actions() -> PossibleValuesParser {
-    let has_own_call =
-        |action: &Action| matches!(action, Action::Rule | Action::Unrule | Action::Unnote | Action::Reopen);
+    let has_own_call = |action: &Action| {
+        matches!(
+            action,
+            Action::Rule
+                | Action::Unrule
+                | Action::Bar
+                | Action::Unbar
+                | Action::Announce
+                | Action::SetReasons
+                | Action::Unnote
+                | Action::Answer
+                | Action::Reopen
+        )
+    };
     let actions = Action::ALL.iter().filter(|action| !has_own_call(action)).map(|action| action.name());
     actions.chain([UNDO]).collect::<Vec<_>>().into()
 }
@@ -117,6 +132,7 @@ impl ModerateCommand {
             ("title", self.title.as_ref()),
             ("topics", self.topics.as_ref()),
             ("url", self.url.as_ref()),
+            ("confirm", self.confirm.as_ref()),
         ];
         let mut form = Serializer::new(String::new());
         for (name, value) in given {
@@ -156,6 +172,9 @@ impl ModerateCommand {
             Asked::Deed(request) => {
                 let id = patiently(async || Ok(moderation::moderate(site, now, &moderator, request).await?))
                     .await?;
+                if let Deed::Erase(_) = request.deed {
+                    erasing::wait_for_traces(site, now, &request.thing).await;
+                }
                 mail_decision(&app, request).await;
                 Ok(id)
             }

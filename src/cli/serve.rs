@@ -6,6 +6,7 @@ mod service_manager;
 mod store;
 
 use crate::backup::schedule::{self, Schedule};
+use crate::compaction;
 use crate::config::{Config, ConfigError, MailTls};
 use crate::control::Control;
 use crate::mail::Mailer;
@@ -177,6 +178,8 @@ async fn prepare(app: &App, config: &Config) {
     tokio::spawn(supervise("first administrator", Policy::UntilDone, move || {
         announce_first_administrator(unattended.clone())
     }));
+    let compacted = app.clone();
+    tokio::spawn(supervise("compaction", Policy::Forever, move || compaction::watch(compacted.clone())));
     if let Some(schedule) = Schedule::of(&config.backup) {
         let site = app.site.clone();
         tokio::spawn(supervise("backups", Policy::Forever, move || {

@@ -1,5 +1,7 @@
 //! `tidings user`: manages accounts.
 
+mod list;
+
 use super::{CreateOption, WrongUse, progress_bar, reach_existing_store, reach_store};
 use crate::config::Config;
 use anyhow::Context;
@@ -61,6 +63,8 @@ pub enum UserCommand {
         #[arg(long)]
         end: bool,
     },
+    /// `tidings user list`.
+    List(list::ListAccounts),
     /// Protect the weak password hashes of accounts from an older site.
     ///
     /// Wraps the hashes that Lamer News stored in Argon2id, for everybody who has not logged
@@ -99,7 +103,8 @@ impl UserCommand {
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         let store = match &self {
             Self::Add { .. } => reach_store(config).await?,
-            Self::Promote { .. }
+            Self::List(_)
+            | Self::Promote { .. }
             | Self::Demote { .. }
             | Self::Moderator { .. }
             | Self::Password { .. }
@@ -128,6 +133,7 @@ impl UserCommand {
             Self::Promote { name, end } => set_role(site, &name, GivenRole::Administrator, !end).await?,
             Self::Demote { name } => set_role(site, &name, GivenRole::Administrator, false).await?,
             Self::Moderator { name, end } => set_role(site, &name, GivenRole::Moderator, !end).await?,
+            Self::List(list) => list.run(site, now()).await?,
             Self::Harden => harden_all(site).await?,
             Self::RemoveTwoFactor { name } => {
                 let had_any = setup::remove_all(site, find(site, &name).await?).await?;

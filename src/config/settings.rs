@@ -11,8 +11,8 @@ use lettre::message::Mailbox;
 use url::Url;
 
 use super::values::{
-    HostName, Interval, LogFormat, MailTls, Relay, SearchLanguage, Secret, StoreUrl, TimelinesUrl, ValueKind,
-    VoteOrigin,
+    Contact, HostName, HubUrl, Interval, LogFormat, MailTls, Relay, SearchLanguage, Secret, StoreUrl,
+    TimelinesUrl, ValueKind, VoteOrigin,
 };
 use super::{Config, ConfigError, Layers};
 use tidings_domain::values::limits::{
@@ -20,7 +20,7 @@ use tidings_domain::values::limits::{
 };
 use tidings_domain::values::rules::{
     AccountRules, FeatureRules, HackerNewsRules, KarmaRules, LimitRules, ModerationRules, RankingRules,
-    RateRules, Rules, TimelineRules,
+    RateRules, RetentionRules, Rules, TimelineRules, TrustRules,
 };
 
 /// One row of the table.
@@ -50,8 +50,13 @@ fn order_of_groups(rows: &[Setting]) -> Vec<&'static str> {
 }
 
 /// Settings of earlier versions, with the one that replaces each.
-pub(super) const REPLACED: [(&str, &str); 1] =
-    [("limits.failed_logins_per_minute", "rates.failed_login_per_address")];
+pub(super) const REPLACED: [(&str, &str); 5] = [
+    ("limits.failed_logins_per_minute", "rates.failed_login_per_address"),
+    ("accounts.new_days", "trust.days"),
+    ("accounts.new_posts", "trust.karma"),
+    ("moderation.flag_min_days", "trust.days"),
+    ("moderation.flag_min_karma", "trust.karma"),
+];
 
 macro_rules! settings {
     (
@@ -149,6 +154,8 @@ settings! {
                 "How long a server that was told to stop goes on serving while /health/ready answers 503, for load balancers.";
             hosts: Vec<HostName> = "", ValueKind::Hosts,
                 "Comma-separated host names that the site answers for besides that of site.url.";
+            old_hosts: Vec<HostName> = "", ValueKind::Hosts,
+                "Comma-separated host names that the site had before, the first one first; they redirect to site.url.";
             connections_per_address: u64 = "64", ValueKind::Whole { unit: "", least: 0, most: 1_000_000 },
                 "Connections of one address at the same time, except for trusted proxies; 0 = no limit.";
             writes_at_once: u64 = "256", ValueKind::Whole { unit: " of requests", least: 2, most: 65_536 },
@@ -157,7 +164,7 @@ settings! {
                 "Memory for answers that are being sent; beyond it the slowest readers are dropped.";
             cache_mebibytes: u64 = "48", ValueKind::Whole { unit: " of mebibytes", least: 1, most: 65_536 },
                 "Memory for the cache of the embedded store.";
-            site_cache_mebibytes: u64 = "102", ValueKind::Whole { unit: " of mebibytes", least: 8, most: 65_536 },
+            site_cache_mebibytes: u64 = "103", ValueKind::Whole { unit: " of mebibytes", least: 8, most: 65_536 },
                 "Memory for the site's caches: lists, threads, timelines, names, markup and whole responses.";
         }
         /// How the site presents itself.
@@ -167,6 +174,13 @@ settings! {
                 "The public address, for links in mails and feeds; https makes the session cookie Secure.";
             description: String = "Links and discussion from our community", ValueKind::Line { least: 0, most: 500 },
                 "One sentence about the site, for feeds and search engines.";
+            contact: Contact = "", ValueKind::Contact,
+                "An e-mail address, or the address of a page, for requests to whoever runs the site; shown on /about; empty = none.";
+        }
+        /// What feed readers are offered.
+        feeds: Feeds {
+            hub: Option<HubUrl> = "", ValueKind::Hub,
+                "The WebSub hub that is told when feeds change, and that feeds name; it may be at a private address; empty = none.";
         }
         /// Where home timelines are put.
         timelines: Timelines {
@@ -206,6 +220,8 @@ settings! {
             every: Interval = "1d", ValueKind::Interval, "How often the server makes a backup: 30m, 6h, 1d.";
             keep: u64 = "7", ValueKind::Whole { unit: " of backups", least: 1, most: 100_000 },
                 "How many of its backups the server keeps; it removes the oldest.";
+            after: String = "", ValueKind::Line { least: 0, most: 4_096 },
+                "A program that runs after each scheduled backup, with the path of the file as its argument; empty = none.";
         }
         /// The search of this server.
         search: Search {
@@ -284,7 +300,7 @@ settings! {
             streams_per_address: ValueKind::Whole { unit: " of streams", least: 0, most: 1_000_000 },
                 "Event streams that one address has open at once; 0 = no limit.";
             new_account_share: ValueKind::Decimal { least: 0.0, most: 1.0 },
-                "The share of each rate per account that new accounts have, rounded down, but at least one.";
+                "The share of each rate per account that an account has before it is trusted, rounded down, but at least one.";
             exempt: ValueKind::Networks,
                 "Comma-separated addresses or networks that have no rates per address.";
         }
@@ -334,9 +350,9 @@ settings! {
         hacker_news: HackerNewsRules {
             jobs_topic: ValueKind::Topic,
                 "The topic whose stories are the jobs of programs that were made for Hacker News; empty = there are none.";
-            ask_prefixes: ValueKind::TitlePrefixes,
+            ask_prefixes: ValueKind::Words,
                 "Words, with commas between them, with which the titles of stories begin that such programs list under Ask.";
-            show_prefixes: ValueKind::TitlePrefixes,
+            show_prefixes: ValueKind::Words,
                 "The same for Show.";
         }
         moderation: ModerationRules {
@@ -344,9 +360,14 @@ settings! {
                 "Days that the networks and addresses of sign-ups and posts are kept for moderators; 0 = none are.";
             hide_at: ValueKind::Whole { unit: " of flags", least: 0, most: 1_000 },
                 "Flags that hide a story, comment, tweet or profile until a moderator looks; 0 = flags hide nothing.";
-            flag_min_days: ValueKind::Whole { unit: " of days", least: 0, most: 3_650 },
-                "Days that an account must have existed to flag anything, except for moderators and administrators.";
-            flag_min_karma: KARMA, "Karma needed to flag anything, except for moderators and administrators.";
+            remind_after: ValueKind::Pause,
+                "How long something waits in the review queue before moderators are reminded: 30m, 4h, 1d; 0 = they are not.";
+        }
+        retention: RetentionRules {
+            removed_days: ValueKind::Whole { unit: " of days", least: 0, most: 36_500 },
+                "Days after which texts that moderators have removed or replaced are erased; 0 = they are kept.";
+            log_names_days: ValueKind::Whole { unit: " of days", least: 0, most: 36_500 },
+                "Days after which the moderation log calls people who have left a former member; 0 = it keeps their names.";
         }
         accounts: AccountRules {
             legacy_salt: ValueKind::Secret,
@@ -355,16 +376,21 @@ settings! {
                 "Whether moderators and administrators need two-step login to use their role.";
             signup: ValueKind::SignupMode,
                 "Who can sign up: open, invite (whom a member invites), apply (whom a moderator accepts) or closed.";
+            signup_question: ValueKind::Line { least: 0, most: 200 },
+                "A question that people of the community can answer, asked at sign-up, except of invited people; empty = none.";
+            signup_answers: ValueKind::Words,
+                "The answers to it that are right, with commas between them, in capitals or not.";
             invitations: ValueKind::Whole { unit: " of invitations", least: 0, most: MAX_INVITATIONS },
-                "Invitations of each account of 30 days; moderators and administrators have any number.";
+                "Invitations of each trusted account; moderators and administrators have any number.";
             reserved_names: ValueKind::Names,
                 "Names that nobody can sign up with, with commas between them.";
             confirm_email: ValueKind::Switch,
                 "Whether accounts that are new or change their e-mail address can only read until it is confirmed; needs mail.relay.";
-            new_days: ValueKind::Whole { unit: " of days", least: 0, most: 3_650 },
-                "Days in which an account is new and may do less; 0 = its age does not matter.";
-            new_posts: ValueKind::Whole { unit: " of posts", least: 0, most: 1_000 },
-                "With fewer posts an account is new and may do less; 0 = their number does not matter.";
+        }
+        trust: TrustRules {
+            days: ValueKind::Whole { unit: " of days", least: 0, most: 3_650 },
+                "Days after which an account can be trusted; 0 = its age does not matter.";
+            karma: KARMA_COST, "Karma that an account needs to be trusted; 0 = its karma does not matter.";
         }
     }
 }

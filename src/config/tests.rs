@@ -393,6 +393,33 @@ fn who_signs_up_is_one_of_four_modes() {
 }
 
 #[test]
+fn a_question_at_sign_up_needs_answers_and_a_list_may_be_an_array() {
+    let error = from_file("[accounts]\nsignup_question = \"Why?\"").unwrap_err();
+    let expected =
+        "accounts.signup_question is Why? (file FILE), expected empty without accounts.signup_answers";
+    assert_eq!(error, expected);
+    let with =
+        |answers| from_file(&format!("[accounts]\nsignup_question = \"Why?\"\nsignup_answers = {answers}"));
+    let array = with("[\"because\", \"for fun\"]").unwrap();
+    assert_eq!(array.rules, with("\"because, for fun\"").unwrap().rules);
+    assert!(with("[\"because, for fun\"]").is_err() && with("[1]").is_err());
+}
+
+#[test]
+fn a_contact_is_an_address_of_mail_or_of_a_page() {
+    for contact in ["", "desk@example.org", "https://example.org/contact"] {
+        assert!(from_variable("TIDINGS_SITE__CONTACT", contact).is_ok(), "{contact}");
+    }
+    for contact in ["desk", "javascript:alert(1)", "example.org/contact"] {
+        let error = from_variable("TIDINGS_SITE__CONTACT", contact).unwrap_err();
+        assert!(
+            error.ends_with("expected an e-mail address, or an http or https URL, or nothing"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn addresses_cannot_be_confirmed_without_mail() {
     let error = from_file("[accounts]\nconfirm_email = true").unwrap_err();
     assert_eq!(error, "accounts.confirm_email is true (file FILE), expected false without mail.relay");

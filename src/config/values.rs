@@ -7,14 +7,15 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use ipnet::IpNet;
+use lettre::Address;
 use lettre::message::Mailbox;
 use tidings_domain::home_servers;
 use tidings_domain::timelines::moving::Destination;
 use tidings_domain::values::lookalikes::ReservedNames;
 use tidings_domain::values::preferences::Choice;
 use tidings_domain::values::rates::{Networks, Rate};
-use tidings_domain::values::rules::Economy;
-use tidings_domain::values::signup::SignupMode;
+use tidings_domain::values::rules::{Economy, Pause};
+use tidings_domain::values::signup::{SignupAnswers, SignupMode};
 use tidings_domain::values::title_prefixes::{JobsTopic, TitlePrefixes};
 use tidings_keyspace::flaw_of_sentinel_url;
 use tidings_search::index::Language;
@@ -24,7 +25,7 @@ use url::Url;
 pub(super) const CONCEALED: &str = "***";
 const MOST_SECRET_CHARACTERS: usize = 1024;
 const MOST_NAMES_CHARACTERS: usize = 10_000;
-const MOST_PREFIX_CHARACTERS: usize = 500;
+const MOST_WORDS_CHARACTERS: usize = 500;
 
 /// Which values a setting can have.
 #[derive(Debug, Clone, Copy)]
@@ -41,12 +42,16 @@ pub(super) enum ValueKind {
     Timelines,
     /// An http(s) URL of a whole host.
     SiteUrl,
+    /// Empty, or a [`HubUrl`].
+    Hub,
     /// Empty, or a [`Relay`].
     Relay,
     /// Empty, or a [`MailTls`].
     MailTls,
     /// An e-mail address, with or without a name.
     Mailbox,
+    /// A [`Contact`].
+    Contact,
     /// Comma-separated addresses and networks.
     Networks,
     /// Comma-separated names of hosts.
@@ -57,8 +62,8 @@ pub(super) enum ValueKind {
     Names,
     /// Empty, or the name of a topic.
     Topic,
-    /// Comma-separated words with which titles begin.
-    TitlePrefixes,
+    /// Comma-separated words.
+    Words,
     /// One line of text.
     Line {
         /// The fewest characters.
@@ -90,6 +95,8 @@ pub(super) enum ValueKind {
     Rate,
     /// An [`Interval`].
     Interval,
+    /// A [`Pause`].
+    Pause,
     /// A [`SearchLanguage`].
     SearchLanguage,
     /// A [`SignupMode`].
@@ -120,14 +127,17 @@ impl ValueKind {
             }
             Self::Timelines => format!("{TIMELINES_URL_FORMS}, or nothing"),
             Self::SiteUrl => "an http or https URL of a whole host, like https://news.example.com".to_owned(),
+            Self::Hub => "an http or https URL, like https://hub.example.com/, or nothing".to_owned(),
             Self::Relay => "host:port, or nothing".to_owned(),
             Self::MailTls => "required, opportunistic or none, or nothing".to_owned(),
             Self::Mailbox => "an e-mail address, like news@example.com or News <news@example.com>".to_owned(),
+            Self::Contact => "an e-mail address, or an http or https URL, or nothing".to_owned(),
             Self::Networks => "comma-separated addresses or networks, like 127.0.0.1, 10.0.0.0/8".to_owned(),
             Self::Rate => {
                 "a count and a duration up to 30d, like 10/10m or 200/4s, or 0 for no limit".to_owned()
             }
             Self::Interval => "a whole number and s, m, h or d, from 1s to 3650d, like 6h or 1d".to_owned(),
+            Self::Pause => "a whole number and s, m, h or d, at most 3650d, like 4h or 1d, or 0".to_owned(),
             Self::SearchLanguage => format!("{} or none", SearchLanguage::NAMES.map(|(name, _)| name).join(", ")),
             Self::SignupMode => "open, invite, apply or closed".to_owned(),
             Self::Economy => "free or lamer".to_owned(),
@@ -135,8 +145,8 @@ impl ValueKind {
             Self::Origins => "comma-separated origins, like https://search.example.com".to_owned(),
             Self::Names => format!("names with commas between them, at most {MOST_NAMES_CHARACTERS} characters"),
             Self::Topic => "the name of a topic, like jobs, or nothing".to_owned(),
-            Self::TitlePrefixes => {
-                format!("words with commas between them, at most {MOST_PREFIX_CHARACTERS} characters")
+            Self::Words => {
+                format!("words with commas between them, at most {MOST_WORDS_CHARACTERS} characters")
             }
             Self::Line { least: 0, most } => format!("one line of at most {most} characters"),
             Self::Line { least, most } => format!("one line of {least} to {most} characters"),
@@ -157,10 +167,18 @@ impl ValueKind {
                 Some(number.to_string())
             }
             // A limit is switched off in the same way as others are.
-            (Self::Rate, Value::Integer(0)) => Some("0".to_owned()),
+            (Self::Rate | Self::Pause, Value::Integer(0)) => Some("0".to_owned()),
             (Self::Decimal { .. }, Value::Float(number)) => Some(number.to_string()),
             (Self::Switch | Self::Whole { .. } | Self::Signed { .. } | Self::Decimal { .. }, _) => None,
             (_, Value::String(text)) => Some(text.clone()),
+            (
+                Self::Words | Self::Names | Self::Hosts | Self::Networks | Self::Origins,
+                Value::Array(values),
+            ) => {
+                let values: Option<Vec<&str>> = values.iter().map(Value::as_str).collect();
+                let values = values.filter(|values| !values.iter().any(|value| value.contains(',')))?;
+                Some(values.join(", "))
+            }
             _ => None,
         }
     }
@@ -324,6 +342,18 @@ impl FromText for Networks {
     }
 }
 
+/// Where people send requests to whoever runs the site; may be empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contact(pub String);
+
+impl FromText for Contact {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        let is_page = || Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+        let fits = text.is_empty() || is_page() || text.parse::<Address>().is_ok();
+        fits.then(|| Self(text.to_owned()))
+    }
+}
+
 impl FromText for JobsTopic {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         Self::parse(text)
@@ -332,16 +362,24 @@ impl FromText for JobsTopic {
 
 impl FromText for TitlePrefixes {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        let fits = text.chars().count() <= MOST_PREFIX_CHARACTERS && !text.chars().any(char::is_control);
-        fits.then(|| Self::parse(text))
+        fits(text, MOST_WORDS_CHARACTERS).then(|| Self::parse(text))
+    }
+}
+
+impl FromText for SignupAnswers {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        fits(text, MOST_WORDS_CHARACTERS).then(|| Self::parse(text))
     }
 }
 
 impl FromText for ReservedNames {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        let fits = text.chars().count() <= MOST_NAMES_CHARACTERS && !text.chars().any(char::is_control);
-        fits.then(|| Self::parse(text))
+        fits(text, MOST_NAMES_CHARACTERS).then(|| Self::parse(text))
     }
+}
+
+fn fits(text: &str, most: usize) -> bool {
+    text.chars().count() <= most && !text.chars().any(char::is_control)
 }
 
 /// The language of searches; `None` finds words as they are.
@@ -411,6 +449,15 @@ impl FromText for Interval {
         let count: u64 = count.bytes().all(|byte| byte.is_ascii_digit()).then(|| count.parse().ok())??;
         let seconds = count.checked_mul(unit_seconds)?;
         (1..=MOST_INTERVAL_SECONDS).contains(&seconds).then(|| Self(Duration::from_secs(seconds)))
+    }
+}
+
+impl FromText for Pause {
+    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
+        if text == "0" {
+            return Some(Self(0));
+        }
+        Interval::from_text(text, kind).map(|Interval(duration)| Self(duration.as_secs()))
     }
 }
 
@@ -485,6 +532,25 @@ pub struct Relay {
     pub host: String,
     /// The TCP port.
     pub port: u16,
+}
+
+/// The address of a hub for feeds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HubUrl(pub Url);
+
+impl FromText for Option<HubUrl> {
+    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
+        if text.is_empty() {
+            return Some(None);
+        }
+        let url = Url::parse(text).ok()?;
+        let fits = matches!(url.scheme(), "http" | "https")
+            && url.has_host()
+            && url.fragment().is_none()
+            && url.username().is_empty()
+            && url.password().is_none();
+        fits.then_some(Some(HubUrl(url)))
+    }
 }
 
 impl FromText for Option<Relay> {

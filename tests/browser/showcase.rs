@@ -254,6 +254,10 @@ async fn moderate(administrator: &Client, member: &Client) {
     let note = [("action", "note"), ("reason", "The second account of the same person")];
     ok(administrator.api_post("/api/moderate", &[&tomasz[..], &note].concat()).await);
     ok(member.api_post("/api/flag", &[&tomasz[..], &[("reason", "spam")]].concat()).await);
+    let message = [("text", "Could the title of story 3 name the year?")];
+    ok(member.api_post("/api/messages", &message).await);
+    let answer = [("thread", "1"), ("text", "Done, thank you."), ("anonymous", "1")];
+    ok(administrator.api_post("/api/messages", &answer).await);
     let rule =
         [("what", "phrase"), ("pattern", "cheap watches"), ("effect", "hold"), ("reason", "Advertisements")];
     ok(administrator.api_post("/api/moderate/rule", &rule).await);
@@ -274,8 +278,6 @@ impl Showcase {
             ("karma.downvote_cost", "0"),
             ("karma.downvote_minimum", "0"),
             ("karma.new_topic_minimum", "0"),
-            ("moderation.flag_min_days", "0"),
-            ("moderation.flag_min_karma", "0"),
         ];
         let server = Server::start(Engine::Memory, &settings).await;
         let administrator = server.register("harbourmaster").await;
@@ -366,6 +368,8 @@ impl Showcase {
             (Anonymous, "/comments"),
             (Anonymous, "/ranking"),
             (Anonymous, "/about"),
+            (Anonymous, "/about/trust"),
+            (Anonymous, "/feeds"),
             (Anonymous, "/formatting"),
             (Anonymous, "/sites"),
             (Anonymous, "/sites/controversial/month"),
@@ -414,6 +418,9 @@ impl Showcase {
             (Member, "/settings/account"),
             (Member, "/flag/story/1"),
             (Member, "/vote/story/1"),
+            (Member, "/moderators"),
+            (Member, "/messages"),
+            (Member, "/messages/1"),
             (Member, "/settings/mutes"),
             (Member, "/settings/sessions"),
             (Member, "/settings/invitations"),
@@ -432,12 +439,22 @@ impl Showcase {
             (Administrator, "/admin?tab=month"),
             (Administrator, "/admin?tab=server"),
             (Administrator, "/welcome"),
+            (Administrator, "/admin/changes"),
             (Administrator, "/admin/site"),
+            (Administrator, "/admin/hooks"),
             (Administrator, "/topic/books"),
             (Administrator, "/news/THREAD"),
             (Administrator, "/topics"),
             (Administrator, "/moderate"),
+            (Administrator, "/messages"),
+            (Administrator, "/messages/1"),
+            (Administrator, "/moderate/person/tomasz"),
             (Administrator, "/moderate/rules"),
+            (Administrator, "/people"),
+            (Administrator, "/moderate/bans"),
+            (Administrator, "/moderate/erase/story/1"),
+            (Administrator, "/moderate/reasons"),
+            (Administrator, "/moderate/figures"),
             (Administrator, "/moderations"),
             (Administrator, "/@tomasz"),
             (Administrator, "/news/THREAD?at=1"),

@@ -10,7 +10,6 @@ use crate::client::{Client, PASSWORD, ok, refused};
 use crate::server::{Engine, Server};
 
 /// Everybody may flag.
-const SETTINGS: &[(&str, &str)] = &[("moderation.flag_min_days", "0"), ("moderation.flag_min_karma", "0")];
 /// A word of every post of the spammer, and of nothing else.
 const WORD: &str = "watches";
 /// All that the spammer posts.
@@ -19,7 +18,7 @@ const POSTS: u64 = 200;
 const SOON: Duration = Duration::from_secs(5);
 
 /// Where a reader comes across posts.
-const PAGES: [&str; 24] = [
+const PAGES: [&str; 28] = [
     "/",
     "/latest/0",
     "/best",
@@ -37,6 +36,10 @@ const PAGES: [&str; 24] = [
     "/best/atom",
     "/best/new/atom",
     "/@mallory/feed",
+    "/comments/atom",
+    "/news/1/json",
+    "/site/spam.example/atom",
+    "/user/mallory/json",
     "/api/getnews/latest/0/32",
     "/api/getcomments/1",
     "/api/articles/time/1",
@@ -56,7 +59,7 @@ struct Community {
 
 impl Community {
     async fn new() -> Self {
-        let server = Server::start(Engine::Memory, SETTINGS).await;
+        let server = Server::start(Engine::Memory, &[]).await;
         let administrator = server.register("alice").await;
         let [moderator, bob, reader] = ["mod", "bob", "carol"].map(|name| server.member(name));
         let (moderator, bob, reader) = (moderator.await, bob.await, reader.await);

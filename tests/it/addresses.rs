@@ -223,6 +223,7 @@ const ACTIONS: &[Action] = &[
     untried_page("/login/passkey").not_kept("no account yet: a challenge counts once"),
     untried_page("/login/passkey/options").not_kept("no account yet: writes nothing that lasts"),
     both("/logout", "/api/logout", &[]).not_kept("ends the session, and with it whatever could repeat it"),
+    both("/messages", "/api/messages", &[("anonymous", "0", OPTIONAL), ("text", "A question", REQUIRED)]),
     both("/mergetopic", "/api/mergetopic", &[("topic", "rust", REQUIRED), ("into", "go", REQUIRED)])
         .refused_in_silence(),
     both(
@@ -253,6 +254,56 @@ const ACTIONS: &[Action] = &[
         &[("reason", "a mistake", REQUIRED), ("rule_id", "1", REQUIRED)],
     )
     .refused_in_silence(),
+    both(
+        "/people",
+        "/api/moderate/people",
+        &[("action", "silence", REQUIRED), ("reason", "a raid", REQUIRED), ("usernames", "bob", REQUIRED)],
+    )
+    .refused_in_silence(),
+    both(
+        "/moderate/bans",
+        "/api/moderate/bans",
+        &[
+            ("reason", "spam", REQUIRED),
+            ("scope", "signup", REQUIRED),
+            ("value", "192.0.2.0/24", REQUIRED),
+            ("what", "network", REQUIRED),
+        ],
+    )
+    .refused_in_silence(),
+    both(
+        "/moderate/bans/lift",
+        "/api/moderate/unban",
+        &[("ban_id", "1", REQUIRED), ("reason", "a mistake", REQUIRED)],
+    )
+    .refused_in_silence(),
+    both(
+        "/moderate/reasons",
+        "/api/moderate/reasons",
+        &[
+            ("rule", "Rule 3", OPTIONAL),
+            ("text", "No politics here", REQUIRED),
+            ("title", "Politics", REQUIRED),
+        ],
+    )
+    .refused_in_silence(),
+    both(
+        "/admin/announcement",
+        "/api/admin/announcement",
+        &[("hours", "2", OPTIONAL), ("text", "We move on Sunday", OPTIONAL), ("url", "/about", OPTIONAL)],
+    )
+    .refused_in_silence(),
+    both(
+        "/admin/hooks",
+        "/api/admin/hooks",
+        &[
+            ("address", "https://hooks.example.com/1", REQUIRED),
+            ("format", "full", OPTIONAL),
+            ("kinds", "story,queue", REQUIRED),
+            ("secret", "correct horse", REQUIRED),
+        ],
+    ),
+    both("/announcement/dismiss", "/api/announcement/dismiss", &[("made", "1800000000", REQUIRED)]),
     both(
         "/moderate/undo",
         "/api/moderate/undo",
@@ -344,7 +395,8 @@ const ACTIONS: &[Action] = &[
         ],
     ),
     page("/settings/confirm-email", &[]).kept_but_untried("mails the link after the answer"),
-    page("/settings/deactivate", &[("password", PASSWORD, REQUIRED)]).not_kept("ends the account"),
+    page("/settings/deactivate", &[("password", PASSWORD, REQUIRED), ("writings", "keep", OPTIONAL)])
+        .not_kept("ends the account"),
     both("/settings/invitations", "/api/invite", &[("email", "carol@example.org", OPTIONAL)])
         .refused_in_silence(),
     untried_page("/settings/invitations/withdraw")

@@ -9,13 +9,16 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
+use tidings::backup::disk::SystemDisk;
+use tidings::backup::take;
 use tidings_domain::{keys, migrations};
 use tidings_keyspace::{Batch, Store, StoreOptions, Value};
 
+use crate::community::Community;
 use crate::original;
 use crate::program::{Program, open_again};
 use crate::redis_server::RedisServer;
-use crate::server::dump;
+use crate::server::{Engine, Server, dump};
 
 /// How long to wait for something that must happen.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -452,4 +455,34 @@ async fn a_database_of_lamer_news_opens_and_gets_its_version() {
     program.kill();
     let store = Store::open(&database.url(), &StoreOptions::default()).await.unwrap();
     assert_eq!(migrations::state_of(&store).await.unwrap().layout, migrations::LAYOUT_VERSION);
+}
+
+#[tokio::test]
+async fn a_backup_is_checked_without_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let server = Server::start(Engine::Memory, &[]).await;
+    let Community { server, alice, .. } = Community::on(server).await;
+    alice.get("/").await;
+    server.finish_jobs().await;
+    let back_up = async |name: &str| {
+        take::to_file(server.store(), SystemDisk, path(name).into(), Box::new(|_, _| {})).await.unwrap();
+    };
+    back_up("good.backup").await;
+    let said = succeed(&["check", "backup", &path("good.backup")]);
+    assert!(said.contains(", whole\n") && said.contains("no differences"), "{said}");
+    let json = succeed(&["check", "backup", &path("good.backup"), "--json"]);
+    let report: Json = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert_eq!(report["differences"], json!([]), "{report}");
+    // What is in it does not fit together.
+    server.set_field("news:1", "up", "99").await;
+    back_up("wrong.backup").await;
+    refused(&["check", "backup", &path("wrong.backup")], "news:1");
+    // It is cut off.
+    let whole = std::fs::read(path("good.backup")).unwrap();
+    std::fs::write(path("cut.backup"), &whole[..whole.len() - 10]).unwrap();
+    refused(&["check", "backup", &path("cut.backup")], "cut off");
+    refused(&["check", "backup", &path("none.backup")], "none.backup is no good backup");
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(left.len(), 3, "nothing else");
 }

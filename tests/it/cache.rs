@@ -11,10 +11,17 @@ use crate::redis_server::RedisServer;
 use crate::server::{Engine, Server, each_engine};
 
 /// API calls that read public data, and feeds.
-const CALLS: [&str; 12] = [
+const CALLS: [&str; 19] = [
     "/rss",
     "/best/atom",
     "/@bob/feed",
+    "/top/json",
+    "/comments/json",
+    "/news/1/atom",
+    "/user/bob/atom",
+    "/user/bob/comments/json",
+    "/site/example.com/json",
+    "/feeds.opml",
     "/api/getnews/top/0/30",
     "/api/getnews/latest/0/30",
     "/api/getcomments/1",

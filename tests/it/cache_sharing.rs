@@ -98,7 +98,7 @@ async fn a_page_is_made_once_for_all_who_ask_at_the_same_time() {
 
 #[tokio::test]
 async fn all_caches_together_take_what_the_setting_says() {
-    for (setting, bytes) in [("102", DEFAULT_BYTES), ("8", 8 * MEBIBYTE)] {
+    for (setting, bytes) in [("103", DEFAULT_BYTES), ("8", 8 * MEBIBYTE)] {
         let server = Server::start(Engine::Memory, &[("server.site_cache_mebibytes", setting)]).await;
         let alice = server.member("alice").await;
         let bob = server.member("bob").await;
@@ -134,6 +134,7 @@ async fn all_caches_together_take_what_the_setting_says() {
                 "item_lists",
                 "lists",
                 "news",
+                "origin_bans",
                 "post_rules",
                 "profiles",
                 "readers",
@@ -155,8 +156,8 @@ async fn all_caches_together_take_what_the_setting_says() {
             ]
         );
         let total: u64 = caches.iter().map(|cache| cache.capacity_bytes).sum();
-        // A share may lose a fraction of a byte.
-        assert!(bytes - total < 15, "{total} of {bytes}");
+        // Each share may lose a fraction of a byte.
+        assert!(bytes - total < caches.len() as u64, "{total} of {bytes}");
         for cache in &caches {
             assert!(cache.hits > 0 && cache.misses > 0, "{cache:?}");
             assert!(cache.bytes <= cache.capacity_bytes, "{cache:?}");

@@ -25,31 +25,31 @@ use crate::smtp_server::SmtpServer;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A store, and a folder for what a test needs besides.
-struct Place {
-    url: String,
-    folder: tempfile::TempDir,
+pub struct Place {
+    pub url: String,
+    pub folder: tempfile::TempDir,
     _redis: Option<RedisServer>,
 }
 
 impl Place {
-    fn embedded() -> Self {
+    pub fn embedded() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("redb:{}", folder.path().join("site.redb").display());
         Self { url, folder, _redis: None }
     }
 
-    fn redis() -> Self {
+    pub fn redis() -> Self {
         let redis = RedisServer::start();
         let place = Self { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: Some(redis) };
         place.run(&["create"]).good();
         place
     }
 
-    fn each() -> [Self; 2] {
+    pub fn each() -> [Self; 2] {
         [Self::embedded(), Self::redis()]
     }
 
-    fn file(&self, name: &str, text: &str) -> PathBuf {
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.folder.path().join(name);
         std::fs::write(&path, text).unwrap();
         path
@@ -61,18 +61,18 @@ impl Place {
     }
 
     /// Runs a command on the store.
-    fn run(&self, arguments: &[&str]) -> Ran {
+    pub fn run(&self, arguments: &[&str]) -> Ran {
         self.run_with(arguments, "", &[])
     }
 
-    fn run_with(&self, arguments: &[&str], input: &str, settings: &[(&str, &str)]) -> Ran {
+    pub fn run_with(&self, arguments: &[&str], input: &str, settings: &[(&str, &str)]) -> Ran {
         let mut process = self.command(arguments).envs(settings.iter().copied()).spawn().unwrap();
         // A command that reads nothing may have ended.
         process.stdin.take().unwrap().write_all(input.as_bytes()).ok();
         process.wait_with_output().unwrap().into()
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
         command.args(arguments).args(["--store", &self.url]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -82,10 +82,10 @@ impl Place {
 
 /// What a command has said, and how it has ended.
 #[derive(Debug, Clone, PartialEq)]
-struct Ran {
-    code: Option<i32>,
-    out: String,
-    err: String,
+pub struct Ran {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
 }
 
 impl From<Output> for Ran {
@@ -97,25 +97,25 @@ impl From<Output> for Ran {
 
 impl Ran {
     #[track_caller]
-    fn good(self) -> String {
+    pub fn good(self) -> String {
         assert_eq!(self.code, Some(0), "{self:?}");
         self.out
     }
 
     /// The message of a command that has failed with an exit status.
     #[track_caller]
-    fn failed(self, code: i32) -> String {
+    pub fn failed(self, code: i32) -> String {
         assert_eq!(self.code, Some(code), "{self:?}");
         self.err
     }
 }
 
 /// The program on a store, on which one address can sign up often.
-fn start(place: &Place) -> Program {
+pub fn start(place: &Place) -> Program {
     Program::start_with(&place.url, &[("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0")])
 }
 
-fn visitor(program: &Program) -> Client {
+pub fn visitor(program: &Program) -> Client {
     Client::new(http_client(), program.address)
 }
 

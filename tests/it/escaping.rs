@@ -270,7 +270,15 @@ async fn what_no_document_may_have_in_a_stored_title_is_left_out() {
     server.set_field("article:1", "title", title).await;
     let is_bad = |c: char| c.is_control() && !"\t\n\r".contains(c) || matches!(c, '\u{FFFE}' | '\u{FFFF}');
     let pages = PAGES.iter().copied().map(|(path, _)| path);
-    let feeds = ["/rss", "/atom", "/best/atom", "/topic/links/atom", "/@alice/feed", "/api/getnews/top/0/30"];
+    let feeds = [
+        "/rss",
+        "/atom",
+        "/json",
+        "/best/atom",
+        "/topic/links/json",
+        "/@alice/feed",
+        "/api/getnews/top/0/30",
+    ];
     for path in pages.chain(feeds).chain(["/api/articles/score/1", "/api/timeline/everyone"]) {
         let text = String::from_utf8(alice.get(path).await.body).unwrap();
         assert_eq!(text.chars().find(|c| is_bad(*c)), None, "{path}");
@@ -310,6 +318,8 @@ async fn what_no_document_may_have_never_leaves_the_store_raw() {
     let tweet_page = format!("/tweet/{tweet}");
     let pages = PAGES.iter().copied().map(|(path, _)| path);
     let more = ["/editnews/2", "/editcomment/1/1", "/rss", "/atom", "/best/atom", "/@bob/feed", &tweet_page];
+    let more =
+        more.into_iter().chain(["/json", "/comments/json", "/news/1/json", "/@bob/feed/json", "/feeds.opml"]);
     let paths: Vec<&str> = pages.chain(more).collect();
     for client in [&server.visitor(), &alice, &bob] {
         for path in &paths {

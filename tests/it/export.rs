@@ -30,8 +30,8 @@ pub fn unpacked(archive: &[u8]) -> Vec<(String, String)> {
 }
 
 /// The two files of an export.
-struct Exported {
-    data: Value,
+pub struct Exported {
+    pub data: Value,
     page: String,
 }
 
@@ -60,7 +60,7 @@ impl Exported {
     }
 }
 
-async fn export(client: &Client) -> Exported {
+pub async fn export(client: &Client) -> Exported {
     Exported::of(&client.get("/api/export").await)
 }
 

@@ -51,6 +51,11 @@ impl Things {
             format!("/tweet/{tweet}"),
             format!("/@{author}"),
             format!("/@{author}/feed"),
+            format!("/@{author}/feed/json"),
+            format!("/news/{story}/atom"),
+            format!("/user/{author}/atom"),
+            format!("/user/{author}/stories/json"),
+            format!("/user/{author}/comments/atom"),
             format!("/usernews/{author}/0"),
             format!("/usercomments/{author}/0"),
             format!("/api/timeline/user/{author}"),
@@ -200,7 +205,7 @@ async fn a_reader_is_sent_nothing_muted_or_withheld_whatever_others_have_read() 
             || address.contains("hidden=1")
             // Public feeds, and the answers to programs of other sites, are the same for everyone.
             || address.starts_with("/v0/") || address.starts_with("/api/v1/")
-            || address.ends_with("/feed") || address == "/rss" || address.ends_with("/atom") || address == "/atom"
+            || ["/feed", "/rss", "/atom", "/json"].iter().any(|feed| address.ends_with(feed))
     };
     let found = site.found(rita, &muted).await;
     let wrong: Vec<_> = found.iter().filter(|(_, address)| !is_chosen(address)).collect();

@@ -7,11 +7,8 @@ use crate::client::{Client, ok, refused};
 use crate::html::Page;
 use crate::server::{Engine, Server, each_engine};
 
-/// Everybody may flag.
-const OPEN: &[(&str, &str)] = &[("moderation.flag_min_days", "0"), ("moderation.flag_min_karma", "0")];
-/// The same, and two flags hide.
-const OPEN_AT_TWO: &[(&str, &str)] =
-    &[("moderation.flag_min_days", "0"), ("moderation.flag_min_karma", "0"), ("moderation.hide_at", "2")];
+/// Two flags hide.
+const AT_TWO: &[(&str, &str)] = &[("moderation.hide_at", "2")];
 
 type Thing<'a> = (&'a str, &'a str);
 
@@ -76,7 +73,7 @@ async fn withheld(server: &Server, (kind, _): Thing<'_>) -> Option<String> {
 
 #[tokio::test]
 async fn what_enough_flags_have_hidden_stays_hidden_until_somebody_looks_even_without_them() {
-    each_engine(OPEN, async |server| {
+    each_engine(&[], async |server| {
         let (_, moderator, _, readers) = community(&server).await;
         for thing in THINGS {
             let before = flagged_state(&server).await;
@@ -117,14 +114,6 @@ async fn who_may_flag_what() {
     let server = Server::start(Engine::Memory, &[]).await;
     let (alice, moderator, bob, readers) = community(&server).await;
     let reader = &readers[0];
-    server.set_karma(reader, 100).await;
-    assert!(refused(flag(reader, STORY, "spam", "").await).contains("3 days old"));
-    server.advance(3 * 86_400);
-    // A visit earns karma.
-    reader.get("/").await;
-    server.set_karma(reader, 9).await;
-    assert!(refused(flag(reader, STORY, "spam", "").await).contains("needs 10 karma"));
-    server.set_karma(reader, 10).await;
     let before = server.dump().await;
     for (who, thing, reason, note, expected) in [
         (reader, STORY, "unkind", "", "can't be flagged as unkind"),
@@ -143,17 +132,14 @@ async fn who_may_flag_what() {
         (&bob, STORY, "spam", "", "yourself or your own posts"),
         (&bob, ("user", "bob"), "spam", "", "yourself or your own posts"),
     ] {
-        server.set_karma(&bob, 10).await;
         let error = refused(flag(who, thing, reason, note).await);
         assert!(error.contains(expected), "{thing:?} {reason} {note}: {error}");
     }
-    server.set_karma(&bob, before_karma(&before)).await;
     let long = "x".repeat(201);
     assert!(refused(flag(reader, STORY, "spam", &long).await).contains("note"));
     assert_eq!(reader_flags(&server.dump().await), reader_flags(&before));
-    // Moderators need neither age nor karma.
+    // Moderators too.
     for who in [&alice, &moderator] {
-        server.set_karma(who, 0).await;
         ok(flag(who, ("user", "BOB"), "spam", "").await);
         assert!(refused(flag(who, ("user", "bob"), "harmful", "").await).contains("already"));
     }
@@ -167,15 +153,6 @@ async fn who_may_flag_what() {
     assert_eq!(reader.post("/api/flag", &fields).await.status, StatusCode::NOT_FOUND);
 }
 
-fn before_karma(dump: &std::collections::BTreeMap<String, tidings_keyspace::Value>) -> i64 {
-    match dump.get("user:3") {
-        Some(tidings_keyspace::Value::Hash(fields)) => {
-            fields.iter().find(|(name, _)| *name == "karma").map_or(0, |(_, karma)| karma.parse().unwrap())
-        }
-        _ => 0,
-    }
-}
-
 /// The keys about flags and the queue.
 fn reader_flags(dump: &std::collections::BTreeMap<String, tidings_keyspace::Value>) -> Vec<String> {
     let is_about = |key: &&String| key.contains("flag") || key.starts_with("review:");
@@ -184,7 +161,7 @@ fn reader_flags(dump: &std::collections::BTreeMap<String, tidings_keyspace::Valu
 
 #[tokio::test]
 async fn a_decision_to_keep_can_be_taken_back_exactly() {
-    each_engine(OPEN_AT_TWO, async |server| {
+    each_engine(AT_TWO, async |server| {
         let (_, moderator, _, readers) = community(&server).await;
         for thing in THINGS {
             for reader in &readers[..2] {
@@ -216,7 +193,7 @@ async fn a_decision_to_keep_can_be_taken_back_exactly() {
 
 #[tokio::test]
 async fn flags_that_were_rejected_weigh_less_afterwards() {
-    let server = Server::start(Engine::Memory, OPEN_AT_TWO).await;
+    let server = Server::start(Engine::Memory, AT_TWO).await;
     let (_, moderator, bob, readers) = community(&server).await;
     let stories = [1, bob.submit_text("B", "b").await, bob.submit_text("C", "c").await];
     let stories = stories.map(|id| id.to_string());
@@ -241,7 +218,7 @@ async fn flags_that_were_rejected_weigh_less_afterwards() {
 
 #[tokio::test]
 async fn two_moderators_on_the_same_row_do_not_act_twice() {
-    each_engine(OPEN, async |server| {
+    each_engine(&[], async |server| {
         let (alice, moderator, _, readers) = community(&server).await;
         ok(flag(&readers[0], STORY, "spam", "").await);
         let seen = queue(&moderator).await[0]["since"].to_string();
@@ -268,7 +245,7 @@ async fn two_moderators_on_the_same_row_do_not_act_twice() {
 
 #[tokio::test]
 async fn an_action_on_the_author_makes_the_other_moderator_look_again() {
-    let server = Server::start(Engine::Memory, OPEN).await;
+    let server = Server::start(Engine::Memory, &[]).await;
     let (alice, moderator, _, readers) = community(&server).await;
     ok(flag(&readers[0], STORY, "spam", "").await);
     let seen = queue(&moderator).await[0]["since"].to_string();
@@ -289,7 +266,7 @@ async fn an_action_on_the_author_makes_the_other_moderator_look_again() {
 
 #[tokio::test]
 async fn locking_a_flagged_story_closes_the_flags_and_undoing_brings_them_back() {
-    let server = Server::start(Engine::Memory, OPEN_AT_TWO).await;
+    let server = Server::start(Engine::Memory, AT_TWO).await;
     let (_, moderator, _, readers) = community(&server).await;
     for reader in &readers[..2] {
         ok(flag(reader, STORY, "spam", "").await);
@@ -305,7 +282,7 @@ async fn locking_a_flagged_story_closes_the_flags_and_undoing_brings_them_back()
 
 #[tokio::test]
 async fn the_worst_comes_first_and_parts_of_the_queue_fit_together() {
-    each_engine(OPEN, async |server| {
+    each_engine(&[], async |server| {
         let (_, moderator, bob, readers) = community(&server).await;
         for number in 0..5 {
             bob.submit_text(&format!("Story {number}"), "text").await;
@@ -336,7 +313,7 @@ async fn the_worst_comes_first_and_parts_of_the_queue_fit_together() {
 
 #[tokio::test]
 async fn what_is_deleted_waits_until_its_flags_are_taken_back() {
-    let server = Server::start(Engine::Memory, OPEN).await;
+    let server = Server::start(Engine::Memory, &[]).await;
     let (_, moderator, bob, readers) = community(&server).await;
     bob.tweet("Another").await;
     for thing in [STORY, ("comment", "1-1"), ("tweet", "3")] {
@@ -354,7 +331,7 @@ async fn what_is_deleted_waits_until_its_flags_are_taken_back() {
 
 #[tokio::test]
 async fn authors_never_learn_who_flagged() {
-    let server = Server::start(Engine::Memory, OPEN_AT_TWO).await;
+    let server = Server::start(Engine::Memory, AT_TWO).await;
     let (_, moderator, bob, readers) = community(&server).await;
     for reader in &readers[..2] {
         ok(flag(reader, STORY, "spam", "").await);
@@ -374,7 +351,7 @@ async fn authors_never_learn_who_flagged() {
 
 #[tokio::test]
 async fn a_reader_flags_and_takes_it_back_on_pages_alone() {
-    let server = Server::start(Engine::Memory, OPEN).await;
+    let server = Server::start(Engine::Memory, &[]).await;
     let (_, moderator, bob, readers) = community(&server).await;
     let reader = &readers[0];
     for (place, thing) in [
@@ -410,16 +387,11 @@ async fn a_reader_flags_and_takes_it_back_on_pages_alone() {
     let again = reader.post("/flag", &wrong).await;
     let page = String::from_utf8(again.body).unwrap();
     assert!(page.contains("value=\"&lt;b&gt;\"") && page.contains("of the story"), "{page}");
-    // Somebody too new is told why.
-    let strict = Server::start(Engine::Memory, &[]).await;
-    let (_, _, _, readers) = community(&strict).await;
-    let page = String::from_utf8(readers[0].get("/flag/story/1").await.body).unwrap();
-    assert!(page.contains("3 days old") && !page.contains("Why?"), "{page}");
 }
 
 #[tokio::test]
 async fn the_page_of_the_queue_has_each_row_with_its_history_and_forms() {
-    let server = Server::start(Engine::Memory, OPEN).await;
+    let server = Server::start(Engine::Memory, &[]).await;
     let (alice, moderator, bob, readers) = community(&server).await;
     for thing in THINGS {
         ok(flag(&readers[0], thing, "harmful", "a <note>").await);
@@ -464,7 +436,7 @@ async fn the_page_of_the_queue_has_each_row_with_its_history_and_forms() {
 
 #[tokio::test]
 async fn a_flagged_profile_is_without_its_text_for_those_who_do_not_ask_for_it() {
-    let server = Server::start(Engine::Memory, OPEN_AT_TWO).await;
+    let server = Server::start(Engine::Memory, AT_TWO).await;
     let (_, moderator, bob, readers) = community(&server).await;
     for reader in &readers[..2] {
         ok(flag(reader, ("user", "bob"), "spam", "").await);
@@ -493,7 +465,7 @@ async fn rounds(server: &Server, client: &Client, path: &str) -> u64 {
 
 #[tokio::test]
 async fn the_queue_takes_the_same_few_rounds_however_long_it_is() {
-    each_engine(OPEN, async |server| {
+    each_engine(&[], async |server| {
         let (_, moderator, bob, readers) = community(&server).await;
         ok(flag(&readers[0], STORY, "spam", "").await);
         let pages = ["/moderate", "/api/moderate/queue", "/"];
@@ -520,7 +492,7 @@ async fn the_queue_takes_the_same_few_rounds_however_long_it_is() {
 
 #[tokio::test]
 async fn moderators_have_vote_rings_looked_for() {
-    let server = Server::start(Engine::Memory, OPEN).await;
+    let server = Server::start(Engine::Memory, &[]).await;
     let (_, moderator, bob, _) = community(&server).await;
     assert_eq!(bob.post("/moderate/votes", &[]).await.status, StatusCode::FORBIDDEN);
     assert_eq!(moderator.post("/moderate/votes", &[]).await.status, StatusCode::SEE_OTHER);
@@ -545,7 +517,7 @@ async fn flagged_state(server: &Server) -> Vec<String> {
 
 #[tokio::test]
 async fn a_removal_upholds_the_flags_and_restoring_brings_them_back() {
-    each_engine(OPEN_AT_TWO, async |server| {
+    each_engine(AT_TWO, async |server| {
         let (_, moderator, bob, readers) = community(&server).await;
         let other = bob.submit_text("Another", "text").await.to_string();
         for thing in THINGS {
@@ -572,7 +544,7 @@ async fn a_removal_upholds_the_flags_and_restoring_brings_them_back() {
 
 #[tokio::test]
 async fn moderators_decide_on_the_page_alone_and_undo() {
-    let server = Server::start(Engine::Memory, OPEN).await;
+    let server = Server::start(Engine::Memory, &[]).await;
     let (_, moderator, _, readers) = community(&server).await;
     ok(flag(&readers[0], STORY, "spam", "").await);
     let page = Page::of(&moderator.get("/moderate").await);
@@ -597,7 +569,7 @@ async fn moderators_decide_on_the_page_alone_and_undo() {
 
 #[tokio::test]
 async fn what_its_author_deletes_after_it_was_flagged_stays_in_the_queue_and_is_decided() {
-    each_engine(OPEN, async |server| {
+    each_engine(&[], async |server| {
         let (alice, _, bob, readers) = community(&server).await;
         let things: [Thing<'_>; 3] = [("comment", "1-1"), ("tweet", "2"), STORY];
         for thing in things {

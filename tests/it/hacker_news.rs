@@ -86,8 +86,7 @@ async fn items_have_the_fields_of_that_api_and_no_others() {
 
 #[tokio::test]
 async fn what_is_gone_says_so_and_what_waits_is_nothing() {
-    let open = [("moderation.flag_min_days", "0"), ("moderation.flag_min_karma", "0")];
-    each_engine(&open, async |server| {
+    each_engine(&[], async |server| {
         let moderator = server.register("alice").await;
         let bob = server.member("bob").await;
         let story = bob.submit_text("A story", "text").await;

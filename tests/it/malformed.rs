@@ -35,6 +35,8 @@ impl Target {
         ok(alice.api_post("/api/moderate", &hold).await);
         let rule = [("what", "phrase"), ("pattern", "nonsense"), ("effect", "refuse"), ("reason", "new")];
         ok(alice.api_post("/api/moderate/rule", &rule).await);
+        let ban = [("what", "domain"), ("value", "spam.example"), ("scope", "both"), ("reason", "spam")];
+        ok(alice.api_post("/api/moderate/bans", &ban).await);
         let flag = [("kind", "comment"), ("id", "1-1"), ("reason", "spam")];
         ok(alice.api_post("/api/flag", &flag).await);
         // So that alice may leave.
@@ -162,7 +164,7 @@ async fn repeated_fields_arrays_and_what_is_not_utf_8_are_bad_requests() {
                 }
             }
         }
-        let many: String = (0..40).map(|number| format!("&f{number}=1")).collect();
+        let many: String = (0..70).map(|number| format!("&f{number}=1")).collect();
         for answer in target.send(&call, &(whole + &many)).await {
             check_refused(&answer, StatusCode::BAD_REQUEST, call.path);
         }
@@ -571,7 +573,7 @@ async fn unusual_requests_get_a_response() {
 async fn a_call_is_told_of_no_form() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.member("alice").await;
-    let many: String = (0..40).map(|number| format!("f{number}=1&")).collect();
+    let many: String = (0..70).map(|number| format!("f{number}=1&")).collect();
     let without = server.visitor().with_secrets(alice.auth.as_deref(), None);
     let elsewhere = alice.clone().with_header("sec-fetch-site", "cross-site");
     for answer in [

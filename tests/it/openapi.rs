@@ -203,6 +203,7 @@ async fn ask_about_invitations(asker: &mut Asker, alice: &Client, visitor: &Clie
         ("email", "dave@example.org"),
         ("invitation", made["invitation"].as_str().unwrap()),
         ("application", "I was invited."),
+        ("answer", "blue"),
     ];
     asker.form(visitor, "/api/create_account", &account, &[("username", "erin"), ("password", "")]).await;
 }
@@ -375,6 +376,63 @@ async fn ask_about_moderation(asker: &mut Asker, alice: &Client, bob: &Client, v
     let id = added["rule_id"].to_string();
     let lift = |id| [("rule_id", id), ("reason", "a mistake")];
     asker.form(alice, "/api/moderate/unrule", &lift(&id), &lift("99")).await;
+    let people = "/api/moderate/people";
+    let found =
+        asker.get(alice, people, "/api/moderate/people?q=bob", "/api/moderate/people?q=bob&state=sad").await;
+    assert_eq!(found["people"][0]["username"], "bob", "{found}");
+    let note = |names| [("usernames", names), ("action", "note"), ("reason", "a raid")];
+    asker.form(alice, people, &note("bob"), &note("nobody")).await;
+    let ban = |value| {
+        [("what", "network"), ("value", value), ("scope", "both"), ("reason", "spam"), ("hours", "1")]
+    };
+    let banned = asker.form(alice, "/api/moderate/bans", &ban("192.0.2.0/24"), &ban("10.0.0.0/8")).await;
+    let trial: Vec<_> = ban("198.51.100.0/24").into_iter().chain([("dry_run", "1")]).collect();
+    let tried = asker.good(alice, "post", "/api/moderate/bans", Form(&trial)).await;
+    assert_eq!(tried["stops"], 0, "{tried}");
+    let list = asker.good(alice, "get", "/api/moderate/bans", Address("/api/moderate/bans")).await;
+    assert_eq!(list["bans"][0]["value"], "192.0.2.0/24", "{list}");
+    asker.bad(bob, "get", "/api/moderate/bans", Address("/api/moderate/bans")).await;
+    let id = banned["ban_id"].to_string();
+    let lift = |id| [("ban_id", id), ("reason", "a mistake")];
+    asker.form(alice, "/api/moderate/unban", &lift(&id), &lift("99")).await;
+    asker.form(bob, "/api/messages", &[("text", "Why?")], &[("text", "")]).await;
+    let path = "/api/messages";
+    let list = asker.get(bob, path, path, "/api/messages?thread=99").await;
+    assert_eq!((&list["threads"][0]["state"], &list["next"]), (&json!("waiting"), &Value::Null), "{list}");
+    let reason = |title| [("title", title), ("text", "No politics here."), ("rule", "Rule 3")];
+    asker.form(alice, "/api/moderate/reasons", &reason("Politics"), &reason("")).await;
+    let list = asker.good(alice, "get", "/api/moderate/reasons", Address("/api/moderate/reasons")).await;
+    assert_eq!(
+        (&list["reasons"][6]["reason_id"], &list["reasons"][6]["rule"]),
+        (&json!(7), &json!("Rule 3")),
+        "{list}"
+    );
+    asker.bad(bob, "get", "/api/moderate/reasons", Address("/api/moderate/reasons")).await;
+    let announcement = |pinned| {
+        [("text", "We move"), ("url", "/about"), ("hours", "2"), ("pinned", pinned), ("pinned_hours", "1")]
+    };
+    asker.form(alice, "/api/admin/announcement", &announcement("1"), &announcement("1, 2, 3")).await;
+    let path = "/api/admin/announcement";
+    let current = asker.good(alice, "get", path, Address(path)).await;
+    assert_eq!((&current["hours"], &current["pinned"]), (&json!(2), &json!([1])), "{current}");
+    asker.bad(bob, "get", path, Address(path)).await;
+    let hook = |kinds| {
+        [
+            ("address", "https://hooks.example.com/1"),
+            ("secret", "correct horse"),
+            ("kinds", kinds),
+            ("format", "full"),
+        ]
+    };
+    let made = asker.form(alice, "/api/admin/hooks", &hook("story, queue"), &hook("votes")).await;
+    let path = "/api/admin/hooks";
+    let hooks = asker.good(alice, "get", path, Address(path)).await;
+    assert_eq!(
+        (&hooks["hooks"][0]["hook_id"], &hooks["hooks"][0]["signed"]),
+        (&made["hook_id"], &json!(true))
+    );
+    asker.bad(bob, "get", path, Address(path)).await;
+    asker.form(bob, "/api/announcement/dismiss", &[("made", "1")], &[("made", "now")]).await;
     let log = asker
         .good(visitor, "get", "/api/moderations", Address("/api/moderations?count=1&action=silence"))
         .await;

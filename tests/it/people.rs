@@ -400,7 +400,7 @@ async fn a_warning_arrives_and_stays() {
     let server = Server::start(Engine::Memory, &[]).await;
     let [_, moderator, bob] = people(&server).await;
     ok(act(&moderator, "warn", "bob", "").await);
-    assert_eq!(last_message(&bob).await, "A moderator has warned you: a reason");
+    assert!(last_message(&bob).await.starts_with("A moderator has warned you: a reason\n\nYou can answer: "));
     assert!(refused(undo(&moderator, 2).await).contains("can't be undone"));
     assert!(refused(appeal(&bob, 2, "No").await).contains("You can appeal only"));
 }

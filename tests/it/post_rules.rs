@@ -382,8 +382,7 @@ async fn a_story_that_a_submitter_may_not_see_is_no_earlier_story() {
 
 #[tokio::test]
 async fn to_every_action_of_a_reader_a_held_post_is_one_that_does_not_exist() {
-    let settings = [("moderation.flag_min_days", "0"), ("moderation.flag_min_karma", "0")];
-    each_engine(&settings, async |server| {
+    each_engine(&[], async |server| {
         let [alice, bob, carol] = people(&server).await;
         carol.submit_text("A story", "text").await;
         let [(_, story), _, (_, tweet)] = held_posts(&alice, &bob).await;

@@ -168,8 +168,8 @@ async fn an_address_does_so_much_whoever_is_logged_in_there() {
 }
 
 #[tokio::test]
-async fn a_new_account_has_a_share_of_it_for_a_day() {
-    let a_day = ("accounts.new_days", "1");
+async fn an_account_has_a_share_of_it_until_it_is_trusted() {
+    let a_day = ("trust.days", "1");
     let a_quarter = ("rates.new_account_share", "0.25");
     each_engine(&[("rates.tweet_per_account", "8/1m"), a_quarter, a_day], async |server| {
         furnish(&server).await;
@@ -180,7 +180,7 @@ async fn a_new_account_has_a_share_of_it_for_a_day() {
         too_many(&Action::Tweet.call(&dave, 1).await, 30);
         server.advance(DAY - 1);
         for _ in 0..2 {
-            assert_done(&Action::Tweet.call(&dave, 1).await, "still new");
+            assert_done(&Action::Tweet.call(&dave, 1).await, "not trusted yet");
         }
         too_many(&Action::Tweet.call(&dave, 1).await, 30);
         server.advance(1);
@@ -201,12 +201,12 @@ async fn a_new_account_has_a_share_of_it_for_a_day() {
 }
 
 #[tokio::test]
-async fn a_new_account_is_told_why_it_has_less_and_until_when() {
+async fn whoever_has_less_is_told_until_when() {
     let settings = [
         ("rates.comment_per_account", "10/10m"),
         ("rates.tweet_per_account", "10/10m"),
-        ("accounts.new_days", "3"),
-        ("accounts.new_posts", "3"),
+        ("trust.days", "3"),
+        ("trust.karma", "10"),
     ];
     let server = Server::start(Engine::Memory, &settings).await;
     let dave = server.member("dave").await;
@@ -217,14 +217,15 @@ async fn a_new_account_is_told_why_it_has_less_and_until_when() {
     }
     let fields = [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", "One more")];
     let error = refused(dave.post("/api/postcomment", &fields).await.json());
-    let expected = "because your account is new, until 18 Jan 2027, 08:00 UTC and until it has 3 posts";
+    let expected = "Your limit is higher from 18 Jan 2027, 08:00 UTC on, once you have 10 karma.";
     assert!(error.contains(expected), "{error}");
     server.advance(3 * DAY);
+    server.set_karma(&dave, 10).await;
     for number in 0..10 {
         dave.comment(story, &format!("Comment {number}")).await;
     }
     let error = refused(dave.post("/api/postcomment", &fields).await.json());
-    assert!(!error.contains("new"), "{error}");
+    assert!(!error.contains("higher"), "{error}");
 }
 
 #[tokio::test]

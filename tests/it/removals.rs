@@ -143,7 +143,9 @@ async fn a_removed_comment_leaves_inboxes_and_counts_and_comes_back_as_it_was() 
         let messages = ok(dave.api_get("/api/inbox").await);
         let text = messages["entries"][0]["text"].as_str().unwrap();
         assert!(
-            text.starts_with("A moderator has removed your comment “spam for @alice”: a reason\n"),
+            text.starts_with(&format!(
+                "A moderator has removed your comment “spam for @alice” (/comment/{story}/{spam}): a reason\n"
+            )),
             "{text}"
         );
         assert!(text.ends_with(&format!("/appeal/{line}")), "{text}");

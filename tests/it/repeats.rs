@@ -69,9 +69,6 @@ const ACTIONS: [(&str, Fields<'_>); 27] = [
     ("/api/delnews", &[("news_id", "2")]),
 ];
 
-/// New accounts may flag.
-const FLAGS: &[(&str, &str)] = &[("moderation.flag_min_days", "0"), ("moderation.flag_min_karma", "0")];
-
 /// A story of alice with a comment of hers, and bob, who has karma.
 async fn alice_and_bob(server: &Server) -> (Client, Client) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
@@ -83,7 +80,7 @@ async fn alice_and_bob(server: &Server) -> (Client, Client) {
 
 #[tokio::test]
 async fn every_action_is_answered_again_and_not_done_again() {
-    each_engine(FLAGS, async |server| {
+    each_engine(&[], async |server| {
         let (_, bob) = alice_and_bob(&server).await;
         for (number, (path, fields)) in ACTIONS.into_iter().enumerate() {
             let request = format!("request {number}");
@@ -246,8 +243,8 @@ async fn an_answer_is_kept_for_an_hour() {
 
 #[tokio::test]
 async fn another_server_of_the_store_answers_a_repeat() {
-    let server = Server::start(Engine::Redis, FLAGS).await;
-    let other = Server::beside_with(&server.redis.as_ref().unwrap().url(), &server, FLAGS).await;
+    let server = Server::start(Engine::Redis, &[]).await;
+    let other = Server::beside_with(&server.redis.as_ref().unwrap().url(), &server, &[]).await;
     let (_, bob) = alice_and_bob(&server).await;
     let elsewhere = bob.at(other.address);
     // It knows nothing of what the first did, as after a restart.

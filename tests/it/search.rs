@@ -34,7 +34,7 @@ fn names(answer: &Json) -> Vec<String> {
 }
 
 /// Waits until a search finds exactly this, in whatever order.
-async fn finds(client: &Client, parameters: &str, expected: &[&str]) {
+pub async fn finds(client: &Client, parameters: &str, expected: &[&str]) {
     let deadline = Instant::now() + TIMEOUT;
     loop {
         // Until the index is open, the status is 503.

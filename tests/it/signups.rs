@@ -99,6 +99,30 @@ async fn the_page_asks_for_what_the_mode_needs_and_shows_mistakes_beside_their_f
 }
 
 #[tokio::test]
+async fn strangers_answer_the_question_of_the_site() {
+    let question = ("accounts.signup_question", "Which sea is this about?");
+    let answers = ("accounts.signup_answers", "The North Sea, North Sea");
+    let (server, alice) = site(Engine::Memory, &[question, answers]).await;
+    for wrong in ["", "Baltic Sea", "north"] {
+        let error = refused(sign_up(&server.visitor(), "bob", &[("answer", wrong)]).await);
+        assert_eq!(error, "The answer to the question (answer) is missing or wrong.", "{wrong}");
+    }
+    let form = page(&server.visitor(), "/register").await.form("/register");
+    let form = form.with("username", "bob").with("password", PASSWORD).with("answer", "<b>");
+    let refused = form.send(&server.visitor()).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let shown = Page::of(&refused);
+    assert_eq!(shown.find("p", &[("id", "error-answer")]).len(), 1);
+    assert!(shown.content().contains("Which sea is this about?"));
+    assert_eq!(shown.form("/register").value("answer"), Some("<b>"));
+    ok(sign_up(&server.visitor(), "bob", &[("answer", " north  SEA")]).await);
+    // A member vouches for whom they invite.
+    let made = ok(alice.api_post("/api/invite", &[]).await);
+    let code = made["invitation"].as_str().unwrap().to_owned();
+    ok(sign_up(&server.visitor(), "carol", &[("invitation", &code)]).await);
+}
+
+#[tokio::test]
 async fn the_site_says_who_can_sign_up() {
     for (mode, said) in [
         ("open", "Anyone can sign up"),

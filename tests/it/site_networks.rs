@@ -367,7 +367,7 @@ async fn initial_votes_need_no_networks() {
     each_engine(&[PROXY, NETWORKS, VOTES], async |server| {
         let (site, now) = (&server.app.site, server.app.now());
         let host = Hostname::parse("a.com").unwrap();
-        let listed = |votes| Listed { host: host.clone(), votes };
+        let listed = |votes| Listed::of(host.clone(), votes);
         let voters = StartingVoters::prepare(site, now, &[listed(20)]).await.unwrap();
         assert_eq!(voters.import(site, now, &listed(20)).await.unwrap(), 20);
         let client = server.visitor();

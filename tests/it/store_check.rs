@@ -75,6 +75,7 @@ async fn everything(server: Server) -> Community {
         let fields = [("kind", "story"), ("id", "2"), ("reason", "spam"), ("note", "n")];
         ok(reader.api_post("/api/flag", &fields).await);
     }
+    ok(bob.api_post("/api/messages", &[("text", "A question")]).await);
     moderate(alice, &[("action", "make_moderator"), ("kind", "user"), ("id", "carol"), ("reason", "r")])
         .await;
     moderate(alice, &[("action", "note"), ("kind", "user"), ("id", "bob"), ("reason", "r")]).await;
@@ -168,12 +169,9 @@ async fn moderate(moderator: &Client, fields: &[(&str, &str)]) -> u64 {
     ok(moderator.api_post("/api/moderate", fields).await)["moderation_id"].as_u64().unwrap()
 }
 
-/// Settings with which everybody may flag, and the site sends mail.
-const SETTINGS: &[(&str, &str)] = &[("moderation.flag_min_days", "0"), ("moderation.flag_min_karma", "0")];
-
 #[tokio::test]
 async fn a_site_with_everything_has_no_differences() {
-    each_engine(SETTINGS, async |server| {
+    each_engine(&[], async |server| {
         let Community { server, .. } = everything(server).await;
         demand_clean(&server).await;
         let before = server.dump().await;
@@ -206,7 +204,7 @@ async fn entries(server: &Server) -> Vec<Entry> {
 
 #[tokio::test]
 async fn each_damage_is_found_and_mended_or_named() {
-    each_engine(SETTINGS, async |server| {
+    each_engine(&[], async |server| {
         let Community { server, .. } = everything(server).await;
         server.write(|batch| batch.set("site.logo", "AAAA")).await;
         let before = entries(&server).await;
@@ -248,7 +246,7 @@ async fn each_damage_is_found_and_mended_or_named() {
 
 #[tokio::test]
 async fn a_repair_keeps_what_people_have_done() {
-    let Community { server, .. } = everything(Server::start(Engine::Memory, SETTINGS).await).await;
+    let Community { server, .. } = everything(Server::start(Engine::Memory, &[]).await).await;
     let before = server.dump().await;
     let derived = [
         "news.top",
@@ -279,7 +277,7 @@ async fn a_repair_keeps_what_people_have_done() {
 
 #[tokio::test]
 async fn keys_of_other_programs_are_noted_and_left_alone() {
-    each_engine(SETTINGS, async |server| {
+    each_engine(&[], async |server| {
         let Community { server, .. } = everything(server).await;
         server.write(|batch| batch.set("celery", "x")).await;
         let found = report(&server, true).await;
@@ -292,7 +290,7 @@ async fn keys_of_other_programs_are_noted_and_left_alone() {
 
 #[tokio::test]
 async fn a_site_in_use_has_no_passing_differences() {
-    each_engine(SETTINGS, async |server| {
+    each_engine(&[], async |server| {
         let Community { server, alice, bob } = everything(server).await;
         let people = server.members(6).await;
         for person in &people {

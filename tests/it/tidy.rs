@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use tidings::config::{CommandLineSettings, Config, SettingLine};
 use tidings::metrics::{METRICS, Metric};
 use tidings_domain::keys::families::{self, Family, Origin};
+use tidings_domain::keys::kept::{CLASSES, Class};
 
 /// What each layer may not depend on. Cargo sees to it that nothing else is used.
 const FORBIDDEN_DEPENDENCIES: [(&str, &[&str]); 4] = [
@@ -23,7 +24,7 @@ const FORBIDDEN_DEPENDENCIES: [(&str, &[&str]); 4] = [
 const FORBIDDEN_IN_KEYSPACE: [&str; 5] = ["domain", "web", "cli", "news", "News"];
 /// The wings of the domain, the lowest first: a wing imports none that comes later. Those of
 /// one line may not import each other either.
-const WINGS: [&[&str]; 12] = [
+const WINGS: [&[&str]; 13] = [
     &["values", "keys"],
     &[
         "action",
@@ -37,6 +38,8 @@ const WINGS: [&[&str]; 12] = [
         "identity",
         "items",
         "home_servers",
+        "hooks",
+        "hub",
         "jobs",
         "marks",
         "passwords",
@@ -58,7 +61,6 @@ const WINGS: [&[&str]; 12] = [
         "administration",
         "deactivation",
         "digests",
-        "exports",
         "flags",
         "found",
         "imports",
@@ -70,6 +72,7 @@ const WINGS: [&[&str]; 12] = [
         "vote_rings",
         "votes",
     ],
+    &["exports"],
     &["moderation"],
     &["background"],
     &["store_check"],
@@ -533,6 +536,17 @@ fn table_of_keys() -> String {
     table
 }
 
+/// The table of what is kept for how long.
+fn table_of_retention() -> String {
+    let mut table = "| what | kept | keys |\n| --- | --- | --- |\n".to_owned();
+    for Class { name, kept, families } in CLASSES {
+        let mut keys: Vec<String> = families.iter().map(|family| format!("`{}`", family.name)).collect();
+        keys.sort_unstable();
+        writeln!(table, "| {name} | {} | {} |", kept.in_general(), keys.join(", ")).unwrap();
+    }
+    table
+}
+
 /// Fails if the tables of a document are not these, and writes them.
 fn demand_tables(name: &str, tables: &[String]) {
     let document = document(name);
@@ -734,6 +748,11 @@ fn the_openapi_description_is_of_all_calls() {
 #[test]
 fn the_data_layout_has_every_key() {
     demand_tables("data-layout.md", &[table_of_keys()]);
+}
+
+#[test]
+fn people_are_told_how_long_what_is_kept() {
+    demand_tables("security.md", &[table_of_retention()]);
 }
 
 mod the_rules_can_fail {

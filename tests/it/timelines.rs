@@ -11,7 +11,7 @@ use tidings_domain::accounts::signup::{add_account, add_account_with_password};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::background;
-use tidings_domain::deactivation::deactivate;
+use tidings_domain::deactivation::{Writings, deactivate};
 use tidings_domain::home_servers;
 use tidings_domain::moderation::{self, ModerationRequest};
 use tidings_domain::passwords::PasswordWorker;
@@ -242,7 +242,7 @@ impl World {
             Step::Deactivate(user) if alive(&user) => {
                 let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
                 let leaving = self.user(user).await;
-                deactivate(self.site(), now, &leaving, PASSWORD, address).await.unwrap();
+                deactivate(self.site(), now, &leaving, (PASSWORD, address), Writings::Keep).await.unwrap();
                 self.gone.insert(user);
                 self.follows.retain(|(reader, author)| *reader != user && *author != user);
                 self.tweets.retain(|_, (author, _)| *author != user);

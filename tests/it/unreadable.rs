@@ -10,12 +10,16 @@ use crate::community::{Community, PAGES};
 use crate::server::{Server, each_engine};
 
 /// Lists, feeds and calls beside the pages of the community.
-const LISTS: [&str; 15] = [
+const LISTS: [&str; 19] = [
     "/v0/topstories.json",
     "/v0/updates.json",
     "/comments/atom",
+    "/feeds.opml",
     "/rss",
+    "/top/json",
     "/best/atom",
+    "/site/example.com/atom",
+    "/user/alice/json",
     "/moderations/atom",
     "/sitemap.xml",
     "/api/getnews/top/0/30",
@@ -29,7 +33,7 @@ const LISTS: [&str; 15] = [
 ];
 
 /// The lists with many items, which must never fail because of one of them.
-const NEVER_FAIL: [&str; 23] = [
+const NEVER_FAIL: [&str; 25] = [
     "/",
     "/v0/topstories.json",
     "/v0/newstories.json",
@@ -43,7 +47,9 @@ const NEVER_FAIL: [&str; 23] = [
     "/topic/links",
     "/past/2027-01",
     "/rss",
+    "/top/json",
     "/best/atom",
+    "/comments/json",
     "/sitemap.xml",
     "/everyone",
     "/api/getnews/top/0/30",

@@ -6,7 +6,7 @@
 //! `limit:failed_login:` keys, `user:<id>:two_factor`, `user:<id>:new_totp`,
 //! `limit:wrong_codes:<id>`, `passkey:used:<challenge>`, `signing.key`, `administrator.first`,
 //! `user:<id>:inbox`, `user:<id>:unread`, `user:<id>:messages` and `user:<id>:notified:<date>`, `user:<id>:mutes`,
-//! `user:<id>:blocks`, `limit:signups:<network>`, `limit:signup_burst`, `limit:signup_paused`,
+//! `user:<id>:blocks`, `user:<id>:message_threads`, `messages:<id>`, `limit:signups:<network>`, `limit:signup_burst`, `limit:signup_paused`,
 //! `review:queue` (applications), `confirm_email:<token>`, the `invites:` keys,
 //! `network:<tag>:<date>`, `user:<id>:addresses:<date>`, `networks:secret`, and those of the
 //! [`outbox`]. Other wings have fields of their own in `user:<id>`.
@@ -19,10 +19,10 @@
 //! recovery codes and passkeys), [`sessions`] (log in and out, list and end sessions),
 //! [`session_store`] (sessions as they are stored), [`password_reset`], [`notices`] (who hears of a
 //! change), [`outbox`] (mails that wait to be sent), [`inbox`] (what concerns a user, read or
-//! unread), [`names`] (names that look alike), `newness` (what accounts may not do yet), [`harden`]
+//! unread), [`message_threads`] (messages to the moderators as they are stored), [`names`] (names that look alike), [`trust`] (what accounts may not do yet), [`harden`]
 //! (hashes of older sites wrapped in a strong one), [`users`] (a user as stored), [`people`] (names), [`profiles`],
 //! [`roles`] (what the operator gives and takes), `standing` (who is banned or silenced), `origins`
-//! (where posts come from), [`recent_votes`] (votes that can be taken back), [`mutes`] (people,
+//! (where posts come from), `origin_bans` (from where nobody signs up or posts), [`recent_votes`] (votes that can be taken back), [`mutes`] (people,
 //! sites and words that a user does not want to see), [`reader`] (what one reader sees of what
 //! others write) and [`visit`]: the viewer of a page, identified along with the page's own reads.
 
@@ -40,11 +40,12 @@ pub mod karma;
 pub mod log_in;
 pub mod login;
 pub(crate) mod mentioned;
+pub mod message_threads;
 pub mod mutes;
 pub mod names;
-pub(crate) mod newness;
 pub mod notices;
 pub(crate) mod notified;
+pub(crate) mod origin_bans;
 pub(crate) mod origins;
 pub mod outbox;
 pub mod password_reset;
@@ -60,6 +61,7 @@ pub mod signup;
 mod signup_limits;
 pub mod staff;
 mod standing;
+pub mod trust;
 pub mod two_factor;
 pub mod users;
 pub mod visit;

@@ -1,5 +1,6 @@
 //! What administrators change of the site as a whole, and what is left to do on a new one.
 
+pub mod hooks;
 mod waiting;
 
 pub use waiting::{Waiting, waiting};

@@ -10,7 +10,7 @@ use crate::comments::withdrawal::{RETURN, WITHDRAW};
 use crate::deactivation::leave;
 use crate::error::Error;
 use crate::jobs::{self, JobKind};
-use crate::moderation::{bans, discounts, remove_all};
+use crate::moderation::{bans, discounts, erasing, reminder, remove_all, retention, traces};
 use crate::news::visits;
 use crate::site::Site;
 use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
@@ -20,7 +20,7 @@ use tidings_keyspace::EngineClock;
 use tidings_supervision::{Policy, supervise};
 
 /// All kinds of jobs.
-static KINDS: [JobKind; 13] = [
+static KINDS: [JobKind; 15] = [
     deliver::KIND,
     sweep::KIND,
     clear::KIND,
@@ -34,10 +34,12 @@ static KINDS: [JobKind; 13] = [
     remove_all::RESTORE,
     bans::KIND,
     discounts::KIND,
+    traces::KIND,
+    erasing::KIND,
 ];
 
 /// Runs the workers of a site until the future is dropped: its jobs, its visits of threads, what was
-/// seen of inboxes, and bans that end. A second call for the same site does none of its jobs. Rounds: 3 every two
+/// seen of inboxes, bans that end, reminders of what waits, and what is kept for some time only. A second call for the same site does none of its jobs. Rounds: 3 every two
 /// seconds, and those of the jobs and visits.
 pub async fn run(site: Arc<Site>, clock: EngineClock) {
     tokio::join!(
@@ -46,6 +48,8 @@ pub async fn run(site: Arc<Site>, clock: EngineClock) {
         supervise("visits", Policy::Forever, || visits::run(&site, &clock)),
         supervise("inboxes", Policy::Forever, || seen::run(&site)),
         supervise("bans", Policy::Forever, || bans::watch(site.clone(), clock.clone())),
+        supervise("reminders", Policy::Forever, || reminder::watch(site.clone(), clock.clone())),
+        supervise("retention", Policy::Forever, || retention::watch(site.clone(), clock.clone())),
     );
 }
 
@@ -89,6 +93,8 @@ mod tests {
                 "restore_all",
                 "siteban",
                 "discount",
+                "erase",
+                "erase_all",
             ])
         );
         assert_eq!(names.len(), KINDS.len());

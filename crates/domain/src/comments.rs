@@ -9,6 +9,7 @@
 //! (threads of merged stories) and [`lists`] (a user's comments).
 
 pub mod comment;
+pub(crate) mod erasing;
 pub(crate) mod held;
 pub mod lists;
 pub mod merged;

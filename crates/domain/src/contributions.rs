@@ -1,6 +1,8 @@
 //! Contributions: stories, comments and tweets, and profiles as far as they are like them. Flags, the
 //! review queue, moderation and undo treat them alike, with what is here.
 
+pub(crate) mod erasing;
+
 use crate::accounts::inbox::{Returning, Withdrawing, Withdrawn};
 use crate::accounts::users::{DEACTIVATED, User};
 use crate::comments::comment::{self, Stored};
@@ -58,9 +60,12 @@ impl Contribution {
                 Ok(Self::Tweet(site.store.fetch(Tweet::by_id(*id)).await?.ok_or(Refusal::NoSuchTweet)?))
             }
             Thing::User(name) => Ok(Self::Profile(Box::new(read_person(site, name).await?))),
-            Thing::Application(_) | Thing::Appeal(_) | Thing::Rule(_) => {
-                Err(Refusal::CannotBeFlagged(thing.kind()).into())
-            }
+            Thing::Application(_)
+            | Thing::Appeal(_)
+            | Thing::Message(_)
+            | Thing::Rule(_)
+            | Thing::Origin(_)
+            | Thing::Site(_) => Err(Refusal::CannotBeFlagged(thing.kind()).into()),
         }
     }
 
@@ -77,6 +82,7 @@ impl Contribution {
         match (self.withheld(), self) {
             (None | Some(Withheld::Flagged), _) => Ok(()),
             (Some(Withheld::Removed(_)), _) => Err(Refusal::RemovedAlready),
+            (Some(Withheld::Erased), _) => Err(Refusal::ErasedAlready),
             (Some(Withheld::Merged(into)), _) => Err(Refusal::NewsMerged(*into)),
             (Some(Withheld::Held(_) | Withheld::Unreadable(_)), Self::Story(_)) => Err(Refusal::NoSuchNews),
             (Some(Withheld::Held(_) | Withheld::Unreadable(_)), Self::Comment(..)) => {
@@ -94,6 +100,7 @@ impl Contribution {
     pub(crate) fn demand_not_removed(&self) -> Result<(), Refusal> {
         match self.withheld() {
             Some(Withheld::Removed(_)) => Err(Refusal::NothingToModerate("this has already been removed")),
+            Some(Withheld::Erased) => Err(Refusal::ErasedAlready),
             Some(Withheld::Merged(into)) => Err(Refusal::NewsMerged(*into)),
             Some(Withheld::Held(_) | Withheld::Flagged | Withheld::Unreadable(_)) | None => Ok(()),
         }
@@ -114,8 +121,14 @@ impl Contribution {
     pub(crate) fn called(&self) -> String {
         match self {
             Self::Story(news) => format!("story “{}” (/news/{})", news.title, news.id),
-            Self::Comment(_, stored) => format!("comment “{}”", excerpt(&stored.comment.body)),
-            Self::Tweet(tweet) => format!("post “{}”", excerpt(&tweet.text)),
+            Self::Comment(address, stored) => {
+                format!(
+                    "comment “{}” ({})",
+                    excerpt(&stored.comment.body),
+                    erasing::place_of_comment(*address)
+                )
+            }
+            Self::Tweet(tweet) => format!("post “{}” (/tweet/{})", excerpt(&tweet.text), tweet.id),
             Self::Profile(_) => "profile".to_owned(),
         }
     }

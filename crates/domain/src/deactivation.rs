@@ -13,9 +13,9 @@ use crate::accounts::users::{
 };
 use crate::action::Decision;
 use crate::audit::AUDIT;
+use crate::contributions::erasing::ERASE_ALL;
 use crate::error::Error;
-use crate::jobs;
-use crate::jobs::Jobs;
+use crate::jobs::{self, Job, Jobs};
 use crate::keys;
 use crate::site::Site;
 use crate::timelines::versions;
@@ -30,8 +30,19 @@ use tidings_keyspace::Batch;
 /// background.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// The fate of the stories and comments of somebody who leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Writings {
+    /// They stay, without the name.
+    #[default]
+    Keep,
+    /// They are erased.
+    Erase,
+}
+
 /// Deactivates an account: ends its sessions, and removes the follows in both directions and
-/// the tweets. News and comments stay, without the name; the name stays taken.
+/// the tweets. News and comments stay, without the name, unless they are to be erased too, which a job does; the
+/// name stays taken.
 ///
 /// # Errors
 /// [`Refusal::WrongCredentials`](super::Refusal::WrongCredentials) and
@@ -41,11 +52,12 @@ pub async fn deactivate(
     site: &Site,
     now: Moment,
     user: &User,
-    password: &str,
-    address: IpAddr,
+    (password, address): (&str, IpAddr),
+    writings: Writings,
 ) -> Result<(), Error> {
     let stored = sessions::confirm_password(site, &user.username, password, address).await?;
     let (key, job, salt) = (keys::user(user.id), leave::job(user.id), random_token()?);
+    let erasure = Job::new(ERASE_ALL, user.id);
     let deactivated = site.act(&key, || async {
         let sessions = AllSessions::read(site, user.id).await?;
         let mut batch = Batch::new();
@@ -71,11 +83,17 @@ pub async fn deactivate(
         batch.set_field(&key, "salt", &salt);
         // A rebuild of the home timeline that is in progress fails.
         versions::note_followings_change(&mut batch, user.id);
-        jobs::add(&mut batch, &job, now, user.id);
+        // The job that erases the posts adds the other one at its end.
+        let first = if writings == Writings::Erase { &erasure } else { &job };
+        jobs::add(&mut batch, first, now, user.id);
         Ok(Decision::commit(batch, ()))
     });
     deactivated.await?;
     tracing::info!(target: AUDIT, by = user.username, "deactivated the account");
+    if writings == Writings::Erase {
+        site.of::<Jobs>().start_soon(erasure, now);
+        return Ok(());
+    }
     match tokio::time::timeout(PATIENCE, jobs::work_on(site, now, &leave::KIND, &job)).await {
         Ok(Ok(_)) => {}
         // The account is deactivated already, and the job for the rest is queued.

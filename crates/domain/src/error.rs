@@ -2,13 +2,16 @@
 
 use crate::passwords::PasswordError;
 use crate::values::day;
+use crate::values::hook::NotAHook;
 use crate::values::hostname::HostnameError;
 use crate::values::ids::{ModerationId, NewsId};
 use crate::values::limits::STAFF_PASSWORD_MIN;
+use crate::values::origin_ban::{BanScope, NotAnOrigin, OriginKind};
 use crate::values::post_rule::PatternError;
-use crate::values::rates::{Newness, RatedAction};
+use crate::values::rates::RatedAction;
 use crate::values::restriction::Restriction;
 use crate::values::rules::KarmaRules;
+use crate::values::rules::Lacking;
 use crate::values::secrets::NoRandomness;
 use crate::values::text::InputError;
 use crate::values::urls::UrlError;
@@ -96,6 +99,9 @@ pub enum Refusal {
     /// Nobody can sign up.
     #[error("sign-up is closed on this site")]
     SignupClosed,
+    /// The answer to the question at sign-up is missing or none of those that are right.
+    #[error("the answer to the question (answer) is missing or wrong")]
+    SignupAnswerWrong,
     /// The invitation is unknown, used, withdrawn or expired.
     #[error("this invitation is no longer valid. It was used or withdrawn, or it has expired")]
     InvitationInvalid,
@@ -108,12 +114,9 @@ pub enum Refusal {
     /// No unused invitation of the user has this code.
     #[error("you have no such invitation. It was used or withdrawn, or it has expired")]
     NoSuchInvitation,
-    /// The account is too new to invite people.
-    #[error("you can invite people once your account is 30 days old. Try again in {0}", wait(*.seconds))]
-    TooNewToInvite {
-        /// Until it is old enough.
-        seconds: u64,
-    },
+    /// The account is not trusted yet, so it cannot invite people.
+    #[error("you can invite people {0}")]
+    InvitingNeedsTrust(Lacking),
     /// The user has used all invitations.
     #[error("you have used all of your {}", counted(*.limit, "invitation", "invitations"))]
     NoInvitationsLeft {
@@ -233,7 +236,7 @@ pub enum Refusal {
     #[error("your full name looks like another user's username. Choose another")]
     FullNameConfusable,
     /// The account or the address has done this too often.
-    #[error("too many {}{}. Try again in {}{}", .action.plural(), from(*.by_address), wait(*.seconds), because(*.newness))]
+    #[error("too many {}{}. Try again in {}{}", .action.plural(), from(*.by_address), wait(*.seconds), because(*.lacking))]
     TooManyRequests {
         /// What was done too often.
         action: RatedAction,
@@ -241,8 +244,8 @@ pub enum Refusal {
         by_address: bool,
         /// Until the next try.
         seconds: u64,
-        /// Until when the account is new, if it has less for that reason.
-        newness: Option<Newness>,
+        /// What the account lacks to be trusted, if it has less for that reason.
+        lacking: Option<Lacking>,
     },
     /// The session that asked for this has ended in the meantime.
     #[error("your session has ended. Log in again")]
@@ -499,6 +502,17 @@ pub enum Refusal {
         /// The kind of thing.
         kind: &'static str,
     },
+    /// The post was erased.
+    #[error("this has already been erased")]
+    ErasedAlready,
+    /// Erasing cannot be undone, so it is confirmed by the id of what is erased. The sentence names it.
+    #[error("{what}. This can't be undone. To do it, confirm it with {confirm}")]
+    ErasureUnconfirmed {
+        /// The content that would be erased.
+        what: Box<str>,
+        /// The id.
+        confirm: Box<str>,
+    },
     /// The action would change nothing.
     #[error("nothing to do: {0}")]
     NothingToModerate(&'static str),
@@ -523,18 +537,61 @@ pub enum Refusal {
         /// Why.
         reason: Box<str>,
     },
-    /// A new account may not create topics yet.
+    /// An account that is not trusted yet may not create topics.
     #[error(
         "new accounts can't create topics, and {topic} does not exist yet. Choose another topic, or ask a \
          moderator"
     )]
-    NewTopicByNew {
+    NewTopicNeedsTrust {
         /// The name.
         topic: String,
     },
-    /// A comment of a new account has too many links.
+    /// A comment of an account that is not trusted yet has too many links.
     #[error("comments by new accounts can have at most {limit} links")]
     TooManyLinks {
+        /// The most.
+        limit: usize,
+    },
+    /// The network or the domain of the e-mail address is banned.
+    #[error("{}", banned_origin(*.kind, *.scope, .reason))]
+    OriginBanned {
+        /// What is banned.
+        kind: OriginKind,
+        /// From what.
+        scope: BanScope,
+        /// Why.
+        reason: Box<str>,
+    },
+    /// There is no such ban of a network or an e-mail domain.
+    #[error("there is no such ban. It may have been lifted")]
+    NoSuchOriginBan,
+    /// The origin cannot be banned.
+    #[error(transparent)]
+    NotAnOrigin(#[from] NotAnOrigin),
+    /// There are as many bans of networks and e-mail domains as possible.
+    #[error("{} networks and domains are banned, which is the limit. Lift a ban first", grouped(*.limit))]
+    TooManyOriginBans {
+        /// The most.
+        limit: u64,
+    },
+    /// There is no such hook.
+    #[error("there is no such webhook. It may have been removed")]
+    NoSuchHook,
+    /// The hook cannot be saved.
+    #[error(transparent)]
+    NotAHook(#[from] NotAHook),
+    /// There are as many hooks as possible.
+    #[error("there are {limit} webhooks, which is the limit. Remove one first")]
+    TooManyHooks {
+        /// The most.
+        limit: usize,
+    },
+    /// There is no reason at hand with this number.
+    #[error("there is no such saved reason. It may have been removed")]
+    NoSuchSavedReason,
+    /// There are as many reasons at hand as possible.
+    #[error("there are {limit} saved reasons, which is the limit. Remove one first")]
+    TooManySavedReasons {
         /// The most.
         limit: usize,
     },
@@ -586,6 +643,32 @@ pub enum Refusal {
         /// Notes on one person.
         limit: usize,
     },
+    /// There is no such thread of messages, or the person may not read it.
+    #[error("there are no such messages")]
+    NoSuchMessages,
+    /// The decision that somebody writes about is not about them.
+    #[error("you can write only about decisions about you or what you have posted")]
+    NotAboutYou,
+    /// The person has written as many messages to the moderators as possible on one day.
+    #[error(
+        "you have written {limit} messages to the moderators today, which is the limit. Wait until tomorrow"
+    )]
+    TooManyMessages {
+        /// Messages a day.
+        limit: u64,
+    },
+    /// The thread has as many messages as possible.
+    #[error("there are {limit} messages here, which is the limit. Write to the moderators in a new thread")]
+    ThreadIsFull {
+        /// Messages in a thread.
+        limit: u64,
+    },
+    /// The person has as many threads with the moderators as possible.
+    #[error("you have {limit} threads with the moderators, which is the limit. Write in one of them")]
+    TooManyMessageThreads {
+        /// Threads of a member.
+        limit: u64,
+    },
     /// The story has been edited since the action that is to be undone.
     #[error("this story has been edited since. Edit it again instead")]
     EditedSince,
@@ -613,18 +696,6 @@ pub enum Refusal {
     /// A moderator has removed it, so nobody needs to flag it.
     #[error("a moderator has already removed this")]
     RemovedAlready,
-    /// The account is too young to flag anything.
-    #[error("you can flag things once your account is {0} old", wait(*.days * 86_400))]
-    TooNewToFlag {
-        /// The days that it must have existed.
-        days: u64,
-    },
-    /// The account has too little karma to flag anything.
-    #[error("flagging needs {0} karma", grouped_signed(*.needed))]
-    FlagNeedsKarma {
-        /// The karma needed.
-        needed: i64,
-    },
     /// The reason is not one for this kind of thing.
     #[error("{} can't be flagged as {reason}", with_article(.kind))]
     ReasonDoesNotFit {
@@ -714,17 +785,19 @@ impl Refusal {
     }
 }
 
-/// Why an account that is new has less.
-fn because(newness: Option<Newness>) -> String {
-    let Some(Newness { until, posts }) = newness else { return String::new() };
-    let posts = posts.map(|posts| format!("it has {}", counted(posts, "post", "posts")));
-    let until = match (until.map(day::to_the_minute), posts) {
-        (Some(time), Some(posts)) => format!("until {time} and until {posts}"),
-        (Some(time), None) => format!("until {time}"),
-        (None, Some(posts)) => format!("until {posts}"),
-        (None, None) => return String::new(),
+/// Why an account that is not trusted yet has less.
+fn because(lacking: Option<Lacking>) -> String {
+    lacking.map(|lacking| format!(". Your limit is higher {lacking}")).unwrap_or_default()
+}
+
+/// Why somebody from a banned origin cannot do something.
+fn banned_origin(kind: OriginKind, scope: BanScope, reason: &str) -> String {
+    let what = if scope == BanScope::Signup { "new accounts" } else { "posts" };
+    let from = match kind {
+        OriginKind::Network => "from your network",
+        OriginKind::Domain => "with this domain of your e-mail address",
     };
-    format!(". Your limit is lower because your account is new, {until}")
+    format!("{what} {from} are not accepted here at the moment: {reason}")
 }
 
 const fn from(by_address: bool) -> &'static str {

@@ -10,11 +10,12 @@
 
 mod reading;
 mod records;
+pub mod site;
 
 pub use records::{
-    AccountRecord, CommentRecord, FlagRecord, InboxRecord, ListedRecord, MuteRecord, PersonRecord, Record,
-    RestrictionRecord, SessionRecord, SettingsRecord, StoryRecord, TopicRecord, TweetRecord, VoteChoice,
-    VoteRecord, VotedKind,
+    AccountRecord, CommentRecord, FlagRecord, InboxRecord, ListedRecord, MessageRecord, MuteRecord,
+    PersonRecord, Record, RestrictionRecord, SessionRecord, SettingsRecord, StoryRecord, TopicRecord,
+    TweetRecord, VoteChoice, VoteRecord, VotedKind,
 };
 
 use crate::accounts::actor::Actor;
@@ -77,6 +78,8 @@ pub enum Section {
     Visits,
     /// The entries of its inbox.
     Inbox,
+    /// Messages to the moderators, and their answers.
+    Messages,
     /// Its open sessions.
     Sessions,
 }
@@ -118,7 +121,7 @@ impl<'a> Place<'a> {
         let mut accounts = running.0.lock().unwrap_or_else(PoisonError::into_inner);
         if accounts.iter().filter(|other| **other == account).count() >= EXPORTS_OF_ONE_ACCOUNT {
             let (action, seconds) = (RatedAction::Export, EXPORT_RETRY_SECONDS);
-            return Err(Refusal::TooManyRequests { action, by_address: false, seconds, newness: None }.into());
+            return Err(Refusal::TooManyRequests { action, by_address: false, seconds, lacking: None }.into());
         }
         if accounts.len() >= EXPORTS_AT_ONCE {
             return Err(Error::Busy);

@@ -1,7 +1,7 @@
 //! Flags: readers ask moderators to look at a story, a comment, a tweet or a profile.
 //!
 //! A flag is no vote, and its author is told to nobody but moderators. Each flag weighs by how
-//! often the person's earlier flags were upheld. What is flagged enough is hidden until a
+//! often the person's earlier flags were upheld, and half before the person is trusted. What is flagged enough is hidden until a
 //! moderator looks at it: a state of the thing itself (`Withheld::Flagged`), which the reading
 //! side filters for each reader. From the first flag on, the thing has a row in the review queue.
 //!
@@ -13,7 +13,8 @@ mod of_thing;
 pub(crate) use of_thing::{LEFT_HIDDEN, ThingFlags};
 
 use crate::accounts::actor::Actor;
-use crate::accounts::users::{DEACTIVATED, Role, User};
+use crate::accounts::trust;
+use crate::accounts::users::{DEACTIVATED, User};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::activity::ActionCounters;
@@ -24,19 +25,15 @@ use crate::keys;
 use crate::news::item::News;
 use crate::review::WaitingRows;
 use crate::site::Site;
-use crate::values::clock::{Moment, Timestamp};
+use crate::values::clock::Moment;
 use crate::values::flag::{Flag, FlagNote, FlagReason, Weight};
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::{DECIDED_FLAGS, LISTED_FLAGS, MAX_FLAGS};
 use crate::values::moderation::Thing;
 use crate::values::rates::RatedAction;
-use crate::values::rules::ModerationRules;
 use crate::values::urls::NewsUrl;
 use crate::values::withheld::Withheld;
 use tidings_keyspace::{Batch, Fetch, Order, read};
-
-/// Seconds of a day.
-const DAY: u64 = 86_400;
 
 /// What a reader says with a flag.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,27 +44,10 @@ pub struct Flagging {
     pub note: FlagNote,
 }
 
-/// Whether somebody may flag at all. Moderators always may.
-///
-/// # Errors
-/// [`Refusal::TooNewToFlag`] and [`Refusal::FlagNeedsKarma`].
-pub fn may_flag(rules: &ModerationRules, person: &User, now: Timestamp) -> Result<(), Refusal> {
-    if person.role() >= Role::Moderator {
-        return Ok(());
-    }
-    if now.seconds_since(person.ctime) < rules.flag_min_days * DAY {
-        return Err(Refusal::TooNewToFlag { days: rules.flag_min_days });
-    }
-    if person.karma < rules.flag_min_karma {
-        return Err(Refusal::FlagNeedsKarma { needed: rules.flag_min_karma });
-    }
-    Ok(())
-}
-
 /// Flags something. Rounds: at most 4.
 ///
 /// # Errors
-/// [`Refusal::TooManyRequests`]; those of [`may_flag`]; [`Refusal::ReasonDoesNotFit`];
+/// [`Refusal::TooManyRequests`]; [`Refusal::ReasonDoesNotFit`];
 /// [`Refusal::DuplicateOfWhat`]; those of things that are not there; [`Refusal::OwnFlag`];
 /// [`Refusal::FlaggedAlready`]; [`Refusal::FlaggedEnough`]; or the store's.
 pub async fn flag(
@@ -80,7 +60,6 @@ pub async fn flag(
     let now = now.timestamp();
     actor.user.demand_may_post(now)?;
     let rules = &site.rules.moderation;
-    may_flag(rules, actor.user, now)?;
     if !FlagReason::of(thing).contains(&flagging.reason) {
         return Err(Refusal::ReasonDoesNotFit { reason: flagging.reason.name(), kind: thing.kind() }.into());
     }
@@ -96,6 +75,7 @@ pub async fn flag(
         }
         let reads = (ThingFlags::on(thing.clone()), weight_of_next(actor.id));
         let (mut flags, weight) = site.store.fetch(reads).await?;
+        let weight = if trust::is_trusted(site, now, actor.user) { weight } else { weight.half() };
         if flags.of(actor.id).is_some() {
             return Err(Refusal::FlaggedAlready.into());
         }
@@ -158,6 +138,15 @@ pub async fn unflag(site: &Site, now: Moment, actor: Actor<'_>, thing: &Thing) -
     Ok(())
 }
 
+/// How often each reason is given by the flags of a thing that no moderator has decided yet, the most frequent first.
+/// Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn waiting(site: &Site, thing: &Thing) -> Result<Vec<(FlagReason, u64)>, Error> {
+    Ok(site.store.fetch(ThingFlags::on(thing.clone())).await?.reasons())
+}
+
 /// What somebody who wants to flag something needs to know. Rounds: at most 4.
 pub struct FlagFacts {
     /// What the text is, for the page that asks for the reason.
@@ -174,7 +163,6 @@ pub struct FlagFacts {
 /// Those of things that are not there, or the store's.
 pub async fn facts(visit: &mut Visit, thing: &Thing) -> Result<FlagFacts, Error> {
     let site = visit.site_too();
-    let now = visit.now();
     let subject = Contribution::read(&site, thing).await?;
     subject.demand_shown()?;
     let flags = visit.fetch(ThingFlags::on(thing.clone())).await?;
@@ -182,8 +170,7 @@ pub async fn facts(visit: &mut Visit, thing: &Thing) -> Result<FlagFacts, Error>
     let own = viewer.and_then(|viewer| flags.of(viewer.id)).cloned();
     let refusal = viewer.and_then(|viewer| {
         let is_own = subject.author() == viewer.id;
-        let own = if is_own { Err(Refusal::OwnFlag) } else { Ok(()) };
-        own.and_then(|()| may_flag(&site.rules.moderation, viewer, now)).err()
+        is_own.then_some(Refusal::OwnFlag)
     });
     Ok(FlagFacts { text: subject.text(), own, refusal })
 }
@@ -215,10 +202,15 @@ fn other_story(note: &str) -> Option<NewsId> {
 
 /// How much the next flag of a person weighs, by how earlier ones were decided.
 fn weight_of_next(person: UserId) -> impl Fetch<Value = Weight> {
+    decided_flags(person).map(|(upheld, rejected)| Weight::by_history(upheld, rejected))
+}
+
+/// How many of a person's last flags moderators have upheld, and how many rejected.
+pub(crate) fn decided_flags(person: UserId) -> impl Fetch<Value = (u64, u64)> {
     let outcomes = keys::user_flag_outcomes(person);
     read::sorted_range(outcomes, Order::Descending, 0, DECIDED_FLAGS).map(|outcomes| {
         let count = |sign| outcomes.iter().filter(|(member, _)| member.starts_with(sign)).count() as u64;
-        Weight::by_history(count(of_thing::UPHELD), count(of_thing::REJECTED))
+        (count(of_thing::UPHELD), count(of_thing::REJECTED))
     })
 }
 

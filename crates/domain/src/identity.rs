@@ -13,9 +13,11 @@ use crate::fields::{self, StoredFields, report};
 use crate::keys;
 use crate::process_state::process_state;
 use crate::site::Site;
+use crate::values::announcement::Announcement;
 use crate::values::colour::Colour;
 use crate::values::identity::{FooterLink, SiteAbout, SiteDescription, SiteName, SiteRules, read_links};
 use crate::values::logo::LogoFile;
+use crate::values::saved_reason::SavedReasons;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::sync::{Mutex, PoisonError};
@@ -28,6 +30,8 @@ pub(crate) const ABOUT: &str = "about";
 pub(crate) const RULES: &str = "rules";
 pub(crate) const LINKS: &str = "links";
 pub(crate) const LOGO: &str = "logo";
+pub(crate) const ANNOUNCEMENT: &str = "announcement";
+pub(crate) const REASONS: &str = "reasons";
 
 /// The site's name, colours and texts, as far as administrators have changed them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,6 +50,10 @@ pub struct Identity {
     pub rules: Option<SiteRules>,
     /// Links in the footer.
     pub links: Vec<FooterLink>,
+    /// The announcement and the pinned stories.
+    pub announcement: Option<Announcement>,
+    /// The reasons that moderators have at hand.
+    pub reasons: Option<SavedReasons>,
 }
 
 crate::cache_kind! {
@@ -85,6 +93,8 @@ impl Identity {
             about: checked(&fields, ABOUT, |text| SiteAbout::parse(text).ok()),
             rules: checked(&fields, RULES, |text| SiteRules::parse(text).ok()),
             links: checked(&fields, LINKS, |text| read_links(text).map(Some)).unwrap_or_default(),
+            announcement: checked(&fields, ANNOUNCEMENT, |text| Announcement::from_json(text).map(Some)),
+            reasons: checked(&fields, REASONS, |text| SavedReasons::from_json(text).map(Some)),
             logo: checked(&fields, LOGO, |text| text.parse().ok().map(Some)),
         }
     }
@@ -99,7 +109,9 @@ impl Identity {
         ];
         let links =
             self.links.iter().map(|link| size_of::<FooterLink>() + link.label().len() + link.address().len());
-        texts.into_iter().flatten().map(str::len).chain(links).sum()
+        let announced = self.announcement.as_ref().map(Announcement::text_bytes);
+        let reasons = self.reasons.as_ref().map(SavedReasons::text_bytes);
+        texts.into_iter().flatten().map(str::len).chain(links).chain(announced).chain(reasons).sum()
     }
 }
 

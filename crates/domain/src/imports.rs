@@ -1,30 +1,33 @@
 //! Importing submissions from other sites: accounts, news, comments and votes in bulk.
 //!
-//! The same batch notes the ids of the source in `import:links` and `import:accounts`, so
+//! The same batch notes the ids of the source in `import:links`, `import:accounts` and `imported:<source>`, so
 //! that nothing is imported twice.
 
-use crate::accounts::names;
+pub mod archive;
+pub mod lines;
+mod people;
+
+pub use people::import_accounts;
+
 use crate::articles::article::{self, Article};
 use crate::articles::ids::{self, DrawnIds};
 use crate::comments::comment::{self, Comment, NEXT_ID};
 use crate::error::Error;
-use crate::fields;
 use crate::items::{self, Item};
 use crate::keys;
-use crate::news::item::{TEXT_SCHEME, linked_site};
+use crate::news::item::{IMPORTED_VOTES, TEXT_SCHEME, linked_site};
 use crate::news::ranks::write_rank;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentId, ItemNumber, NewsId, UserId};
-use crate::values::lookalikes;
+use crate::values::imported::ImportedVotes;
 use crate::values::ranking;
-use crate::values::secrets::random_token;
-use crate::values::text::{Body, Username};
+use crate::values::text::Body;
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
-use tidings_keyspace::{Batch, Query, read};
+use tidings_keyspace::{Batch, read};
 
 /// The time over which the votes of an imported item are spread.
 const VOTES_SPREAD_SECONDS: u64 = 2 * 86_400;
@@ -46,6 +49,8 @@ pub struct ImportedLink {
     pub posted: Timestamp,
     /// The other users who voted it up: all different, and not the author.
     pub voters: Vec<UserId>,
+    /// Votes of nobody who is known.
+    pub imported_votes: ImportedVotes,
     /// What it is about.
     pub topics: Topics,
 }
@@ -122,7 +127,11 @@ fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: 
             ("comments", "0".to_owned()),
         ],
     );
-    let score = ranking::score(up, 0, &site.rules.ranking);
+    if !link.imported_votes.is_none() {
+        batch.set_field(keys::news(id), IMPORTED_VOTES, link.imported_votes.to_string());
+    }
+    let [ups, downs] = link.imported_votes.and(up, 0);
+    let score = ranking::score(ups, downs, &site.rules.ranking);
     let rank = ranking::rank(score, link.posted, now, &site.rules.ranking);
     write_rank(batch, (id, link.posted), score, rank);
     let member = id.to_string();
@@ -143,7 +152,7 @@ fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: 
         link: article::link(site, id, link.url.as_ref()),
         poster: keys::user(link.author),
         time: link.posted,
-        votes: up,
+        votes: up.saturating_add(link.imported_votes.up.max(0)),
     };
     let voters = std::iter::once(&link.author).chain(&link.voters);
     article::write_new(batch, now, id, &article, voters, &link.topics);
@@ -201,114 +210,6 @@ pub async fn import_comments(site: &Site, news: NewsId, comments: Vec<ImportedCo
         Applied::Yes(_) => Ok(()),
         Applied::No(_) => Err(Error::Busy),
     }
-}
-
-/// Finds or creates the accounts of people from another site, given their names there and
-/// usernames for them. A username that is taken, or looks like one, gets a number. Nobody can log in to these
-/// accounts until the operator sets a password.
-///
-/// # Errors
-/// [`Error::Busy`] when another import runs at the same time, or the store's.
-pub async fn import_accounts(
-    site: &Site,
-    now: Timestamp,
-    people: &[(String, Username)],
-) -> Result<HashMap<String, UserId>, Error> {
-    let known = site
-        .store
-        .fetch(read::hash_fields(keys::IMPORTED_ACCOUNTS, people.iter().map(|(source, _)| source)))
-        .await?;
-    let mut found: HashMap<String, UserId> = HashMap::new();
-    let mut missing: Vec<(&str, &Username)> = Vec::new();
-    for ((source, username), known) in people.iter().zip(known) {
-        match fields::read(known.as_deref(), || keys::IMPORTED_ACCOUNTS.to_owned(), source) {
-            Some(id) => {
-                found.insert(source.clone(), id);
-            }
-            None => missing.push((source, username)),
-        }
-    }
-    if missing.is_empty() {
-        return Ok(found);
-    }
-    names::fold_usernames(site, u64::MAX).await?;
-    let names = free_names(site, &missing).await?;
-    let first = draw_ids(site, keys::USERS_COUNT, u64::try_from(missing.len()).unwrap_or(u64::MAX)).await?;
-    let mut batch = Batch::new();
-    for (id, ((source, _), name)) in (first..).map(UserId).zip(missing.iter().zip(names)) {
-        batch.field_absent(keys::IMPORTED_ACCOUNTS, *source);
-        batch.set_field(keys::IMPORTED_ACCOUNTS, *source, id.to_string());
-        for key in [keys::username_to_id(&name), keys::username_folded(&name)] {
-            batch.key_absent(&key);
-            batch.set(key, id.to_string());
-        }
-        batch.key_absent(keys::user(id));
-        batch.set_fields(
-            keys::user(id),
-            [
-                ("id", id.to_string()),
-                ("username", name),
-                ("password", String::new()),
-                // For Lamer News, which cannot refuse a login without one.
-                ("salt", random_token()?),
-                ("ctime", now.to_string()),
-                ("karma", site.rules.karma.initial.to_string()),
-                ("about", String::new()),
-                ("email", String::new()),
-                ("auth", String::new()),
-                ("apisecret", String::new()),
-                ("flags", String::new()),
-                ("karma_incr_time", now.to_string()),
-            ],
-        );
-        found.insert((*source).to_owned(), id);
-    }
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(found),
-        Applied::No(_) => Err(Error::Busy),
-    }
-}
-
-/// A free name for each person: the username, if necessary with a number.
-async fn free_names(site: &Site, people: &[(&str, &Username)]) -> Result<Vec<String>, Error> {
-    let mut given: HashSet<String> = HashSet::new();
-    let mut names: Vec<Option<String>> = vec![None; people.len()];
-    for number in 1_u64.. {
-        let mut query = Query::new();
-        let tries: Vec<_> = people
-            .iter()
-            .zip(&names)
-            .enumerate()
-            .filter(|(_, (_, name))| name.is_none())
-            .map(|(position, ((_, username), _))| {
-                let name =
-                    if number == 1 { username.as_str().to_owned() } else { format!("{username}-{number}") };
-                let keys = [keys::username_to_id(&name), keys::username_folded(&name)];
-                (position, name, keys.map(|key| query.string(key)))
-            })
-            .collect();
-        if tries.is_empty() {
-            break;
-        }
-        let mut answers = site.store.query(query).await?;
-        for (position, name, taken) in tries {
-            let is_free = taken.map(|taken| answers.take(taken)).iter().all(Option::is_none);
-            if is_free && given.insert(lookalikes::folded(&name)) {
-                names[position] = Some(name);
-            }
-        }
-    }
-    Ok(names.into_iter().flatten().collect())
-}
-
-/// Draws `count` numbers from a counter; returns the first.
-async fn draw_ids(site: &Site, counter: &str, count: u64) -> Result<u64, Error> {
-    let by = i64::try_from(count).map_err(|_| Error::Internal(format!("{count} ids at once")))?;
-    let mut batch = Batch::new();
-    batch.increment(counter, by);
-    let committed = site.store.commit(batch).await?;
-    let last = committed.counter(counter).unwrap_or(0);
-    u64::try_from(last - by + 1).map_err(|_| Error::Internal(format!("{counter} holds {last}")))
 }
 
 /// The topics in a text from another site: names separated by commas, semicolons or spaces,

@@ -3,6 +3,7 @@
 //! It has no keys of its own: [`crate::accounts::inbox`] stores the entries.
 
 use crate::accounts::inbox::{Cursor, EntriesRead, Entry, EntryId, Kind, message};
+use crate::accounts::message_threads::message_at;
 use crate::accounts::people::UserNamesRead;
 use crate::accounts::reader::{Collapsed, Perspective, Reader, ReaderRead, Sight, Written};
 use crate::accounts::users::User;
@@ -14,7 +15,8 @@ use crate::fields;
 use crate::keys;
 use crate::timelines::tweets::Tweet;
 use crate::values::clock::Timestamp;
-use crate::values::ids::{CommentAddress, TweetId, UserId};
+use crate::values::ids::{CommentAddress, MessageAddress, TweetId, UserId};
+use crate::values::message::StoredMessage;
 use crate::values::size;
 use std::sync::Arc;
 use tidings_keyspace::{Asked, Fetch, Query, read};
@@ -84,6 +86,7 @@ impl InboxEntry {
             InboxEvent::Comment { text, .. }
             | InboxEvent::Tweet { text, .. }
             | InboxEvent::Message { text } => Some(size::shown(text)),
+            InboxEvent::Answer { text, .. } => Some(size::shown_message(text)),
             InboxEvent::Follow | InboxEvent::Collapsed(_) => None,
         }
     }
@@ -112,6 +115,15 @@ pub enum InboxEvent {
     Follow,
     /// A message of a moderator.
     Message {
+        /// The text.
+        text: String,
+    },
+    /// An answer of the moderators. Its author has no name if they answered as the moderators.
+    Answer {
+        /// Where it is.
+        address: MessageAddress,
+        /// Whether a moderator answered by name.
+        is_named: bool,
         /// The text.
         text: String,
     },
@@ -225,6 +237,7 @@ enum Subject {
     Tweet(Tweet),
     Follow(UserId),
     Message(String),
+    Answer(MessageAddress, StoredMessage),
     Collapsed(Collapsed),
 }
 
@@ -254,6 +267,10 @@ impl Subject {
             EntryId::Moderation(number) => {
                 query.ask(message(user, number).or_absent().map(|text| text.map(Self::Message)))
             }
+            EntryId::Answer(address) => {
+                let found = move |message: StoredMessage| Self::Answer(address, message);
+                query.ask(message_at(address).or_absent().map(move |message| message.map(found)))
+            }
         }
     }
 
@@ -263,7 +280,7 @@ impl Subject {
             Self::Comment { comment, .. } => comment.sight(perspective),
             Self::Tweet(tweet) => tweet.sight(perspective),
             Self::Follow(id) => perspective.of_text(Written { author: *id, withheld: None }, ""),
-            Self::Message(_) => Sight::Shown,
+            Self::Message(_) | Self::Answer(..) => Sight::Shown,
             Self::Collapsed(why) => Sight::Collapsed(*why),
         }
     }
@@ -274,7 +291,8 @@ impl Subject {
             Self::Comment { comment, .. } => Some(comment.user_id),
             Self::Tweet(tweet) => Some(tweet.user_id),
             Self::Follow(id) => Some(*id),
-            Self::Message(_) | Self::Collapsed(_) => None,
+            Self::Answer(_, message) if !message.anonymous => Some(message.from),
+            Self::Answer(..) | Self::Message(_) | Self::Collapsed(_) => None,
         }
     }
 
@@ -306,6 +324,9 @@ impl Subject {
             Self::Tweet(tweet) => InboxEvent::Tweet { id: tweet.id, text: tweet.text },
             Self::Follow(_) => InboxEvent::Follow,
             Self::Message(text) => InboxEvent::Message { text },
+            Self::Answer(address, message) => {
+                InboxEvent::Answer { address, is_named: !message.anonymous, text: message.text }
+            }
             Self::Collapsed(why) => InboxEvent::Collapsed(why),
         }
     }

@@ -12,6 +12,7 @@ use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::values::ids::{CommentAddress, ItemNumber, NewsId, NotAnId};
+use crate::values::imported::Source;
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
@@ -81,6 +82,25 @@ const fn number_of(score: f64) -> ItemNumber {
     ItemNumber(score as u64)
 }
 
+/// Adds to the batch that posts an item its number on the site that it comes from. The batch fails if an item
+/// with that number was imported before.
+pub(crate) fn write_imported(batch: &mut Batch, source: &Source, there: u64, here: ItemNumber) {
+    let (key, member) = (keys::imported(source), there.to_string());
+    batch.sorted_member_absent(&key, &member);
+    batch.sorted_add(key, member, score(here.0));
+}
+
+/// The numbers here of items that were imported, by their numbers there.
+pub(crate) fn imported(source: &Source, there: Vec<u64>) -> impl Fetch<Value = HashMap<u64, ItemNumber>> {
+    // Redis refuses to look for nothing.
+    let asked = (!there.is_empty())
+        .then(|| read::scores(keys::imported(source), there.iter().map(ToString::to_string)));
+    asked.into_iter().collect::<Vec<_>>().map(move |scores| {
+        let found = there.into_iter().zip(scores.into_iter().flatten());
+        found.filter_map(|(there, score)| Some((there, number_of(score?)))).collect()
+    })
+}
+
 /// The item with a number, if there is one.
 pub(crate) fn with_number(number: ItemNumber) -> impl Fetch<Value = Option<Item>> {
     let score = score(number.0);
@@ -103,6 +123,14 @@ pub(crate) fn below(number: Option<ItemNumber>, count: u64) -> impl Fetch<Value 
     let highest = number.map_or(f64::INFINITY, |number| score(number.0) - 1.0);
     let scores = (f64::NEG_INFINITY, highest);
     read::sorted_by_score(keys::ITEMS, Order::Descending, scores, count).map(|found| {
+        fields::members(found, keys::ITEMS, |(member, score)| Some((member.parse().ok()?, number_of(score))))
+    })
+}
+
+/// At most `count` items with numbers from the first to the last, in their order.
+pub(crate) fn between((first, last): (u64, u64), count: u64) -> impl Fetch<Value = Vec<(Item, ItemNumber)>> {
+    let scores = (score(first), score(last));
+    read::sorted_by_score(keys::ITEMS, Order::Ascending, scores, count).map(|found| {
         fields::members(found, keys::ITEMS, |(member, score)| Some((member.parse().ok()?, number_of(score))))
     })
 }

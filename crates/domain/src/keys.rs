@@ -5,10 +5,12 @@
 //! so that its databases open as they are.
 
 mod family;
+pub mod kept;
 
 use crate::values::day::{Day, Hour};
 use crate::values::hostname::{HashPrefix, Hostname};
-use crate::values::ids::{CommentAddress, ModerationId, NewsId, TweetId, UserId};
+use crate::values::ids::{CommentAddress, HookId, MessageThreadId, ModerationId, NewsId, TweetId, UserId};
+use crate::values::imported::Source;
 use crate::values::lookalikes;
 use crate::values::moderation::Thing;
 use crate::values::network::{CountedNetwork, Network, NetworkTag};
@@ -122,6 +124,18 @@ schema! {
         NEW_VOTERS_OF_SITE: String, DAY, Ours = "limit:new_voters_of_site";
         /// Sites that got their first vote.
         NEW_HOSTS_OF_SITE: String, DAY, Ours = "limit:new_hosts_of_site";
+        /// Feeds that have changed and whose hub does not know yet.
+        HUB_FEEDS: Hash, NEVER, Ours = "hub:feeds";
+        /// How far the hub of the feeds has been told.
+        HUB_STATE: Hash, NEVER, Ours = "hub:state";
+        /// The webhooks.
+        HOOKS: Hash, NEVER, Ours = "hooks:all";
+        /// The number of the last webhook.
+        HOOKS_COUNT: String, NEVER, Ours = "hooks:count";
+        /// Events that are not noted for webhooks yet; the newest 1,000.
+        HOOK_EVENTS: SortedSet, NEVER, Ours = "hooks:events";
+        /// Until when servers leave each webhook alone.
+        HOOK_RESTS: Hash, NEVER, Ours = "hooks:rests";
         /// Mails that wait to be sent.
         MAIL_OUTBOX: SortedSet, NEVER, Ours = "mail:outbox";
         /// The same mails, by when they were written.
@@ -172,10 +186,26 @@ schema! {
         MODERATION_COUNT: String, NEVER, Ours = "moderation:count";
         /// Things that wait for a moderator, the worst with the highest score.
         REVIEW_QUEUE: SortedSet, NEVER, Ours = "review:queue";
+        /// When something was erased last, for the compaction of files.
+        ERASED_LAST: String, 30 * DAY, Ours = "erased.last";
+        /// How far what is kept for some time only was looked through.
+        RETENTION: Hash, NEVER, Ours = "retention";
+        /// When moderators were reminded of the queue last.
+        REVIEW_REMINDED: String, NEVER, Ours = "review:reminded";
+        /// All threads of messages to the moderators, by the time of their last change.
+        MESSAGES_ALL: SortedSet, NEVER, Ours = "messages:all";
+        /// The highest number of such a thread drawn.
+        MESSAGES_COUNT: String, NEVER, Ours = "messages:count";
         /// The rules that new posts are checked with.
         RULES: Hash, NEVER, Ours = "rules:all";
         /// The number of the last rule.
         RULES_COUNT: String, NEVER, Ours = "rules:count";
+        /// Bans of networks and e-mail domains.
+        ORIGIN_BANS: Hash, NEVER, Ours = "bans:origins";
+        /// The number of the last ban of a network or an e-mail domain.
+        ORIGIN_BANS_COUNT: String, NEVER, Ours = "bans:origins:count";
+        /// How many sign-ups and posts each of these bans has stopped.
+        ORIGIN_BANS_STOPPED: Hash, NEVER, Ours = "bans:origins:stopped";
         /// Submissions imported so far.
         IMPORTED_LINKS: Hash, NEVER, Ours = "import:links";
         /// People imported so far.
@@ -317,6 +347,10 @@ schema! {
         NEWS_DISCOUNTED: Hash, NEVER, Ours = news_discounted(id: NewsId) "news.discounted:" {id, "news id"};
         /// Stories that the user voted up or saved.
         USER_UPVOTED: SortedSet, NEVER, LamerNews = user_upvoted(id: UserId) "user.saved:" {id, "user id"};
+        /// Messages that wait for a webhook, by when they are due; at most 2,000.
+        HOOK_OUTBOX: SortedSet, NEVER, Ours = hook_outbox(id: HookId) "hooks:outbox:" {id, "hook id"};
+        /// The outcomes of the last messages to a webhook; the newest 20.
+        HOOK_RESULTS: SortedSet, NEVER, Ours = hook_results(id: HookId) "hooks:results:" {id, "hook id"};
         /// A server is sending this mail.
         MAIL_LEASE: String, MINUTE, Ours = mail_lease(member: &str) "mail:lease:" {member, "mail"};
         /// Entries of the inbox that were mailed to this user.
@@ -404,6 +438,16 @@ schema! {
         TIMELINE_LEASE: String, 10, Ours = timeline_lease(name: &str) "timeline:lease:" {name, "job"};
         /// An appeal against a decision of moderators.
         APPEAL: Hash, NEVER, Ours = appeal(id: ModerationId) "appeal:" {id, "moderation id"};
+        /// A thread of messages between a member and the moderators.
+        MESSAGES: Hash, NEVER, Ours = message_thread(id: MessageThreadId) "messages:" {id, "thread id"};
+        /// The messages of a thread, by their number.
+        MESSAGES_TEXTS: Hash, NEVER, Ours =
+            message_texts(id: MessageThreadId) "messages:" {id, "thread id"} ":texts";
+        /// The threads of messages that the user has with the moderators; at most 100.
+        USER_MESSAGE_THREADS: SortedSet, NEVER, Ours =
+            user_message_threads(id: UserId) "user:" {id, "user id"} ":message_threads";
+        /// Messages that the user wrote to the moderators.
+        LIMIT_MESSAGES: String, DAY, Ours = messages_written(id: UserId) "limit:messages:" {id, "user id"};
         /// Notes of moderators about the user.
         USER_NOTES: Hash, NEVER, Ours = user_notes(id: UserId) "user:" {id, "user id"} ":notes";
         /// Users who have posted from a network on that day.
@@ -448,6 +492,8 @@ schema! {
             day_voters_count(day: Day) "day:" {day, "date"} ":voters:count";
         /// A voter on sites.
         VOTER: Hash, NEVER, Ours = voter(id: VoterId) "voter:" {id, "uuid"};
+        /// Items that were imported from another site: their numbers there, by their numbers here.
+        IMPORTED: SortedSet, NEVER, Ours = imported(source: &Source) "imported:" {source, "source"};
         /// Sites that the voter has voted on, by time.
         VOTER_VOTES: SortedSet, NEVER, Ours = voter_votes(id: VoterId) "voter:" {id, "uuid"} ":votes";
         /// Sites that were new to the voter on its last day.

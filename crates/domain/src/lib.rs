@@ -8,13 +8,14 @@
 //! - [`store_check`]: whether everything that is stored fits together
 //! - [`background`]: the list of all kinds of background jobs
 //! - [`moderation`]: what moderators do, each action with its line in the log
-//! - [`submissions`], [`votes`], [`imports`], [`exports`], [`deactivation`], [`digests`], [`flags`], [`found`],
+//! - [`exports`]: all that a person has here, and all that a site has
+//! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`digests`], [`flags`], [`found`],
 //!   [`inbox`], [`numbered`], [`statistics`], [`texts`], [`vote_rings`], [`administration`]: actions and pages across wings
 //! - [`articles`], [`comments`], [`timelines`]
 //! - [`news`]
 //! - [`sites`]
 //! - [`accounts`]
-//! - [`site`], `action`, [`activity`], [`audit`], [`counts`], `fields`, [`items`], [`jobs`], [`marks`], [`cache`], [`changes`], [`passwords`],
+//! - [`site`], `action`, [`activity`], [`audit`], [`counts`], `fields`, [`hooks`], [`hub`], [`items`], [`jobs`], [`marks`], [`cache`], [`changes`], [`passwords`],
 //!   [`post_rules`], [`rates`], [`report`], [`review`], [`identity`], [`error`]: the ground:
 //!   what all actions use
 //! - [`keys`], [`values`]
@@ -25,10 +26,11 @@ pub mod background;
 
 pub mod moderation;
 
+pub mod exports;
+
 pub mod administration;
 pub mod deactivation;
 pub mod digests;
-pub mod exports;
 pub mod flags;
 pub mod found;
 pub mod imports;
@@ -63,6 +65,8 @@ pub mod counts;
 pub mod error;
 mod fields;
 pub mod home_servers;
+pub mod hooks;
+pub mod hub;
 pub mod identity;
 pub mod items;
 pub mod jobs;

@@ -7,36 +7,47 @@
 //! its action. The lines are numbered without gaps, which shows that none is missing.
 //!
 //! Keys: `moderation:log`, `moderation:count`, `moderation:<id>`, `moderation:<id>:posts`,
-//! `appeal:<id>`, `bans:ending` and `user:<id>:notes`. The effects write the keys
+//! `appeal:<id>`, `bans:ending`, `user:<id>:notes`, `messages:count` and `limit:messages:<user id>`. The effects write the keys
 //! of what they change with functions of the wings that own them.
 //!
 //! To add an action: a variant of `Deed` (`values/moderation.rs`), an arm in `effect_of`
 //! (`effect.rs`), and how it is undone in `Line::inverse` (`log.rs`).
 
 mod act;
+pub mod announcing;
 pub mod appeals;
 mod applications;
 pub(crate) mod bans;
 mod case;
 mod comment_edits;
+pub mod directory;
 pub(crate) mod discounts;
 mod effect;
+pub mod erasing;
+pub mod figures;
 mod held;
 mod keep;
 pub mod log;
 mod merging;
+pub mod messages;
 pub mod networks;
 pub mod notes;
+pub mod origins;
+pub mod overview;
 mod people;
 mod profiles;
 pub mod queue;
+pub mod reminder;
 mod removals;
 pub(crate) mod remove_all;
+pub mod retention;
 mod row;
 mod rule_changes;
 pub mod rules;
+pub mod saved_reasons;
 mod story_edits;
 mod threads;
+pub(crate) mod traces;
 
 pub use act::{moderate, moderate_as_administrator, undo};
 pub use case::{ModerationRequest, SeenRow};

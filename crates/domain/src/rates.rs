@@ -23,7 +23,8 @@ use crate::values::clock::Moment;
 use crate::values::ids::UserId;
 use crate::values::limits::{EXPORTS_PER_ACCOUNT, EXPORTS_PER_ADDRESS, MAX_RATED_SOURCES, POSTS_PER_ADDRESS};
 use crate::values::network::{ClientNetworks, CountedNetwork};
-use crate::values::rates::{Newness, Rate, RatedAction};
+use crate::values::rates::{Rate, RatedAction};
+use crate::values::rules::Lacking;
 use crate::values::rules::RateRules;
 use quick_cache::sync::Cache;
 use std::net::IpAddr;
@@ -56,8 +57,8 @@ struct Spent {
 pub(crate) struct RatedAccount {
     /// The account.
     pub(crate) id: UserId,
-    /// Until when it is new, and so has a share of the rates only.
-    pub(crate) newness: Option<Newness>,
+    /// What it lacks to be trusted. It has a share of the rates only, if it lacks something.
+    pub(crate) lacking: Option<Lacking>,
 }
 
 /// What a server remembers about the rates of its site.
@@ -174,7 +175,7 @@ pub fn spend_search(
     account: Option<UserId>,
     address: IpAddr,
 ) -> Result<(), Refusal> {
-    let account = account.map(|id| RatedAccount { id, newness: None });
+    let account = account.map(|id| RatedAccount { id, lacking: None });
     take_here(site, now, buckets_of(&site.rules.rates, RatedAction::Search, account, address).into_iter())
 }
 
@@ -231,7 +232,7 @@ fn bucket_of_account(rules: &RateRules, action: RatedAction, account: RatedAccou
         | RatedAction::Stream => Rate::OFF,
     };
     // An export is of no use to spammers.
-    let has_less = account.newness.is_some() && action != RatedAction::Export;
+    let has_less = account.lacking.is_some() && action != RatedAction::Export;
     let rate = if has_less { rate.share(rules.new_account_share) } else { rate };
     (!rate.is_off()).then_some(Bucket { action, source: Source::Account(account.id), rate })
 }
@@ -276,9 +277,9 @@ fn refusal(site: &Site, now: Moment, spent: &Spent, account: Option<RatedAccount
     report(site, now, action, source);
     let seconds = spent.wait.as_secs() + u64::from(spent.wait.subsec_nanos() > 0);
     let by_address = matches!(source, Source::Network(_));
-    let newness = account.and_then(|account| account.newness);
-    let newness = newness.filter(|_| !by_address && action != RatedAction::Export);
-    Refusal::TooManyRequests { action, by_address, seconds: seconds.max(1), newness }
+    let lacking = account.and_then(|account| account.lacking);
+    let lacking = lacking.filter(|_| !by_address && action != RatedAction::Export);
+    Refusal::TooManyRequests { action, by_address, seconds: seconds.max(1), lacking }
 }
 
 /// Logs that a source is over a limit, once a minute for each.
@@ -379,7 +380,7 @@ mod tests {
             spend(&site, Moment(NOW), action, ADDRESS).await.unwrap();
         }
         let refused = spend(&site, Moment(NOW), action, ADDRESS).await;
-        let expected = Refusal::TooManyRequests { action, by_address: true, seconds: 300, newness: None };
+        let expected = Refusal::TooManyRequests { action, by_address: true, seconds: 300, lacking: None };
         assert!(matches!(&refused, Err(Error::Refused(refusal)) if *refusal == expected), "{refused:?}");
     }
 }

@@ -4,12 +4,15 @@
 //! is read from the thing itself, so a row is nothing but a place in the order: how much its
 //! reasons weigh, then how long it has waited. Both are in the score.
 
+use crate::error::Error;
+use crate::hooks::{self, Event};
 use crate::keys;
 use crate::process_state::process_state;
+use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::moderation::Thing;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tidings_keyspace::{Answers, Batch, Handle, Query};
+use tidings_keyspace::{Answers, Batch, Fetch, Handle, Order, Query, read};
 
 /// How many rows wait, as far as this server knows; for the pages of moderators. Their rounds
 /// read it along, so it costs none of its own.
@@ -55,6 +58,30 @@ impl WaitingRead {
     }
 }
 
+/// What waits in the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueStatus {
+    /// How many rows.
+    pub rows: u64,
+    /// Since when the oldest of them waits, of at most `COUNTED_ROWS`.
+    pub oldest: Option<Timestamp>,
+}
+
+/// What waits in the queue. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn status(site: &Site) -> Result<QueueStatus, Error> {
+    let rows = read::sorted_count(keys::REVIEW_QUEUE).or_absent();
+    let places = read::sorted_range(keys::REVIEW_QUEUE, Order::Descending, 0, COUNTED_ROWS).or_absent();
+    let (rows, places) = site.store.fetch((rows, places)).await?;
+    let since = places.iter().filter_map(|(_, score)| Some(Place::from_score(*score)?.since));
+    Ok(QueueStatus { rows, oldest: since.min() })
+}
+
+/// Rows among which the oldest is looked for.
+const COUNTED_ROWS: u64 = 10_000;
+
 /// Seconds that a score has room for: until the year 2514.
 const SECONDS: u64 = 1 << 34;
 /// The highest weight that a score holds exactly.
@@ -98,6 +125,7 @@ impl Place {
 /// A row of the same thing moves to the new place.
 pub fn enqueue(batch: &mut Batch, thing: &Thing, now: Timestamp) {
     place(batch, thing, Place { weight: Place::ORDINARY, since: now });
+    hooks::write(batch, &Event::Queue(thing.clone()));
 }
 
 /// Adds a row in a place, or moves it there.

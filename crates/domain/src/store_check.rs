@@ -27,6 +27,7 @@ mod comments;
 mod counters;
 mod file;
 mod forms;
+mod hooks;
 mod imports;
 mod inbox;
 mod items;
@@ -82,6 +83,8 @@ struct Rule {
 enum Check {
     /// By reads that follow from the value.
     Claims(fn(&Subject, &mut Claims)),
+    /// In the same way, of what a later batch removes: it may be seen before it is gone.
+    Leftovers(fn(&Subject, &mut Claims)),
     /// By several rounds.
     Rounds(CheckRounds),
     /// By several rounds about many things together.
@@ -93,12 +96,13 @@ type CheckMany =
 type CheckRounds = for<'a> fn(&'a Site, Moment, &'a Subject) -> BoxFuture<'a, Result<Option<Found>, Error>>;
 
 /// The rules of all families.
-static RULES: [&[Rule]; 17] = [
+static RULES: [&[Rule]; 18] = [
     accounts::RULES,
     articles::RULES,
     caps::RULES,
     comments::RULES,
     forms::RULES,
+    hooks::RULES,
     imports::RULES,
     inbox::RULES,
     items::RULES,
@@ -191,9 +195,11 @@ static WITHOUT_RULES: &[(&Family, &str)] = &[
     (&families::ARTICLE_COUNT, COUNTERS),
     (&families::CHANGES, "readers of it look at what is stored, whatever its order"),
     (&families::ITEMS_COUNT, "it is checked with the numbers"),
+    (&families::MESSAGES_COUNT, COUNTERS),
     (&families::MODERATION_COUNT, COUNTERS),
     (&families::NEWS_COUNT, COUNTERS),
     (&families::RULES_COUNT, COUNTERS),
+    (&families::HOOKS_COUNT, COUNTERS),
     (&families::TWEET_IDS, COUNTERS),
     (&families::USERS_COUNT, COUNTERS),
     (&families::LIMIT_ACCOUNT_NOTICES, EXPIRES),
@@ -207,6 +213,7 @@ static WITHOUT_RULES: &[(&Family, &str)] = &[
     (&families::LIMIT_FOLLOW_NOTICE, EXPIRES),
     (&families::LIMIT_INVITATION_MAILS, EXPIRES),
     (&families::LIMIT_MAILED_ENTRIES, EXPIRES),
+    (&families::LIMIT_MESSAGES, EXPIRES),
     (&families::NEW_HOSTS_OF_SITE, EXPIRES),
     (&families::LIMIT_NEW_VOTERS, EXPIRES),
     (&families::NEW_VOTERS_OF_SITE, EXPIRES),

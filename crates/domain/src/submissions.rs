@@ -1,6 +1,7 @@
 //! Submitting, editing and deleting news.
 
 mod editing;
+pub(crate) mod erasing;
 pub(crate) mod held;
 pub mod preparing;
 pub(crate) mod url_guards;
@@ -10,9 +11,10 @@ pub(crate) use editing::{StoryChange, StoryText};
 pub use editing::{delete_news, edit_news};
 
 use crate::accounts::actor::Actor;
+use crate::accounts::origin_bans;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::users::User;
-use crate::accounts::{admission, newness};
+use crate::accounts::{admission, trust};
 use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::articles::article::{self, Article};
@@ -23,6 +25,7 @@ use crate::comments::notify::Announcement;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
+use crate::hooks::{self, Event};
 use crate::items::{self, Item};
 use crate::keys;
 use crate::news::item::{News, TEXT_SCHEME, linked_site};
@@ -201,6 +204,7 @@ pub async fn submit_news(
 ) -> Result<Submitted, Error> {
     author.demand_may_post(now.timestamp())?;
     author.demand_confirmed(site)?;
+    origin_bans::demand_may_post(site, now.timestamp(), &author).await?;
     let origin = Origin::of(site, author.address).await?;
     let author = author.user;
     let waits = admission::admit(site, now.timestamp(), author, submission.checked()).await?;
@@ -209,8 +213,7 @@ pub async fn submit_news(
     let submitted = site.act(&home, || async {
         let mut batch = Batch::new();
         let topics = submission.topics.clone().unwrap_or_default();
-        let is_new = !topics.is_empty() && newness::is_new(site, now.timestamp(), author).await?;
-        let author_is = (author, is_new);
+        let author_is = (author, trust::is_trusted(site, now.timestamp(), author));
         let found = find_earlier_or_audience(site, author_is, &url_keys, &topics, &mut batch).await?;
         let (audience, holders) = match found {
             RepostCheck::Earlier(earlier) => {
@@ -241,12 +244,14 @@ pub async fn submit_news(
                 .once(author.request.as_ref(), &Submitted::Held(id));
         }
         insert(&mut batch, site, now.timestamp(), author, id, submission);
+        hooks::write(&mut batch, &Event::Story(id));
         origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
         let article = new_article(site, now.timestamp(), author, id, submission);
         article::write_new(&mut batch, now.timestamp(), id, &article, [author.id].iter(), &topics);
         if let Some(comment) = submission.first_comment(now.timestamp(), author.id) {
             let address = CommentAddress { news: id, comment: comment.id };
             Announcement::of_first_comment(site, now, address, &comment).await?.write(&mut batch);
+            hooks::write(&mut batch, &Event::Comment(address));
         }
         let tweet = tweet.map(|id| TweetDraft {
             id,
@@ -289,7 +294,7 @@ enum RepostCheck {
 /// create a topic. Rounds: 1; 2 if there is one.
 async fn find_earlier_or_audience(
     site: &Site,
-    (author, is_new): (&User, bool),
+    (author, is_trusted): (&User, bool),
     url_keys: &[String],
     topics: &Topics,
     batch: &mut Batch,
@@ -307,7 +312,7 @@ async fn find_earlier_or_audience(
     if is_limited(site, author) && recent != Expiry::Absent {
         return Err(Refusal::SubmittedRecently { seconds: fields::seconds_left(recent) }.into());
     }
-    known.demand(site, (author, is_new), batch)?;
+    known.demand(site, (author, is_trusted), batch)?;
     Ok(RepostCheck::New { audience: audience?, holders })
 }
 

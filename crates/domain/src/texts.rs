@@ -1,8 +1,9 @@
-//! The texts of what can be found: as a search index needs them, and only what every reader may see.
+//! The texts of what can be found: as a search index needs them, and only what every reader may see. A person whom
+//! readers do not see has no text, and is found by moderators.
 //!
 //! Nothing here is about one viewer. What a reader has muted, blocked or hidden is left out when results are read.
 
-use crate::accounts::users::User;
+use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::changes::Findable;
 use crate::comments::comment::Comment;
 use crate::error::Error;
@@ -16,7 +17,7 @@ use crate::values::hostname::Hostname;
 use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
 use crate::values::restriction::RestrictionKind;
 use crate::values::urls::NewsUrl;
-use tidings_keyspace::{Fetch, Order, read};
+use tidings_keyspace::{Fetch, Hash, Order, read};
 
 /// Stories whose comments are read in one round.
 const STORIES_AT_ONCE: u64 = 10;
@@ -50,6 +51,53 @@ pub struct Text {
     pub votes: i64,
     /// Comments of a story.
     pub comments: u64,
+    /// For a person: the data by which moderators find them.
+    pub account: Option<AccountTags>,
+}
+
+/// The data by which moderators find a person.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AccountTags {
+    /// Names of what is true of the account: `staff`, `established`, `deactivated`, `banned`, `silenced`, `held`,
+    /// `name:<the beginning of a name>`, `email:<address>`, `invited_by:<user id>`; in lower case.
+    pub tags: Vec<String>,
+    /// Whether only moderators may find the person.
+    pub is_hidden: bool,
+    /// Their karma.
+    pub karma: i64,
+    /// The day of their last visit, counted from the beginning of Unix time.
+    pub seen: u64,
+}
+
+impl AccountTags {
+    pub(crate) fn of(user: &User) -> Self {
+        let stored = |kind: RestrictionKind| user.restrictions.stored(kind).is_some();
+        // A ban that has ended is taken away by a job, which is a change.
+        let is_banned = stored(RestrictionKind::Ban);
+        let states = [
+            ("staff", user.given_role() > Role::Member),
+            ("established", user.is_established),
+            ("banned", is_banned),
+            ("silenced", stored(RestrictionKind::Silence)),
+            ("held", stored(RestrictionKind::Hold)),
+        ];
+        let mut tags: Vec<String> =
+            states.into_iter().filter(|(_, is)| *is).map(|(tag, _)| tag.to_owned()).collect();
+        let (username, fullname) = (user.username.to_lowercase(), user.fullname.to_lowercase());
+        let names = fullname.match_indices(' ').filter_map(|(blank, _)| fullname.get(blank + 1..));
+        let names = [&*username, &*fullname].into_iter().chain(names).map(str::trim);
+        tags.extend(names.filter(|name| !name.is_empty()).map(|name| format!("name:{name}")));
+        if !user.email.is_empty() {
+            tags.push(format!("email:{}", user.email.to_lowercase()));
+        }
+        tags.extend(user.invited_by.map(|inviter| format!("invited_by:{inviter}")));
+        Self {
+            tags,
+            is_hidden: is_banned || user.withheld.is_some(),
+            karma: user.karma,
+            seen: user.seen_time.unwrap_or_default().0 / 86_400,
+        }
+    }
 }
 
 impl Text {
@@ -61,7 +109,7 @@ impl Text {
             url: NewsUrl::parse_imported(&news.url).ok().map(|url| url.normalised()),
             host: news.site().cloned(),
             topics: topics_of(news),
-            votes: news.up - news.down,
+            votes: news.points(),
             comments: news.comments,
             ..Self::at(Findable::Story(news.id), news.ctime)
         })
@@ -91,13 +139,23 @@ impl Text {
         })
     }
 
-    fn of_person(user: &User) -> Option<Self> {
-        // A ban that has ended is taken away by a job, which is a change.
-        let is_banned = user.restrictions.stored(RestrictionKind::Ban).is_some();
-        (!is_banned && user.withheld.is_none()).then(|| Self {
-            title: user.username.clone(),
-            body: [&*user.fullname, &*user.about].join("\n"),
+    /// A person, whom perhaps only moderators find.
+    fn of_account(id: UserId, hash: &Hash) -> Option<Self> {
+        let Some(user) = User::from_hash(hash) else {
+            let tags = ["deactivated".to_owned()];
+            let account = AccountTags { tags: tags.into(), is_hidden: true, ..AccountTags::default() };
+            let ctime = fields::read(hash.get("ctime"), || keys::user(id), "ctime").unwrap_or(0);
+            let text = Self::at(Findable::Person(id), Timestamp(ctime));
+            let text = Self { author: Some(id), account: Some(account), ..text };
+            return hash.get(DEACTIVATED).map(|_| text);
+        };
+        let account = AccountTags::of(&user);
+        let text = |text: String| if account.is_hidden { String::new() } else { text };
+        Some(Self {
+            title: text(user.username.clone()),
+            body: text([&*user.fullname, &*user.about].join("\n")),
             author: Some(user.id),
+            account: Some(account),
             ..Self::at(Findable::Person(user.id), user.ctime)
         })
     }
@@ -123,6 +181,7 @@ impl Text {
             time,
             votes: 0,
             comments: 0,
+            account: None,
         }
     }
 }
@@ -131,7 +190,7 @@ fn topics_of(news: &News) -> Vec<String> {
     news.topics.iter().map(|topic| topic.as_str().to_owned()).collect()
 }
 
-/// The present texts of some things, in their order; `None` for what no reader may find. Rounds: 1.
+/// The present texts of some things, in their order; `None` for what nobody may find. Rounds: 1.
 ///
 /// # Errors
 /// When the store fails.
@@ -154,7 +213,7 @@ pub async fn of(site: &Site, things: &[Findable]) -> Result<Vec<Option<Text>>, E
             stories.into_iter().map(|id| News::by_id(id).or_absent()).collect::<Vec<_>>(),
             comments.iter().map(comment_of).collect::<Vec<_>>(),
             tweets.into_iter().map(|id| Tweet::by_id(id).or_absent()).collect::<Vec<_>>(),
-            people.into_iter().map(|id| User::by_id(id).or_absent()).collect::<Vec<_>>(),
+            people.into_iter().map(|id| read::hash(keys::user(id)).or_absent()).collect::<Vec<_>>(),
         ))
         .await?;
     let (mut stories, mut comments) = (stories.into_iter(), comments.into_iter());
@@ -166,7 +225,7 @@ pub async fn of(site: &Site, things: &[Findable]) -> Result<Vec<Option<Text>>, E
             Text::of_comment(news.as_ref()?, comment.as_ref()?)
         }
         Findable::Tweet(_) => tweets.next()?.as_ref().and_then(Text::of_tweet),
-        Findable::Person(_) => people.next()?.as_ref().and_then(Text::of_person),
+        Findable::Person(id) => Text::of_account(*id, &people.next()?),
         Findable::Site(host) => Some(Text::of_site(host.clone())),
     };
     Ok(things.iter().map(text).collect())

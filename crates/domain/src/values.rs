@@ -3,24 +3,30 @@
 //! Input is parsed once, where it arrives; a value of one of these types is valid. No
 //! module here reads the store, and none has keys of its own.
 //!
+//! - [`announcement`]: a line above every page, and pinned stories
 //! - [`clock`]: seconds and milliseconds as different types
 //! - [`colour`]: colours, and the shade of one that can be read
 //! - [`cursor`]: where a page of a list by time begins and ends
 //! - [`day`]: days and times as they are stored
 //! - [`flag`]: how readers ask moderators to look at something
 //! - [`hostname`]: the name of a site, and the prefix of its hash
+//! - [`html`]: the HTML of other sites as Markdown
 //! - [`ids`]: the ids of users, news, tweets and comments
 //! - [`identity`]: how the site presents itself
+//! - [`imported`]: sources, names and votes from other sites
 //! - [`limits`]: every fixed cap
 //! - [`logo`]: the picture of the site
 //! - [`mentions`]: links and `@name`s in a text
+//! - [`message`]: messages between a member and the moderators
 //! - [`mutes`]: what people mute, and texts searched for muted words
 //! - [`network`]: the network that an address belongs to
+//! - [`origin_ban`]: networks and e-mail domains that are banned
 //! - [`period`]: days and months, by which the past is listed
 //! - [`preferences`]: what people choose on their settings page
 //! - [`ranking`]: the score and rank of news
 //! - [`rates`]: how often something may be done
 //! - [`rules`]: what the operator can change, with the defaults
+//! - [`saved_reason`]: reasons that moderators have at hand
 //! - [`secrets`]: random tokens, their comparison, and secrets masked for pages
 //! - [`session_token`]: the token of a session, and its hash
 //! - [`signup`]: who can sign up, invitations and applications
@@ -36,22 +42,28 @@
 //! - [`withheld`]: why readers do not see what is still stored
 //! - [`words`]: numbers and durations as people read them
 
+pub mod announcement;
 pub mod changeable;
 pub mod clock;
 pub mod colour;
 pub mod cursor;
 pub mod day;
 pub mod flag;
+pub mod hook;
 pub mod hostname;
+pub mod html;
 pub mod identity;
 pub mod ids;
+pub mod imported;
 pub mod limits;
 pub mod logo;
 pub mod lookalikes;
 pub mod mentions;
+pub mod message;
 pub mod moderation;
 pub mod mutes;
 pub mod network;
+pub mod origin_ban;
 pub mod period;
 pub mod post_rule;
 pub mod preferences;
@@ -59,7 +71,9 @@ pub mod ranking;
 pub mod rates;
 pub mod request_name;
 pub mod restriction;
+pub mod retries;
 pub mod rules;
+pub mod saved_reason;
 pub mod secrets;
 pub mod session_token;
 pub(crate) mod signing;

@@ -284,12 +284,11 @@ fn write_counters(
     // Both, so that the commit returns the new values of both.
     batch.increment_field(&key, "up", by[0]);
     batch.increment_field(key, "down", by[1]);
-    let [up, down] = [news.up + by[0], news.down + by[1]];
     let rules = &site.rules.ranking;
-    let score = ranking::score(up, down, rules);
+    let score = news.score_with(by, rules);
     let rank = ranking::rank(score, news.ctime, now, rules);
     write_rank(batch, (news.id, news.ctime), score, rank);
-    [up, down]
+    [news.up + by[0], news.down + by[1]]
 }
 
 /// Changes the karma of the voter and of the author.

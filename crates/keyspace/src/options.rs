@@ -46,7 +46,7 @@ impl Default for StoreOptions {
 pub enum EngineClock {
     /// The system's clock.
     System,
-    /// A clock that a test sets, in Unix milliseconds.
+    /// A clock that somebody sets, in Unix milliseconds.
     Manual(Arc<AtomicU64>),
 }
 

@@ -9,6 +9,7 @@
 //! [`tables`] describes the file.
 
 mod apply;
+mod compaction;
 mod database;
 mod file_check;
 mod file_view;
@@ -296,6 +297,15 @@ impl Redb {
             .spawn(checker)
             .map_err(|error| KeyspaceError::Unavailable(format!("cannot start a thread: {error}")))?;
         Ok(check)
+    }
+
+    /// Writes the file anew, without what was deleted. No batch is applied meanwhile.
+    pub(super) async fn compact(&self) -> Result<(), KeyspaceError> {
+        let closed = || KeyspaceError::Unavailable("the store is closed".to_owned());
+        let (reply, compacted) = oneshot::channel();
+        let queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        queue.ok_or_else(closed)?.send(Task::Compact(reply)).map_err(|_| closed())?;
+        compacted.await.map_err(|_| closed())?
     }
 
     /// Replaces whole keys, in batches of bounded size, without a time-out: a restore takes

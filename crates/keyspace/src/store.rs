@@ -122,6 +122,19 @@ impl Store {
         }
     }
 
+    /// Writes the file of an embedded store anew, so that it has nothing of what was deleted. Commits wait
+    /// meanwhile. Returns false if there is no such file: on Redis, and for the store of a server, which is asked
+    /// instead.
+    ///
+    /// # Errors
+    /// When the disk fails. The file is then as it was.
+    pub async fn compact(&self) -> Result<bool, KeyspaceError> {
+        match &self.engine {
+            Engine::Redb(engine) => engine.compact().await.map(|()| true),
+            Engine::Redis(_) | Engine::Remote(_) => Ok(false),
+        }
+    }
+
     /// A store on a Redis server that cannot be used yet: see [`OpenError::Absent`]. Everything
     /// fails with [`KeyspaceError::Unavailable`] and this reason, until [`Store::admit`].
     ///

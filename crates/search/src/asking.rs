@@ -5,7 +5,9 @@
 //! its stem), its votes, and its age. A document whose title has every word of the search comes before all that have
 //! not.
 
-use crate::index::{IndexError, Kind, View};
+use crate::beginning::Beginning;
+use crate::best_of::BestOf;
+use crate::index::{Body, HIDDEN, IndexError, Kind, View};
 use crate::language::{Bounds, MAX_TERMS, Search, Term, What};
 use crate::plain::Plain;
 use crate::words;
@@ -18,8 +20,8 @@ use strum::{EnumString, IntoStaticStr};
 use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::ColumnValues;
 use tantivy::query::{
-    AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, DisjunctionMaxQuery, EmptyQuery, Occur, PhraseQuery,
-    Query, RangeQuery, TermQuery, TermSetQuery, Weight,
+    AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, Occur, PhraseQuery, Query, RangeQuery,
+    TermQuery, TermSetQuery, Weight,
 };
 use tantivy::schema::{Field, IndexRecordOption, Value};
 use tantivy::{DocAddress, DocId, DocSet, Score, SegmentReader, TERMINATED, TantivyDocument};
@@ -272,10 +274,17 @@ impl View {
                 }
             }
         }
-        if let Some(titled) = self.titled(question.search) {
+        if question.kind.is_none_or(Kind::has_title)
+            && let Some(titled) = self.titled(question.search)
+        {
             clauses.push((Occur::Should, constant(titled, TITLE)));
         }
-        if let Some(kind) = question.kind {
+        if question.kind.is_none_or(|kind| kind == Kind::Person) {
+            clauses.push((Occur::MustNot, exactly(self.fields.tags, HIDDEN)));
+        }
+        if let Some(kind) = question.kind
+            && !question.search.groups.iter().any(|group| finds_only(kind, group))
+        {
             clauses.push((Occur::Must, constant(exactly(self.fields.kind, kind.name()), 0.0)));
         }
         // Something must be there to exclude from.
@@ -313,10 +322,10 @@ impl View {
             What::Title(words) => self.title(words),
             What::Prefix(prefix) => {
                 let bodies = fields.bodies_of(question.kind).iter().map(|body| (body.words, WEIGHTS[3]));
-                let places =
-                    [(fields.title, WEIGHTS[0]), (fields.place, WEIGHTS[2])].into_iter().chain(bodies);
-                let queries = places.map(|(field, weight)| constant(beginning_with(field, prefix), weight));
-                Box::new(DisjunctionMaxQuery::new(queries.collect()))
+                let title = question.kind.is_none_or(Kind::has_title).then_some((fields.title, WEIGHTS[0]));
+                let place = question.kind.is_none_or(Kind::has_place).then_some((fields.place, WEIGHTS[2]));
+                let fields = title.into_iter().chain(place).chain(bodies).collect();
+                Box::new(Beginning { prefix: prefix.clone(), fields })
             }
             What::By(name) => match question.authors.get(name) {
                 Some(author) => {
@@ -350,29 +359,41 @@ impl View {
     /// Words one after the other, in any text of a kind; also by their stems, if that is wanted.
     fn texts(&self, words: &[String], kind: Option<Kind>, by_stem: bool) -> Box<dyn Query> {
         let fields = &self.fields;
-        let mut queries: Vec<Box<dyn Query>> = Vec::new();
-        let mut add = |query: Box<dyn Query>, weight| queries.push(Box::new(BoostQuery::new(query, weight)));
-        add(one_after_the_other(fields.title, words), WEIGHTS[0]);
-        add(one_after_the_other(fields.place, words), WEIGHTS[2]);
-        for body in fields.bodies_of(kind) {
-            add(one_after_the_other(body.words, words), WEIGHTS[3]);
-        }
-        if by_stem {
-            let stems: Vec<String> = words.iter().map(|word| self.stem(word)).collect();
-            add(one_after_the_other(fields.title_stems, &stems), WEIGHTS[1]);
-            for body in fields.bodies_of(kind) {
-                add(one_after_the_other(body.stems, &stems), WEIGHTS[4]);
+        let [title, title_stems, place, text, text_stems] = WEIGHTS;
+        let find = |field, weights| {
+            if by_stem {
+                self.exact_or_stem(field, words, weights)
+            } else {
+                boosted(one_after_the_other(field.words, words), weights[0])
             }
+        };
+        let mut queries: Vec<Box<dyn Query>> =
+            fields.bodies_of(kind).iter().map(|body| find(*body, [text, text_stems])).collect();
+        if kind.is_none_or(Kind::has_title) {
+            queries.push(find(fields.titles(), [title, title_stems]));
         }
-        Box::new(DisjunctionMaxQuery::with_tie_breaker(queries, TIE))
+        if kind.is_none_or(Kind::has_place) {
+            queries.push(boosted(one_after_the_other(fields.place, words), place));
+        }
+        Box::new(BestOf::new(queries, TIE))
+    }
+
+    /// Words one after the other, or their stems. Where the words are, their stems are too, so only these are
+    /// looked for everywhere.
+    fn exact_or_stem(&self, field: Body, words: &[String], [exact, stem]: [f32; 2]) -> Box<dyn Query> {
+        let by_stem = boosted(self.stems_one_after_the_other(field, words), stem);
+        let addition = boosted(one_after_the_other(field.words, words), exact - (1.0 - TIE) * stem);
+        Box::new(BooleanQuery::new(vec![(Occur::Must, by_stem), (Occur::Should, addition)]))
+    }
+
+    fn stems_one_after_the_other(&self, field: Body, words: &[String]) -> Box<dyn Query> {
+        let stems: Vec<String> = words.iter().map(|word| self.stem(word)).collect();
+        one_after_the_other(field.stems, &stems)
     }
 
     /// Words one after the other in the title, or their stems.
     fn title(&self, words: &[String]) -> Box<dyn Query> {
-        let exact = one_after_the_other(self.fields.title, words);
-        let stems: Vec<String> = words.iter().map(|word| self.stem(word)).collect();
-        let by_stem = one_after_the_other(self.fields.title_stems, &stems);
-        Box::new(DisjunctionMaxQuery::with_tie_breaker(vec![exact, by_stem], TIE))
+        self.exact_or_stem(self.fields.titles(), words, [WEIGHTS[0], WEIGHTS[1]])
     }
 
     /// The titles with every word of a search; `None` if it has none.
@@ -382,8 +403,8 @@ impl View {
             let words = group.iter().filter(|term| !term.is_excluded && !term.words().is_empty());
             let any: Vec<Box<dyn Query>> = words
                 .map(|term| match &term.what {
-                    What::Prefix(prefix) => beginning_with(self.fields.title, prefix),
-                    _ => self.title(term.words()),
+                    What::Prefix(prefix) => Beginning::of(self.fields.title, prefix),
+                    _ => self.stems_one_after_the_other(self.fields.titles(), term.words()),
                 })
                 .collect();
             if !any.is_empty() {
@@ -401,11 +422,23 @@ impl Question<'_> {
     }
 }
 
+/// Whether a group of terms of a search for a kind finds no other kinds, because it reads only fields of that kind.
+fn finds_only(kind: Kind, group: &[Term]) -> bool {
+    let reads_text = |term: &Term| {
+        matches!(term.what, What::Words(_) | What::Phrase(_) | What::Prefix(_)) && !term.is_excluded
+    };
+    !kind.has_title() && !kind.has_place() && group.iter().all(reads_text)
+}
+
+fn boosted(query: Box<dyn Query>, weight: f32) -> Box<dyn Query> {
+    Box::new(BoostQuery::new(query, weight))
+}
+
 fn constant(query: Box<dyn Query>, score: Score) -> Box<dyn Query> {
     Box::new(ConstScoreQuery::new(query, score))
 }
 
-fn exactly(field: Field, text: &str) -> Box<dyn Query> {
+pub(crate) fn exactly(field: Field, text: &str) -> Box<dyn Query> {
     Box::new(TermQuery::new(tantivy::Term::from_field_text(field, text), IndexRecordOption::Basic))
 }
 
@@ -421,13 +454,6 @@ fn one_after_the_other(field: Field, words: &[String]) -> Box<dyn Query> {
             Box::new(PhraseQuery::new(terms.collect()))
         }
     }
-}
-
-fn beginning_with(field: Field, prefix: &str) -> Box<dyn Query> {
-    let term = |text: &str| tantivy::Term::from_field_text(field, text);
-    // No word has this last character of all.
-    let end = format!("{prefix}{}", char::MAX);
-    Box::new(RangeQuery::new(Bound::Included(term(prefix)), Bound::Excluded(term(&end))))
 }
 
 fn between(field: Field, bounds: Bounds) -> Box<dyn Query> {
@@ -653,6 +679,7 @@ mod tests {
             time: NOW,
             votes: 1,
             comments: 0,
+            account: None,
         }
     }
 

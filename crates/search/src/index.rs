@@ -7,25 +7,34 @@
 use crate::words::{self, Word};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use strum::{EnumCount, EnumString, IntoStaticStr, VariantArray};
 use tantivy::directory::INDEX_WRITER_LOCK;
 use tantivy::directory::error::LockError;
+use tantivy::merge_policy::LogMergePolicy;
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
 };
 use tantivy::tokenizer::{Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer};
 use tantivy::{
-    DocSet, IndexReader, IndexWriter, ReloadPolicy, TERMINATED, TantivyDocument, TantivyError, Term,
+    DocSet, IndexBuilder, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, SegmentMeta, TERMINATED,
+    TantivyDocument, TantivyError, Term,
 };
 
 pub use tantivy::tokenizer::Language;
 
 /// The version of the fields. An index of another version is not used.
-const VERSION: u32 = 3;
+const VERSION: u32 = 5;
 /// The memory of the writer in bytes; more is written to the folder at once.
 const WRITER_BYTES: usize = 20_000_000;
+/// The bytes that are read and unpacked together to learn the id of a result.
+const STORED_BLOCK_BYTES: usize = 2_048;
+/// The share of a file's documents that may be out of date before it is written anew.
+const MOST_REMOVED: f32 = 0.25;
+/// How often to try to gather the files into one, beside merges that have begun before.
+const GATHERINGS: usize = 5;
 /// The highest number of a folder; so many servers may share a working folder.
 const MOST_FOLDERS: usize = 16;
 /// The longest text that is indexed, in bytes; what comes after it is not found.
@@ -45,6 +54,9 @@ pub enum IndexError {
         /// Why.
         error: std::io::Error,
     },
+    /// The threads that search cannot be started.
+    #[error("cannot start the threads that search: {0}")]
+    Threads(String),
     /// Other processes use all the folders.
     #[error("{MOST_FOLDERS} other servers use the folder {0} and those beside it for their search indexes")]
     Taken(PathBuf),
@@ -71,6 +83,18 @@ impl Kind {
     #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
+    }
+
+    /// Whether its documents are found by titles.
+    #[must_use]
+    pub const fn has_title(self) -> bool {
+        !matches!(self, Self::Comment | Self::Post)
+    }
+
+    /// Whether its documents are found by the words of their host, path and topics.
+    #[must_use]
+    pub const fn has_place(self) -> bool {
+        !matches!(self, Self::Comment)
     }
 }
 
@@ -103,6 +127,56 @@ pub struct Document {
     pub votes: i64,
     /// Its comments.
     pub comments: i64,
+    /// For a person: what only moderators search by.
+    pub account: Option<Account>,
+}
+
+/// The data by which moderators find a person.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Account {
+    /// Names of what is true of it, such as `staff` or `name:alice`. One can ask for a whole tag or its beginning.
+    pub tags: Vec<String>,
+    /// Its number; newer accounts have higher ones.
+    pub number: i64,
+    /// Whether only moderators find the person.
+    pub is_hidden: bool,
+    /// Their karma.
+    pub karma: i64,
+    /// The day of their last visit, counted from the beginning of Unix time.
+    pub seen: i64,
+}
+
+/// The numbers of a document that change often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Its votes.
+    pub votes: i64,
+    /// Its comments.
+    pub comments: i64,
+    /// The karma of a person.
+    pub karma: i64,
+    /// The day of a person's last visit.
+    pub seen: i64,
+    /// A digest of a person's tags.
+    pub tags: i64,
+}
+
+impl Account {
+    fn digest(&self) -> i64 {
+        let mut hasher = DefaultHasher::new();
+        (&self.tags, self.is_hidden).hash(&mut hasher);
+        hasher.finish().cast_signed()
+    }
+}
+
+impl Document {
+    /// Its numbers that change often.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let of_account = self.account.as_ref().map(|account| (account.karma, account.seen, account.digest()));
+        let (karma, seen, tags) = of_account.unwrap_or_default();
+        Counts { votes: self.votes, comments: self.comments, karma, seen, tags }
+    }
 }
 
 /// How far an index has read.
@@ -114,7 +188,7 @@ pub struct Progress {
     pub is_complete: bool,
 }
 
-/// The fields of the text of a kind.
+/// The fields of a text: of its words and of their stems.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Body {
     pub(crate) words: Field,
@@ -144,7 +218,16 @@ pub(crate) struct Fields {
     pub(crate) comments: Field,
     /// `text` or `link`, `ask`, `show`.
     pub(crate) is: Field,
+    /// Tags of an account.
+    pub(crate) tags: Field,
+    pub(crate) number: Field,
+    pub(crate) karma: Field,
+    pub(crate) seen: Field,
+    pub(crate) tags_digest: Field,
 }
+
+/// The tag of a person whom only moderators find.
+pub(crate) const HIDDEN: &str = "hidden";
 
 impl Fields {
     /// The fields of the texts of a kind, or of all.
@@ -153,6 +236,11 @@ impl Fields {
             Some(kind) => std::slice::from_ref(&self.bodies[kind as usize]),
             None => &self.bodies,
         }
+    }
+
+    /// The fields of titles.
+    pub(crate) const fn titles(&self) -> Body {
+        Body { words: self.title, stems: self.title_stems }
     }
 
     fn schema() -> (Schema, Self) {
@@ -185,6 +273,11 @@ impl Fields {
             votes: schema.add_i64_field("votes", FAST | INDEXED),
             comments: schema.add_i64_field("comments", FAST | INDEXED),
             is: schema.add_text_field("is", STRING),
+            tags: schema.add_text_field("tags", STRING),
+            number: schema.add_i64_field("number", FAST),
+            karma: schema.add_i64_field("karma", FAST | INDEXED),
+            seen: schema.add_i64_field("seen", FAST),
+            tags_digest: schema.add_i64_field("tags_digest", FAST),
         };
         (schema.build(), fields)
     }
@@ -215,6 +308,11 @@ impl Fields {
             votes: of_name("votes")?,
             comments: of_name("comments")?,
             is: of_name("is")?,
+            tags: of_name("tags")?,
+            number: of_name("number")?,
+            karma: of_name("karma")?,
+            seen: of_name("seen")?,
+            tags_digest: of_name("tags_digest")?,
         })
     }
 }
@@ -297,7 +395,8 @@ impl Index {
     pub fn open(folder: Option<&Path>, language: Option<Language>) -> Result<Self, IndexError> {
         let (schema, fields) = Fields::schema();
         let Some(folder) = folder else {
-            return Self::with(tantivy::Index::create_in_ram(schema), fields, language, None);
+            let index = builder(schema).create_in_ram()?;
+            return Self::with(index, fields, language, None);
         };
         for number in 1..=MOST_FOLDERS {
             match Self::open_folder(&numbered(folder, number), &schema, fields, language) {
@@ -320,7 +419,7 @@ impl Index {
         let open = || {
             let index = match tantivy::Index::open_in_dir(&of_version) {
                 Ok(index) => index,
-                Err(_) => tantivy::Index::create_in_dir(&of_version, schema.clone())?,
+                Err(_) => builder(schema.clone()).create_in_dir(&of_version)?,
             };
             Self::with(index, fields, language, Some(folder.to_owned()))
         };
@@ -381,7 +480,9 @@ impl Index {
         language: Option<Language>,
         folder: Option<PathBuf>,
     ) -> Result<Self, IndexError> {
-        let writer = Mutex::new(index.writer_with_num_threads(1, WRITER_BYTES)?);
+        let writer = index.writer_with_num_threads(1, WRITER_BYTES)?;
+        writer.set_merge_policy(merge_policy());
+        let writer = Mutex::new(writer);
         let view = Arc::new(View::new(index, fields, language)?);
         Ok(Self { view, writer, language, folder, first_folder: None })
     }
@@ -438,21 +539,64 @@ impl Index {
         Ok(())
     }
 
+    /// Writes the files anew, so that they have nothing of what was removed and committed. Takes as long as a
+    /// large merge.
+    ///
+    /// # Errors
+    /// When the library fails. The files are then as they were.
+    pub fn compact(&self) -> Result<(), IndexError> {
+        let metas = self.view.index.searchable_segment_metas()?;
+        if metas.iter().any(SegmentMeta::has_deletes) {
+            self.merge(&metas)?;
+        }
+        let collecting = self.writer().garbage_collect_files();
+        collecting.wait()?;
+        Ok(())
+    }
+
+    /// Makes one set of files of all, so that a search reads one. Takes as long as a large merge; the index can be
+    /// written to and asked meanwhile.
+    ///
+    /// # Errors
+    /// When the library fails. The files are then as they were.
+    pub fn gather(&self) -> Result<(), IndexError> {
+        let mut outcome = Ok(());
+        for _ in 0..GATHERINGS {
+            let metas = self.view.index.searchable_segment_metas()?;
+            if metas.len() <= 1 {
+                return Ok(());
+            }
+            // Fails if a merge that had begun took some of them away.
+            outcome = self.merge(&metas);
+        }
+        outcome
+    }
+
+    /// Merges some sets of files into one.
+    fn merge(&self, metas: &[SegmentMeta]) -> Result<(), IndexError> {
+        let segments: Vec<_> = metas.iter().map(SegmentMeta::id).collect();
+        let merging = self.writer().merge(&segments);
+        merging.wait()?;
+        self.view.reader.reload()?;
+        Ok(())
+    }
+
     /// Forgets what was added and removed since the last commit.
     ///
     /// # Errors
     /// When the library fails.
     pub fn roll_back(&self) -> Result<(), IndexError> {
-        self.writer().rollback()?;
+        let mut writer = self.writer();
+        writer.rollback()?;
+        writer.set_merge_policy(merge_policy());
         Ok(())
     }
 
-    /// The votes and comments of the document with an id; `None` if there is none, or if it has not been
-    /// committed.
+    /// The numbers of the document with an id; `None` if there is none, or if it has not been committed.
     ///
     /// # Errors
     /// When the library fails.
-    pub fn counts(&self, id: &str) -> Result<Option<(i64, i64)>, IndexError> {
+    pub fn counts(&self, id: &str) -> Result<Option<Counts>, IndexError> {
         let term = Term::from_field_text(self.view.fields.id, id);
         for segment in self.view.reader.searcher().segment_readers() {
             let index = segment.inverted_index(self.view.fields.id)?;
@@ -463,7 +607,13 @@ impl Index {
                 if segment.alive_bitset().is_none_or(|alive| alive.is_alive(doc)) {
                     let columns = segment.fast_fields();
                     let count = |name| Ok::<_, TantivyError>(columns.i64(name)?.first(doc).unwrap_or(0));
-                    return Ok(Some((count("votes")?, count("comments")?)));
+                    return Ok(Some(Counts {
+                        votes: count("votes")?,
+                        comments: count("comments")?,
+                        karma: count("karma")?,
+                        seen: count("seen")?,
+                        tags: count("tags_digest")?,
+                    }));
                 }
                 postings.advance();
             }
@@ -489,34 +639,36 @@ impl Index {
         document.author.iter().for_each(|author| stored.add_u64(fields.author, *author));
         document.story_author.iter().for_each(|author| stored.add_u64(fields.story_author, *author));
         document.story.iter().for_each(|story| stored.add_u64(fields.story, *story));
-        let body = &fields.bodies[document.kind as usize];
-        for (words, stems, text) in
-            [(fields.title, fields.title_stems, &document.title), (body.words, body.stems, &document.body)]
-        {
-            let text = beginning(text);
-            stored.add_text(words, text);
-            stored.add_text(stems, text);
+        let text = (fields.bodies[document.kind as usize], &document.body);
+        let title = document.kind.has_title().then_some((fields.titles(), &document.title));
+        for (body, text) in [text].into_iter().chain(title) {
+            stored.add_text(body.words, beginning(text));
+            stored.add_text(body.stems, beginning(text));
         }
-        if let Some(url) = &document.url {
-            stored.add_text(fields.url, url);
-            stored.add_text(fields.place, beginning(url));
-        }
-        if let Some(host) = &document.host {
-            let host = host.strip_prefix("www.").unwrap_or(host);
-            hosts_above(host).for_each(|host| stored.add_text(fields.hosts, host));
-            if document.kind != Kind::Comment {
-                stored.add_text(fields.place, host);
-            }
-        }
-        for topic in &document.topics {
-            stored.add_text(fields.topics, topic.to_lowercase());
-            if document.kind != Kind::Comment {
-                stored.add_text(fields.place, topic);
-            }
+        document.url.iter().for_each(|url| stored.add_text(fields.url, url));
+        let host = document.host.as_deref().map(|host| host.strip_prefix("www.").unwrap_or(host));
+        host.into_iter().flat_map(hosts_above).for_each(|host| stored.add_text(fields.hosts, host));
+        document.topics.iter().for_each(|topic| stored.add_text(fields.topics, topic.to_lowercase()));
+        if document.kind.has_place() {
+            let url = document.url.as_deref().map(beginning);
+            let topics = document.topics.iter().map(String::as_str);
+            url.into_iter().chain(host).chain(topics).for_each(|place| stored.add_text(fields.place, place));
         }
         stored.add_i64(fields.time, document.time);
         stored.add_i64(fields.votes, document.votes);
         stored.add_i64(fields.comments, document.comments);
+        // Every document has these, because a column of numbers must not be missing.
+        let Counts { karma, seen, tags, .. } = document.counts();
+        stored.add_i64(fields.number, document.account.as_ref().map_or(0, |account| account.number));
+        stored.add_i64(fields.karma, karma);
+        stored.add_i64(fields.seen, seen);
+        stored.add_i64(fields.tags_digest, tags);
+        if let Some(account) = &document.account {
+            account.tags.iter().for_each(|tag| stored.add_text(fields.tags, tag));
+            if account.is_hidden {
+                stored.add_text(fields.tags, HIDDEN);
+            }
+        }
         if document.kind == Kind::Story {
             stored.add_text(fields.is, if document.url.is_some() { "link" } else { "text" });
             if let Some(first @ ("ask" | "show")) = words::asked(&document.title).first().map(String::as_str)
@@ -553,6 +705,17 @@ pub fn look(folder: &Path, language: Option<Language>) -> Result<Option<State>, 
     let Some(fields) = Fields::of(&index.schema()) else { return Ok(None) };
     let view = View::new(index, fields, language)?;
     Ok(Some(State { documents: view.documents(), bytes: view.bytes(), progress }))
+}
+
+fn builder(schema: Schema) -> IndexBuilder {
+    let settings = IndexSettings { docstore_blocksize: STORED_BLOCK_BYTES, ..IndexSettings::default() };
+    tantivy::Index::builder().schema(schema).settings(settings)
+}
+
+fn merge_policy() -> Box<LogMergePolicy> {
+    let mut policy = LogMergePolicy::default();
+    policy.set_del_docs_ratio_before_merge(MOST_REMOVED);
+    Box::new(policy)
 }
 
 fn progress(index: &tantivy::Index) -> Result<Progress, IndexError> {

@@ -13,6 +13,8 @@ use strum::{EnumString, IntoStaticStr};
 pub const MAX_CHARACTERS: usize = 200;
 /// The most terms of a search.
 pub const MAX_TERMS: usize = 16;
+/// The maximum number of words with a star: what they find is the most that a search holds in memory.
+const MAX_BEGINNINGS: usize = 8;
 /// The fewest letters before the star of a prefix.
 pub const MIN_PREFIX: usize = 3;
 
@@ -208,13 +210,19 @@ impl Search {
         }
         let parts = parts(typed);
         let mut search = Self::default();
-        let (mut follows_term, mut joins) = (false, false);
+        let (mut follows_term, mut joins, mut beginnings) = (false, false, 0);
         for (index, part) in parts.iter().enumerate() {
             if *part == "OR" && follows_term && index + 1 < parts.len() {
                 (follows_term, joins) = (false, true);
                 continue;
             }
-            let term = term(part, now);
+            let mut term = term(part, now);
+            if matches!(term, Ok(Term { what: What::Prefix(_), .. })) {
+                beginnings += 1;
+                if beginnings > MAX_BEGINNINGS {
+                    term = Err("at most eight words can have a star");
+                }
+            }
             follows_term = term.is_ok();
             match (term, search.groups.last_mut()) {
                 (Ok(term), Some(group)) if joins => group.push(term),
@@ -447,6 +455,14 @@ mod tests {
         let excluded: Vec<bool> = search.terms().map(|term| term.is_excluded).collect();
         assert_eq!(excluded, [true, true, true, false]);
         assert_eq!(search.ignored[0].part, "-");
+    }
+
+    #[test]
+    fn eight_words_can_have_a_star() {
+        let typed = (0..9).map(|number| format!("abc{number}* ")).collect::<String>();
+        let search = Search::parse(&typed, NOW).unwrap();
+        assert_eq!(search.terms().count(), 8);
+        assert_eq!(search.ignored[0].part, "abc8*");
     }
 
     #[test]

@@ -8,7 +8,10 @@
 //!
 //! The crate knows nothing of stores, pages or people. A document has an id, which means something to the caller.
 
+pub mod accounts;
 pub mod asking;
+mod beginning;
+mod best_of;
 pub mod excerpts;
 pub mod index;
 pub mod language;

@@ -314,9 +314,9 @@ impl Page {
     }
 }
 
-/// Whether it is a box that is not ticked: a browser does not send it.
+/// Whether it is a box that is not ticked, or a choice that is not made: a browser does not send it.
 fn is_unticked(input: &Element) -> bool {
-    input.attribute("type") == Some("checkbox") && input.attribute("checked").is_none()
+    matches!(input.attribute("type"), Some("checkbox" | "radio")) && input.attribute("checked").is_none()
 }
 
 /// A form as a browser would send it.

@@ -51,7 +51,7 @@ impl Reply {
 /// A running server. Dropping it stops it.
 pub struct PageServer {
     pub address: SocketAddr,
-    /// The heads of all requests.
+    /// The heads of all requests, with their bodies.
     requests: watch::Receiver<Vec<String>>,
     accepting: JoinHandle<()>,
     certificate: Option<Vec<u8>>,
@@ -136,7 +136,7 @@ impl PageServer {
         self.certificate.clone().expect("a certificate")
     }
 
-    /// The heads of the requests so far.
+    /// The heads of the requests so far, each with the body.
     pub fn requests(&self) -> Vec<String> {
         self.requests.borrow().clone()
     }
@@ -159,7 +159,11 @@ async fn answer<S: AsyncRead + AsyncWrite + Unpin>(
     }
     let head = String::from_utf8(head).ok()?;
     let path = head.split(' ').nth(1)?.to_owned();
-    requests.send_modify(|heads| heads.push(head));
+    let length = head.to_lowercase();
+    let length = length.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body).await.ok()?;
+    requests.send_modify(|heads| heads.push(head + &String::from_utf8_lossy(&body)));
     match reply(&path) {
         Reply::Bytes(bytes) => {
             stream.write_all(&bytes).await.ok()?;

@@ -37,14 +37,16 @@ use crate::redis_server::RedisServer;
 pub const START: u64 = 1_800_000_000;
 
 /// Limits that would disturb tests about something else.
-const TEST_SETTINGS: [(&str, &str); 16] = [
+const TEST_SETTINGS: [(&str, &str); 17] = [
     // Only the tests of search need an index.
     ("search.enabled", "false"),
     // Most tests that count karma count the prices of Lamer News.
     ("karma.economy", "lamer"),
-    // Everybody is new in most tests.
-    ("accounts.new_days", "0"),
-    ("accounts.new_posts", "0"),
+    // Everybody is new in most tests, and trusted.
+    ("trust.days", "0"),
+    ("trust.karma", "0"),
+    // Only the tests of reminders look.
+    ("moderation.remind_after", "0"),
     // All clients of a test have one address.
     ("server.connections_per_address", "0"),
     ("limits.account_creation_seconds", "0"),
@@ -168,7 +170,18 @@ impl Server {
 
     /// Starts a site in memory, with settings that an operator cannot change.
     pub async fn start_adjusted(settings: Settings<'_>, adjust: impl FnOnce(&mut WebSettings)) -> Self {
-        Self::open_at(start_clock(), "redb::memory:", settings, adjust, Kept::default()).await
+        Self::start_adjusted_on(Engine::Memory, settings, adjust).await
+    }
+
+    /// The same on an engine, in memory or on Redis.
+    pub async fn start_adjusted_on(
+        engine: Engine,
+        settings: Settings<'_>,
+        adjust: impl FnOnce(&mut WebSettings),
+    ) -> Self {
+        let redis = (engine == Engine::Redis).then(RedisServer::start);
+        let url = redis.as_ref().map_or("redb::memory:".to_owned(), RedisServer::url);
+        Self::open_at(start_clock(), &url, settings, adjust, Kept { redis, ..Kept::default() }).await
     }
 
     async fn open(url: &str, settings: Settings<'_>, kept: Kept) -> Self {
@@ -183,6 +196,11 @@ impl Server {
     /// The same with settings.
     pub async fn beside_with(url: &str, other: &Self, settings: Settings<'_>) -> Self {
         Self::open_at(other.clock.clone(), url, settings, |_| {}, Kept::default()).await
+    }
+
+    /// The same with settings that an operator cannot change.
+    pub async fn beside_adjusted(url: &str, other: &Self, adjust: impl FnOnce(&mut WebSettings)) -> Self {
+        Self::open_at(other.clock.clone(), url, &[], adjust, Kept::default()).await
     }
 
     async fn open_at(
@@ -416,8 +434,8 @@ impl Server {
     }
 }
 
-/// Everything that a store holds, in a form that can be compared: without the feed of changes, which changes with
-/// each of them.
+/// Everything that a store holds, in a form that can be compared: without the feed of changes and the events for webhooks,
+/// which change with each of them.
 pub async fn dump(store: &Store) -> BTreeMap<String, Value> {
     let mut dump = BTreeMap::new();
     let mut cursor = None;
@@ -430,7 +448,7 @@ pub async fn dump(store: &Store) -> BTreeMap<String, Value> {
                 Value::Set(members) => members.sort(),
                 Value::SortedSet(members) => members.sort_by(|left, right| left.0.cmp(&right.0)),
             }
-            if entry.key != keys::CHANGES {
+            if ![keys::CHANGES, keys::HOOK_EVENTS].contains(&entry.key.as_str()) {
                 dump.insert(entry.key, entry.value);
             }
         }

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::hook::NotAHook;
 use tidings_domain::values::ids::ModerationId;
 use tidings_domain::{Error, Refusal};
 use tidings_keyspace::{KeyspaceError, StoreHealth, report_unreadable};
@@ -40,6 +41,8 @@ pub enum RequestError {
     UnreadableHead,
     /// The request is for another host, or does not say for which.
     WrongHost,
+    /// The request is for a host that the site had before: for this path, with its query.
+    OldHost(String),
     /// Nothing is at this address.
     NotFound,
     /// The address does not accept this method.
@@ -210,6 +213,7 @@ const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
     match refusal {
         Refusal::UsernameTaken | Refusal::UsernameConfusable | Refusal::UsernameReserved => &["username"],
         Refusal::InvitationInvalid => &["invitation"],
+        Refusal::SignupAnswerWrong => &["answer"],
         Refusal::TooManyInvitationMails => &["email"],
         Refusal::FullNameConfusable | Refusal::FullNameReserved => &["fullname"],
         Refusal::CurrentPasswordNeeded | Refusal::CurrentPasswordWrong => &["current_password"],
@@ -217,13 +221,18 @@ const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
         Refusal::WrongCredentials => &["password"],
         Refusal::WrongCode => &["code"],
         Refusal::NothingSubmitted | Refusal::UrlAndText | Refusal::UrlPostedRecently => &["url"],
-        Refusal::NewTopicNeedsKarma { .. } | Refusal::NewTopicByNew { .. } => &["topics"],
+        Refusal::NewTopicNeedsKarma { .. } | Refusal::NewTopicNeedsTrust { .. } => &["topics"],
         Refusal::TooManyLinks { .. } => &["comment"],
         Refusal::NoSuchTopic(_) | Refusal::SameTopic => &["into", "name"],
         Refusal::TopicExists(_) => &["name"],
         Refusal::NoSuchVoter => &["voter"],
         Refusal::Pattern(_) => &["pattern"],
+        Refusal::NotAnOrigin(_) => &["value"],
+        Refusal::NotAHook(NotAHook::Address | NotAHook::NotPublic) => &["address"],
+        Refusal::NotAHook(NotAHook::Kinds) => &["kinds"],
+        Refusal::NotAHook(NotAHook::Secret) => &["secret"],
         Refusal::ReasonDoesNotFit { .. } => &["reason"],
+        Refusal::ErasureUnconfirmed { .. } => &["confirm"],
         Refusal::DuplicateOfWhat => &["note"],
         _ => &[],
     }
@@ -307,6 +316,7 @@ impl RequestError {
             Self::NotFound | Self::UnknownUsername => StatusCode::NOT_FOUND,
             Self::TooManyStreams => StatusCode::TOO_MANY_REQUESTS,
             Self::Title(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::OldHost(_) => StatusCode::PERMANENT_REDIRECT,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::LoginRequired => StatusCode::UNAUTHORIZED,
             Self::WrongSecret | Self::CrossSite | Self::ForeignPage => StatusCode::FORBIDDEN,
@@ -365,6 +375,7 @@ impl RequestError {
             Self::WrongHost => "this site does not answer to the host name you used. Its operator can add \
                 host names with the setting server.hosts"
                 .to_owned(),
+            Self::OldHost(_) => "this site has another address now".to_owned(),
             Self::UnknownUsername => Refusal::NoSuchUser.to_string(),
             Self::TooManyStreams => {
                 "you have too many home pages open. Close one, and try again in a minute".to_owned()
@@ -504,7 +515,11 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::ConfirmationInvalid
         | Refusal::NoSuchModeration
         | Refusal::NoSuchRule
+        | Refusal::NoSuchOriginBan
+        | Refusal::NoSuchSavedReason
+        | Refusal::NoSuchHook
         | Refusal::NoSuchAppeal
+        | Refusal::NoSuchMessages
         | Refusal::NoSuchFlag
         | Refusal::ResetLinkInvalid
         | Refusal::WelcomeLinkInvalid => StatusCode::NOT_FOUND,
@@ -516,6 +531,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::TooManyAtOnce { .. }
         | Refusal::TooManyRequests { .. }
         | Refusal::SubmittedRecently { .. }
+        | Refusal::TooManyMessages { .. }
         | Refusal::TooManyVoters
         | Refusal::TooManyVotersOfSite
         | Refusal::TooManyHostsOfSite => StatusCode::TOO_MANY_REQUESTS,
@@ -548,12 +564,15 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::SameTopic
         | Refusal::FullNameConfusable
         | Refusal::Pattern(_)
+        | Refusal::NotAnOrigin(_)
+        | Refusal::NotAHook(_)
         | Refusal::WrongCredentials
         | Refusal::WrongCode
         | Refusal::LoginExpired
         | Refusal::SetupExpired
         | Refusal::PasskeyRefused
         | Refusal::InvitationInvalid
+        | Refusal::SignupAnswerWrong
         | Refusal::CurrentPasswordNeeded
         | Refusal::CurrentPasswordWrong
         | Refusal::ReasonDoesNotFit { .. }

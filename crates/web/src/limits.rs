@@ -133,13 +133,14 @@ pub const BODY_BYTES: usize = 72 * 1024;
 /// Bytes in the body of any other request.
 pub const SHORT_BODY_BYTES: usize = 8 * 1024;
 /// The routes that take a text, a URL, a picture, many hosts or a new passkey.
-pub const LONG_BODY_ROUTES: [&str; 31] = [
+pub const LONG_BODY_ROUTES: [&str; 43] = [
     "/submit",
     "/editnews/{id}",
     "/postcomment",
     "/tweet",
     "/flag",
     "/appeal",
+    "/messages",
     "/describetopic",
     "/profile",
     "/settings",
@@ -149,6 +150,11 @@ pub const LONG_BODY_ROUTES: [&str; 31] = [
     "/moderate/undo",
     "/moderate/rules",
     "/moderate/rules/lift",
+    "/people",
+    "/moderate/bans",
+    "/moderate/reasons",
+    "/moderate/bans/lift",
+    "/admin/announcement",
     "/admin/site",
     "/admin/site/logo",
     "/api/create_account",
@@ -161,8 +167,14 @@ pub const LONG_BODY_ROUTES: [&str; 31] = [
     "/api/describetopic",
     "/api/flag",
     "/api/appeal",
+    "/api/messages",
     "/api/moderate",
     "/api/moderate/undo",
+    "/api/moderate/people",
+    "/api/moderate/bans",
+    "/api/moderate/reasons",
+    "/api/moderate/unban",
+    "/api/admin/announcement",
     "/api/moderate/rule",
     "/api/sites/own",
 ];
@@ -177,7 +189,7 @@ pub const REQUEST_BYTES: usize = BODY_BYTES + 8 * 1024;
 /// limit is [`ANSWERS_BYTES`] unless it is set.
 pub const FIRST_BODY_BYTES: usize = 4 * 1024;
 /// Fields in a form or query string. No form of the site has as many.
-pub const MAX_FIELDS: usize = 32;
+pub const MAX_FIELDS: usize = 64;
 /// Characters of an unknown field's name that an error message repeats.
 pub const SHOWN_NAME_CHARACTERS: usize = 40;
 /// Bytes in an address that a form may redirect to. Those of the bookmarklet are the longest.
@@ -191,6 +203,16 @@ pub const WAY_BACK_BYTES: usize = 900;
 /// Bytes in the value of a parameter in such an address.
 pub const WAY_BACK_VALUE_BYTES: usize = 40;
 
+/// How long to wait for one address of another server to accept a connection.
+pub const OUTGOING_CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Addresses of a name that are tried.
+pub const OUTGOING_ADDRESSES: usize = 4;
+/// Bytes of the head of an answer, where nothing else is read.
+pub const OUTGOING_HEAD_BYTES: usize = 16 * 1024;
+/// How long a webhook may take to answer.
+pub const HOOK_TIMEOUT: Duration = Duration::from_secs(5);
+/// After how long a server stops writing to a webhook until its next look.
+pub const HOOK_TURN: Duration = Duration::from_secs(10);
 /// Fetches of titles of other sites' pages at the same time.
 pub const MAX_TITLE_FETCHES: usize = 16;
 /// Of these, those of one account.
@@ -199,10 +221,6 @@ pub const TITLE_FETCHES_OF_ACCOUNT: usize = 2;
 pub const TITLE_FETCHES_OF_NETWORK: usize = 4;
 /// How long such a fetch may take altogether.
 pub const TITLE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long it waits for one address to accept the connection.
-pub const TITLE_CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Addresses of a name that it tries.
-pub const TITLE_ADDRESSES: usize = 4;
 /// Redirects that it follows.
 pub const TITLE_REDIRECTS: usize = 4;
 /// Bytes of the page that it reads.
@@ -326,6 +344,10 @@ pub const MESSAGE_CHARACTERS: usize = 1_000;
 pub const TIMELINE_ENTRIES: usize = 50;
 /// Vote rings that the page of the review queue shows, those with the most votes.
 pub const QUEUE_RINGS: usize = 20;
+/// Threads of messages with the moderators on a page of their list.
+pub const MESSAGE_THREADS_SHOWN: usize = 30;
+/// Such threads in a response of the API, each with its newest messages.
+pub const API_THREADS: usize = 10;
 /// Rows of the review queue on one page. Each takes up to 32 KiB.
 pub const QUEUE_ROWS: usize = 30;
 /// Lines on a page of the moderation log, and by default in a response of the API.
@@ -351,6 +373,16 @@ pub const SITEMAP_PARTS: u64 = 2_000;
 
 /// Stories in a feed.
 pub const FEED_STORIES: u64 = 30;
+/// How long the hub of the feeds may take to answer.
+pub const HUB_TIMEOUT: Duration = Duration::from_secs(5);
+/// The most bytes of an entry of a feed without its text, but for what only imported stories have.
+pub const FEED_ENTRY_BYTES: usize = 8 * 1024;
+/// Stories, comments and posts each on a page of the feed of everything that a person has written.
+pub const FEED_PERSON_ENTRIES: u64 = 10;
+/// Topics in the list of feeds for feed readers, the largest first.
+pub const FEED_TOPICS: u64 = 500;
+/// People and topics each in the list of feeds of what one follows, those followed last first.
+pub const FEED_FOLLOWED: usize = 1_000;
 /// Tweets in a feed.
 pub const FEED_TWEETS: usize = 30;
 /// Characters of a tweet in the title of its feed entry.

@@ -6,6 +6,7 @@ pub mod autolink;
 pub mod brand;
 pub mod charts;
 pub mod error_pages;
+pub mod feed_links;
 pub mod fields;
 pub mod fragments;
 pub mod frame;

@@ -12,8 +12,8 @@
 use crate::features::algolia::calls::HitsError;
 use crate::features::sites::reputation::{CodedError, DeployedError};
 use crate::features::{
-    accounts, algolia, comments, export, inbox, moderation, mutes, search, sessions, sites, stories,
-    timelines, topics,
+    accounts, administration, algolia, comments, export, inbox, moderation, mutes, search, sessions, sites,
+    stories, timelines, topics,
 };
 use crate::request::answers::ErrorResponse;
 use crate::request::description::{FORM, JSON, json_response};
@@ -88,7 +88,16 @@ use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Required};
         moderation::calls::moderate,
         moderation::calls::log,
         moderation::rule_calls::add,
+        moderation::directory_calls::list,
+        moderation::directory_calls::change,
+        moderation::ban_calls::list,
+        moderation::ban_calls::add,
+        moderation::reasons::list,
+        administration::announcement::current,
+        administration::hooks::list,
         moderation::calls::appeal,
+        moderation::message_calls::write,
+        moderation::message_calls::list,
         moderation::calls::network,
         sites::calls::own,
         sites::calls::history,

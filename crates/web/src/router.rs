@@ -99,6 +99,11 @@ impl SharedRoutes {
         Self { router, addresses: self.addresses.with(pattern, parameters) }
     }
 
+    /// Says that the responses are the same for people with a session too.
+    fn for_everyone(self) -> Self {
+        Self { addresses: self.addresses.for_everyone(), ..self }
+    }
+
     fn merge(self, other: Self) -> Self {
         Self { router: self.router.merge(other.router), addresses: self.addresses.and(other.addresses) }
     }
@@ -108,6 +113,8 @@ impl SharedRoutes {
 const OF_PAGES: &[&str] = &["before"];
 /// The same of the API.
 const OF_WINDOWS: &[&str] = &["count", "before", "since"];
+/// The parameters of a page of a list that has no order by time.
+const OF_LISTS: &[&str] = &["start"];
 /// The parameters of the moderation log.
 const OF_LOG: &[&str] = &["count", "before", "moderator", "kind", "action"];
 
@@ -123,7 +130,8 @@ fn shared_routes() -> Router<App> {
 
 fn shared() -> SharedRoutes {
     let calls = shared_calls().merge(hacker_news_calls());
-    public_lists().merge(shared_pages()).merge(shared_feeds()).merge(calls).merge(file_routes())
+    // The first pattern that fits is the one of an address.
+    shared_feeds().merge(public_lists()).merge(shared_pages()).merge(calls).merge(file_routes())
 }
 
 /// The lists that are the same for all visitors. For those without a session, they may come from replicas
@@ -185,6 +193,8 @@ fn shared_pages() -> SharedRoutes {
         .route("/usernews/{name}/{start}", get(stories::lists::of_user))
         .route("/usercomments/{name}/{start}", get(comments::writing::of_user))
         .route("/about", get(guide::about::about))
+        .route("/about/trust", get(guide::trust::page))
+        .route("/feeds", get(feeds::list::page))
         .route("/formatting", get(guide::formatting::formatting))
         .route("/ranking", get(guide::about::ranking_page))
         .reading("/moderations", OF_LOG, get(moderation::log::page))
@@ -194,18 +204,45 @@ fn shared_pages() -> SharedRoutes {
         .route("/site/{host}/stories/{start}", get(sites::pages::stories))
 }
 
-/// The feeds.
+/// The feeds. Each is at several addresses, by its format.
 fn shared_feeds() -> SharedRoutes {
+    use feeds::sources::{
+        all_of, best, best_of_topics, comments, comments_of, latest, moderation_log, newest,
+        newest_of_topics, of_site, of_story, posts_of, stories_of, top,
+    };
+    let posts = || get(posts_of).fallback(accounts::profile::other_method);
     SharedRoutes::default()
-        .route("/rss", get(feeds::rss))
-        .route("/atom", get(feeds::atom))
-        .route("/moderations/atom", get(feeds::log_feed))
-        .route("/comments/atom", get(feeds::comments))
-        .route("/best/atom", get(feeds::best))
-        .route("/best/new/atom", get(feeds::newest))
-        .route("/topic/{topics}/atom", get(feeds::best_of_topics))
-        .route("/topic/{topics}/new/atom", get(feeds::newest_of_topics))
-        .route("/{at_name}/feed", get(feeds::of_user).fallback(accounts::profile::other_method))
+        .reading("/rss", OF_LISTS, get(latest))
+        .reading("/atom", OF_LISTS, get(latest))
+        .reading("/json", OF_LISTS, get(latest))
+        .reading("/top/atom", OF_LISTS, get(top))
+        .reading("/top/json", OF_LISTS, get(top))
+        .reading("/best/atom", OF_LISTS, get(best))
+        .reading("/best/json", OF_LISTS, get(best))
+        .reading("/best/new/atom", OF_LISTS, get(newest))
+        .reading("/best/new/json", OF_LISTS, get(newest))
+        .reading("/topic/{topics}/atom", OF_LISTS, get(best_of_topics))
+        .reading("/topic/{topics}/json", OF_LISTS, get(best_of_topics))
+        .reading("/topic/{topics}/new/atom", OF_LISTS, get(newest_of_topics))
+        .reading("/topic/{topics}/new/json", OF_LISTS, get(newest_of_topics))
+        .reading("/comments/atom", OF_PAGES, get(comments))
+        .reading("/comments/json", OF_PAGES, get(comments))
+        .reading("/news/{id}/atom", OF_PAGES, get(of_story))
+        .reading("/news/{id}/json", OF_PAGES, get(of_story))
+        .reading("/user/{name}/atom", &["before", "start"], get(all_of))
+        .reading("/user/{name}/json", &["before", "start"], get(all_of))
+        .reading("/user/{name}/stories/atom", OF_LISTS, get(stories_of))
+        .reading("/user/{name}/stories/json", OF_LISTS, get(stories_of))
+        .reading("/user/{name}/comments/atom", OF_LISTS, get(comments_of))
+        .reading("/user/{name}/comments/json", OF_LISTS, get(comments_of))
+        .reading("/{at_name}/feed", OF_PAGES, posts())
+        .reading("/{at_name}/feed/json", OF_PAGES, posts())
+        .reading("/site/{host}/atom", OF_LISTS, get(of_site))
+        .reading("/site/{host}/json", OF_LISTS, get(of_site))
+        .reading("/moderations/atom", OF_PAGES, get(moderation_log))
+        .reading("/moderations/json", OF_PAGES, get(moderation_log))
+        .route("/feeds.opml", get(feeds::list::opml))
+        .for_everyone()
 }
 
 /// The other API calls that read public data.
@@ -259,6 +296,10 @@ pub fn actions() -> impl Iterator<Item = (&'static str, ActionEntry)> {
         ("About", moderation::flagging::actions()),
         ("Moderation", moderation::moderating::actions()),
         ("Moderation", moderation::rules::actions()),
+        ("Moderation", moderation::bans::actions()),
+        ("Moderation", moderation::reasons::actions()),
+        ("Administration", administration::announcement::actions()),
+        ("Administration", administration::hooks::actions()),
         ("Sites", sites::pages::actions()),
         ("Sites", sites::voters::actions()),
     ];
@@ -284,6 +325,7 @@ fn forms_acting_once() -> Router<App> {
         .route("/postcomment", post(comments::writing::post))
         .route("/deltweet/{id}", get(timelines::tweets::delete_form).post(timelines::tweets::delete))
         .route("/appeal", post(moderation::appeals::send))
+        .route("/messages", get(moderation::messages::list).post(moderation::messages::send))
         .route("/inbox/feed", post(inbox::page::change_feed))
         .route("/settings/sessions", get(sessions::open_sessions::page).post(sessions::open_sessions::end))
         .route("/settings/invitations", get(accounts::invitations::page))
@@ -298,8 +340,13 @@ fn forms_acting_once() -> Router<App> {
             get(sessions::passkeys::remove_form).post(sessions::passkeys::remove),
         )
         .route("/moderate", get(moderation::review::page).post(moderation::moderating::moderate))
+        .route("/people", get(moderation::directory_page::page).post(moderation::directory_page::change))
+        .route("/moderate/figures", get(moderation::figures::page))
+        .route("/moderate/erase/{kind}/{id}", get(moderation::erasing::page))
+        .route("/moderate/reasons", get(moderation::reasons::page))
         .route("/moderate/votes", post(moderation::review::look_for_rings))
         .route("/moderate/rules", get(moderation::rules::page).post(moderation::rules::change))
+        .route("/moderate/bans", get(moderation::bans::page).post(moderation::bans::change))
         .route("/admin/recompute", post(administration::admin::recompute))
         .route_layer(map_request(viewer::mark_acting_once))
 }
@@ -316,9 +363,9 @@ fn page_routes() -> Router<App> {
         .route("/vote/{kind}/{id}", get(stories::votes::ask))
         .route("/random", get(stories::lists::random))
         .route("/search", get(search::page::page))
-        .route("/search.atom", get(search::feeds::atom))
-        .route("/search.json", get(search::feeds::json))
-        .route("/opensearch.xml", get(search::feeds::description))
+        .route("/search.atom", get(feeds::searched::search))
+        .route("/search.json", get(feeds::searched::search))
+        .route("/opensearch.xml", get(search::opensearch::description))
         .route("/topics/followed", get(topics::articles::best_of_followed))
         .route("/topics/followed/new", get(topics::articles::newest_of_followed))
         .route("/editnews/{id}", get(stories::submitting::edit_form).post(stories::submitting::edit))
@@ -326,7 +373,9 @@ fn page_routes() -> Router<App> {
         .route("/editcomment/{news}/{comment}", get(comments::writing::edit))
         .route("/inbox", get(inbox::page::show))
         .route("/inbox/undo", post(inbox::page::undo))
-        .route("/inbox/feed/{secret}", get(feeds::inbox))
+        .route("/inbox/feed/{secret}", get(feeds::sources::inbox))
+        .route("/inbox/feed/{secret}/json", get(feeds::sources::inbox))
+        .route("/feeds/following.opml", get(feeds::list::following))
         .route("/replies", get(inbox::page::replies))
         .route("/home", get(timelines::home::home))
         .route("/home/events", get(timelines::live::events))
@@ -359,6 +408,9 @@ fn page_routes() -> Router<App> {
             get(accounts::deactivating::deactivate_form).post(accounts::deactivating::deactivate),
         )
         .route("/appeal/{id}", get(moderation::appeals::form))
+        .route("/moderators", get(moderation::messages::form))
+        .route("/messages/{id}", get(moderation::messages::show))
+        .route("/moderate/person/{name}", get(moderation::person_page::page))
         .route("/login", get(sessions::login::login_form).post(sessions::login::log_in))
         .route("/login/code", get(sessions::second_step::start_again).post(sessions::second_step::finish))
         .route(
@@ -379,6 +431,8 @@ fn page_routes() -> Router<App> {
         )
         .route("/unsubscribe/{token}", get(inbox::unsubscribe::form).post(inbox::unsubscribe::unsubscribe))
         .route("/admin", get(administration::admin::admin))
+        .route("/admin/changes", get(administration::changes::page))
+        .route("/admin/hooks", get(administration::hooks::page))
         .route("/admin/site", get(administration::identity::page).post(administration::identity::change))
         .route("/admin/site/logo", post(administration::identity::change_logo))
         .route("/admin/site/removelogo", post(administration::identity::remove_logo))
@@ -429,7 +483,16 @@ fn api_routes() -> Router<App> {
         .route("/api/moderate/queue", get(moderation::flag_calls::list))
         .route("/api/moderate", post(moderation::calls::moderate))
         .route("/api/moderate/rule", post(moderation::rule_calls::add))
+        .route(
+            "/api/moderate/people",
+            get(moderation::directory_calls::list).post(moderation::directory_calls::change),
+        )
+        .route("/api/moderate/bans", get(moderation::ban_calls::list).post(moderation::ban_calls::add))
+        .route("/api/moderate/reasons", get(moderation::reasons::list))
+        .route("/api/admin/announcement", get(administration::announcement::current))
+        .route("/api/admin/hooks", get(administration::hooks::list))
         .route("/api/appeal", post(moderation::calls::appeal))
+        .route("/api/messages", get(moderation::message_calls::list).post(moderation::message_calls::write))
         .route("/api/moderate/network/{username}", get(moderation::calls::network))
         .route("/api/sites/own", post(sites::calls::own))
         .route("/api/sites/admin/voter/{uuid}", get(sites::calls::voter))

@@ -5,6 +5,8 @@
 //! memory of answers.
 
 use crate::error::RequestError;
+use crate::features::administration::hooks::sending;
+use crate::features::feeds::hub;
 use crate::features::inbox::outbox;
 use crate::features::search::following;
 use crate::limits::{ADDRESS_BYTES, HEAD_BYTES, IDLE_TIMEOUT};
@@ -66,6 +68,8 @@ pub async fn serve(app: App, listening: impl Into<Listening>, shutdown: impl Fut
                 background::run(app.site.clone(), app.clock.clone()),
                 supervise("search", Policy::UntilDone, || following::run(app.clone())),
                 supervise("outbox", Policy::UntilDone, || outbox::run(app.clone())),
+                supervise("hub of the feeds", Policy::UntilDone, || hub::run(app.clone())),
+                supervise("webhooks", Policy::Forever, || sending::run(app.clone())),
                 supervise("traffic", Policy::Forever, || traffic::watch(&app.traffic)),
                 supervise("figures", Policy::Forever, || figures::run(&app)),
                 supervise("health", Policy::Forever, || health::watch(&app)),
@@ -158,7 +162,7 @@ impl Server {
         Self {
             router: router::router(app.clone(), writes.clone()),
             shared: router::shared_addresses(),
-            host_rule: HostRule::new(names),
+            host_rule: HostRule::new(names).with_old(settings.site.old_hosts.iter().map(String::as_str)),
             connections,
             writes,
             compressor: Compressor::new(answers.clone()),
@@ -251,8 +255,11 @@ impl Server {
         if is_health(address.path()) {
             return Ok(());
         }
-        self.host_rule.check(request)?;
-        Ok(counted.spend(&self.app)?)
+        let host = self.host_rule.check(request);
+        if !matches!(host, Err(RequestError::WrongHost)) {
+            counted.spend(&self.app)?;
+        }
+        host
     }
 }
 

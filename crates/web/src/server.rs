@@ -11,6 +11,7 @@ pub mod headers;
 pub mod health;
 pub mod host;
 pub mod listening;
+pub mod outgoing;
 pub mod refusals;
 pub mod request_bytes;
 pub mod request_id;

@@ -2,10 +2,12 @@
 
 use crate::limits::{self, TITLE_TIMEOUT};
 use ipnet::IpNet;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
+use tidings_domain::values::mentions::{Piece, link_address, text_and_links};
 use tidings_search::index::Language;
 use url::{Origin, Url};
 
@@ -18,6 +20,8 @@ pub struct Settings {
     pub trusted_proxies: Vec<IpNet>,
     /// The origins of other sites whose pages may vote on sites.
     pub vote_origins: Vec<Origin>,
+    /// The WebSub hub that is told when feeds change.
+    pub hub: Option<Url>,
     /// Whether avatars of users with an e-mail address come from gravatar.com.
     pub gravatars: bool,
     /// The hour of the day (UTC) at which digests are mailed.
@@ -107,6 +111,10 @@ pub struct SiteSettings {
     pub url: Url,
     /// One sentence about the site, for feeds and search engines; may be empty.
     pub description: String,
+    /// Where people send requests: an e-mail address, or the address of a page; may be empty.
+    pub contact: String,
+    /// The names of the hosts that the site had before, the first one first.
+    pub old_hosts: Vec<String>,
 }
 
 impl SiteSettings {
@@ -120,6 +128,47 @@ impl SiteSettings {
     #[must_use]
     pub fn link(&self, path: &str) -> String {
         format!("{}{path}", self.url.as_str().trim_end_matches('/'))
+    }
+
+    /// The name of the host that the site began with, which ids of its entries keep when it moves.
+    #[must_use]
+    pub fn first_host(&self) -> &str {
+        self.old_hosts.first().map(String::as_str).or(self.url.host_str()).unwrap_or_default()
+    }
+
+    /// A text in which links to hosts of the site before are links to the present one, as long as that makes the
+    /// text at most twice as long.
+    #[must_use]
+    pub fn with_moved_links<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.old_hosts.is_empty() || !self.old_hosts.iter().any(|host| text.contains(host.as_str())) {
+            return Cow::Borrowed(text);
+        }
+        let mut moved = String::with_capacity(text.len());
+        let mut rest_bytes = text.len();
+        for piece in text_and_links(text) {
+            let (Piece::Text(part) | Piece::Link(part) | Piece::Mention(part)) = piece;
+            rest_bytes -= part.len();
+            let link = if matches!(piece, Piece::Link(_)) { self.moved(part) } else { None };
+            match link {
+                Some(link) if moved.len() + link.len() + rest_bytes <= 2 * text.len() => {
+                    moved.push_str(&link)
+                }
+                _ => moved.push_str(part),
+            }
+        }
+        Cow::Owned(moved)
+    }
+
+    /// A link to this site, if it is one to an old host.
+    fn moved(&self, link: &str) -> Option<String> {
+        let link = link_address(link);
+        let (_, after_scheme) = link.split_once("://")?;
+        let end = after_scheme.find(['/', '?', '#']).unwrap_or(after_scheme.len());
+        let (host, path) = after_scheme.split_at(end);
+        let is_old = self.old_hosts.iter().any(|old| old.eq_ignore_ascii_case(host));
+        is_old.then(|| {
+            if path.starts_with(['?', '#']) { self.link(&format!("/{path}")) } else { self.link(path) }
+        })
     }
 }
 
@@ -140,7 +189,7 @@ impl Default for TitleSettings {
     }
 }
 
-/// The network that titles are fetched from. By default it is the public internet, and no
+/// The network that titles are fetched from and that webhooks are in. By default it is the public internet, and no
 /// setting of the program changes that. Tests let servers of their own through.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Network {
@@ -150,4 +199,41 @@ pub struct Network {
     pub let_through: Vec<SocketAddr>,
     /// A certificate (DER) that is trusted besides those of Mozilla's list.
     pub certificate: Option<Vec<u8>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::markup::test_support::settings;
+
+    #[test]
+    fn links_to_old_hosts_become_links_to_the_present_one() {
+        let mut site = settings().site;
+        site.old_hosts = vec!["old.example".to_owned(), "www.older.example".to_owned()];
+        let here = "http://localhost:8080";
+        for (text, shown) in [
+            ("see https://old.example/news/7?a=1#b.", format!("see {here}/news/7?a=1#b.")),
+            ("[it](http://OLD.example) (old.example/x)", format!("[it]({here}) (old.example/x)")),
+            ("www.older.example/a", format!("{here}/a")),
+            ("https://old.example?a", format!("{here}/?a")),
+            ("https://old.example:8443/ https://x.old.example/ https://old.example.org/", String::new()),
+            ("mail@old.example", String::new()),
+        ] {
+            let shown = if shown.is_empty() { text.to_owned() } else { shown };
+            assert_eq!(site.with_moved_links(text), shown);
+        }
+        let many = "http://old.example ".repeat(50);
+        site.url = "https://a-very-long-name-of-a-host-that-nobody-would-ever-choose.example"
+            .parse()
+            .expect("a URL");
+        let shown = site.with_moved_links(&many);
+        assert!(shown.contains("nobody") && shown.contains("old") && shown.len() <= 2 * many.len());
+    }
+
+    #[test]
+    fn ids_keep_the_first_host() {
+        let mut site = settings().site;
+        assert_eq!(site.first_host(), "localhost");
+        site.old_hosts = vec!["first.example".to_owned(), "second.example".to_owned()];
+        assert_eq!(site.first_host(), "first.example");
+    }
 }

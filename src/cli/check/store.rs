@@ -38,54 +38,65 @@ impl CheckStore {
         let store = reach_existing_store(config.server.store.as_str(), config).await?;
         let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
             .reached_at(config.site.url.as_str());
-        let report = self.check(&site).await;
+        let report = check_site(&site, self.repair).await;
         store.close().await;
-        let report = report?;
-        if self.json {
-            say!("{}", serde_json::to_string(&report)?);
-        } else {
-            print(&text_of(&report))?;
-        }
-        match failure(report.totals) {
-            Some(message) => bail!(message),
-            None => Ok(()),
-        }
+        tell(&report?, self.json)
     }
+}
 
-    async fn check(&self, site: &Site) -> anyhow::Result<StoreReport> {
-        let keys = site.store.count_keys().await?;
-        let bar = progress_bar(keys, "checking keys");
-        let now = Moment::now(&EngineClock::System);
-        let mut told = Instant::now();
-        let show = |progress| {
-            Self::show(&bar, keys, progress);
-            // Where no terminal shows the bar.
-            if bar.is_hidden() && told.elapsed() >= BETWEEN_LINES {
-                told = Instant::now();
-                let (done, all) = (bar.position(), bar.length().unwrap_or(keys));
-                eprintln!("{}: {} of {}", bar.message(), grouped(done), grouped(all));
-            }
-        };
-        let report = store_check::check(site, now, self.repair, show).await?;
-        bar.finish_and_clear();
-        Ok(report)
+/// Prints a report.
+///
+/// # Errors
+/// When something differs and is not mended.
+pub(super) fn tell(report: &StoreReport, json: bool) -> anyhow::Result<()> {
+    if json {
+        say!("{}", serde_json::to_string(report)?);
+    } else {
+        print(&text_of(report))?;
     }
+    match failure(report.totals) {
+        Some(message) => bail!(message),
+        None => Ok(()),
+    }
+}
 
-    /// Shows how far the check is.
-    fn show(bar: &ProgressBar, keys: u64, progress: Progress) {
-        match progress {
-            Progress::File(read, all) => {
-                bar.set_message("checking the file");
-                bar.set_length(all);
-                bar.set_position(read);
-            }
-            Progress::Walk(purpose) => {
-                bar.reset();
-                bar.set_length(keys);
-                bar.set_message(purpose);
-            }
-            Progress::Keys(keys) => bar.inc(keys),
+/// Checks the whole store of a site, and shows how far it is.
+///
+/// # Errors
+/// When the store fails.
+pub(super) async fn check_site(site: &Site, repair: bool) -> anyhow::Result<StoreReport> {
+    let keys = site.store.count_keys().await?;
+    let bar = progress_bar(keys, "checking keys");
+    let now = Moment::now(&EngineClock::System);
+    let mut told = Instant::now();
+    let show = |progress| {
+        show(&bar, keys, progress);
+        // Where no terminal shows the bar.
+        if bar.is_hidden() && told.elapsed() >= BETWEEN_LINES {
+            told = Instant::now();
+            let (done, all) = (bar.position(), bar.length().unwrap_or(keys));
+            eprintln!("{}: {} of {}", bar.message(), grouped(done), grouped(all));
         }
+    };
+    let report = store_check::check(site, now, repair, show).await?;
+    bar.finish_and_clear();
+    Ok(report)
+}
+
+/// Shows how far the check is.
+fn show(bar: &ProgressBar, keys: u64, progress: Progress) {
+    match progress {
+        Progress::File(read, all) => {
+            bar.set_message("checking the file");
+            bar.set_length(all);
+            bar.set_position(read);
+        }
+        Progress::Walk(purpose) => {
+            bar.reset();
+            bar.set_length(keys);
+            bar.set_message(purpose);
+        }
+        Progress::Keys(keys) => bar.inc(keys),
     }
 }
 

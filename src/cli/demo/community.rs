@@ -31,9 +31,10 @@ use tidings_domain::values::clock::{Moment, Timestamp};
 use tidings_domain::values::flag::{FlagNote, FlagReason};
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId, UserId};
+use tidings_domain::values::imported::ImportedVotes;
 use tidings_domain::values::moderation::{Deed, Reason, Thing};
 use tidings_domain::values::post_rule::{Pattern, RuleEffect, RuleKind};
-use tidings_domain::values::rules::{LimitRules, RateRules, Rules};
+use tidings_domain::values::rules::{LimitRules, RateRules, Rules, TrustRules};
 use tidings_domain::values::secrets::random_token;
 use tidings_domain::values::text::{Body, NewPassword, TweetText, Username};
 use tidings_domain::values::topic::Topics;
@@ -112,8 +113,7 @@ fn rules(rules: &Rules) -> Rules {
         site_account_votes_per_network: 0,
         ..rules.limits
     };
-    (rules.accounts.new_days, rules.accounts.new_posts) = (0, 0);
-    (rules.moderation.flag_min_days, rules.moderation.flag_min_karma) = (0, 0);
+    rules.trust = TrustRules { days: 0, karma: 0 };
     (rules.karma.downvote_minimum, rules.karma.downvote_cost) = (0, 0);
     rules
 }
@@ -247,7 +247,7 @@ impl<'a> Community<'a> {
         for host in &hosts {
             let votes = i64::try_from(self.random.low(60)).unwrap_or(0);
             let votes = if self.random.chance(15) { -votes } else { votes };
-            list.push(Listed { host: host.clone(), votes });
+            list.push(Listed::of(host.clone(), votes));
         }
         let time = self.set_time(AGE - 2 * DAY);
         let voters = StartingVoters::prepare(&self.site, time, &list).await?;
@@ -301,6 +301,7 @@ impl<'a> Community<'a> {
                 author,
                 posted,
                 voters,
+                imported_votes: ImportedVotes::default(),
                 topics: Topics::parse(texts.topic(text))?,
             });
         }

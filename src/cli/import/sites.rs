@@ -71,7 +71,7 @@ impl ImportSites {
             counted(list.refused.len() as u64, "row was", "rows were")
         );
         store.close().await;
-        demand_all(&self.file, list.refused.len())
+        demand_all(&self.file, list.refused.len() as u64, ["row", "rows"])
     }
 }
 
@@ -134,7 +134,7 @@ fn parse(record: &StringRecord, (host, votes): (usize, usize)) -> anyhow::Result
     if number.unsigned_abs() > MAX_IMPORTED_SITE_VOTES {
         bail!("votes {number} is not between -{MAX_IMPORTED_SITE_VOTES} and {MAX_IMPORTED_SITE_VOTES}");
     }
-    Ok(Listed { host, votes: number })
+    Ok(Listed::of(host, number))
 }
 
 #[cfg(test)]
@@ -161,9 +161,9 @@ mod tests {
              many.com,,1001\nhalf.com,,1.5\nshort.com\n",
         )
         .unwrap();
-        let sites: Vec<(&str, i64)> =
-            list.sites.iter().map(|listed| (listed.host.as_str(), listed.votes)).collect();
-        assert_eq!(sites, [("good.com", 25), ("bad.com", -12)]);
+        let sites: Vec<(&str, u64, u64)> =
+            list.sites.iter().map(|listed| (listed.host.as_str(), listed.good, listed.bad)).collect();
+        assert_eq!(sites, [("good.com", 25, 0), ("bad.com", 0, 12)]);
         let lines: Vec<u64> = list.refused.iter().map(|(line, _)| *line).collect();
         assert_eq!(lines, [4, 5, 6, 7, 8]);
         for ((_, reason), part) in
@@ -185,7 +185,7 @@ mod tests {
         let site = Arc::new(Site::new(store.unwrap(), Rules::default(), PasswordWorker::default()));
         let now = Timestamp(1_800_000_000);
         let host = |name: &str| Hostname::parse(name).unwrap();
-        let listed = |name: &str, votes| Listed { host: host(name), votes };
+        let listed = |name: &str, votes| Listed::of(host(name), votes);
         let first = [listed("good.com", 25), listed("bad.com", -12)];
         assert_eq!(import(&site, now, now, &first).await.unwrap(), (2, 37));
         assert_eq!(import(&site, now, now, &first).await.unwrap(), (0, 0));

@@ -5,13 +5,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tidings_domain::store_check::Outcome;
 
-use super::{SETTINGS, demand_clean, everything, left, report};
+use super::{demand_clean, everything, left, report};
 use crate::community::Community;
 use crate::server::{Engine, Server, each_engine};
 
 #[tokio::test]
 async fn a_repair_never_changes_a_counter_to_match_a_loss() {
-    each_engine(SETTINGS, async |server| {
+    each_engine(&[], async |server| {
         let Community { server, .. } = everything(server).await;
         let lost = [
             "news.up:1",
@@ -46,7 +46,7 @@ async fn a_repair_never_changes_a_counter_to_match_a_loss() {
 
 #[tokio::test]
 async fn a_comment_voted_on_both_ways_keeps_the_vote_up_and_blocks_nothing() {
-    each_engine(SETTINGS, async |server| {
+    each_engine(&[], async |server| {
         let Community { server, .. } = everything(server).await;
         let read = async || {
             let json = server.field("thread:comment:1", "1").await.unwrap();
@@ -67,7 +67,7 @@ async fn a_comment_voted_on_both_ways_keeps_the_vote_up_and_blocks_nothing() {
 
 #[tokio::test]
 async fn voters_that_are_known_a_little_longer_than_their_week_are_no_difference() {
-    each_engine(SETTINGS, async |server| {
+    each_engine(&[], async |server| {
         let Community { server, .. } = everything(server).await;
         let week = 7 * 86_400;
         // A batch that waited some minutes for the store.
@@ -93,7 +93,7 @@ async fn rounds(server: &Server, repair: bool) -> (u64, u64) {
 
 #[tokio::test]
 async fn many_differences_are_looked_at_in_few_rounds() {
-    let server = Server::start(Engine::Memory, SETTINGS).await;
+    let server = Server::start(Engine::Memory, &[]).await;
     let author = server.member("alice").await;
     for number in 0..300 {
         author.submit_text(&format!("Story {number}"), "text").await;

@@ -3,7 +3,7 @@
 use tidings_domain::store_check::{Difference, Outcome, StoreReport};
 use tidings_keyspace::Batch;
 
-use super::{SETTINGS, everything, left, report};
+use super::{everything, left, report};
 use crate::community::Community;
 use crate::server::{Server, each_engine};
 
@@ -81,7 +81,7 @@ async fn demand_hands_off(server: &Server, (what, damage, cause, follow): &Cause
 
 #[tokio::test]
 async fn nothing_that_follows_from_a_wrong_value_is_mended() {
-    each_engine(SETTINGS, async |server| {
+    each_engine(&[], async |server| {
         let Community { server, .. } = everything(server).await;
         server.write(|batch| batch.set("site.logo", "AAAA")).await;
         let before = super::entries(&server).await;
@@ -96,7 +96,7 @@ async fn nothing_that_follows_from_a_wrong_value_is_mended() {
 
 #[tokio::test]
 async fn what_does_not_follow_from_a_wrong_value_is_mended_and_the_totals_add_up() {
-    each_engine(SETTINGS, async |server| {
+    each_engine(&[], async |server| {
         let Community { server, .. } = everything(server).await;
         let damage = |batch: &mut Batch| {
             batch.set_field("news:2", "user_id", "999");

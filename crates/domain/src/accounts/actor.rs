@@ -1,6 +1,6 @@
 //! A user who does something, with the address that the request comes from.
 
-use crate::accounts::newness;
+use crate::accounts::trust;
 use crate::accounts::users::User;
 use crate::error::Error;
 use crate::rates::{self, RatedAccount};
@@ -30,7 +30,7 @@ impl Deref for Actor<'_> {
 
 impl Actor<'_> {
     /// Takes a token for an action from the account and from the address. Administrators
-    /// need none. Rounds: 2 on a shared store, and those of `newness::is_new`.
+    /// need none. Rounds: 2 on a shared store, and those of `trust::of_acting`.
     ///
     /// # Errors
     /// [`Refusal::EmailNotConfirmed`](crate::Refusal::EmailNotConfirmed),
@@ -43,7 +43,7 @@ impl Actor<'_> {
     }
 
     /// Whether there is a token for an action that [`Actor::spend`] takes later. Rounds: 1 on a
-    /// shared store, and those of `newness::is_new`.
+    /// shared store, and those of `trust::of_acting`.
     ///
     /// # Errors
     /// Those of [`Actor::spend`].
@@ -60,8 +60,8 @@ impl Actor<'_> {
         if self.is_administrator() {
             return Ok(None);
         }
-        let newness = newness::newness(site, now.timestamp(), self.user).await?;
-        Ok(Some(RatedAccount { id: self.id, newness }))
+        let lacking = trust::of_acting(site, now.timestamp(), self.user).await?;
+        Ok(Some(RatedAccount { id: self.id, lacking }))
     }
 }
 

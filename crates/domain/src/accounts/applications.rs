@@ -15,6 +15,7 @@ use crate::accounts::session_store::AllSessions;
 use crate::accounts::users::DEACTIVATED;
 use crate::error::{Error, Refusal};
 use crate::fields;
+use crate::hooks::{self, Event};
 use crate::keys;
 use crate::review;
 use crate::site::Site;
@@ -129,6 +130,7 @@ pub(crate) async fn write_approval(
 ) -> Result<Application, Error> {
     let application = waiting(site, batch, username).await?;
     batch.delete_field(keys::user(application.user_id), DEACTIVATED);
+    hooks::write(batch, &Event::Signup(application.user_id));
     Ok(application)
 }
 

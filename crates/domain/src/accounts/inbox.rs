@@ -30,7 +30,7 @@ pub use entry::{Cursor, EntryId, Kind, NotACursor, NotAnEntry};
 pub(crate) use marking::UNTIL;
 pub use marking::{Marking, mark_read, undo_marking};
 pub use messages::send_message;
-pub(crate) use messages::{Message, forget_messages, message};
+pub(crate) use messages::{Message, erase_messages, forget_messages, message};
 pub(crate) use reading::{EntriesRead, Entry};
 pub(crate) use removal::Removal;
 pub use seen::Seen;

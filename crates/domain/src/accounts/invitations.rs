@@ -4,13 +4,14 @@
 //! (the codes of a user), `invites:by:<user id>` (whom a user invited), `invites:roots` (where
 //! the tree begins), and the fields `invited_by` and `invitations_version` of a user.
 //!
-//! An account of 30 days has as many invitations as the operator allows, used and unused ones
+//! A trusted account has as many invitations as the operator allows, used and unused ones
 //! together. Those that expire or are withdrawn can be made again.
 
 pub mod tree;
 
 use crate::accounts::notices;
 use crate::accounts::people::People;
+use crate::accounts::trust;
 use crate::accounts::users::{DEACTIVATED, INVITED_BY, Role, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
@@ -21,8 +22,7 @@ use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::limits::{
-    INVITATION_SECONDS, INVITER_AGE_SECONDS, MAX_DAILY_INVITATION_MAILS, MAX_LISTED_INVITED,
-    MAX_OPEN_INVITATIONS,
+    INVITATION_SECONDS, MAX_DAILY_INVITATION_MAILS, MAX_LISTED_INVITED, MAX_OPEN_INVITATIONS,
 };
 use crate::values::restriction::{Restriction, RestrictionKind};
 use crate::values::signup::{InvitationCode, SignupMode};
@@ -181,9 +181,8 @@ fn allowance(
     if rules.invitations == 0 {
         return Err(Refusal::InvitationsAreOff);
     }
-    let age = now.seconds_since(user.ctime);
-    if age < INVITER_AGE_SECONDS {
-        return Err(Refusal::TooNewToInvite { seconds: INVITER_AGE_SECONDS - age });
+    if let Some(lacking) = trust::lacking(&site.rules.trust, now, user) {
+        return Err(Refusal::InvitingNeedsTrust(lacking));
     }
     match rules.invitations.saturating_sub(open.saturating_add(used)) {
         0 => Err(Refusal::NoInvitationsLeft { limit: rules.invitations }),
@@ -225,7 +224,7 @@ impl KeptAnswer for InvitationCode {
 ///
 /// # Errors
 /// [`Refusal::SignupClosed`], [`Refusal::EmailNotConfirmed`], [`Refusal::InvitationsAreOff`],
-/// [`Refusal::TooNewToInvite`], [`Refusal::NoInvitationsLeft`],
+/// [`Refusal::InvitingNeedsTrust`], [`Refusal::NoInvitationsLeft`],
 /// [`Refusal::TooManyOpenInvitations`], or the store's.
 pub async fn invite(
     site: &Site,

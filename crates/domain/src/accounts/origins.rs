@@ -18,17 +18,22 @@ use crate::values::clock::Timestamp;
 use crate::values::day::Day;
 use crate::values::ids::UserId;
 use crate::values::limits::{
-    ADDRESSES_OF_A_DAY, MAX_NEIGHBOURS, NETWORKS_LOOKED_AT, PEOPLE_OF_A_NETWORK_AND_DAY,
+    ADDRESSES_OF_A_DAY, MAX_NEIGHBOURS, NEIGHBOUR_DAYS, NETWORKS_LOOKED_AT, PEOPLE_OF_A_NETWORK_AND_DAY,
 };
 use crate::values::network::{Network, NetworkTag};
 use crate::values::secrets::random_token;
-use std::collections::BTreeMap;
+use ipnet::IpNet;
+use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Order, Query, read};
 use tokio::sync::OnceCell;
 
 const SECONDS_A_DAY: u64 = 86_400;
+/// The days in which people are counted whom a ban would stop.
+const COUNTED_DAYS: u64 = 7;
+/// The most networks with tags in a network whose people are counted.
+const COUNTED_NETWORKS: usize = 256;
 
 /// Where a sign-up or a post comes from.
 #[derive(Debug, Clone)]
@@ -165,17 +170,54 @@ pub(crate) async fn origins_of(site: &Site, now: Timestamp, user: UserId) -> Res
         }
     }
     tags.truncate(NETWORKS_LOOKED_AT);
-    let others = people_of(site, &tags, &kept, user).await?;
+    // Addresses may be kept for longer than others are named.
+    let named: Vec<Day> = Day::of(now).last(days.min(NEIGHBOUR_DAYS)).collect();
+    let mut others = people_of(site, &tags, &named).await?;
+    others.retain(|other| *other != user);
+    others.truncate(MAX_NEIGHBOURS);
     Ok(Origins { tag: tags.into_iter().next(), others, addresses })
 }
 
-/// The people who have posted from some networks on some days, without one. Rounds: 1.
-async fn people_of(
-    site: &Site,
-    tags: &[NetworkTag],
-    days: &[Day],
-    without: UserId,
-) -> Result<Vec<UserId>, Error> {
+/// How many people have signed up or posted from a network in the last week; `None` if that cannot be
+/// counted, because it has more than [`COUNTED_NETWORKS`] of the networks that have tags, or because the
+/// site keeps no addresses. Rounds: 1, or 2 for a network that is narrower than those.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn posted_from(site: &Site, now: Timestamp, network: IpNet) -> Result<Option<u64>, Error> {
+    let days = site.rules.moderation.keep_addresses_days.min(COUNTED_DAYS);
+    let parts = Network::parts_of(network);
+    if days == 0 || parts.len() > COUNTED_NETWORKS {
+        return Ok(None);
+    }
+    let secret = network_secret(site).await?;
+    let tags: Vec<NetworkTag> =
+        parts.take(COUNTED_NETWORKS).map(|part| NetworkTag::of(part, secret)).collect();
+    let days: Vec<Day> = Day::of(now).last(days).collect();
+    let mut people = people_of(site, &tags, &days).await?;
+    if !Network::is_wide(network) {
+        let mut query = Query::new();
+        let reads: Vec<_> = people
+            .iter()
+            .flat_map(|user| days.iter().map(move |day| (*user, keys::user_addresses(*user, *day))))
+            .map(|(user, key)| (user, query.sorted_range(key, Order::Descending, 0, u64::MAX)))
+            .collect();
+        let mut answers = site.store.query(query).await?;
+        let is_inside = |(address, _): &(String, f64)| {
+            address.parse().is_ok_and(|address: IpAddr| network.contains(&address.to_canonical()))
+        };
+        let found = reads.into_iter().filter_map(|(user, read)| {
+            let addresses: Vec<(String, f64)> = answers.take(read);
+            addresses.iter().any(is_inside).then_some(user)
+        });
+        let inside: HashSet<UserId> = found.collect();
+        people.retain(|user| inside.contains(user));
+    }
+    Ok(Some(people.len() as u64))
+}
+
+/// The people who have posted from some networks on some days, by number. Rounds: 1.
+pub(crate) async fn people_of(site: &Site, tags: &[NetworkTag], days: &[Day]) -> Result<Vec<UserId>, Error> {
     let mut query = Query::new();
     let keys = tags.iter().flat_map(|tag| days.iter().map(move |day| keys::network_people(tag, *day)));
     let reads: Vec<_> = keys
@@ -194,8 +236,6 @@ async fn people_of(
     }
     people.sort_unstable();
     people.dedup();
-    people.retain(|user| *user != without);
-    people.truncate(MAX_NEIGHBOURS);
     Ok(people)
 }
 

@@ -15,6 +15,7 @@
 
 use crate::accounts::inbox::EntryId;
 use crate::accounts::notices::{self, Notice};
+use crate::accounts::two_factor::HostMove;
 use crate::accounts::users::{MAIL_REFUSED, User};
 use crate::action::Decision;
 use crate::error::Error;
@@ -22,6 +23,7 @@ use crate::fields;
 use crate::keys;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
+use crate::values::hostname::Hostname;
 use crate::values::ids::UserId;
 use crate::values::limits::{
     DIGEST_CHUNK, MAIL_CHUNK, MAIL_PATIENCE_SECONDS, MAX_DAILY_CONFIRMATIONS, MAX_DAILY_MAILS,
@@ -41,6 +43,7 @@ pub(crate) const MAIL_SECRET: &str = "mail_secret";
 /// The names of the kinds of mails that nobody switches on or off.
 const NOTICE: &str = "notice";
 const CONFIRMATION: &str = "confirm";
+const HOST_MOVE: &str = "host_move";
 /// The distance between mails of one batch, which keeps their order, in seconds: about a microsecond,
 /// which a score can still hold.
 const ORDER_STEP: f64 = 1.0 / 1_048_576.0;
@@ -107,6 +110,13 @@ pub enum MailSubject {
         /// When it was asked for.
         at: Timestamp,
     },
+    /// The site moves to another host, where the passkeys of the account do not work.
+    HostMove {
+        /// When the mail was asked for.
+        at: Timestamp,
+        /// From where to where.
+        hosts: HostMove,
+    },
 }
 
 impl Waiting {
@@ -116,7 +126,9 @@ impl Waiting {
         match self.subject {
             MailSubject::Entry(_) => Some(MailKind::Replies),
             MailSubject::Digest { .. } => Some(MailKind::Digest),
-            MailSubject::Notice { .. } | MailSubject::Confirmation { .. } => None,
+            MailSubject::Notice { .. } | MailSubject::Confirmation { .. } | MailSubject::HostMove { .. } => {
+                None
+            }
         }
     }
 
@@ -126,7 +138,9 @@ impl Waiting {
             // One more says that there is more.
             MailSubject::Entry(_) => Some((keys::mailed_entries(self.user), MAX_DAILY_MAILS + 1)),
             MailSubject::Digest { .. } => None,
-            MailSubject::Notice { .. } => Some((keys::account_notices(self.user), MAX_DAILY_NOTICES)),
+            MailSubject::Notice { .. } | MailSubject::HostMove { .. } => {
+                Some((keys::account_notices(self.user), MAX_DAILY_NOTICES))
+            }
             MailSubject::Confirmation { .. } => {
                 Some((keys::confirmation_mails(self.user), MAX_DAILY_CONFIRMATIONS))
             }
@@ -147,6 +161,9 @@ impl fmt::Display for Waiting {
                 write!(formatter, "{NOTICE}:{user}:{}-{at}-{address}", notice.name())
             }
             MailSubject::Confirmation { at } => write!(formatter, "{CONFIRMATION}:{user}:{at}"),
+            MailSubject::HostMove { at, hosts: HostMove { from, to } } => {
+                write!(formatter, "{HOST_MOVE}:{user}:{at}/{from}/{to}")
+            }
         }
     }
 }
@@ -178,6 +195,14 @@ impl FromStr for Waiting {
             MailSubject::Notice { notice, at: time(at)?, address: address.to_owned() }
         } else if kind == CONFIRMATION {
             MailSubject::Confirmation { at: time(about)? }
+        } else if kind == HOST_MOVE {
+            let host = |text: Option<&str>| text.and_then(|text| Hostname::parse(text).ok()).ok_or(NotAMail);
+            let mut parts = about.split('/');
+            let at = time(parts.next().ok_or(NotAMail)?)?;
+            MailSubject::HostMove {
+                at,
+                hosts: HostMove { from: host(parts.next())?, to: host(parts.next())? },
+            }
         } else {
             return Err(NotAMail);
         };
@@ -213,6 +238,12 @@ pub(crate) fn write_confirmation(batch: &mut Batch, now: Timestamp, user: UserId
     let mail = Waiting { user, subject: MailSubject::Confirmation { at: now } };
     // After the notices of the same batch.
     write_mail(batch, &mail, now.as_score() + 0.5);
+}
+
+/// Adds to a batch a mail that tells the owner of passkeys about a move of the site.
+pub(crate) fn write_host_move(batch: &mut Batch, now: Timestamp, user: UserId, hosts: &HostMove) {
+    let mail = Waiting { user, subject: MailSubject::HostMove { at: now, hosts: hosts.clone() } };
+    write_mail(batch, &mail, now.as_score());
 }
 
 fn write_mail(batch: &mut Batch, mail: &Waiting, score: f64) {

@@ -271,8 +271,8 @@ impl Perspective<'_> {
     pub fn of_withheld(self, written: Written<'_>) -> Sight {
         let shows_flagged = self.reader.is_some_and(|reader| reader.shows_flagged || self.shows_all);
         match written.withheld {
-            // A merged story is in no list, and its address leads to the other one.
-            None | Some(Withheld::Merged(_)) => Sight::Shown,
+            // A merged story is in no list, and its address leads to the other one. What is erased is deleted.
+            None | Some(Withheld::Merged(_) | Withheld::Erased) => Sight::Shown,
             Some(_) if self.is_insider(written.author) => Sight::Shown,
             Some(Withheld::Removed(_)) => Sight::Collapsed(Collapsed::Removed),
             Some(Withheld::Held(_) | Withheld::Unreadable(_)) => Sight::LeftOut,

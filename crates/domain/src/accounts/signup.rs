@@ -9,6 +9,7 @@ use crate::accounts::first_administrator::{self, TokenRead};
 use crate::accounts::invitations::Invitation;
 use crate::accounts::login;
 use crate::accounts::names;
+use crate::accounts::origin_bans;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::outbox;
 use crate::accounts::session_store::{self, Device, LoginMethod, Opening, Session};
@@ -21,14 +22,16 @@ use crate::audit::{self, AccountDeed};
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
+use crate::hooks::{self, Event};
 use crate::keys;
 use crate::passwords::Source;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::limits::FOLDING_CHUNKS_OF_ONE_ACTION;
+use crate::values::rules::AccountRules;
 use crate::values::secrets::random_token;
-use crate::values::signup::{ApplicationText, InvitationCode, SignupMode, WelcomeToken};
+use crate::values::signup::{ApplicationText, InvitationCode, SignupAnswer, SignupMode, WelcomeToken};
 use crate::values::text::{Email, InputError, NewPassword, Username};
 use tidings_keyspace::{Batch, Query, read};
 
@@ -47,6 +50,8 @@ pub struct SignUp<'a> {
     pub invitation: Option<&'a InvitationCode>,
     /// Why they would like to join; needed where moderators decide who may.
     pub application: Option<&'a ApplicationText>,
+    /// The answer to the question of the site, if it has one.
+    pub answer: &'a SignupAnswer,
     /// The token of the link for the first administrator.
     pub token: Option<&'a WelcomeToken>,
 }
@@ -69,9 +74,9 @@ pub struct SignedUp {
 /// whoever has the token of the link does. A refused sign-up counts nowhere.
 ///
 /// # Errors
-/// [`Refusal::SignupClosed`]; [`InputError::Empty`] for what the site asks for and is missing;
+/// [`Refusal::SignupClosed`]; [`InputError::Empty`] for what the site asks for and is missing; [`Refusal::SignupAnswerWrong`];
 /// [`Refusal::WelcomeLinkInvalid`], [`Refusal::UsernameReserved`], [`Refusal::UsernameTaken`], [`Refusal::UsernameConfusable`], [`Refusal::InvitationInvalid`],
-/// [`Refusal::AccountCreatedRecently`], [`Refusal::TooManySignupsFromNetwork`], or the store's.
+/// [`Refusal::AccountCreatedRecently`], [`Refusal::TooManySignupsFromNetwork`], [`Refusal::OriginBanned`], or the store's.
 pub async fn create_account(
     site: &Site,
     now: Timestamp,
@@ -79,6 +84,8 @@ pub async fn create_account(
     device: &Device,
 ) -> Result<SignedUp, Error> {
     names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
+    let email = sign_up.email.map_or("", Email::as_str);
+    origin_bans::demand_may_sign_up(site, now, (device.address, email)).await?;
     // Refuses before the hashing what the batch would refuse anyway.
     Gate::read(site, now, Applicant::Visitor(sign_up, device)).await?.admit(site)?;
     let source = Source::Address(device.address);
@@ -233,6 +240,7 @@ impl<'a> Gate<'a> {
             && let Some((sign_up, _)) = self.applicant.visitor()
         {
             self.admit_by_mode(site.rules.accounts.signup, sign_up)?;
+            self.admit_by_answer(&site.rules.accounts, sign_up.answer)?;
             if site.rules.accounts.confirm_email && sign_up.email.is_none() {
                 return Err(InputError::Empty { field: "email" }.into());
             }
@@ -261,6 +269,15 @@ impl<'a> Gate<'a> {
             }
             SignupMode::Open | SignupMode::Invite | SignupMode::Apply => Ok(()),
         }
+    }
+
+    /// Refuses a wrong answer to the site's question. Members vouch for people whom they invite.
+    fn admit_by_answer(&self, rules: &AccountRules, answer: &SignupAnswer) -> Result<(), Refusal> {
+        let is_asked = !rules.signup_question.is_empty() && self.invitation.is_none();
+        if is_asked && !rules.signup_answers.accept(answer) {
+            return Err(Refusal::SignupAnswerWrong);
+        }
+        Ok(())
     }
 
     /// The application that a moderator must answer first; empty if nobody was asked for one.
@@ -399,6 +416,10 @@ async fn insert_account(
         let new = NewAccount { session: &session, password_hash };
         let signed_up = gate.write(site, now, &mut batch, &new)?;
         origins::write(origin.as_ref(), &mut batch, now, id);
+        // Whoever must wait has signed up once a moderator lets them in.
+        if signed_up.session.is_some() {
+            hooks::write(&mut batch, &Event::Signup(id));
+        }
         if let Some(network) = network.as_ref().filter(|_| signed_up.session.is_some()) {
             login::write_network(&mut batch, now, id, network);
         }

@@ -1,7 +1,7 @@
 //! Who looks after the site, to be told of something about it.
 
 use crate::accounts::inbox::send_message;
-use crate::accounts::users::{DEACTIVATED, User};
+use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -19,8 +19,16 @@ use tidings_keyspace::{Query, read};
 /// # Errors
 /// When the store fails.
 pub async fn tell_administrators(site: &Site, now: Moment, text: &str) -> Result<Vec<User>, Error> {
+    tell(site, now, Role::Administrator, text).await
+}
+
+/// Adds a message to the inboxes of all who have a role or a higher one. Returns as [`tell_administrators`].
+///
+/// # Errors
+/// When the store fails.
+pub async fn tell(site: &Site, now: Moment, role: Role, text: &str) -> Result<Vec<User>, Error> {
     let mut to_mail = Vec::new();
-    for user in administrators(site).await? {
+    for user in staff(site, role).await? {
         match send_message(site, now, user.id, text).await {
             // Somebody who has left meanwhile.
             Ok(()) | Err(Error::Refused(Refusal::NoSuchUser)) => {}
@@ -33,8 +41,9 @@ pub async fn tell_administrators(site: &Site, now: Moment, text: &str) -> Result
     Ok(to_mail)
 }
 
-/// The administrators; the first hundred.
-async fn administrators(site: &Site) -> Result<Vec<User>, Error> {
+/// Those who have a role or a higher one; the first hundred.
+async fn staff(site: &Site, role: Role) -> Result<Vec<User>, Error> {
+    let has_role = |flags: &str| flags.contains('a') || (role < Role::Administrator && flags.contains('m'));
     let count = site.store.fetch(read::string(keys::USERS_COUNT)).await?;
     let count: u64 = fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0);
     let mut ids = Vec::new();
@@ -52,7 +61,7 @@ async fn administrators(site: &Site) -> Result<Vec<User>, Error> {
         let mut answers = site.store.query(query).await?;
         for (id, read) in reads {
             let [flags, deactivated] = fields::each(answers.take(read));
-            if deactivated.is_none() && flags.is_some_and(|flags| flags.contains('a')) {
+            if deactivated.is_none() && flags.is_some_and(|flags| has_role(&flags)) {
                 ids.push(id);
             }
         }

@@ -11,6 +11,7 @@
 
 mod attestation;
 mod codes;
+mod other_host;
 pub mod passkeys;
 pub(crate) mod relying_party;
 pub(crate) mod second_step;
@@ -19,6 +20,7 @@ pub(crate) mod signing_key;
 mod staff;
 pub(crate) mod stored;
 
+pub use other_host::{HostMove, PasskeyOwners, visit_owners};
 pub use relying_party::RelyingParty;
 pub use second_step::Answer;
 

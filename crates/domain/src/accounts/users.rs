@@ -48,8 +48,11 @@ pub(crate) const ROLE_PASSWORD: &str = "role_password";
 pub(crate) const UNKNOWN_PASSWORD: &str = "unknown";
 pub(crate) const SHORT_PASSWORD: &str = "short";
 
-/// The field of a user that says that the account is no longer new: `1`, or absent.
+/// The field of a user that says that the account was found to be trusted: `1`, or absent.
 pub(crate) const ESTABLISHED: &str = "established";
+
+/// The field of a user that says when the announcement was made that they have dismissed last.
+pub(crate) const DISMISSED: &str = "dismissed";
 
 /// The field of a user with the secret of the inbox's feed; empty or absent without a feed.
 pub(crate) const INBOX_FEED: &str = "inbox_feed";
@@ -97,8 +100,10 @@ pub struct User {
     pub tweet_news: bool,
     /// Whether the user wants the picture from gravatar.com, on sites that show them.
     pub gravatar: bool,
-    /// Whether the account is known to be no longer new; see `newness.rs`.
+    /// Whether the account was found to be trusted; see [`crate::accounts::trust`].
     pub is_established: bool,
+    /// When the announcement was made that the member has dismissed last.
+    pub dismissed: Option<Timestamp>,
     /// Why readers do not see the text of the profile, if they do not.
     pub withheld: Option<Withheld>,
     /// What moderators have forbidden the user.
@@ -336,6 +341,7 @@ impl User {
             tweet_news: fields.text("tweet_news") != Some("0"),
             gravatar: fields.text("gravatar") != Some("0"),
             is_established: fields.text(ESTABLISHED) == Some("1"),
+            dismissed: fields.read(DISMISSED).map(Timestamp),
             withheld: fields::withheld(fields.text(WITHHELD), || keys::user(id)),
             restrictions: Restrictions::read(|field| fields.read(field)),
             preferences: Preferences::read(|field| fields.text(field)),

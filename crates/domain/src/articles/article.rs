@@ -244,6 +244,20 @@ impl ArticleChange {
         batch.delete(keys::voted(self.id));
     }
 
+    /// Removes the article with its news item, also one that was withdrawn.
+    pub(crate) fn erase(&self, batch: &mut Batch, topics: &Topics) {
+        if self.placed.is_some() {
+            return self.delete(batch, topics);
+        }
+        self.guard(batch);
+        let name = keys::article(self.id);
+        for topic in topics {
+            batch.remove_member(keys::withheld_group(topic), &name);
+        }
+        batch.delete(name);
+        batch.delete(keys::voted(self.id));
+    }
+
     /// Takes the article out of all lists with its news item. The article and its votes stay,
     /// and [`reinstate`] puts it back where this says it was.
     pub(crate) fn withdraw(&self, batch: &mut Batch, topics: &Topics) -> Option<Placed> {

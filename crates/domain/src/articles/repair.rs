@@ -196,9 +196,11 @@ impl State {
     /// first week.
     fn expected(&self, site: &Site) -> Article {
         let votes = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        let within_week = votes(self.voters.len());
+        // Votes of the site that the item was imported from count for ever.
+        let imported = self.news.imported_votes.up.max(0);
+        let within_week = votes(self.voters.len()).saturating_add(imported);
         let counted = match (self.open_seconds, Article::from_hash(self.news.id, &self.hash)) {
-            (Some(_), _) => votes(self.voted.union(&self.voters).count()),
+            (Some(_), _) => votes(self.voted.union(&self.voters).count()).saturating_add(imported),
             (None, Some(article)) if self.by_score == Some(article.score()) => article.votes.max(within_week),
             (None, _) => within_week,
         };

@@ -196,11 +196,11 @@ impl KnownTopics {
     /// still exist when the batch is applied.
     ///
     /// # Errors
-    /// [`Refusal::NewTopicNeedsKarma`], [`Refusal::NewTopicByNew`].
+    /// [`Refusal::NewTopicNeedsKarma`], [`Refusal::NewTopicNeedsTrust`].
     pub(crate) fn demand(
         self,
         site: &Site,
-        (user, is_new): (&User, bool),
+        (user, is_trusted): (&User, bool),
         batch: &mut Batch,
     ) -> Result<(), Refusal> {
         let needed = site.rules.karma.new_topic_minimum;
@@ -209,8 +209,8 @@ impl KnownTopics {
                 batch.sorted_member_present(keys::TOPICS, topic.as_str());
             } else if user.karma < needed && !user.is_administrator() {
                 return Err(Refusal::NewTopicNeedsKarma { topic: topic.to_string(), needed });
-            } else if is_new {
-                return Err(Refusal::NewTopicByNew { topic: topic.to_string() });
+            } else if !is_trusted {
+                return Err(Refusal::NewTopicNeedsTrust { topic: topic.to_string() });
             }
         }
         Ok(())

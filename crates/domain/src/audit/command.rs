@@ -40,6 +40,15 @@ pub enum CommandEntry {
         /// Where to, without a password.
         to: String,
     },
+    /// The owners of passkeys were told that the site moves.
+    ToldOfHostMove {
+        /// The present host.
+        from: String,
+        /// The next one.
+        to: String,
+        /// How many they are.
+        accounts: u64,
+    },
     /// A moderator has acted.
     Moderated(Moderated),
 }
@@ -96,6 +105,9 @@ impl CommandEntry {
             }
             Self::MovedTimelines { to } => {
                 tracing::info!(target: AUDIT, by = COMMAND_LINE, to, "began to move home timelines");
+            }
+            Self::ToldOfHostMove { from, to, accounts } => {
+                tracing::info!(target: AUDIT, by = COMMAND_LINE, from, to, accounts, "told owners of passkeys of a move");
             }
             Self::Moderated(Moderated { by, action, thing, line, is_by_command }) => {
                 let through = is_by_command.then_some(COMMAND_LINE);

@@ -4,10 +4,11 @@
 //! JSON by id. So a thread is one read.
 
 use crate::accounts::actor::Actor;
+use crate::accounts::origin_bans;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::reader::{Perspective, Sight, Written};
 use crate::accounts::users::{Role, User};
-use crate::accounts::{admission, newness};
+use crate::accounts::{admission, trust};
 use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::audit::AUDIT;
@@ -17,16 +18,18 @@ use crate::comments::withdrawal;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
+use crate::hooks::{self, Event};
 use crate::items::{self, Item};
 use crate::keys;
 use crate::marks::PendingMarks;
-use crate::news::item::{Direction, LOCKED, News};
+use crate::news::item::{Direction, IMPORTED_VOTES, LOCKED, News, SOURCE};
 use crate::post_rules::CheckedPost;
 use crate::repeats::KeptAnswer;
 use crate::review;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
+use crate::values::imported::ImportedVotes;
 use crate::values::limits;
 use crate::values::moderation::Thing;
 use crate::values::rates::RatedAction;
@@ -65,6 +68,10 @@ pub struct Comment {
     pub up: Vec<u64>,
     /// Who voted it down.
     pub down: Vec<u64>,
+    /// The votes of the site that it was imported from, which count besides.
+    pub imported_votes: ImportedVotes,
+    /// Where it was imported from, as `<source>:<id there>`.
+    pub(crate) source: Option<Box<str>>,
     /// Whether it was deleted.
     pub deleted: bool,
     /// Why readers do not see it, if they do not.
@@ -94,6 +101,10 @@ struct AsWritten {
     withheld: Option<Withheld>,
     #[serde(default, rename = "as")]
     speaks_as: Option<Speaker>,
+    #[serde(default)]
+    imported_votes: ImportedVotes,
+    #[serde(default)]
+    source: Option<Box<str>>,
 }
 
 /// As what the author of a comment speaks.
@@ -136,15 +147,27 @@ impl Comment {
         body: &Body,
         now: Timestamp,
     ) -> Self {
+        let body = body.as_str().to_owned();
+        Self { body, deleted: false, ..Self::deleted_place((id, parent_id), author, now) }
+    }
+
+    /// The place of a comment that is gone, with the replies to it.
+    pub(crate) fn deleted_place(
+        (id, parent_id): (CommentId, Option<CommentId>),
+        author: UserId,
+        now: Timestamp,
+    ) -> Self {
         Self {
             id,
-            body: body.as_str().to_owned(),
+            body: String::new(),
             ctime: now,
             user_id: author,
             parent_id,
             up: vec![author.0],
             down: Vec::new(),
-            deleted: false,
+            imported_votes: ImportedVotes::default(),
+            source: None,
+            deleted: true,
             withheld: None,
             speaks_as_moderator: false,
             extra: Map::new(),
@@ -187,6 +210,8 @@ impl Comment {
                 parent_id: CommentId::try_from(stored.parent_id).ok(),
                 up: stored.up,
                 down: stored.down,
+                imported_votes: stored.imported_votes,
+                source: stored.source,
                 deleted: is_deleted(stored.del != 0, stored.withheld.as_ref()),
                 withheld: stored.withheld,
                 speaks_as_moderator: stored.speaks_as.is_some(),
@@ -208,6 +233,12 @@ impl Comment {
             damaged => Some(Withheld::Unreadable(damaged.to_string().into())),
         };
         let has_del = del.as_ref().and_then(number).unwrap_or(0) != 0;
+        let member = |stored: &mut Map<String, Value>, name| match stored.swap_remove(name) {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        };
+        let imported_votes = member(&mut stored, IMPORTED_VOTES).and_then(|votes| votes.parse().ok());
+        let source = member(&mut stored, SOURCE).map(String::into_boxed_str);
         // Derived from the votes.
         stored.swap_remove("score");
         let speaks_as_moderator = stored.get(SPEAKS_AS).is_some_and(|speaker| speaker == MODERATOR);
@@ -222,6 +253,8 @@ impl Comment {
             parent_id: CommentId::try_from(parent_id).ok(),
             up,
             down,
+            imported_votes: imported_votes.unwrap_or_default(),
+            source,
             deleted: is_deleted(has_del, withheld.as_ref()),
             withheld,
             speaks_as_moderator,
@@ -250,6 +283,12 @@ impl Comment {
         if self.speaks_as_moderator {
             put(SPEAKS_AS, MODERATOR.into());
         }
+        if !self.imported_votes.is_none() {
+            put(IMPORTED_VOTES, self.imported_votes.to_string().into());
+        }
+        if let Some(source) = &self.source {
+            put(SOURCE, (&**source).into());
+        }
         stored.extend(self.extra.clone());
         Value::Object(stored).to_string()
     }
@@ -267,6 +306,21 @@ impl Comment {
         self.deleted || self.withheld.as_ref().is_some_and(Withheld::is_unlisted)
     }
 
+    /// Whether it was erased.
+    #[must_use]
+    pub fn is_erased(&self) -> bool {
+        self.withheld == Some(Withheld::Erased)
+    }
+
+    /// Leaves nothing but its place, its author, its time and its votes.
+    pub(super) fn erase(&mut self) {
+        self.body = String::new();
+        self.source = None;
+        self.deleted = true;
+        self.withheld = Some(Withheld::Erased);
+        self.extra = Map::new();
+    }
+
     /// Refuses what somebody cannot do with what is gone.
     ///
     /// # Errors
@@ -274,6 +328,7 @@ impl Comment {
     pub fn refuse_if_gone(&self, viewer: &User) -> Result<(), Refusal> {
         match &self.withheld {
             _ if self.deleted => Err(Refusal::CommentDeleted),
+            Some(Withheld::Erased) => Err(Refusal::CommentDeleted),
             Some(Withheld::Removed(_)) => Err(Refusal::CommentRemoved),
             Some(Withheld::Held(_) | Withheld::Unreadable(_)) if !viewer.is_insider(self.user_id) => {
                 Err(Refusal::NoSuchComment)
@@ -284,11 +339,19 @@ impl Comment {
         }
     }
 
+    /// The votes up and down that are shown and ranked: those here and those of the site that it was
+    /// imported from.
+    #[must_use]
+    pub fn votes(&self) -> [i64; 2] {
+        let count = |votes: &[u64]| i64::try_from(votes.len()).unwrap_or(i64::MAX);
+        self.imported_votes.and(count(&self.up), count(&self.down))
+    }
+
     /// Votes up minus votes down.
     #[must_use]
     pub fn score(&self) -> i64 {
-        let count = |votes: &[u64]| i64::try_from(votes.len()).unwrap_or(i64::MAX);
-        count(&self.up) - count(&self.down)
+        let [up, down] = self.votes();
+        up.saturating_sub(down)
     }
 
     /// A user's vote.
@@ -462,9 +525,10 @@ pub async fn post_comment(
     }
     let moment = Moment::from_timestamp(now);
     author.spend(site, moment, RatedAction::Comment).await?;
-    newness::refuse_many_links(site, now, author.user, body.as_str()).await?;
+    trust::refuse_many_links(site, now, author.user, body.as_str())?;
     let waits = admission::admit(site, now, author.user, checked(body)).await?;
     let thread = keys::thread(news);
+    origin_bans::demand_may_post(site, now, &author).await?;
     let origin = Origin::of(site, author.address).await?;
     let open = OpenThread::read(site, author.user, news, parent).await?;
     // Later attempts look again: the story or the parent may be gone.
@@ -511,6 +575,7 @@ pub async fn post_comment(
         batch.increment_field(keys::news(news), "comments", 1);
         announcement.write(&mut batch);
         write_new(&mut batch, news, &comment);
+        hooks::write(&mut batch, &Event::Comment(address));
         number(&mut batch);
         origins::write(origin.as_ref(), &mut batch, now, author.id);
         if let Some(user) = replied_to {
@@ -675,7 +740,7 @@ pub async fn edit_comment(
         stored.news.refuse_if_gone(&viewer)?;
         stored.comment.may_edit(&viewer, now, site.rules.limits.comment_edit_seconds)?;
         let is_held = matches!(stored.comment.withheld, Some(Withheld::Held(_)));
-        newness::refuse_many_links(site, now, viewer.user, body.as_str()).await?;
+        trust::refuse_many_links(site, now, viewer.user, body.as_str())?;
         admission::admit_edit(site, now, viewer.user, (checked(body), is_held)).await?;
         let texts = [stored.comment.body.as_str(), body.as_str()];
         if notify::mentions_more(texts) && !has_spent.swap(true, Ordering::Relaxed) {

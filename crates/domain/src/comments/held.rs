@@ -5,6 +5,7 @@ use super::comment::{Comment, OpenThread, Stored, write_new};
 use super::notify::Announcement;
 use crate::accounts::users::User;
 use crate::error::Error;
+use crate::hooks::{self, Event};
 use crate::keys;
 use crate::review;
 use crate::site::Site;
@@ -57,6 +58,7 @@ impl HeldComment {
         (comment.withheld, comment.ctime) = (None, now);
         batch.field_equals(keys::thread(self.address.news), self.address.comment.to_string(), &self.json);
         write_new(batch, self.address.news, &comment);
+        hooks::write(batch, &Event::Comment(self.address));
     }
 }
 

@@ -250,9 +250,14 @@ impl Retraction {
 
     /// Starts the job, once the batch is applied.
     pub(super) fn begin(&self, site: &Site) {
-        if self.is_large {
-            site.of::<Jobs>().start_soon(self.job(), self.now);
+        if let Some(job) = self.waiting_job() {
+            site.of::<Jobs>().start_soon(job, self.now);
         }
+    }
+
+    /// The job that its batch adds, if it adds one.
+    pub(super) fn waiting_job(&self) -> Option<Job> {
+        self.is_large.then(|| self.job())
     }
 
     fn job(&self) -> Job {

@@ -211,6 +211,31 @@ impl ThreadLines {
         told
     }
 
+    /// The positions of all comments that pages have for a visitor without a session: of deleted and removed ones, and
+    /// of those that wait for approval, only while there is such a comment below them.
+    #[must_use]
+    pub fn told(&self) -> Vec<usize> {
+        // From the end: whether there is such a comment on each level below the one that is looked at.
+        let (mut levels, mut told) = (Vec::<bool>::new(), Vec::new());
+        for (position, place) in self.places.iter().enumerate().rev() {
+            let has_replies = levels.get(place.depth + 1).copied().unwrap_or(false);
+            levels.truncate(place.depth + 1);
+            levels.resize(place.depth + 1, false);
+            let is_told = match place.sight {
+                Sight::LeftOut | Sight::Collapsed(Collapsed::Removed) => has_replies,
+                _ => has_replies || !place.deleted,
+            };
+            if let Some(level) = levels.last_mut() {
+                *level |= is_told;
+            }
+            if is_told {
+                told.push(position);
+            }
+        }
+        told.reverse();
+        told
+    }
+
     /// Whether it has the comments and not only their places.
     #[must_use]
     pub const fn is_whole(&self) -> bool {

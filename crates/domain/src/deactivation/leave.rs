@@ -2,6 +2,7 @@
 //! followers, its tweets, its inbox and its subscriptions.
 
 use crate::accounts::inbox::{EntryId, Removal};
+use crate::accounts::message_threads;
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
@@ -100,6 +101,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     batch.delete(keys::user_flag_outcomes(user));
     // The invitations themselves are no longer valid, and expire.
     batch.delete(keys::invites_open(user));
+    message_threads::forget_all(site, &mut batch, user).await?;
     subscriptions::forget_all(site, &mut batch, user).await?;
     batch.sorted_remove(keys::HOME_FLOORS, user.to_string());
     batch.sorted_remove(keys::MOST_FOLLOWED, user.to_string());

@@ -2,12 +2,13 @@
 //! time.
 
 use super::records::{
-    CommentRecord, FlagRecord, InboxRecord, ListedRecord, MuteRecord, PersonRecord, Record, TopicRecord,
-    VoteChoice, VoteRecord, VotedKind, whole_seconds,
+    CommentRecord, FlagRecord, InboxRecord, ListedRecord, MessageRecord, MuteRecord, PersonRecord, Record,
+    TopicRecord, VoteChoice, VoteRecord, VotedKind, whole_seconds,
 };
 use super::{Export, Section};
 use crate::accounts::inbox::{EntriesRead, EntryId, message};
-use crate::accounts::people::People;
+use crate::accounts::message_threads::{self, MessageThread};
+use crate::accounts::people::{People, PersonNames};
 use crate::accounts::sessions;
 use crate::accounts::users::User;
 use crate::comments::comment::Comment;
@@ -22,8 +23,9 @@ use crate::timelines::tweets::Tweet;
 use crate::values::clock::Timestamp;
 use crate::values::flag::Flag;
 use crate::values::hostname::Hostname;
-use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
+use crate::values::ids::{CommentAddress, MessageThreadId, NewsId, TweetId, UserId};
 use crate::values::limits::{EXPORT_LIST, EXPORT_SCANNED_COMMENTS, EXPORT_SCANNED_STORIES, EXPORT_THREADS};
+use crate::values::message::StoredMessage;
 use crate::values::moderation::Thing;
 use crate::values::text::printable;
 use crate::values::withheld::WITHHELD;
@@ -78,6 +80,7 @@ pub(super) enum Step {
     Blocks,
     Visits,
     Inbox,
+    Messages,
     Sessions,
 }
 
@@ -99,6 +102,7 @@ impl Step {
             Section::Blocks => vec![Self::Blocks],
             Section::Visits => vec![Self::Visits],
             Section::Inbox => vec![Self::Inbox],
+            Section::Messages => vec![Self::Messages],
             Section::Sessions => vec![Self::Sessions],
         });
         let mut steps: Vec<Self> = steps.collect();
@@ -118,6 +122,7 @@ impl Step {
             Self::Blocks => Section::Blocks,
             Self::Visits => Section::Visits,
             Self::Inbox => Section::Inbox,
+            Self::Messages => Section::Messages,
             Self::Sessions => Section::Sessions,
         }
     }
@@ -146,6 +151,7 @@ impl Step {
             | Self::Blocks
             | Self::Visits
             | Self::Inbox
+            | Self::Messages
             | Self::Sessions => return None,
         })
     }
@@ -159,6 +165,7 @@ impl Step {
             Self::Blocks => chosen(site, &keys::user_blocks(user.id)).await?,
             Self::Visits => visited(site, user.id).await?,
             Self::Inbox => inbox(site, user.id).await?,
+            Self::Messages => threads_with_moderators(site, user.id).await?,
             _ => match self.key(user) {
                 Some(key) => return newest(site, &key).await,
                 None => Vec::new(),
@@ -182,6 +189,7 @@ impl Step {
             Self::People(_) | Self::Blocks => read_people(site, &entries).await,
             Self::Mutes => read_mutes(site, &entries).await,
             Self::Inbox => read_inbox(site, user.id, entries).await,
+            Self::Messages => read_messages(site, &entries).await,
             Self::Topics(_) => {
                 let topic =
                     |Entry { member: topic, time, .. }| TopicRecord { topic, since: whole_seconds(time) };
@@ -291,6 +299,14 @@ async fn inbox(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
         ..Entry::new((entry.place.id.to_string(), entry.place.time))
     };
     Ok(entries.into_iter().map(entry).collect())
+}
+
+/// The threads of messages with the moderators. Each costs as much as it has messages. Rounds: 2.
+async fn threads_with_moderators(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
+    let (ids, _) = newest(site, &keys::user_message_threads(user)).await?;
+    let threads: Vec<_> = ids.iter().filter_map(Entry::id).map(MessageThread::by_id).collect();
+    let threads = site.store.fetch(threads).await?.into_iter().flatten();
+    Ok(threads.map(|thread| Entry { cost: thread.count.max(1), ..Entry::number(thread.id.0) }).collect())
 }
 
 /// The title of a story, if everybody may see it.
@@ -448,6 +464,26 @@ async fn read_mutes(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error
         Some(Record::Mute(MuteRecord { what, value, since: whole_seconds(since) }))
     };
     Ok(mutes.into_iter().filter_map(mute).collect())
+}
+
+/// The messages of some threads. Rounds: 2.
+async fn read_messages(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+    let threads = entries.iter().filter_map(|entry| Some((entry.id::<MessageThreadId>()?, entry.cost)));
+    let threads: Vec<_> = threads
+        .map(|(id, count)| message_threads::texts(id, 1..=count).map(move |messages| (id, messages)))
+        .collect();
+    let threads = site.store.fetch(threads.large()).await?;
+    let writers = threads.iter().flat_map(|(_, messages)| messages).map(|(_, message)| message.from);
+    let names = site.store.fetch(People::of(writers)).await?;
+    let messages = threads.into_iter().flat_map(|(thread_id, messages)| {
+        messages.into_iter().map(move |(number, message)| (thread_id, number, message))
+    });
+    let record = |(thread_id, message_id, message): (MessageThreadId, u64, StoredMessage)| {
+        let named = |names: &PersonNames| names.username.clone();
+        let from = if message.anonymous { None } else { names.get(message.from).map(named) };
+        Record::Message(MessageRecord { thread_id, message_id, from, time: message.time, text: message.text })
+    };
+    Ok(messages.map(record).collect())
 }
 
 async fn read_inbox(site: &Site, user: UserId, entries: Vec<Entry>) -> Result<Vec<Record>, Error> {

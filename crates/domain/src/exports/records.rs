@@ -7,7 +7,7 @@ use crate::news::item::{Direction, News};
 use crate::timelines::tweets::Tweet;
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
-use crate::values::ids::{CommentAddress, CommentId, ModerationId, NewsId, TweetId, UserId};
+use crate::values::ids::{CommentAddress, CommentId, MessageThreadId, ModerationId, NewsId, TweetId, UserId};
 use crate::values::preferences::Choice;
 use crate::values::restriction::RestrictionKind;
 use crate::values::withheld::Withheld;
@@ -132,6 +132,8 @@ pub enum Record {
     Person(PersonRecord),
     /// An entry of the inbox.
     Inbox(InboxRecord),
+    /// A message to or from the moderators.
+    Message(MessageRecord),
     /// An open session.
     Session(SessionRecord),
 }
@@ -179,14 +181,15 @@ fn reason(withheld: Option<&Withheld>) -> Option<String> {
 
 impl From<News> for StoryRecord {
     fn from(news: News) -> Self {
+        let [up, down] = news.votes();
         let is_text = news.text().is_some();
         let text = news.text().filter(|text| !news.deleted && !text.is_empty()).map(str::to_owned);
         Self {
             id: news.id,
             time: news.ctime,
             topics: news.topics.iter().map(ToString::to_string).collect(),
-            up: news.up,
-            down: news.down,
+            up,
+            down,
             comments: news.comments,
             deleted: news.deleted,
             withheld: reason(news.withheld.as_ref()),
@@ -216,9 +219,9 @@ pub struct CommentRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Votes up.
-    pub up: usize,
+    pub up: i64,
     /// Votes down.
-    pub down: usize,
+    pub down: i64,
     /// `moderator` if it was written as one.
     #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
     pub spoken_as: Option<&'static str>,
@@ -232,14 +235,15 @@ pub struct CommentRecord {
 
 impl CommentRecord {
     pub(super) fn new(address: CommentAddress, comment: Comment, title: Option<String>) -> Self {
+        let [up, down] = comment.votes();
         Self {
             news_id: address.news,
             comment_id: address.comment,
             parent_id: comment.parent_id,
             time: comment.ctime,
             title,
-            up: comment.up.len(),
-            down: comment.down.len(),
+            up,
+            down,
             spoken_as: comment.speaks_as_moderator.then_some("moderator"),
             deleted: comment.deleted,
             withheld: reason(comment.withheld.as_ref()),
@@ -445,6 +449,22 @@ pub struct InboxRecord {
     /// The text of a message of a moderator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+}
+
+/// A message that the account wrote to the moderators, or their answer.
+#[derive(Debug, Serialize)]
+pub struct MessageRecord {
+    /// The thread.
+    pub thread_id: MessageThreadId,
+    /// The number of the message in the thread.
+    pub message_id: u64,
+    /// Who wrote it; missing for the moderators together, and after a deactivation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// When.
+    pub time: Timestamp,
+    /// The text.
+    pub text: String,
 }
 
 /// An open session.

@@ -1,6 +1,7 @@
 //! The flags of one thing, and its row in the review queue.
 
 use crate::fields;
+use crate::hooks::{self, Event};
 use crate::keys;
 use crate::review::{self, Place};
 use crate::values::clock::Timestamp;
@@ -107,6 +108,7 @@ impl ThingFlags {
         batch.field_absent(keys::flags(&self.thing), person.to_string());
         self.write(batch, person, flag);
         self.write_place(batch, now);
+        hooks::write(batch, &Event::Flag(self.thing.clone()));
     }
 
     /// Removes a flag, and the row if none is left, unless flags have hidden the thing: then it waits for
@@ -219,6 +221,9 @@ impl ThingFlags {
             self.waiting = Some(waiting);
         }
         review::place(batch, &self.thing, place);
+        if self.place.is_none() {
+            hooks::write(batch, &Event::Queue(self.thing.clone()));
+        }
         self.place = Some(place);
     }
 }

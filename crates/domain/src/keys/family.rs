@@ -123,7 +123,7 @@ fn matches<'k>(form: &str, key: &'k str, parts: &mut Vec<&'k str>) -> bool {
 fn fits(kind: &str, part: &str) -> bool {
     let is_one_part = !part.is_empty() && !part.contains(':');
     match kind {
-        "user id" | "news id" | "tweet id" | "moderation id" => part.parse::<UserId>().is_ok(),
+        "user id" | "news id" | "tweet id" | "moderation id" | "thread id" => part.parse::<UserId>().is_ok(),
         "date" => is_one_part && part.len() == "2027-01-15".len(),
         "host" | "topic" | "uuid" | "action" | "4 hex digits" | "tag" | "comment" => is_one_part,
         "thing" => part.split_once(':').is_some_and(|(_, id)| !id.is_empty() && !id.contains(':')),

@@ -20,7 +20,7 @@ use crate::review::WaitingRows;
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::{ModerationId, UserId};
-use crate::values::moderation::{Action, Deed, Reason, Thing};
+use crate::values::moderation::{Action, Deed, Reason, SitePart, Thing};
 use crate::values::text::InputError;
 use tidings_keyspace::read;
 
@@ -68,7 +68,7 @@ pub async fn moderate_as_administrator(
 }
 
 /// Who wrote a post; `None` if there is none. Rounds: 1.
-async fn author_of(site: &Site, thing: &Thing) -> Result<Option<UserId>, Error> {
+pub(super) async fn author_of(site: &Site, thing: &Thing) -> Result<Option<UserId>, Error> {
     let key = match thing {
         Thing::Story(id) => keys::news(*id),
         Thing::Tweet(id) => keys::tweet(*id),
@@ -139,7 +139,18 @@ async fn act(
         let Start { id, moderator, holder } = read_start(site, now, moderator.id).await?;
         demand_moderator(&moderator, now)?;
         let row = Row::read(site, request).await?;
-        let case = Case { site, now, moderator: &moderator, id, deed, thing, reason, undoes, row: &row };
+        let case = Case {
+            site,
+            now,
+            moderator: &moderator,
+            id,
+            deed,
+            thing,
+            reason,
+            anonymous: *anonymous,
+            undoes,
+            row: &row,
+        };
         let effect = effect_of(&case).await?;
         let mut batch = effect.batch;
         // Of two administrators who take each other's role, one is too late.
@@ -154,7 +165,7 @@ async fn act(
             batch.set_field(keys::moderation(ended), UNDONE_BY, id.to_string());
         }
         if let (Some(person), Some(text)) = (effect.concerns, &effect.message) {
-            let text = with_appeal(site, (deed.action(), id), text);
+            let text = with_answer(site, (deed, thing, id), text);
             Message::read(site, person).await?.write(&mut batch, now, &text);
         }
         let is_private = matches!(deed, Deed::Note);
@@ -181,10 +192,15 @@ async fn act(
             decision = decision.if_rejected_by(check, Err(refusal.into()));
         }
         match thing {
-            // Whoever adds a rule is told its number.
+            // Whoever adds a rule or a ban is told its number.
             Thing::Rule(rule) if undoes.is_none() && deed.action() == Action::Rule => {
                 decision.once(repeatable, &(*rule, id))
             }
+            Thing::Origin(ban) if undoes.is_none() && deed.action() == Action::Bar => {
+                decision.once(repeatable, &(*ban, id))
+            }
+            // The number of the reason is known before.
+            Thing::Site(SitePart::Reasons) if undoes.is_none() => decision.once(repeatable, &(0_u64, id)),
             _ => decision.once(repeatable, &id),
         }
     });
@@ -205,10 +221,14 @@ async fn act(
     Ok(id)
 }
 
-/// What a person is told about an action: also where to appeal, if it takes something from them.
-fn with_appeal(site: &Site, (action, line): (Action, ModerationId), text: &str) -> String {
-    if !action.can_be_appealed() {
+/// What a person is told about an action: also where to appeal, if it takes something from them, or to write to the
+/// moderators about it.
+fn with_answer(site: &Site, (deed, thing, line): (&Deed, &Thing, ModerationId), text: &str) -> String {
+    if matches!(thing, Thing::Message(_)) {
         return text.to_owned();
+    }
+    if !deed.action().can_be_appealed() {
+        return format!("{text}\n\nYou can answer: {}/moderators?moderation_id={line}", site.address);
     }
     format!("{text}\n\nYou can appeal against this: {}/appeal/{line}", site.address)
 }

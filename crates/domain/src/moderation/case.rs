@@ -48,6 +48,8 @@ pub(super) struct Case<'a> {
     pub(super) deed: &'a Deed,
     pub(super) thing: &'a Thing,
     pub(super) reason: &'a Reason,
+    /// Whether the moderator does not want to be named.
+    pub(super) anonymous: bool,
     /// The line that it undoes, if it was asked for as an undo.
     pub(super) undoes: Option<&'a Line>,
     /// The row of the thing in the review queue, as far as there is one.

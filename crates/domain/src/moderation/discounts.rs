@@ -223,7 +223,7 @@ impl<'a> Story<'a> {
             batch.field_unchanged(&key, field, stored.as_ref());
             batch.increment_field(&key, field, by);
         }
-        let score = ranking::score(news.up + by[0], news.down + by[1], rules);
+        let score = news.score_with(by, rules);
         news.check_state(batch);
         if news.is_gone() {
             batch.set_field(key, "score", score.to_string());

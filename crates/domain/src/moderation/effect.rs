@@ -2,11 +2,11 @@
 
 use super::case::{Case, Effect};
 use super::{
-    appeals, applications, comment_edits, held, keep, merging, notes, people, profiles, removals, remove_all,
-    rule_changes, story_edits, threads,
+    announcing, appeals, applications, comment_edits, erasing, held, keep, merging, messages, notes, origins,
+    people, profiles, removals, remove_all, rule_changes, saved_reasons, story_edits, threads,
 };
 use crate::error::Error;
-use crate::values::moderation::{Deed, Thing};
+use crate::values::moderation::{Deed, SitePart, Thing};
 use crate::values::restriction::RestrictionKind;
 use futures_util::future::{BoxFuture, ready};
 
@@ -25,6 +25,9 @@ pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, 
         }
         (Deed::Restore, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => {
             Box::pin(removals::restore(case))
+        }
+        (Deed::Erase(confirmed), Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => {
+            Box::pin(erasing::erase(case, confirmed.as_deref()))
         }
         (Deed::Edit { title, topics, url, text }, Thing::Story(id)) => {
             let content = (url.as_ref(), text.as_ref());
@@ -58,6 +61,11 @@ pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, 
         (Deed::Approve, Thing::Appeal(id)) => Box::pin(appeals::grant(case, *id)),
         (Deed::Reject, Thing::Appeal(id)) => Box::pin(appeals::reject(case, *id)),
         (Deed::Reopen, Thing::Appeal(id)) => Box::pin(appeals::reopen(case, *id)),
+        (Deed::Answer(text, after), Thing::Message(id)) => {
+            Box::pin(messages::answer(case, *id, (text, *after)))
+        }
+        (Deed::Close, Thing::Message(id)) => Box::pin(messages::close(case, *id)),
+        (Deed::Reopen, Thing::Message(id)) => Box::pin(messages::reopen(case, *id)),
         (Deed::MakeModerator, Thing::User(name)) => Box::pin(people::set_moderator(case, name, true)),
         (Deed::UnmakeModerator, Thing::User(name)) => Box::pin(people::set_moderator(case, name, false)),
         (Deed::Unhold, Thing::User(name)) => Box::pin(people::lift(case, name, RestrictionKind::Hold)),
@@ -72,6 +80,16 @@ pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, 
             Box::pin(rule_changes::add(case, *id, (pattern, *effect)))
         }
         (Deed::Unrule, Thing::Rule(id)) => Box::pin(rule_changes::lift(case, *id)),
+        (Deed::Bar(origin, scope, hours), Thing::Origin(id)) => {
+            Box::pin(origins::ban(case, *id, (origin, *scope, *hours)))
+        }
+        (Deed::Unbar, Thing::Origin(id)) => Box::pin(origins::lift(case, *id)),
+        (Deed::Announce(announcement), Thing::Site(SitePart::Announcement)) => {
+            Box::pin(announcing::announce(case, announcement))
+        }
+        (Deed::SetReasons(reasons), Thing::Site(SitePart::Reasons)) => {
+            Box::pin(saved_reasons::set(case, reasons))
+        }
         (Deed::Approve, Thing::Application(name)) => Box::pin(applications::approve(case, name)),
         (Deed::Reject, Thing::Application(name)) => Box::pin(applications::reject(case, name)),
         (Deed::Reopen, Thing::Application(name)) => Box::pin(applications::reopen(case, name)),

@@ -18,6 +18,7 @@ pub(super) async fn keep(case: &Case<'_>) -> Result<Effect, Error> {
         _ if !case.row.waits() => return Err(Refusal::NothingWaits.into()),
         Some(Withheld::Merged(into)) => return Err(Refusal::NewsMerged(*into).into()),
         Some(Withheld::Removed(_)) => return Err(Refusal::RemovedAlready.into()),
+        Some(Withheld::Erased) => return Err(Refusal::ErasedAlready.into()),
         // What waits for approval is approved or rejected.
         Some(Withheld::Held(_) | Withheld::Unreadable(_)) => return Err(case.does_not_apply().into()),
         Some(Withheld::Flagged) => {

@@ -7,20 +7,26 @@ use crate::accounts::visit::Visit;
 use crate::comments::comment::{Logging, Stored};
 use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
+use crate::hooks::{self, Event};
 use crate::keys;
 use crate::news::item::News;
 use crate::review::Place;
 use crate::site::Site;
 use crate::timelines::tweets::Tweet;
+use crate::values::announcement::Announcement;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, ModerationId, UserId};
 use crate::values::limits::LOG_LINES_SCANNED;
 use crate::values::moderation::{Action, Deed, Thing};
+use crate::values::origin_ban::OriginBan;
 use crate::values::post_rule::PostRule;
+use crate::values::saved_reason::SavedReasons;
 use std::fmt;
 use std::str::FromStr;
 use tidings_keyspace::{Asked, Batch, Fetch, Hash, Order, Query, read};
 
+/// Stands for the name of somebody who has left long ago. No name has a blank.
+pub(super) const FORMER: &str = "a former member";
 /// Stands for the name of an applicant who was not accepted. No name has a blank.
 const APPLICANT: &str = "an applicant";
 /// Lines that are read in one round.
@@ -135,7 +141,7 @@ impl Line {
             Action::Unsilence => Some(Deed::Silence(None)),
             Action::Ban => Some(Deed::Unban),
             Action::Unban => Some(Deed::Ban(None)),
-            Action::Keep | Action::Reject => Some(Deed::Reopen),
+            Action::Keep | Action::Reject | Action::Close => Some(Deed::Reopen),
             // What was approved is published as of then; removing it hides it again.
             Action::Approve
                 if matches!(self.thing, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) =>
@@ -156,7 +162,29 @@ impl Line {
                 }
                 _ => None,
             },
-            Action::Split | Action::Warn | Action::Unnote | Action::Reopen | Action::Speak => None,
+            Action::Bar => Some(Deed::Unbar),
+            Action::Unbar => match self.thing {
+                Thing::Origin(id) => {
+                    let ban = OriginBan::from_json(id, self.before.as_deref()?)?;
+                    let hours = ban.until.map(|until| until.0.saturating_sub(self.time.0).div_ceil(3_600));
+                    Some(Deed::Bar(ban.origin, ban.scope, hours))
+                }
+                _ => None,
+            },
+            Action::Announce => Some(Deed::Announce(
+                self.before.as_deref().and_then(Announcement::from_json).unwrap_or_default(),
+            )),
+            Action::SetReasons => Some(Deed::SetReasons(
+                self.before.as_deref().and_then(SavedReasons::from_json).unwrap_or_default(),
+            )),
+            Action::Erase
+            | Action::Split
+            | Action::Warn
+            | Action::Unnote
+            | Action::Reopen
+            | Action::Speak
+            // The member may have read it.
+            | Action::Answer => None,
         }
     }
 
@@ -192,6 +220,7 @@ impl Line {
         ];
         fields.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
         batch.set_fields(key, fields);
+        hooks::write(batch, &Event::Decision(self.id));
         #[allow(clippy::cast_precision_loss)]
         batch.sorted_add(keys::MODERATION_LOG, self.id.to_string(), self.id.0 as f64);
     }
@@ -292,6 +321,8 @@ pub struct LogWindow {
     pub kind: Option<&'static str>,
     /// Only this action.
     pub action: Option<Action>,
+    /// Only actions that concern this person. The log says that to moderators alone.
+    pub concerns: Option<UserId>,
 }
 
 /// A part of the log.
@@ -313,6 +344,13 @@ struct Sees {
     what_is_hidden: bool,
 }
 
+impl Sees {
+    async fn of(visit: &mut Visit) -> Result<Self, Error> {
+        let role = visit.viewer().await?.map_or(Role::Member, User::role);
+        Ok(Self { unnamed_moderators: role == Role::Administrator, what_is_hidden: role >= Role::Moderator })
+    }
+}
+
 /// What a line is about, as far as a viewer may know: whoever was not let in is not named for
 /// ever. Only who was accepted is, as long as that stands.
 fn shown_thing(line: &Line, sees: Sees) -> Thing {
@@ -332,13 +370,12 @@ pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage, Erro
         Some(name) => Some(id_of(visit, name).await?),
         None => None,
     };
-    let role = visit.viewer().await?.map_or(Role::Member, User::role);
-    let sees =
-        Sees { unnamed_moderators: role == Role::Administrator, what_is_hidden: role >= Role::Moderator };
+    let sees = Sees::of(visit).await?;
     let is_wanted = |line: &Line| {
         moderator.is_none_or(|id| line.moderator == id && (sees.unnamed_moderators || !line.anonymous))
             && window.kind.is_none_or(|kind| line.thing.kind() == kind)
             && window.action.is_none_or(|action| line.action == action)
+            && window.concerns.is_none_or(|person| line.concerns == Some(person))
     };
     let (mut found, mut scanned, mut next) = (Vec::new(), 0, None);
     let mut before = window.before;
@@ -366,6 +403,32 @@ pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage, Erro
         }
     }
     Ok(LogPage { entries: show(visit, found, sees).await?, next })
+}
+
+/// The newest lines since a time, at most so many. Rounds: 2 for each 200 of them.
+pub(super) async fn since(visit: &mut Visit, time: Timestamp, most: usize) -> Result<Vec<Line>, Error> {
+    let (mut found, mut before) = (Vec::new(), None);
+    while found.len() < most {
+        let (lines, is_more) = read_chunk(visit, before).await?;
+        before = lines.last().map(|line| line.id);
+        let wanted = lines.len();
+        found.extend(lines.into_iter().take_while(|line| line.time >= time));
+        if !is_more || found.last().map(|line| line.id) != before || wanted == 0 {
+            break;
+        }
+    }
+    found.truncate(most);
+    Ok(found)
+}
+
+/// What was done in some lines, and by whom, as the viewer may know it. Rounds: at most 4.
+pub(super) async fn moderators_of(
+    visit: &mut Visit,
+    lines: Vec<Line>,
+) -> Result<Vec<(ShownModerator, Action)>, Error> {
+    let sees = Sees::of(visit).await?;
+    let entries = show(visit, lines, sees).await?;
+    Ok(entries.into_iter().map(|entry| (entry.moderator, entry.action)).collect())
 }
 
 /// Some lines before one, and whether there are more. Rounds: 2.
@@ -424,9 +487,13 @@ impl Subject {
                 let tweet = tweet.filter(|tweet| shown(tweet.withheld.is_none()));
                 Self { title: None, author: tweet.map(|tweet| tweet.user_id) }
             })),
-            Thing::User(_) | Thing::Application(_) | Thing::Appeal(_) | Thing::Rule(_) => {
-                Asked::known(Self::default())
-            }
+            Thing::User(_)
+            | Thing::Application(_)
+            | Thing::Appeal(_)
+            | Thing::Message(_)
+            | Thing::Rule(_)
+            | Thing::Origin(_)
+            | Thing::Site(_) => Asked::known(Self::default()),
         }
     }
 }
@@ -468,6 +535,16 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<Log
         }
     };
     Ok(lines.into_iter().zip(subjects).map(entry).collect())
+}
+
+/// A line by its number, as the viewer may see it. Rounds: 3.
+///
+/// # Errors
+/// [`Refusal::NoSuchModeration`], or the store's.
+pub async fn entry(visit: &mut Visit, id: ModerationId) -> Result<LogEntry, Error> {
+    let line = read_line(&visit.site_too(), id).await?;
+    let sees = Sees::of(visit).await?;
+    show(visit, vec![line], sees).await?.pop().ok_or_else(|| Refusal::NoSuchModeration.into())
 }
 
 /// A line by its number. Rounds: 1.

@@ -42,8 +42,8 @@ pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<E
     write_merged(&mut effect.batch, &target, &merged);
     effect.before = Some(into.to_string());
     effect.message = Some(format!(
-        "A moderator has merged your story “{title}” (/news/{id}) into “{}” (/news/{into}): {}",
-        target.title, case.reason
+        "A moderator has merged your story “{title}” (/news/{id}) into another (/news/{into}): {}",
+        case.reason
     ));
     Ok(effect)
 }

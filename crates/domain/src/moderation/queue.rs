@@ -2,6 +2,7 @@
 //! decide.
 
 use super::act::demand_moderator_of;
+use crate::accounts::message_threads::{MessageThread, message_at};
 use crate::accounts::people::People;
 use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::accounts::visit::Visit;
@@ -18,8 +19,9 @@ use crate::timelines::tweets::Tweet;
 use crate::values::clock::Timestamp;
 use crate::values::flag::{Flag, FlagReason, Weight};
 use crate::values::hostname::Hostname;
-use crate::values::ids::{CommentAddress, UserId};
+use crate::values::ids::{CommentAddress, MessageAddress, UserId};
 use crate::values::limits::QUEUE_TIES;
+use crate::values::message::StoredMessage;
 use crate::values::moderation::{Action, Thing};
 use crate::values::withheld::Withheld;
 use std::cmp::Ordering;
@@ -27,7 +29,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use strum::IntoStaticStr;
-use tidings_keyspace::{Asked, Fetch, Hash, Order, Query, read};
+use tidings_keyspace::{Answers, Asked, Fetch, Hash, Order, Query, read};
 
 /// A place in the queue, written `<score>-<kind>:<id>`. A part of the queue begins after one.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,6 +85,8 @@ pub enum Why {
     Application,
     /// Somebody appeals against a decision.
     Appeal,
+    /// Somebody has written to the moderators.
+    Message,
 }
 
 impl Why {
@@ -93,7 +97,7 @@ impl Why {
     }
 }
 
-/// The person behind a row: who wrote it, or who applies or appeals.
+/// The person behind a row: who wrote it, or who applies, appeals or writes to the moderators.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowAuthor {
     /// The account.
@@ -149,7 +153,7 @@ pub struct Row {
     pub is_hidden: bool,
     /// Whether its author has deleted it since it was flagged.
     pub is_deleted: bool,
-    /// For an appeal: what was decided, and about what.
+    /// For an appeal, or a message about a decision: what was decided, and about what.
     pub decision: Option<(Action, Thing)>,
 }
 
@@ -207,6 +211,7 @@ enum Found {
         by: UserId,
         line: Option<Box<Line>>,
     },
+    Messages(MessageThread),
     /// It was deleted, and nothing is left of it.
     Nothing,
 }
@@ -242,7 +247,11 @@ impl Found {
                     Some(Self::Appeal { text, by: appeal.get("user_id")?.parse().ok()?, line })
                 }))
             }
-            Thing::Rule(_) => Asked::known(None),
+            Thing::Message(id) => {
+                let thread = MessageThread::by_id(*id).or_absent();
+                query.ask(thread.map(|thread| thread.map(Self::Messages)))
+            }
+            Thing::Rule(_) | Thing::Origin(_) | Thing::Site(_) => Asked::known(None),
         }
     }
 
@@ -252,6 +261,7 @@ impl Found {
             Self::Comment(stored) => Some(stored.comment.user_id),
             Self::Tweet(tweet) => Some(tweet.user_id),
             Self::Person(id) | Self::Appeal { by: id, .. } => Some(*id),
+            Self::Messages(thread) => Some(thread.user_id),
             Self::Nothing => None,
         }
     }
@@ -263,7 +273,7 @@ impl Found {
             Self::Comment(stored) => stored.comment.deleted,
             Self::Nothing => true,
             Self::Person(_) => matches!(thing, Thing::User(_)) && person.is_none(),
-            Self::Tweet(_) | Self::Appeal { .. } => false,
+            Self::Tweet(_) | Self::Appeal { .. } | Self::Messages(_) => false,
         }
     }
 
@@ -273,7 +283,7 @@ impl Found {
             Self::Comment(stored) => stored.comment.withheld.as_ref(),
             Self::Tweet(tweet) => tweet.withheld.as_ref(),
             Self::Person(_) => person?.withheld.as_ref(),
-            Self::Appeal { .. } | Self::Nothing => None,
+            Self::Appeal { .. } | Self::Messages(_) | Self::Nothing => None,
         }
     }
 }
@@ -340,37 +350,76 @@ async fn read_rows(visit: &mut Visit, things: impl IntoIterator<Item = Thing>) -
     for id in found.iter().filter_map(|(_, _, found)| found.person()) {
         people.entry(id).or_insert_with(|| query.ask(Person::of(id)));
     }
-    let parents: Vec<_> =
-        found.iter().map(|(thing, _, found)| ask_parent(&mut query, thing, found)).collect();
+    let contexts: Vec<_> =
+        found.iter().map(|(thing, _, found)| ContextRead::ask(&mut query, thing, found)).collect();
     let flaggers = found.iter().flat_map(|(_, flags, _)| flags.earliest()).map(|(person, _)| person);
     let flaggers = query.ask(People::of(flaggers));
     let mut answers = visit.run_if_asked(query).await?;
     let people: BTreeMap<UserId, Person> =
         people.into_iter().map(|(id, person)| (id, answers.of(person))).collect();
-    let parents: Vec<Option<Comment>> = parents.into_iter().map(|parent| answers.of(parent)).collect();
+    let contexts: Vec<Context> = contexts.into_iter().map(|context| context.take(&mut answers)).collect();
     let flaggers = answers.of(flaggers);
-    let rows = found.into_iter().zip(parents).filter_map(|(found, parent)| {
+    let rows = found.into_iter().zip(contexts).filter_map(|(found, context)| {
         let person = found.2.person().and_then(|id| people.get(&id));
         let named =
             |(id, flag): (UserId, Flag)| Some((flaggers.get(id)?.username.clone(), flag.reason, flag.weight));
         let named = found.1.earliest().into_iter().filter_map(named).collect();
+        let Context { parent, message, line } = context;
         let parent = parent.filter(|parent| !parent.deleted).map(|parent| excerpt(&parent.body));
-        Some(Row { parent, flaggers: named, ..row(found, person)? })
+        let row = row(found, person)?;
+        let text = message.map_or(row.text, |message| shortened(message.text));
+        let decision = line.map(|line| (line.action, line.thing)).or(row.decision);
+        Some(Row { parent, flaggers: named, text, decision, ..row })
     });
     Ok(rows.collect())
 }
 
-/// Asks for the comment that a comment answers.
-fn ask_parent(query: &mut Query, thing: &Thing, found: &Found) -> Asked<'static, Option<Comment>> {
-    match (thing, found) {
-        (Thing::Comment(address), Found::Comment(stored)) => match stored.comment.parent_id {
-            Some(parent) => {
-                let at = CommentAddress { news: address.news, comment: parent };
-                query.ask(Comment::at(at).or_absent())
+/// What is read for a row once it is known what it is about.
+struct Context {
+    /// The comment that a comment answers.
+    parent: Option<Comment>,
+    /// The last message of a thread.
+    message: Option<StoredMessage>,
+    /// The decision that it is about.
+    line: Option<Line>,
+}
+
+/// The pending reads of a [`Context`].
+struct ContextRead {
+    parent: Option<Asked<'static, Option<Comment>>>,
+    message: Option<Asked<'static, Option<StoredMessage>>>,
+    line: Option<Asked<'static, Option<Line>>>,
+}
+
+impl ContextRead {
+    fn ask(query: &mut Query, thing: &Thing, found: &Found) -> Self {
+        let (mut parent, mut message, mut line) = (None, None, None);
+        match (thing, found) {
+            (Thing::Comment(address), Found::Comment(stored)) => {
+                let at = |comment| CommentAddress { news: address.news, comment };
+                let answered = stored.comment.parent_id;
+                parent = answered.map(|comment| query.ask(Comment::at(at(comment)).or_absent()));
             }
-            None => Asked::known(None),
-        },
-        _ => Asked::known(None),
+            (_, Found::Messages(thread)) => {
+                let last = MessageAddress { thread: thread.id, message: thread.count };
+                message = Some(query.ask(message_at(last).or_absent()));
+                line = thread.about.map(|id| {
+                    let line = read::hash(keys::moderation(id)).or_absent();
+                    query.ask(line.map(move |hash| Line::from_hash(id, &hash)))
+                });
+            }
+            _ => {}
+        }
+        Self { parent, message, line }
+    }
+
+    fn take(self, answers: &mut Answers) -> Context {
+        let Self { parent, message, line } = self;
+        Context {
+            parent: parent.and_then(|parent| answers.of(parent)),
+            message: message.and_then(|message| answers.of(message)),
+            line: line.and_then(|line| answers.of(line)),
+        }
     }
 }
 
@@ -387,8 +436,14 @@ fn row((thing, flags, found): (Thing, ThingFlags, Found), person: Option<&Person
         _ if is_deleted => Why::Flagged,
         (Thing::Application(_), _) => Why::Application,
         (Thing::Appeal(_), _) => Why::Appeal,
+        (Thing::Message(_), _) => Why::Message,
         (_, Some(Withheld::Held(_))) => Why::Held,
-        (_, Some(Withheld::Removed(_) | Withheld::Merged(_) | Withheld::Unreadable(_))) => return None,
+        (
+            _,
+            Some(Withheld::Removed(_) | Withheld::Merged(_) | Withheld::Erased | Withheld::Unreadable(_)),
+        ) => {
+            return None;
+        }
         (_, None | Some(Withheld::Flagged)) => Why::Flagged,
     };
     let held_because = match state {
@@ -418,7 +473,7 @@ fn row((thing, flags, found): (Thing, ThingFlags, Found), person: Option<&Person
             Some(User { fullname, about, .. }) => format!("{fullname}\n\n{about}"),
             None => String::new(),
         },
-        Found::Nothing => String::new(),
+        Found::Nothing | Found::Messages(_) => String::new(),
         Found::Appeal { text, line, .. } => {
             decision = line.map(|line| (line.action, line.thing));
             text

@@ -21,13 +21,14 @@ const fn verdict(deed: &Deed) -> Option<Verdict> {
         Deed::Remove
         | Deed::RemoveAll(_)
         | Deed::Reject
+        | Deed::Erase(_)
         | Deed::Merge(_)
         | Deed::Ban(_)
         | Deed::Silence(_)
         | Deed::Hold(_)
         | Deed::Warn => Some(Verdict::Upheld),
         Deed::Keep | Deed::Approve => Some(Verdict::Rejected),
-        Deed::Edit { .. } | Deed::Lock => Some(Verdict::Closed),
+        Deed::Edit { .. } | Deed::Lock | Deed::Answer(..) | Deed::Close => Some(Verdict::Closed),
         Deed::Restore
         | Deed::Split
         | Deed::Unlock
@@ -42,6 +43,10 @@ const fn verdict(deed: &Deed) -> Option<Verdict> {
         | Deed::UnmakeModerator
         | Deed::Rule(..)
         | Deed::Unrule
+        | Deed::Bar(..)
+        | Deed::Unbar
+        | Deed::Announce(_)
+        | Deed::SetReasons(_)
         | Deed::Reopen => None,
     }
 }

@@ -7,6 +7,7 @@ use crate::keys;
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{ModerationId, NewsId, NotAnId, TweetId, UserId};
+use crate::values::imported::ImportedVotes;
 use crate::values::mutes::{self, Token};
 use crate::values::ranking;
 use crate::values::rules::RankingRules;
@@ -50,6 +51,10 @@ pub(crate) const DEL: &str = "del";
 pub(crate) const LOCKED: &str = "locked";
 /// The field of a story that moderators have edited, as `<moderation>:<what>:<reason>`.
 pub(crate) const EDITED: &str = "edited";
+/// The field of a story with its votes on the site that it was imported from.
+pub(crate) const IMPORTED_VOTES: &str = "imported_votes";
+/// The field of a story, a comment or a person with where it was imported from, as `<source>:<id there>`.
+pub(crate) const SOURCE: &str = "source";
 /// The field of a story with the numbers of those that were merged into it.
 pub(crate) const MERGED: &str = "merged";
 
@@ -143,6 +148,8 @@ pub struct News {
     pub up: i64,
     /// Votes down.
     pub down: i64,
+    /// The votes of the site that it was imported from, which count besides.
+    pub imported_votes: ImportedVotes,
     /// Comments that are not deleted.
     pub comments: u64,
     /// Whether it was deleted.
@@ -174,14 +181,29 @@ pub struct News {
 
 impl News {
     /// All fields of an item.
-    pub(crate) const FIELDS: [&str; 16] = [
-        "id", "title", "url", "user_id", "ctime", "up", "down", "comments", DEL, WITHHELD, LOCKED, EDITED,
-        MERGED, "tweet_id", "topics", "rank",
+    pub(crate) const FIELDS: [&str; 17] = [
+        "id",
+        "title",
+        "url",
+        "user_id",
+        "ctime",
+        "up",
+        "down",
+        IMPORTED_VOTES,
+        "comments",
+        DEL,
+        WITHHELD,
+        LOCKED,
+        EDITED,
+        MERGED,
+        "tweet_id",
+        "topics",
+        "rank",
     ];
 
     /// Reads an item from its [`News::FIELDS`]; `None` when there is no news item.
     pub(crate) fn from_fields(fields: Vec<Option<String>>) -> Option<Self> {
-        let fields: [Option<String>; 16] = fields.try_into().ok()?;
+        let fields: [Option<String>; 17] = fields.try_into().ok()?;
         let [
             id,
             title,
@@ -190,6 +212,7 @@ impl News {
             ctime,
             up,
             down,
+            imported_votes,
             comments,
             del,
             withheld,
@@ -211,6 +234,7 @@ impl News {
             ctime: Timestamp(fields::read(ctime.as_deref(), key, "ctime").unwrap_or(0)),
             up: fields::read(up.as_deref(), key, "up").unwrap_or(0),
             down: fields::read(down.as_deref(), key, "down").unwrap_or(0),
+            imported_votes: fields::read(imported_votes.as_deref(), key, IMPORTED_VOTES).unwrap_or_default(),
             comments: fields::count(comments.as_deref(), key, "comments"),
             deleted: is_deleted(del.is_some(), withheld.as_ref()),
             withheld,
@@ -229,8 +253,8 @@ impl News {
     }
 
     /// The fields that decide whether and where lists have an item: all but its URL or text.
-    pub(crate) const LISTED_FIELDS: [&str; 9] =
-        ["id", "title", "user_id", "ctime", "up", "down", DEL, WITHHELD, "topics"];
+    pub(crate) const LISTED_FIELDS: [&str; 10] =
+        ["id", "title", "user_id", "ctime", "up", "down", IMPORTED_VOTES, DEL, WITHHELD, "topics"];
 
     /// Reads an item without its URL or text from its [`News::LISTED_FIELDS`]; `None` when there is no news item.
     pub(crate) fn from_listed_fields(fields: Vec<Option<String>>) -> Option<Self> {
@@ -275,6 +299,12 @@ impl News {
         self.deleted || self.is_unlisted()
     }
 
+    /// Whether it was erased.
+    #[must_use]
+    pub fn is_erased(&self) -> bool {
+        self.withheld == Some(Withheld::Erased)
+    }
+
     /// Whether only its author and moderators know of it.
     pub(crate) fn is_secret(&self) -> bool {
         matches!(self.withheld, Some(Withheld::Held(_) | Withheld::Unreadable(_)))
@@ -294,6 +324,7 @@ impl News {
         match &self.withheld {
             _ if !self.is_seen_by(viewer) => Err(Refusal::NoSuchNews),
             _ if self.deleted => Err(Refusal::NewsDeleted),
+            Some(Withheld::Erased) => Err(Refusal::NewsDeleted),
             Some(Withheld::Removed(_)) => Err(Refusal::NewsRemoved),
             Some(Withheld::Held(_) | Withheld::Unreadable(_)) => Err(Refusal::NewsHeld),
             Some(Withheld::Merged(into)) => Err(Refusal::NewsMerged(*into)),
@@ -346,10 +377,30 @@ impl News {
         self.link()?.site.as_ref()
     }
 
+    /// The votes up and down that are shown and ranked: those here and those of the site that it was
+    /// imported from.
+    #[must_use]
+    pub const fn votes(&self) -> [i64; 2] {
+        self.imported_votes.and(self.up, self.down)
+    }
+
+    /// Votes up less votes down.
+    #[must_use]
+    pub const fn points(&self) -> i64 {
+        let [up, down] = self.votes();
+        up.saturating_sub(down)
+    }
+
     /// The score now.
     #[must_use]
     pub fn score(&self, rules: &RankingRules) -> f64 {
-        ranking::score(self.up, self.down, rules)
+        self.score_with([0, 0], rules)
+    }
+
+    /// The score with more votes up and down, or fewer.
+    pub(crate) fn score_with(&self, [up, down]: [i64; 2], rules: &RankingRules) -> f64 {
+        let votes = self.votes();
+        ranking::score(votes[0].saturating_add(up), votes[1].saturating_add(down), rules)
     }
 
     /// The rank now.
@@ -392,7 +443,7 @@ impl News {
 pub(crate) fn write_state(batch: &mut Batch, id: NewsId, state: Option<&Withheld>) {
     let key = keys::news(id);
     match state {
-        Some(Withheld::Removed(_)) => batch.set_field(&key, DEL, "1"),
+        Some(Withheld::Removed(_) | Withheld::Erased) => batch.set_field(&key, DEL, "1"),
         _ => batch.delete_field(&key, DEL),
     }
     match state {

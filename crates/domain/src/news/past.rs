@@ -15,11 +15,13 @@ use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
+use crate::news::item::IMPORTED_VOTES;
 use crate::process_state::process_state;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::day::Day;
 use crate::values::ids::NewsId;
+use crate::values::imported::ImportedVotes;
 use crate::values::limits::{MAX_PAST_STORIES, PAST_CHUNK, PAST_LIST_SECONDS};
 use crate::values::period::Period;
 use crate::values::ranking;
@@ -192,7 +194,10 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
                 (
                     *id,
                     query
-                        .hash_fields(keys::news(*id), ["ctime", "up", "down", "del", WITHHELD])
+                        .hash_fields(
+                            keys::news(*id),
+                            ["ctime", "up", "down", IMPORTED_VOTES, "del", WITHHELD],
+                        )
                         .or_absent(&mut query),
                 )
             })
@@ -200,7 +205,7 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
         let mut answers = site.store.query(query).await?;
         let mut batch = Batch::new();
         for (id, fields) in reads {
-            let [posted, up, down, deleted, withheld] = fields::each(answers.take(fields));
+            let [posted, up, down, imported, deleted, withheld] = fields::each(answers.take(fields));
             let news = keys::news(id);
             let number = |text: &Option<String>, field| {
                 fields::read(text.as_deref(), || news.clone(), field).unwrap_or(0_i64)
@@ -213,7 +218,10 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
             if deleted.is_some() || state.is_some_and(|state| state.is_unlisted()) {
                 continue;
             }
-            let score = ranking::score(number(&up, "up"), number(&down, "down"), &site.rules.ranking);
+            let imported: ImportedVotes =
+                fields::read(imported.as_deref(), || news.clone(), IMPORTED_VOTES).unwrap_or_default();
+            let [ups, downs] = imported.and(number(&up, "up"), number(&down, "down"));
+            let score = ranking::score(ups, downs, &site.rules.ranking);
             batch.field_absent(&news, "del");
             batch.field_unchanged(&news, WITHHELD, withheld.as_ref());
             batch.field_unchanged(&news, "up", up.as_ref());

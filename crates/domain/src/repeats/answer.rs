@@ -1,6 +1,8 @@
 //! What an action answers, as the short text that is stored for its request.
 
-use crate::values::ids::{CommentAddress, CommentId, ModerationId, NewsId, RuleId, TweetId};
+use crate::values::ids::{
+    CommentAddress, CommentId, HookId, MessageAddress, ModerationId, NewsId, OriginBanId, RuleId, TweetId,
+};
 
 /// The answer of an action. Its text is at most some hundred bytes.
 pub trait KeptAnswer: Sized {
@@ -36,7 +38,31 @@ macro_rules! shown_as_text {
     };
 }
 
-shown_as_text!(bool, u64, String, NewsId, CommentId, CommentAddress, TweetId, ModerationId, RuleId);
+shown_as_text!(
+    bool,
+    u64,
+    String,
+    NewsId,
+    CommentId,
+    CommentAddress,
+    MessageAddress,
+    TweetId,
+    ModerationId,
+    RuleId,
+    OriginBanId,
+    HookId
+);
+
+/// Several answers, with commas between them. The texts have no commas.
+impl<A: KeptAnswer> KeptAnswer for Vec<A> {
+    fn to_text(&self) -> String {
+        self.iter().map(A::to_text).collect::<Vec<_>>().join(",")
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        if text.is_empty() { Some(Self::new()) } else { text.split(',').map(A::from_text).collect() }
+    }
+}
 
 /// What may be missing.
 impl<A: KeptAnswer> KeptAnswer for Option<A> {
@@ -76,6 +102,8 @@ mod tests {
         check((RuleId(1), ModerationId(2)), "1 2");
         check((TweetId(3), true), "3 true");
         check(None::<u64>, "-");
+        check(Vec::<u64>::new(), "");
+        check(vec![ModerationId(7), ModerationId(8)], "7,8");
         check(("secret".to_owned(), "otpauth://totp/a b".to_owned()), "secret otpauth://totp/a b");
     }
 

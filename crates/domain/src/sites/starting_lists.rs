@@ -25,14 +25,30 @@ use tidings_keyspace::{Batch, Query, read};
 pub struct Listed {
     /// The site.
     pub host: Hostname,
-    /// Its votes: all good, or, below 0, all bad.
-    pub votes: i64,
+    /// Good votes, of the first generated voters.
+    pub good: u64,
+    /// Bad votes, of those after them.
+    pub bad: u64,
 }
 
 impl Listed {
+    /// A site with votes that are all good, or, below 0, all bad.
+    #[must_use]
+    pub const fn of(host: Hostname, votes: i64) -> Self {
+        let count = votes.unsigned_abs();
+        let [good, bad] = if votes < 0 { [0, count] } else { [count, 0] };
+        Self { host, good, bad }
+    }
+
     /// How many generated voters vote on it.
     fn voters(&self) -> u64 {
-        self.votes.unsigned_abs().min(MAX_IMPORTED_SITE_VOTES)
+        self.good.saturating_add(self.bad).min(MAX_IMPORTED_SITE_VOTES)
+    }
+
+    /// The vote of a generated voter, by the voter's number.
+    fn vote_of(&self, number: u64) -> Option<Verdict> {
+        let verdict = if number <= self.good { Verdict::Good } else { Verdict::Bad };
+        (number <= self.voters()).then_some(verdict)
     }
 }
 
@@ -102,13 +118,12 @@ impl StartingVoters {
             self.0.iter().map(|voter| query.hash_fields(keys::voter(*voter), [IS_BANNED])).collect();
         let mut answers = site.store.query(query).await?;
         let stored = stored.take(&mut answers);
-        let verdict = if listed.votes < 0 { Verdict::Bad } else { Verdict::Good };
         let mut batch = Batch::new();
         let mut tally = Tally::default();
         let mut changed = 0;
         for (((number, voter), stored), banned) in (1_u64..).zip(&self.0).zip(stored).zip(banned) {
             let old = stored.read(&listed.host);
-            let wanted = (number <= listed.voters()).then_some(verdict);
+            let wanted = listed.vote_of(number);
             let is_banned = answers.take(banned) != [Some("0".to_owned())];
             if is_banned || old.map(|old| old.vote.verdict) == wanted {
                 continue;

@@ -170,6 +170,8 @@ fn listed(subject: &Subject, claims: &mut Claims) {
             Some(Withheld::Removed(_)) => {
                 claims.listed_if(list, address, time, (&guard, NeverShown::of(&Thing::Comment(address))));
             }
+            // An erased post may never have been shown.
+            Some(Withheld::Erased) => {}
             _ => claims.listed(list, address, (Some(time), time), &guard),
         }
     }

@@ -26,15 +26,20 @@ impl Highest {
             family if *family == families::ARTICLE_OF => &[keys::ARTICLE_COUNT],
             family if *family == families::TWEET => &[keys::TWEET_IDS],
             family if *family == families::MODERATION => &[keys::MODERATION_COUNT],
+            family if *family == families::MESSAGES => &[keys::MESSAGES_COUNT],
             family if *family == families::RULES => &[keys::RULES_COUNT],
+            family if *family == families::ORIGIN_BANS => &[keys::ORIGIN_BANS_COUNT],
+            family if *family == families::HOOKS => &[keys::HOOKS_COUNT],
             _ => return,
         };
-        let highest = if *subject.family == families::RULES {
-            let value = std::slice::from_ref(value);
-            hash_in(value, 0).and_then(|rules| rules.0.iter().filter_map(|(id, _)| id.parse().ok()).max())
-        } else {
-            subject.id::<crate::values::ids::UserId>().map(|id| id.0)
-        };
+        let highest =
+            if [&families::RULES, &families::ORIGIN_BANS, &families::HOOKS].contains(&subject.family) {
+                let value = std::slice::from_ref(value);
+                hash_in(value, 0)
+                    .and_then(|numbered| numbered.0.iter().filter_map(|(id, _)| id.parse().ok()).max())
+            } else {
+                subject.id::<crate::values::ids::UserId>().map(|id| id.0)
+            };
         for counter in counters {
             let known = self.0.entry(counter).or_default();
             if let Some(highest) = highest.filter(|highest| *highest > known.0) {

@@ -5,6 +5,7 @@ use super::subject::Subject;
 use super::{Check, Rule};
 use crate::accounts::inbox::{EntryId, UNTIL};
 use crate::accounts::recent_votes::VotedOn;
+use crate::hub;
 use crate::keys;
 use crate::keys::families::{self, Family};
 use crate::values::ids::{NewsId, UserId};
@@ -41,12 +42,20 @@ macro_rules! forms {
 
 forms! {
     CONFIRM_EMAIL = Form::Text(is_user_and_digest), "the id of a user and 16 hexadecimal digits";
+    HOOK_RESTS = Form::Field(|hook, time| is_number(hook) && is_number(time)), "numbers of webhooks with times";
+    HUB_FEEDS = Form::Field(|feed, place| feed.starts_with('/') && is_number(place)), "addresses of feeds with places";
+    HUB_STATE = Form::Field(|field, value| hub::FIELDS.contains(&field) && is_number(value)), "a place and times";
+    ERASED_LAST = Form::Text(is_number), "a whole number";
     LAYOUT_VERSION = Form::Text(is_number), "a whole number";
     DIGEST_TURN = Form::Text(is_number), "a whole number";
     NETWORK = Form::Member(is_user), "ids of users";
     NETWORKS_SECRET = Form::Text(is_secret), "40 hexadecimal digits";
+    ORIGIN_BANS_COUNT = Form::Text(is_number), "a whole number";
+    ORIGIN_BANS_STOPPED = Form::Field(|ban, stopped| is_number(ban) && is_number(stopped)), "bans with whole numbers";
     PASSKEY_USED = Form::Text(is_user), "the id of a user";
     PASSWORD_RESET = Form::Text(is_user_and_digest), "the id of a user and 16 hexadecimal digits";
+    RETENTION = Form::Field(|_, value| is_number(value)), "whole numbers";
+    REVIEW_REMINDED = Form::Text(is_number), "a whole number";
     SETTINGS = Form::Field(|_, value| is_number(value)), "whole numbers";
     SIGNING_KEY = Form::Text(is_secret), "40 hexadecimal digits";
     SITES_AUDIT = Form::Member(is_json), "JSON objects";

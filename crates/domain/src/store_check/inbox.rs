@@ -60,6 +60,7 @@ fn about(user: UserId, entry: EntryId) -> Read {
         EntryId::Tweet(id) => Read::Expiry(keys::tweet(id)),
         EntryId::Follow(id) => Read::Expiry(keys::user(id)),
         EntryId::Moderation(number) => field(keys::user_messages(user), number.to_string()),
+        EntryId::Answer(address) => field(keys::message_texts(address.thread), address.message.to_string()),
     }
 }
 

@@ -3,13 +3,16 @@
 use super::claims::{Claims, Fault, Mend, field_in, fields, hash_in, score, score_in, text_in};
 use super::subject::{Item, Subject};
 use super::{Check, Rule};
+use crate::accounts::message_threads::MessageThread;
 use crate::flags::LEFT_HIDDEN;
 use crate::keys::{self, families};
 use crate::review::Place;
 use crate::values::clock::Timestamp;
 use crate::values::flag::Flag;
-use crate::values::ids::{ModerationId, UserId};
+use crate::values::ids::{MessageThreadId, ModerationId, OriginBanId, UserId};
+use crate::values::message::StoredMessage;
 use crate::values::moderation::Thing;
+use crate::values::origin_ban::OriginBan;
 use crate::values::restriction::{Restriction, RestrictionKind};
 use tidings_keyspace::{Answer, Batch, Expiry, Read};
 
@@ -31,6 +34,10 @@ pub(super) static RULES: &[Rule] = &[
         sentence: "an appeal is against a line of the log, and is in the review queue while it waits",
         check: Check::Claims(appeal),
     },
+    Rule { of: &families::MESSAGES, sentence: MESSAGES, check: Check::Claims(message_thread) },
+    Rule { of: &families::MESSAGES_TEXTS, sentence: MESSAGES, check: Check::Claims(message_texts) },
+    Rule { of: &families::MESSAGES_ALL, sentence: MESSAGES, check: Check::Claims(listed_thread) },
+    Rule { of: &families::USER_MESSAGE_THREADS, sentence: MESSAGES, check: Check::Claims(listed_thread) },
     Rule {
         of: &families::FLAGS,
         sentence: "flags that wait have their weight and a row in the review queue",
@@ -59,10 +66,16 @@ pub(super) static RULES: &[Rule] = &[
         check: Check::Claims(bans),
     },
     Rule { of: &families::RULES, sentence: "a rule for new posts has its form", check: Check::Claims(rules) },
+    Rule {
+        of: &families::ORIGIN_BANS,
+        sentence: "a ban of a network or an e-mail domain has its form",
+        check: Check::Claims(origin_bans),
+    },
 ];
 
 const LOG: &str = "the lines of the moderation log are listed, and have no gaps";
 const LINES: &str = "notes and removed posts belong to a line of the moderation log";
+const MESSAGES: &str = "a thread of messages is listed, and in the review queue while its member waits";
 const GAP: Mend = Mend::Person("restore the line from a backup; lines of the log are never removed");
 
 fn line(subject: &Subject, claims: &mut Claims) {
@@ -111,7 +124,8 @@ fn row_reads(thing: &Thing) -> Vec<Read> {
         Thing::Tweet(id) => fields(keys::tweet(*id), ["withheld"]),
         Thing::User(name) | Thing::Application(name) => Read::String(keys::username_to_id(name)),
         Thing::Appeal(id) => fields(keys::appeal(*id), ["decided_by", "user_id"]),
-        Thing::Rule(_) => Read::Expiry(keys::RULES.to_owned()),
+        Thing::Message(id) => fields(keys::message_thread(*id), ["waiting"]),
+        Thing::Rule(_) | Thing::Origin(_) | Thing::Site(_) => Read::Expiry(keys::RULES.to_owned()),
     };
     vec![own, Read::Hash(keys::flags(thing))]
 }
@@ -136,7 +150,8 @@ fn waits(thing: &Thing, answers: &[Answer]) -> bool {
         // The account says whether its application waits.
         Thing::Application(_) => text_in(answers, 0).is_some(),
         Thing::Appeal(_) => field_in(answers, 0, 0).is_none() && field_in(answers, 0, 1).is_some(),
-        Thing::User(_) | Thing::Rule(_) => false,
+        Thing::Message(_) => field_in(answers, 0, 0).is_some(),
+        Thing::User(_) | Thing::Rule(_) | Thing::Origin(_) | Thing::Site(_) => false,
     };
     is_flagged || is_itself
 }
@@ -192,6 +207,57 @@ fn appeal(subject: &Subject, claims: &mut Claims) {
     let since = hash.get("time").and_then(|time| time.parse().ok()).unwrap_or(0);
     let place = place_now(subject, Place::ORDINARY, Timestamp(since));
     claims.listed(keys::REVIEW_QUEUE.to_owned(), Thing::Appeal(id).key(), (None, place), &guard);
+}
+
+fn message_thread(subject: &Subject, claims: &mut Claims) {
+    let (Some(hash), Some(id)) = (subject.hash(), subject.id::<MessageThreadId>()) else { return };
+    let Some(thread) = MessageThread::from_hash(id, hash) else {
+        return claims.malformed(&subject.key, "a hash that is none", "a thread of messages");
+    };
+    let mut guard = Batch::new();
+    guard.field_equals(&subject.key, "count", thread.count.to_string());
+    let changed = thread.changed.as_score();
+    for list in [keys::MESSAGES_ALL.to_owned(), keys::user_message_threads(thread.user_id)] {
+        claims.listed(list, id, (None, changed), &guard);
+    }
+    claims.refers(&subject.key, format!("the messages of {id}"), keys::message_texts(id), TEXTS);
+    if let Some(since) = thread.waiting {
+        guard.field_equals(&subject.key, "waiting", since.to_string());
+        let place = place_now(subject, Place::ORDINARY, since);
+        claims.listed(keys::REVIEW_QUEUE.to_owned(), Thing::Message(id).key(), (None, place), &guard);
+    }
+}
+
+fn message_texts(subject: &Subject, claims: &mut Claims) {
+    let (Some(hash), Some(id)) = (subject.hash(), subject.id::<MessageThreadId>()) else { return };
+    claims.refers(&subject.key, format!("the thread {id}"), keys::message_thread(id), TEXTS);
+    for (field, stored) in &hash.0 {
+        if field.parse::<ModerationId>().is_err() || stored.parse::<StoredMessage>().is_err() {
+            claims.malformed(&subject.key, format!("the field {field:?}"), "messages by number");
+        }
+    }
+}
+
+const TEXTS: Mend = Mend::Person("restore the thread and its messages from a backup, or delete both");
+
+fn listed_thread(subject: &Subject, claims: &mut Claims) {
+    let Some((member, _)) = subject.member() else { return };
+    let Ok(id) = member.parse::<MessageThreadId>() else {
+        return claims.malformed(&subject.key, format!("the member {member:?}"), "numbers of threads");
+    };
+    let (key, member) = (subject.key.clone(), member.to_owned());
+    let thread = keys::message_thread(id);
+    claims.add(vec![Read::Expiry(thread.clone())], move |answers| {
+        let mut batch = Batch::new();
+        batch.key_absent(&thread);
+        batch.sorted_remove(&key, &member);
+        is_absent(answers, 0).then(|| Fault {
+            key: key.clone(),
+            found: format!("the thread {member}, which does not exist"),
+            expected: "threads that exist".to_owned(),
+            mend: Mend::write(batch, "remove the member"),
+        })
+    });
 }
 
 fn flags(subject: &Subject, claims: &mut Claims) {
@@ -353,6 +419,16 @@ fn rules(subject: &Subject, claims: &mut Claims) {
                 .is_ok_and(|rule| ["what", "pattern", "effect"].iter().all(|name| rule.get(*name).is_some()));
         if !is_rule {
             claims.malformed(&subject.key, format!("the field {field:?}"), "a rule as JSON");
+        }
+    }
+}
+
+fn origin_bans(subject: &Subject, claims: &mut Claims) {
+    let Some(hash) = subject.hash() else { return };
+    for (field, json) in &hash.0 {
+        let ban = field.parse().ok().and_then(|id: OriginBanId| OriginBan::from_json(id, json));
+        if ban.is_none() {
+            claims.malformed(&subject.key, format!("the field {field:?}"), "a ban as JSON");
         }
     }
 }

@@ -8,9 +8,10 @@ use super::withdrawn::NeverShown;
 use super::wrong::Source;
 use super::{Check, Rule};
 use crate::keys::{self, families};
-use crate::news::item::News;
+use crate::news::item::{IMPORTED_VOTES, News};
 use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
+use crate::values::imported::ImportedVotes;
 use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld};
 use crate::values::words::counted;
@@ -106,6 +107,10 @@ fn form(subject: &Subject, claims: &mut Claims) {
             claims.of(field).malformed(&subject.key, found, &format!("{field} as a whole number"));
         }
     }
+    if let Some(votes) = hash.get(IMPORTED_VOTES).filter(|votes| votes.parse::<ImportedVotes>().is_err()) {
+        let found = format!("{IMPORTED_VOTES} {votes:?}");
+        claims.of(IMPORTED_VOTES).malformed(&subject.key, found, "votes up and down as whole numbers");
+    }
     claims.of(WITHHELD).state(&subject.key, hash.get(WITHHELD));
     if let Some(author) = hash.get("user_id").and_then(|id| id.parse::<UserId>().ok()) {
         let mend = Mend::Person("restore the user from a backup, or delete the story");
@@ -122,7 +127,8 @@ fn lists(subject: &Subject, claims: &mut Claims) {
         Some(Withheld::Removed(_)) => {
             claims.listed_if(list, news.id, time, (&guard, NeverShown::of(&Thing::Story(news.id))));
         }
-        Some(Withheld::Unreadable(_)) => {}
+        // An erased post may never have been shown.
+        Some(Withheld::Unreadable(_) | Withheld::Erased) => {}
         _ => claims.listed(list, news.id, (Some(time), time), &guard),
     }
     if news.is_gone() {
@@ -154,7 +160,7 @@ fn votes(subject: &Subject, claims: &mut Claims) {
             return claims.of("up").add(Vec::new(), move |_| only_counted(&key));
         }
         // What cannot be read says nothing about the counter.
-        Some(Withheld::Unreadable(_)) => return,
+        Some(Withheld::Unreadable(_) | Withheld::Erased) => return,
         Some(Withheld::Removed(_)) => true,
         Some(Withheld::Flagged | Withheld::Merged(_)) | None => false,
     };

@@ -23,6 +23,7 @@ pub(super) static RULES: &[Rule] = &[
     of_user_rule(&families::USER_INBOX),
     of_user_rule(&families::USER_MENTIONS),
     of_user_rule(&families::USER_MESSAGES),
+    of_user_rule(&families::USER_MESSAGE_THREADS),
     of_user_rule(&families::USER_MUTES),
     of_user_rule(&families::USER_NETWORKS),
     of_user_rule(&families::USER_POSTED),

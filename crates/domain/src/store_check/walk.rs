@@ -43,6 +43,8 @@ const MENDS_IN_ONE: usize = 50;
 const AGREEING_LOOKS: usize = 2;
 /// As many times as often where a look is not one round, but several.
 const ROUNDS_LOOKS: usize = 2;
+/// As many times as often where each vote that is taken back leaves the same for a moment.
+const LEFTOVERS_LOOKS: usize = 4;
 /// How often something is looked at that changes all the time.
 const MOST_LOOKS: usize = 20;
 /// The pause between two looks, for what is written in several batches.
@@ -250,7 +252,7 @@ impl<'a> Walk<'a> {
         };
         for rule in rules {
             match rule.check {
-                Check::Claims(claim) => {
+                Check::Claims(claim) | Check::Leftovers(claim) => {
                     let claims = claims_of(claim, &subject);
                     if !claims.is_empty() {
                         self.pending_reads += claims.iter().map(|claim| claim.reads.len()).sum::<usize>();
@@ -292,7 +294,7 @@ impl<'a> Walk<'a> {
                 Check::Many(check) => {
                     together.entry(rule.sentence).or_insert_with(|| (check, Vec::new())).1.push(place);
                 }
-                Check::Claims(_) => {}
+                Check::Claims(_) | Check::Leftovers(_) => {}
             }
         }
         let found: Vec<_> = stream::iter(alone)
@@ -524,6 +526,7 @@ impl<'a> Walk<'a> {
                 look.last = differences;
                 let agreeing = match look.rule.check {
                     Check::Claims(_) => agreeing,
+                    Check::Leftovers(_) => agreeing * LEFTOVERS_LOOKS,
                     Check::Rounds(_) | Check::Many(_) => agreeing * ROUNDS_LOOKS,
                 };
                 if found.is_empty() {
@@ -555,7 +558,7 @@ impl<'a> Walk<'a> {
                 && let Some((place, look)) = next.next()
             {
                 match look.rule.check {
-                    Check::Claims(claim) => {
+                    Check::Claims(claim) | Check::Leftovers(claim) => {
                         let claims = claims_of(claim, &look.subject);
                         query.read(look.subject.read());
                         let needed = claims.iter().flat_map(|claim| &claim.reads);

@@ -3,7 +3,7 @@
 use super::url_guards::{self, UrlGuards};
 use super::{Submission, SubmissionContent, Submitted};
 use crate::accounts::users::User;
-use crate::accounts::{admission, newness};
+use crate::accounts::{admission, trust};
 use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::articles::article::{self, ArticleChange};
@@ -116,8 +116,8 @@ impl<'a> StoryChange<'a> {
             batch.sorted_add(keys::host_news(&host), news.id.to_string(), news.ctime.as_score());
         }
         batch.set_fields(&key, [("title", to.title), ("url", to.url)]);
-        let is_new = *to.topics != news.topics && newness::is_new(site, self.now.timestamp(), viewer).await?;
-        change_topics(site, (viewer, is_new), news, to.topics, batch).await?;
+        let is_trusted = trust::is_trusted(site, self.now.timestamp(), viewer);
+        change_topics(site, (viewer, is_trusted), news, to.topics, batch).await?;
         let link = article::link(site, news.id, NewsUrl::parse_imported(to.url).ok().as_ref());
         self.article.edit(batch, to.title, &link, &news.topics, to.topics);
         if let Some(tweet) = &self.announcement {

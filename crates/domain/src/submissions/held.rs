@@ -9,6 +9,7 @@ use crate::comments::comment::NEXT_ID;
 use crate::comments::held::{HeldComment, write_with_story};
 use crate::comments::notify::Announcement;
 use crate::error::Error;
+use crate::hooks::{self, Event};
 use crate::keys;
 use crate::news::item::{News, write_state};
 use crate::review;
@@ -90,6 +91,7 @@ impl Publication {
         batch.field_unchanged(&key, "topics", self.news.stored_topics.as_deref());
         self.news.write_state(batch, None);
         batch.set_field(&key, "ctime", time.to_string());
+        hooks::write(batch, &Event::Story(id));
         batch.key_absent(keys::article(id));
         enter_lists(batch, site, time, (id, self.news.user_id), self.news.site());
         let article = new_article_of(site, time, &self.news);

@@ -3,7 +3,7 @@
 
 use super::url_guards;
 use crate::accounts::actor::Actor;
-use crate::accounts::newness;
+use crate::accounts::trust;
 use crate::error::Error;
 use crate::fields;
 use crate::news::item::News;
@@ -41,7 +41,7 @@ pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, 
 /// # Errors
 /// [`Refusal::TooManyRequests`](crate::Refusal::TooManyRequests), or the store's.
 pub async fn admit_title_fetch(site: &Site, now: Moment, actor: Actor<'_>) -> Result<(), Error> {
-    let newness = newness::newness(site, now.timestamp(), actor.user).await?;
-    let account = RatedAccount { id: actor.id, newness };
+    let lacking = trust::of_acting(site, now.timestamp(), actor.user).await?;
+    let account = RatedAccount { id: actor.id, lacking };
     rates::spend_for(site, now, RatedAction::FetchTitle, Some(account), actor.address).await
 }

@@ -153,6 +153,7 @@ fn shows_text(news: &News, viewer: &User) -> bool {
         Some(Withheld::Removed(_) | Withheld::Held(_) | Withheld::Unreadable(_)) => {
             viewer.is_insider(news.user_id)
         }
+        Some(Withheld::Erased) => false,
         Some(Withheld::Flagged | Withheld::Merged(_)) | None => true,
     }
 }

@@ -27,7 +27,7 @@ use tidings_keyspace::Batch;
 /// The field of the record with the place of the article in the lists of all articles.
 pub(crate) const ARTICLE: &str = "article";
 /// The field of the record with the guards against reposts.
-const GUARDS: &str = "guards";
+pub(super) const GUARDS: &str = "guards";
 
 /// A story that is about to be withdrawn, with what was read for it.
 pub(crate) struct StoryWithdrawal {

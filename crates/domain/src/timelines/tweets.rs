@@ -5,6 +5,7 @@ use crate::accounts::admission;
 use crate::accounts::inbox::{self, Delivery, EntryId};
 use crate::accounts::mentioned::{self, ids_by_name, users_named};
 use crate::accounts::notified::Notified;
+use crate::accounts::origin_bans;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::reader::{Perspective, Sight, Written};
 use crate::accounts::users::{DEACTIVATED, User};
@@ -14,8 +15,7 @@ use crate::audit::AUDIT;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
-use crate::jobs;
-use crate::jobs::Jobs;
+use crate::jobs::{self, Job, Jobs};
 use crate::keys;
 use crate::post_rules::CheckedPost;
 use crate::repeats::KeptAnswer;
@@ -139,6 +139,7 @@ pub async fn post_tweet(
     author.spend(site, now, RatedAction::Tweet).await?;
     let post = CheckedPost { texts: [text.as_str(), ""], url: None };
     let waits = admission::admit(site, now.timestamp(), author.user, post).await?;
+    origin_bans::demand_may_post(site, now.timestamp(), &author).await?;
     let origin = Origin::of(site, author.address).await?;
     let home = keys::user_timeline(author.id);
     let request = author.user.request.as_ref();
@@ -434,9 +435,14 @@ impl Removal {
 
     /// Starts the sweep, once the batch is applied.
     pub(crate) fn begin(&self, site: &Site, now: Moment) {
-        if self.has_followers {
-            site.of::<Jobs>().start_soon(sweep::job(self.tweet.id), now);
+        if let Some(job) = self.job() {
+            site.of::<Jobs>().start_soon(job, now);
         }
+    }
+
+    /// The job that its batch adds, if it adds one.
+    pub(crate) fn job(&self) -> Option<Job> {
+        self.has_followers.then(|| sweep::job(self.tweet.id))
     }
 }
 

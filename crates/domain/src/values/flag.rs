@@ -41,7 +41,12 @@ impl FlagReason {
             Thing::Story(_) => &[Self::Spam, Self::Offtopic, Self::Broken, Self::Duplicate, Self::Harmful],
             Thing::Comment(_) => &[Self::Spam, Self::Offtopic, Self::Unkind, Self::Harmful],
             Thing::Tweet(_) | Thing::User(_) => &[Self::Spam, Self::Harmful],
-            Thing::Application(_) | Thing::Appeal(_) | Thing::Rule(_) => &[],
+            Thing::Application(_)
+            | Thing::Appeal(_)
+            | Thing::Message(_)
+            | Thing::Rule(_)
+            | Thing::Origin(_)
+            | Thing::Site(_) => &[],
         }
     }
 }
@@ -85,7 +90,7 @@ pub struct Weight(pub u64);
 impl Weight {
     /// That of somebody without a history.
     pub const ONE: Self = Self(100);
-    /// The least that a flag counts.
+    /// The least that a flag of a trusted account counts.
     const LEAST: u64 = 20;
     /// The most that a flag counts.
     const MOST: u64 = 200;
@@ -98,6 +103,12 @@ impl Weight {
         // Rounded to the nearest hundredth.
         let hundredths = upheld.saturating_mul(200).saturating_add(rejected) / rejected.saturating_mul(2);
         Self(hundredths.clamp(Self::LEAST, Self::MOST))
+    }
+
+    /// Half of it: that of the flags of accounts that are not trusted yet.
+    #[must_use]
+    pub const fn half(self) -> Self {
+        Self(self.0 / 2)
     }
 }
 

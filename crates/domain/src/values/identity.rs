@@ -1,13 +1,10 @@
 //! How the site presents itself, as administrators type it.
 
 use crate::values::limits::{
-    MAX_FOOTER_LINKS, MAX_LINK_ADDRESS_BYTES, MAX_LINK_LABEL, MAX_SITE_DESCRIPTION, MAX_SITE_NAME,
-    MAX_SITE_TEXT,
+    MAX_FOOTER_LINKS, MAX_LINK_ADDRESS_BYTES, MAX_LINK_LABEL, MAX_PINNED, MAX_SITE_DESCRIPTION,
+    MAX_SITE_NAME, MAX_SITE_TEXT,
 };
-use crate::values::text::{
-    InputError, is_direction_mark, is_line_separator, is_unprintable, is_visible, lines, refuse_characters,
-    refuse_longer, turns_direction,
-};
+use crate::values::text::{InputError, is_unfit_for_line, is_visible, line_or_nothing, lines};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use url::Url;
@@ -24,19 +21,12 @@ pub enum IdentityError {
     /// Not an address.
     #[error("enter a full address, such as https://example.com, or a page of this site, such as /about")]
     LinkAddress,
+    /// Too many stories.
+    #[error("pin at most {MAX_PINNED} stories")]
+    TooManyPinned,
     /// A label without an address, or the other way round.
     #[error("a link needs both a label and an address")]
     HalfALink,
-}
-
-/// A line of text, possibly empty.
-fn line(field: &'static str, input: &str, most: usize) -> Result<String, InputError> {
-    let text = input.trim();
-    let is_refused =
-        |c: char| is_unprintable(c) || is_line_separator(c) || turns_direction(c) || is_direction_mark(c);
-    refuse_characters(field, text, is_refused)?;
-    refuse_longer(field, text, most)?;
-    Ok(if text.chars().any(is_visible) { text.to_owned() } else { String::new() })
 }
 
 macro_rules! site_texts {
@@ -77,9 +67,9 @@ fn paragraphs(field: &'static str, input: &str, most: usize) -> Result<String, I
 
 site_texts! {
     /// The name of the site.
-    SiteName("site_name", line, MAX_SITE_NAME);
+    SiteName("site_name", line_or_nothing, MAX_SITE_NAME);
     /// One sentence about the site.
-    SiteDescription("description", line, MAX_SITE_DESCRIPTION);
+    SiteDescription("description", line_or_nothing, MAX_SITE_DESCRIPTION);
     /// The text about the site, in Markdown.
     SiteAbout("site_about", paragraphs, MAX_SITE_TEXT);
     /// The rules of the site, in Markdown.
@@ -100,7 +90,7 @@ impl FooterLink {
     /// When one of them is empty, too long, or not allowed. The flag says whether it is the
     /// address.
     pub fn parse(label: &str, address: &str) -> Result<Option<Self>, (bool, IdentityError)> {
-        let label = line("label", label, MAX_LINK_LABEL).map_err(|error| (false, error.into()))?;
+        let label = line_or_nothing("label", label, MAX_LINK_LABEL).map_err(|error| (false, error.into()))?;
         let address = address.trim();
         match (label.is_empty(), address.is_empty()) {
             (true, true) => return Ok(None),
@@ -132,12 +122,15 @@ impl FooterLink {
 }
 
 /// A page of this site, or an address of another.
-fn parse_address(text: &str) -> Result<String, IdentityError> {
+pub(crate) fn parse_address(text: &str) -> Result<String, IdentityError> {
     let too_long = InputError::TooManyBytes { field: "address", most: MAX_LINK_ADDRESS_BYTES };
     if text.len() > MAX_LINK_ADDRESS_BYTES {
         return Err(too_long.into());
     }
     let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    if text.chars().any(is_unfit_for_line) {
+        return Err(IdentityError::LinkAddress);
+    }
     if text.starts_with('/') && !text.starts_with("//") && is_plain {
         return Ok(text.to_owned());
     }

@@ -97,6 +97,43 @@ id!(
     /// A rule that new posts are checked with: the number in `rules:<id>`.
     RuleId
 );
+id!(
+    /// A ban of a network or an e-mail domain: the field of `bans:origins`.
+    OriginBanId
+);
+id!(
+    /// A webhook: the field of `hooks:all`.
+    HookId
+);
+
+id!(
+    /// A thread of messages between a member and the moderators: the number in `messages:<id>`.
+    MessageThreadId
+);
+
+/// A message to or from the moderators, written `<thread>-<number>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MessageAddress {
+    /// The thread.
+    pub thread: MessageThreadId,
+    /// Its number in the thread, from 1.
+    pub message: u64,
+}
+
+impl FromStr for MessageAddress {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        let (thread, message) = text.split_once('-').ok_or(NotAnId)?;
+        Ok(Self { thread: thread.parse()?, message: parse(message)? })
+    }
+}
+
+impl fmt::Display for MessageAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}", self.thread, self.message)
+    }
+}
 
 /// A comment anywhere on the site, written `<news id>-<comment id>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -18,6 +18,9 @@ pub const MAX_TITLE: usize = 80;
 /// The most characters in an imported title. Titles that were accepted elsewhere may be
 /// longer than those that people type here.
 pub const MAX_IMPORTED_TITLE: usize = 300;
+/// The most bytes in an imported text. Those that were accepted elsewhere may be longer than those that people
+/// type here. Pages show the first [`MAX_SHOWN_TEXT_BYTES`] of it.
+pub const MAX_IMPORTED_TEXT_BYTES: usize = 64 * 1024;
 /// The most characters in the URL of a news item.
 pub const MAX_URL: usize = 2048;
 /// The most bytes of a stored URL that is linked. Imported URLs may be longer than those that
@@ -144,6 +147,20 @@ pub const MAX_MUTED_TOPICS: u64 = 100;
 pub const MAX_REASON: usize = 500;
 /// The most characters in an appeal.
 pub const MAX_APPEAL: usize = 2_000;
+/// The most characters in a message to or from the moderators.
+pub const MAX_MESSAGE: usize = 5_000;
+/// Messages that a member writes to the moderators in a day.
+pub const MESSAGES_A_DAY: u64 = 10;
+/// Messages in one thread. The last is kept for the moderators.
+pub const MESSAGES_IN_THREAD: u64 = 200;
+/// Messages of a thread on a page and in an answer.
+pub const MESSAGES_SHOWN: u64 = 20;
+/// Threads of messages that a member has with the moderators.
+pub const MESSAGE_THREADS: u64 = 100;
+/// Posts, flags and invited people on the page of a person for moderators, the newest of each.
+pub const OVERVIEW_LISTED: u64 = 20;
+/// Decisions on that page.
+pub const OVERVIEW_DECISIONS: usize = 30;
 /// The most notes of moderators on one person.
 pub const MAX_NOTES: usize = 100;
 /// The most people of one network and day that are kept.
@@ -154,6 +171,12 @@ pub const ADDRESSES_OF_A_DAY: u64 = 20;
 pub const NETWORKS_LOOKED_AT: usize = 5;
 /// The most people from the same networks that are shown.
 pub const MAX_NEIGHBOURS: usize = 200;
+/// Rows of the directory of accounts on a page, and people on whom one acts at once.
+pub const DIRECTORY_ROWS: usize = 50;
+/// The last row that the directory of accounts shows in one order.
+pub const DIRECTORY_DEPTH: usize = 10_000;
+/// The days after a post in which moderators learn who else has posted from its network.
+pub const NEIGHBOUR_DAYS: u64 = 30;
 /// The most days that addresses are kept.
 pub const MAX_KEPT_DAYS: u64 = 90;
 /// Accounts that are looked at in one round when somebody with a role is looked for.
@@ -288,11 +311,28 @@ pub const MAX_DAILY_NOTICES: u64 = 20;
 pub const MAX_DAILY_CONFIRMATIONS: u64 = 5;
 /// Seconds until a link to confirm an address is no longer valid: 3 days.
 pub const CONFIRMATION_SECONDS: u64 = 3 * 86_400;
+/// The most characters of an announcement.
+pub const MAX_ANNOUNCEMENT: usize = 200;
+/// The most stories that are pinned.
+pub const MAX_PINNED: usize = 2;
+/// The longest network or domain that is banned, in characters.
+pub const MAX_ORIGIN: usize = 260;
+/// The most reasons that moderators have at hand.
+pub const MAX_SAVED_REASONS: usize = 30;
+/// The most characters of the title of such a reason.
+pub const MAX_SAVED_TITLE: usize = 60;
+/// The most characters of the rule that such a reason names.
+pub const MAX_SAVED_RULE: usize = 100;
+/// Days of the log that the figures of moderation count.
+pub const FIGURES_DAYS: u64 = 30;
+/// The most lines of the log that they count.
+pub const FIGURES_LINES: usize = 2_000;
+/// The most bans of networks and e-mail domains.
+pub const MAX_ORIGIN_BANS: usize = 1_000;
+/// The most characters of an answer to the question at sign-up.
+pub const MAX_SIGNUP_ANSWER: usize = 200;
 /// Seconds until an invitation that nobody has used is no longer valid: 30 days.
 pub const INVITATION_SECONDS: u64 = 30 * 86_400;
-/// How old an account must be to invite people, in seconds: 30 days. Moderators and
-/// administrators may invite at once.
-pub const INVITER_AGE_SECONDS: u64 = 30 * 86_400;
 /// The most unused invitations of one account, moderators and administrators too.
 pub const MAX_OPEN_INVITATIONS: u64 = 200;
 /// The most invitations that one account has mailed in 24 hours.
@@ -314,6 +354,30 @@ pub const MAX_REFUSED_MAILS: u64 = 3;
 pub const MAX_MAILED_TEXT: usize = 4_000;
 /// How long a mail that the relay does not accept is tried again, in seconds.
 pub const MAIL_PATIENCE_SECONDS: u64 = 86_400;
+/// Changes that are read at once for the hub of the feeds.
+pub const HUB_CHANGES_AT_ONCE: u64 = 200;
+/// Feeds that the hub is told of in one attempt.
+pub const HUB_FEEDS_AT_ONCE: usize = 40;
+/// Feeds that may wait for the hub. Beyond that, only those of the whole site do.
+pub const MOST_HUB_FEEDS: u64 = 10_000;
+/// The most webhooks.
+pub const MAX_HOOKS: usize = 5;
+/// The most bytes of the address of a webhook.
+pub const MAX_HOOK_ADDRESS: usize = 1_000;
+/// The fewest characters of the secret of a webhook.
+pub const MIN_HOOK_SECRET: usize = 8;
+/// The most characters of it.
+pub const MAX_HOOK_SECRET: usize = 200;
+/// Events that wait until they are noted for webhooks. The oldest leave.
+pub const MAX_HOOK_EVENTS: u64 = 1_000;
+/// Events that are noted for webhooks at once.
+pub const HOOK_EVENTS_AT_ONCE: u64 = 100;
+/// Messages that may wait for one webhook. Beyond that, further ones are dropped.
+pub const MAX_HOOK_MESSAGES: u64 = 2_000;
+/// Messages that are sent to one webhook before another look.
+pub const HOOK_MESSAGES_AT_ONCE: u64 = 20;
+/// Results that are kept of each webhook.
+pub const HOOK_RESULTS: u64 = 20;
 /// Mails of the outbox that a server sends before it looks again.
 pub const MAIL_CHUNK: u64 = 20;
 /// Digests that are put into the outbox at once.
@@ -335,7 +399,7 @@ pub const MAX_RATED_SOURCES: usize = 65_536;
 /// POST requests of one address, whatever they ask for: twice the votes that an address may
 /// cast by default.
 pub const POSTS_PER_ADDRESS: Rate = Rate::new(1_200, 60);
-/// The most links in a comment of a new account.
+/// The most links in a comment of an account that is not trusted yet.
 pub const MAX_LINKS_OF_NEW: usize = 2;
 /// Exports at the same time. Each holds a part of its file in memory, as long as its reader takes.
 pub const EXPORTS_AT_ONCE: usize = 8;

@@ -1,13 +1,20 @@
 //! What moderators do, and to what, as types.
 
-use crate::values::ids::{CommentAddress, ModerationId, NewsId, RuleId, TweetId};
+use crate::values::announcement::Announcement;
+use crate::values::ids::{
+    CommentAddress, MessageThreadId, ModerationId, NewsId, OriginBanId, RuleId, TweetId,
+};
 use crate::values::limits::{LONGEST_NAMED_USERNAME, MAX_APPEAL, MAX_HOURS, MAX_REASON};
+use crate::values::message::MessageText;
+use crate::values::origin_ban::{BanScope, Origin};
 use crate::values::post_rule::{Pattern, RuleEffect};
+use crate::values::saved_reason::SavedReasons;
 use crate::values::text::{Body, InputError, Title, is_visible, lines};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use std::fmt;
 use std::str::FromStr;
+use strum::{EnumString, IntoStaticStr};
 
 /// What can be flagged, moderated, or wait for a moderator: a kind and an id.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -24,8 +31,30 @@ pub enum Thing {
     Application(Box<str>),
     /// An appeal against a decision.
     Appeal(ModerationId),
+    /// A thread of messages between a member and the moderators.
+    Message(MessageThreadId),
     /// A rule that new posts are checked with.
     Rule(RuleId),
+    /// A ban of a network or an e-mail domain.
+    Origin(OriginBanId),
+    /// A part of how the site presents itself.
+    Site(SitePart),
+}
+
+/// A part of how the site presents itself that moderation changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum SitePart {
+    /// The announcement and the pinned stories.
+    Announcement,
+    /// The reasons that moderators have at hand.
+    Reasons,
+}
+
+impl From<MessageThreadId> for Thing {
+    fn from(id: MessageThreadId) -> Self {
+        Self::Message(id)
+    }
 }
 
 /// A kind and an id that name nothing.
@@ -35,8 +64,8 @@ pub struct NotAThing;
 
 impl Thing {
     /// The names of all kinds.
-    pub const KINDS: [&'static str; 7] =
-        ["story", "comment", "tweet", "user", "application", "appeal", "rule"];
+    pub const KINDS: [&'static str; 10] =
+        ["story", "comment", "tweet", "user", "application", "appeal", "message", "rule", "origin", "site"];
 
     /// A thing from its kind and its id.
     ///
@@ -58,7 +87,10 @@ impl Thing {
             "user" => Ok(Self::User(username()?)),
             "application" => Ok(Self::Application(username()?)),
             "appeal" => Ok(Self::Appeal(number(id)?)),
+            "message" => Ok(Self::Message(number(id)?)),
             "rule" => Ok(Self::Rule(number(id)?)),
+            "origin" => Ok(Self::Origin(number(id)?)),
+            "site" => Ok(Self::Site(number(id)?)),
             _ => Err(NotAThing),
         }
     }
@@ -73,7 +105,10 @@ impl Thing {
             Self::User(_) => "user",
             Self::Application(_) => "application",
             Self::Appeal(_) => "appeal",
+            Self::Message(_) => "message",
             Self::Rule(_) => "rule",
+            Self::Origin(_) => "origin",
+            Self::Site(_) => "site",
         }
     }
 
@@ -86,7 +121,10 @@ impl Thing {
             Self::Tweet(id) => id.to_string(),
             Self::User(name) | Self::Application(name) => name.to_string(),
             Self::Appeal(id) => id.to_string(),
+            Self::Message(id) => id.to_string(),
             Self::Rule(id) => id.to_string(),
+            Self::Origin(id) => id.to_string(),
+            Self::Site(part) => <&str>::from(*part).to_owned(),
         }
     }
 
@@ -144,6 +182,8 @@ actions! {
     Remove = "remove";
     /// What was removed is back.
     Restore = "restore";
+    /// A story, a comment or a tweet was erased for good.
+    Erase = "erase";
     /// A story or the text of a comment was changed.
     Edit = "edit";
     /// A story was merged into another.
@@ -196,6 +236,18 @@ actions! {
     Reopen = "reopen";
     /// A moderator spoke as such.
     Speak = "speak";
+    /// A network or an e-mail domain was banned.
+    Bar = "bar";
+    /// Such a ban was lifted.
+    Unbar = "unbar";
+    /// The announcement or the pinned stories were changed.
+    Announce = "announce";
+    /// The reasons that moderators have at hand were changed.
+    SetReasons = "set_reasons";
+    /// A message to the moderators was answered.
+    Answer = "answer";
+    /// A message to the moderators was closed without an answer.
+    Close = "close";
 }
 
 impl Action {
@@ -222,6 +274,8 @@ pub enum Deed {
     Remove,
     /// [`Action::Restore`].
     Restore,
+    /// [`Action::Erase`], confirmed with this id.
+    Erase(Option<Box<str>>),
     /// [`Action::Edit`]; what is `None` stays.
     Edit {
         /// The new title.
@@ -281,6 +335,18 @@ pub enum Deed {
     Rule(Pattern, RuleEffect),
     /// [`Action::Unrule`].
     Unrule,
+    /// [`Action::Bar`].
+    Bar(Origin, BanScope, Hours),
+    /// [`Action::Unbar`].
+    Unbar,
+    /// [`Action::Announce`].
+    Announce(Announcement),
+    /// [`Action::SetReasons`].
+    SetReasons(SavedReasons),
+    /// [`Action::Answer`], if the last message is still this one.
+    Answer(MessageText, Option<u64>),
+    /// [`Action::Close`].
+    Close,
 }
 
 impl Deed {
@@ -290,6 +356,7 @@ impl Deed {
         match self {
             Self::Remove => Action::Remove,
             Self::Restore => Action::Restore,
+            Self::Erase(_) => Action::Erase,
             Self::Edit { .. } => Action::Edit,
             Self::Merge(_) => Action::Merge,
             Self::Split => Action::Split,
@@ -315,13 +382,19 @@ impl Deed {
             Self::Reopen => Action::Reopen,
             Self::Rule(..) => Action::Rule,
             Self::Unrule => Action::Unrule,
+            Self::Bar(..) => Action::Bar,
+            Self::Unbar => Action::Unbar,
+            Self::Announce(_) => Action::Announce,
+            Self::SetReasons(_) => Action::SetReasons,
+            Self::Answer(..) => Action::Answer,
+            Self::Close => Action::Close,
         }
     }
 
     /// Whether it may be done without a reason: it takes nothing from anybody.
     #[must_use]
     pub const fn needs_no_reason(&self) -> bool {
-        matches!(self, Self::Keep | Self::Approve)
+        matches!(self, Self::Keep | Self::Approve | Self::Answer(..))
     }
 }
 
@@ -422,8 +495,18 @@ mod tests {
 
     #[test]
     fn a_thing_is_a_kind_and_an_id() {
-        let things =
-            ["story:7", "comment:7-3", "tweet:9", "user:alice", "application:bob", "appeal:4", "rule:2"];
+        let things = [
+            "story:7",
+            "comment:7-3",
+            "tweet:9",
+            "user:alice",
+            "application:bob",
+            "appeal:4",
+            "message:6",
+            "rule:2",
+            "origin:5",
+            "site:reasons",
+        ];
         for (text, kind) in things.into_iter().zip(Thing::KINDS) {
             let thing: Thing = text.parse().unwrap();
             assert_eq!((thing.to_string().as_str(), thing.kind()), (text, kind));

@@ -4,6 +4,7 @@
 
 use super::rates::subscriber;
 use super::secrets::keyed_hash;
+use ipnet::IpNet;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -35,6 +36,38 @@ impl Network {
                 IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << (128 - IPV6_BITS))))
             }
         })
+    }
+}
+
+impl Network {
+    /// The networks of this kind that another has addresses of.
+    pub fn parts_of(network: IpNet) -> impl ExactSizeIterator<Item = Self> {
+        let bits = if network.addr().is_ipv4() { IPV4_BITS } else { IPV6_BITS };
+        let wider = u32::from(bits.saturating_sub(network.prefix_len()));
+        // A wider one than anybody can ban has as many as fit.
+        let count = 1_usize.checked_shl(wider).unwrap_or(usize::MAX);
+        let first = network.network();
+        (0..count).map(move |place| Self::of(nth(first, bits, place)))
+    }
+
+    /// Whether a network has all addresses of one of this kind, or more.
+    #[must_use]
+    pub fn is_wide(network: IpNet) -> bool {
+        network.prefix_len() <= if network.addr().is_ipv4() { IPV4_BITS } else { IPV6_BITS }
+    }
+}
+
+/// The first address of the network at a place among those after an address.
+fn nth(first: IpAddr, bits: u8, place: usize) -> IpAddr {
+    match first {
+        IpAddr::V4(first) => {
+            let step = u32::try_from(place).unwrap_or(u32::MAX).wrapping_shl(u32::from(32 - bits));
+            IpAddr::V4(Ipv4Addr::from_bits(first.to_bits().wrapping_add(step)))
+        }
+        IpAddr::V6(first) => {
+            let step = (place as u128).wrapping_shl(u32::from(128 - bits));
+            IpAddr::V6(Ipv6Addr::from_bits(first.to_bits().wrapping_add(step)))
+        }
     }
 }
 
@@ -135,10 +168,26 @@ impl NetworkTag {
         Self(hash.into())
     }
 
+    /// The tag of the network of an address.
+    #[must_use]
+    pub fn of_address(address: IpAddr, secret: &str) -> Self {
+        Self::of(Network::of(address), secret)
+    }
+
     /// The tag.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl FromStr for NetworkTag {
+    type Err = NotANetwork;
+
+    fn from_str(text: &str) -> Result<Self, NotANetwork> {
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let is_tag = text.len() == TAG_DIGITS && text.bytes().all(is_digit);
+        if is_tag { Ok(Self(text.into())) } else { Err(NotANetwork) }
     }
 }
 
@@ -193,6 +242,10 @@ mod tests {
         let network = |address: &str| Network::of(address.parse().unwrap());
         let tag = NetworkTag::of(network("192.0.2.7"), "secret");
         assert_eq!(tag.as_str().len(), TAG_DIGITS);
+        assert_eq!(tag.as_str().parse(), Ok(tag.clone()));
+        for text in ["", "0123", "0123456789aB", "0123456789ab ", "*"] {
+            assert_eq!(text.parse::<NetworkTag>(), Err(NotANetwork), "{text:?}");
+        }
         assert_eq!(NetworkTag::of(network("192.0.2.8"), "secret"), tag);
         assert_ne!(NetworkTag::of(network("192.0.3.7"), "secret"), tag);
         assert_ne!(NetworkTag::of(network("192.0.2.7"), "other"), tag);

@@ -1,7 +1,6 @@
 //! Rates as an operator writes them, what they are for, and networks that they do not
 //! apply to.
 
-use crate::values::clock::Timestamp;
 use ipnet::IpNet;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -215,15 +214,6 @@ impl fmt::Display for Networks {
         let networks: Vec<String> = self.0.iter().map(ToString::to_string).collect();
         formatter.write_str(&networks.join(", "))
     }
-}
-
-/// Until when an account is new.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Newness {
-    /// Until this time; `None` if it is old enough.
-    pub until: Option<Timestamp>,
-    /// Until it has so many posts; `None` if their number does not matter.
-    pub posts: Option<u64>,
 }
 
 #[cfg(test)]

@@ -4,10 +4,12 @@
 //! settings of the same names.
 
 use crate::values::clock::Timestamp;
+use crate::values::day;
 use crate::values::lookalikes::ReservedNames;
 use crate::values::rates::{Networks, Rate};
-use crate::values::signup::SignupMode;
+use crate::values::signup::{SignupAnswers, SignupMode};
 use crate::values::title_prefixes::{JobsTopic, TitlePrefixes};
+use crate::values::words::grouped_signed;
 use std::fmt;
 
 /// Everything an operator may set about how the site behaves.
@@ -25,8 +27,12 @@ pub struct Rules {
     pub timelines: TimelineRules,
     /// Who gets an account, and rules for accounts from an older site.
     pub accounts: AccountRules,
+    /// When an account is trusted.
+    pub trust: TrustRules,
     /// What moderators may know, and what readers' flags do.
     pub moderation: ModerationRules,
+    /// How long what is of no use any more is kept.
+    pub retention: RetentionRules,
     /// The parts of the site that can be switched off.
     pub features: FeatureRules,
     /// The lists of programs that were made for Hacker News.
@@ -169,7 +175,7 @@ pub struct RateRules {
     pub streams_per_account: u64,
     /// Event streams that one address has open at the same time; 0 = no limit.
     pub streams_per_address: u64,
-    /// The share of the rates per account that new accounts have.
+    /// The share of the rates per account that an account has before it is trusted.
     pub new_account_share: f64,
     /// Networks whose addresses have no limit.
     pub exempt: Networks,
@@ -437,22 +443,93 @@ impl Default for TimelineRules {
     }
 }
 
-/// What moderators may know, what readers' flags do, and who may flag.
+/// When an account is trusted; see [`crate::accounts::trust`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustRules {
+    /// The days that it must have existed; 0 = its age does not matter.
+    pub days: u64,
+    /// The karma that it must have; 0 = its karma does not matter.
+    pub karma: i64,
+}
+
+impl TrustRules {
+    /// The time from which an account is old enough, by when it was created.
+    #[must_use]
+    pub const fn age_reached(&self, created: Timestamp) -> Timestamp {
+        Timestamp(created.0.saturating_add(self.days.saturating_mul(86_400)))
+    }
+}
+
+impl Default for TrustRules {
+    fn default() -> Self {
+        Self { days: 7, karma: 10 }
+    }
+}
+
+/// What an account lacks to be trusted. `Display` says when it is: "from 2 Feb 2026, 09:36 UTC on,
+/// once you have 10 karma".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lacking {
+    /// When it is old enough; `None` if it is.
+    pub from: Option<Timestamp>,
+    /// The karma that it needs; `None` if it has that.
+    pub karma: Option<i64>,
+}
+
+impl fmt::Display for Lacking {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let from = self.from.map(|from| format!("from {} on", day::to_the_minute(from)));
+        let karma = self.karma.map(|karma| format!("once you have {} karma", grouped_signed(karma)));
+        let parts: Vec<String> = from.into_iter().chain(karma).collect();
+        formatter.write_str(&parts.join(", "))
+    }
+}
+
+/// A time in seconds, written with a unit such as `4h`; 0 switches off what it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pause(pub u64);
+
+impl fmt::Display for Pause {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(86_400, "d"), (3_600, "h"), (60, "m")];
+        let whole = units.into_iter().find(|(seconds, _)| self.0 > 0 && self.0.is_multiple_of(*seconds));
+        match whole {
+            Some((seconds, unit)) => write!(formatter, "{}{unit}", self.0 / seconds),
+            None if self.0 == 0 => formatter.write_str("0"),
+            None => write!(formatter, "{}s", self.0),
+        }
+    }
+}
+
+/// What moderators may know, and what readers' flags do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModerationRules {
     /// Days that networks and addresses of sign-ups and posts are kept; 0 = not at all.
     pub keep_addresses_days: u64,
     /// The weight of flags at which something is hidden until a moderator looks at it; 0 = never.
     pub hide_at: u64,
-    /// Days that an account must have existed before its flags are accepted.
-    pub flag_min_days: u64,
-    /// Karma that flagging needs.
-    pub flag_min_karma: i64,
+    /// How long something waits in the review queue before moderators are reminded; 0 = for ever.
+    pub remind_after: Pause,
 }
 
 impl Default for ModerationRules {
     fn default() -> Self {
-        Self { keep_addresses_days: 30, hide_at: 5, flag_min_days: 3, flag_min_karma: 10 }
+        Self { keep_addresses_days: 30, hide_at: 5, remind_after: Pause(4 * 3_600) }
+    }
+}
+
+/// How long what is of no use any more is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RetentionRules {
+    /// Days after which what moderators have removed is erased; 0 = it is kept.
+    pub removed_days: u64,
+    /// Days after which the log of moderation no longer names people who have left; 0 = it does.
+    pub log_names_days: u64,
+}
+
+impl Default for RetentionRules {
+    fn default() -> Self {
+        Self { removed_days: 365, log_names_days: 365 }
     }
 }
 
@@ -466,16 +543,16 @@ pub struct AccountRules {
     pub staff_two_factor: bool,
     /// Who can sign up.
     pub signup: SignupMode,
-    /// Invitations of each account of 30 days; moderators and administrators have any number.
+    /// A question for people who sign up; empty = none.
+    pub signup_question: String,
+    /// The answers to it that are right.
+    pub signup_answers: SignupAnswers,
+    /// Invitations of each trusted account; moderators and administrators have any number.
     pub invitations: u64,
     /// Names that nobody can sign up with.
     pub reserved_names: ReservedNames,
     /// Whether new accounts can only read until their e-mail address is confirmed.
     pub confirm_email: bool,
-    /// The days in which an account is new; 0 = its age does not matter.
-    pub new_days: u64,
-    /// With fewer posts an account is new; 0 = their number does not matter.
-    pub new_posts: u64,
 }
 
 impl Default for AccountRules {
@@ -484,11 +561,11 @@ impl Default for AccountRules {
             legacy_salt: String::new(),
             staff_two_factor: false,
             signup: SignupMode::default(),
+            signup_question: String::new(),
+            signup_answers: SignupAnswers::default(),
             invitations: 5,
             reserved_names: ReservedNames::default(),
             confirm_email: false,
-            new_days: 3,
-            new_posts: 3,
         }
     }
 }

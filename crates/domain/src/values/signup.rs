@@ -1,9 +1,9 @@
 //! Signing up: who may, and what people send to be let in.
 
-use crate::values::limits::MAX_APPLICATION;
+use crate::values::limits::{MAX_APPLICATION, MAX_SIGNUP_ANSWER};
 use crate::values::preferences::Choice;
 use crate::values::secrets::{NoRandomness, random_token, same_secret};
-use crate::values::text::{InputError, lines};
+use crate::values::text::{InputError, line_or_nothing, lines};
 use std::fmt;
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
@@ -122,11 +122,82 @@ impl ApplicationText {
     }
 }
 
+/// The answer to the question at sign-up, as somebody typed it; may be empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignupAnswer(String);
+
+impl SignupAnswer {
+    /// Checks a line of at most [`MAX_SIGNUP_ANSWER`] characters.
+    ///
+    /// # Errors
+    /// When it is too long, or has control characters.
+    pub fn parse(input: &str) -> Result<Self, InputError> {
+        line_or_nothing("answer", input, MAX_SIGNUP_ANSWER).map(Self)
+    }
+}
+
+/// The answers to the question at sign-up that the operator accepts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SignupAnswers(String);
+
+impl SignupAnswers {
+    /// Answers with commas between them.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// Whether there are any.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.answers().next().is_none()
+    }
+
+    /// Whether an answer is one of them, in capitals or not.
+    #[must_use]
+    pub fn accept(&self, given: &SignupAnswer) -> bool {
+        let given = words(&given.0);
+        self.answers().any(|answer| answer == given)
+    }
+
+    fn answers(&self) -> impl Iterator<Item = String> {
+        self.0.split(',').map(words).filter(|answer| !answer.is_empty())
+    }
+}
+
+impl fmt::Display for SignupAnswers {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// The words of an answer, in lower case, with single spaces between them.
+fn words(text: &str) -> String {
+    text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use strum::IntoEnumIterator;
+
+    #[test]
+    fn an_answer_is_accepted_in_capitals_or_not() {
+        let accepted = SignupAnswers::parse("Salvatore Sanfilippo, antirez,");
+        for (answer, is_accepted) in [
+            ("antirez", true),
+            (" ANTIREZ ", true),
+            ("salvatore  sanfilippo", true),
+            ("sanfilippo", false),
+            ("antirez, salvatore sanfilippo", false),
+            ("", false),
+        ] {
+            assert_eq!(accepted.accept(&SignupAnswer::parse(answer).unwrap()), is_accepted, "{answer}");
+        }
+        assert!(!accepted.is_empty() && SignupAnswers::parse(" , ").is_empty());
+        assert!(SignupAnswer::parse(&"x".repeat(MAX_SIGNUP_ANSWER + 1)).is_err());
+    }
 
     #[test]
     fn a_code_is_found_in_its_link() {

@@ -3,7 +3,7 @@
 //! Pages and lists are cut where their response would become too large. These are upper
 //! bounds, in bytes, and cheap: they only look at each byte.
 
-use super::limits::{MAX_MARKED_BYTES, MAX_SHOWN_FULL_NAME, MAX_SHOWN_TEXT_BYTES};
+use super::limits::{MAX_MARKED_BYTES, MAX_MESSAGE, MAX_SHOWN_FULL_NAME, MAX_SHOWN_TEXT_BYTES};
 
 /// The markup of a link, also within JSON, with room for `mailto:` before its address.
 const LINK_MARKUP: usize = 80;
@@ -13,6 +13,12 @@ const LINK_MARKUP: usize = 80;
 #[must_use]
 pub fn shown(text: &str) -> &str {
     text.get(..text.floor_char_boundary(MAX_SHOWN_TEXT_BYTES)).unwrap_or(text)
+}
+
+/// The same of a message to or from the moderators, which may be longer.
+#[must_use]
+pub fn shown_message(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(4 * MAX_MESSAGE)).unwrap_or(text)
 }
 
 /// The part of a full name that is shown.

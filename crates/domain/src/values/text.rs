@@ -9,8 +9,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::values::limits::{
-    MAX_ABOUT, MAX_COMMENT, MAX_EMAIL, MAX_FULL_NAME, MAX_TEXT, MAX_TITLE, MAX_TOPIC_SENTENCE, MAX_TWEET,
-    MAX_TWEET_BYTES, PASSWORD_MAX_BYTES, PASSWORD_MIN, STAFF_PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN,
+    MAX_ABOUT, MAX_COMMENT, MAX_EMAIL, MAX_FULL_NAME, MAX_IMPORTED_TEXT_BYTES, MAX_TEXT, MAX_TITLE,
+    MAX_TOPIC_SENTENCE, MAX_TWEET, MAX_TWEET_BYTES, PASSWORD_MAX_BYTES, PASSWORD_MIN, STAFF_PASSWORD_MIN,
+    USERNAME_MAX, USERNAME_MIN,
 };
 use crate::values::lookalikes;
 use crate::values::words::grouped;
@@ -204,6 +205,19 @@ impl Body {
     /// too long, or has control characters.
     pub fn parse_comment(input: &str) -> Result<Self, InputError> {
         lines("comment", input, MAX_COMMENT, 1).map(Self)
+    }
+
+    /// Checks a text of another site, at most [`MAX_IMPORTED_TEXT_BYTES`] bytes.
+    ///
+    /// # Errors
+    /// When it is empty, too long, or has control characters.
+    pub fn parse_imported(input: &str) -> Result<Self, InputError> {
+        const FIELD: &str = "text";
+        let text = lines(FIELD, input, MAX_IMPORTED_TEXT_BYTES, 1)?;
+        if text.len() > MAX_IMPORTED_TEXT_BYTES {
+            return Err(InputError::TooManyBytes { field: FIELD, most: MAX_IMPORTED_TEXT_BYTES });
+        }
+        Ok(Self(text))
     }
 
     /// The body as text.
@@ -466,6 +480,16 @@ pub(super) fn line(field: &'static str, input: &str, most: usize) -> Result<Stri
     }
     refuse_longer(field, text, most)?;
     Ok(text.to_owned())
+}
+
+/// A line of text, trimmed; empty if nothing in it is visible.
+pub(super) fn line_or_nothing(field: &'static str, input: &str, most: usize) -> Result<String, InputError> {
+    let text = input.trim();
+    let is_refused =
+        |c: char| is_unprintable(c) || is_line_separator(c) || turns_direction(c) || is_direction_mark(c);
+    refuse_characters(field, text, is_refused)?;
+    refuse_longer(field, text, most)?;
+    Ok(if text.chars().any(is_visible) { text.to_owned() } else { String::new() })
 }
 
 /// Text of several lines: trimmed, with all line breaks changed to `\n`.

@@ -1,8 +1,8 @@
 //! Why readers do not see a story, a comment or a tweet that is still stored.
 //!
 //! The state is one stored field, `withheld`, whose text is `removed:<reason>`, `held:<reason>`,
-//! `flagged:` or, for a story, `merged:<other story>`. What it holds back is never changed by it,
-//! so taking the field away puts everything back exactly. A text that is none of these counts as
+//! `flagged:`, `erased:` or, for a story, `merged:<other story>`. What it holds back is never changed by it,
+//! so taking the field away puts everything back exactly. Only what is erased is gone for good. A text that is none of these counts as
 //! withheld: what a moderator has hidden is not shown because its state is damaged.
 
 use crate::values::ids::NewsId;
@@ -28,6 +28,8 @@ pub enum Withheld {
     Flagged,
     /// A moderator merged the story into this one, whose page shows its comments.
     Merged(NewsId),
+    /// An administrator, or its author on leaving, has erased it: it is deleted, and nothing of its text is stored.
+    Erased,
     /// The stored state cannot be read; this is its text. Only its author and moderators see it.
     Unreadable(Box<str>),
 }
@@ -55,7 +57,7 @@ impl Withheld {
     pub const fn reason(&self) -> Option<&str> {
         match self {
             Self::Removed(reason) | Self::Held(reason) => Some(reason),
-            Self::Flagged | Self::Merged(_) | Self::Unreadable(_) => None,
+            Self::Flagged | Self::Merged(_) | Self::Erased | Self::Unreadable(_) => None,
         }
     }
 
@@ -69,7 +71,7 @@ impl Withheld {
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::Removed(text) | Self::Held(text) | Self::Unreadable(text) => text.len(),
-            Self::Flagged | Self::Merged(_) => 0,
+            Self::Flagged | Self::Merged(_) | Self::Erased => 0,
         }
     }
 }
@@ -87,6 +89,7 @@ impl fmt::Display for Withheld {
             Self::Held(reason) => write!(formatter, "held:{}", one_line(reason)),
             Self::Flagged => formatter.write_str("flagged:"),
             Self::Merged(into) => write!(formatter, "merged:{into}"),
+            Self::Erased => formatter.write_str("erased:"),
             Self::Unreadable(stored) => formatter.write_str(stored),
         }
     }
@@ -102,17 +105,18 @@ impl FromStr for Withheld {
             "removed" => Ok(Self::Removed(reason())),
             "held" => Ok(Self::Held(reason())),
             "flagged" => Ok(Self::Flagged),
+            "erased" => Ok(Self::Erased),
             "merged" => text.parse().map(Self::Merged).map_err(|_| NotWithheld),
             _ => Err(NotWithheld),
         }
     }
 }
 
-/// Whether something is deleted. What moderators have removed has the field `del` too, so that Lamer
+/// Whether something is deleted. What is erased is. What moderators have removed has the field `del` too, so that Lamer
 /// News does not show it, and is not deleted.
 #[must_use]
 pub const fn is_deleted(has_del: bool, withheld: Option<&Withheld>) -> bool {
-    has_del && !matches!(withheld, Some(Withheld::Removed(_)))
+    matches!(withheld, Some(Withheld::Erased)) || has_del && !matches!(withheld, Some(Withheld::Removed(_)))
 }
 
 #[cfg(test)]
@@ -128,6 +132,7 @@ mod tests {
             ("held:the first post", Withheld::Held("the first post".into()), true),
             ("flagged:", Withheld::Flagged, false),
             ("merged:7", Withheld::Merged(NewsId(7)), true),
+            ("erased:", Withheld::Erased, true),
         ] {
             assert_eq!(stored.parse(), Ok(state.clone()), "{stored}");
             assert_eq!(state.to_string(), stored);

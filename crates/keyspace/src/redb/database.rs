@@ -8,7 +8,7 @@ use crate::KeyspaceError;
 use crate::limits::JOURNAL_BYTES;
 use redb::backends::FileBackend;
 use redb::{Database, DatabaseError, ReadableDatabase, StorageBackend, StorageError, TableError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
 /// The path that stands for a store in memory.
@@ -24,6 +24,8 @@ pub(super) struct OpenedStore {
 pub(super) struct Files {
     pub(super) store: StoreFile,
     pub(super) journal: Journal,
+    /// Where the store file is; `None` on a simulated disk.
+    pub(super) path: Option<PathBuf>,
 }
 
 impl Files {
@@ -142,7 +144,14 @@ pub(super) fn opener(path: &str, cache_bytes: usize, create: bool) -> Opener {
         let path = Path::new(&path);
         let file = open_file(path, create)?;
         let backend = FileBackend::new(file).map_err(|error| advice(&error))?;
-        open_files(Box::new(backend), Box::new(JournalFile::beside(path)), cache_bytes, JOURNAL_BYTES)
+        let journal = Box::new(JournalFile::beside(path));
+        let mut opened = open_files(Box::new(backend), journal, cache_bytes, JOURNAL_BYTES)?;
+        if let Some(files) = &mut opened.files {
+            files.path = Some(path.to_owned());
+            // A power cut may have left it.
+            super::compaction::remove_rest(path);
+        }
+        Ok(opened)
     })
 }
 
@@ -169,7 +178,7 @@ pub(super) fn open_files(
         prepare_journal(&database, &store, &mut journal)?;
     }
     store.serve();
-    Ok(OpenedStore { database, files: Some(Files { store, journal }) })
+    Ok(OpenedStore { database, files: Some(Files { store, journal, path: None }) })
 }
 
 /// Says that a file is read whole, because the version that wrote it last did not save which pages
@@ -187,7 +196,7 @@ pub(super) fn is_missing(path: &str) -> bool {
 
 /// Opens the store file, or creates it if `create` is set. Only its owner may read it, because
 /// it may hold secrets.
-fn open_file(path: &Path, create: bool) -> Result<std::fs::File, String> {
+pub(super) fn open_file(path: &Path, create: bool) -> Result<std::fs::File, String> {
     if path.as_os_str().is_empty() {
         return Err("the path is missing; write redb:store.redb, for example".to_owned());
     }

@@ -187,6 +187,18 @@ impl Journal {
         self.report();
     }
 
+    /// Overwrites all records, also old ones. The store file must have their writes.
+    ///
+    /// # Errors
+    /// If the disk fails; [`Self::trouble`] says how.
+    pub(super) fn wipe(&mut self) -> Result<()> {
+        self.end = RECORDS_START;
+        let wiped = self.storage.write(RECORDS_START, &vec![0; self.length.saturating_sub(RECORDS_START)]);
+        wiped.and_then(|()| self.storage.flush()).inspect_err(|error| {
+            self.trouble = Some(Trouble::of_flush(error));
+        })
+    }
+
     /// Tells the metrics how many bytes of records there are. The look-up of the gauge takes no
     /// time beside a flush.
     #[allow(clippy::cast_precision_loss)]

@@ -60,6 +60,11 @@ pub(super) fn open_journal(
         }
         let missing = contents.records.iter().filter(|(number, _)| *number > position.record);
         apply(database, missing.map(|(_, payload)| *payload), last).map_err(failed)?;
+        if !contents.records.is_empty() {
+            tracing::info!(
+                "the store was not closed cleanly; its last writes are recovered from the journal"
+            );
+        }
     }
     let reusable = ours.is_some() && bytes.is_some_and(|bytes| bytes.len() == length);
     Ok(Journal::empty(storage, length, last, reusable))
@@ -164,10 +169,6 @@ fn apply<'a>(
         }
     }
     transaction.commit()?;
-    tracing::info!(
-        records = applied,
-        batches = applied_batches,
-        "the store was not closed cleanly; its last writes are recovered from the journal"
-    );
+    tracing::debug!(records = applied, batches = applied_batches, "the journal is applied");
     Ok(())
 }

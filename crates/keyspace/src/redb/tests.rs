@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod compaction;
 mod crash;
 mod damage;
 mod disk;

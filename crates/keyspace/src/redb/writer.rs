@@ -17,6 +17,7 @@
 //! redb has in memory. Once a second it tries the disk again. See [`super::store_file`].
 
 use super::apply::preflight;
+use super::compaction;
 use super::database::{Files, ReopenableDatabase};
 use super::file_check::{PinnedFile, Unpinned};
 use super::journal::LoggedBatch;
@@ -59,6 +60,8 @@ pub(super) enum Task {
     Commit(QueuedBatch),
     /// To pin the store file as of a checkpoint.
     Pin(oneshot::Sender<Result<PinnedFile, Unpinned>>),
+    /// To write the store file anew, without what was deleted.
+    Compact(oneshot::Sender<Result<(), KeyspaceError>>),
 }
 
 /// What the store can do, as its writer last said.
@@ -174,11 +177,12 @@ impl WriterThread {
 
     /// Applies the batches among some tasks as one group, and then does the rest.
     fn perform(&mut self, tasks: impl Iterator<Item = Task>) {
-        let (mut group, mut pins) = (Vec::new(), Vec::new());
+        let (mut group, mut pins, mut compactions) = (Vec::new(), Vec::new(), Vec::new());
         for task in tasks {
             match task {
                 Task::Commit(batch) => group.push(batch),
                 Task::Pin(reply) => pins.push(reply),
+                Task::Compact(reply) => compactions.push(reply),
             }
         }
         if !group.is_empty() {
@@ -188,6 +192,46 @@ impl WriterThread {
             // This fails if the check was dropped.
             let _ = reply.send(self.pin_file());
         }
+        for reply in compactions {
+            // This fails if nobody waits any more.
+            let _ = reply.send(self.compact());
+        }
+    }
+
+    /// Writes the store file anew, with what is there and nothing of what was deleted, and an empty journal.
+    /// No batch is applied meanwhile. After a power cut there is the old file or the new one, and the journal
+    /// belongs to both.
+    fn compact(&mut self) -> Result<(), KeyspaceError> {
+        if let Some(trouble) = self.trouble() {
+            return Err(KeyspaceError::ReadOnly(trouble.cause));
+        }
+        let Some(path) = self.files.as_ref().and_then(|files| files.path.clone()) else { return Ok(()) };
+        let written = catch_damage(|| {
+            self.checkpoint()?;
+            compaction::write_anew(&self.database.begin_read()?, &path)
+        });
+        let renamed = match written {
+            Ok(written) => written.and_then(|new| {
+                // The records of the journal have what was deleted, too.
+                if let Some(files) = &mut self.files {
+                    files.journal.wipe()?;
+                }
+                Ok(new.take_the_place_of(&path)?)
+            }),
+            Err(what) => Err(redb::Error::Corrupted(what)),
+        };
+        if let Err(error) = renamed {
+            compaction::remove_rest(&path);
+            self.recover();
+            return Err(error.into());
+        }
+        // The open file is the old one.
+        self.in_doubt = true;
+        self.recover();
+        if self.in_doubt {
+            return Err(KeyspaceError::Unavailable("the new store file cannot be opened".to_owned()));
+        }
+        Ok(())
     }
 
     /// Makes a checkpoint and pins the store file as it is then.

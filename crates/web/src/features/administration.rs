@@ -1,5 +1,8 @@
 //! Pages of administrators.
 
 pub mod admin;
+pub mod announcement;
+pub mod changes;
+pub mod hooks;
 pub mod identity;
 pub mod identity_form;

@@ -1,5 +1,6 @@
-//! What the site is, how texts are formatted, and what new members should know.
+//! The site itself: its rules and ranking, how texts are formatted, when accounts are trusted.
 
 pub mod about;
 pub mod formatting;
+pub mod trust;
 pub mod welcome;

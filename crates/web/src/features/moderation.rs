@@ -1,16 +1,29 @@
-//! Moderation: flags, the queue, rules, appeals and the public log.
+//! Moderation: flags, the queue, rules, bans, appeals, messages and the public log.
 
 pub mod acting;
 pub mod appeals;
+pub mod ban_calls;
+pub mod ban_form;
+pub mod bans;
 pub mod calls;
+pub mod directory;
+pub mod directory_calls;
+pub mod directory_page;
+pub mod erasing;
+pub mod figures;
 pub mod flag_calls;
 pub mod flag_form;
 pub mod flagging;
 pub mod form;
 pub mod log;
+pub mod message_calls;
+pub mod message_form;
+pub mod messages;
 pub mod moderating;
+pub mod person_page;
 pub mod person_tools;
 pub mod post_tools;
+pub mod reasons;
 pub mod review;
 pub mod rule_calls;
 pub mod rule_form;

@@ -1,8 +1,8 @@
-//! Search: the index of this server and how it follows the store, the page, the calls and the feeds.
+//! Search: the index of this server and how it follows the store, the page and the calls.
 
 pub mod calls;
-pub mod feeds;
 pub mod following;
+pub mod opensearch;
 pub mod page;
 pub mod searching;
 pub mod suggesting;

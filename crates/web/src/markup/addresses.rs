@@ -5,7 +5,9 @@ use maud::{Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::values::hostname::Hostname;
-use tidings_domain::values::ids::{CommentAddress, ModerationId, NewsId, TweetId};
+use tidings_domain::values::ids::{
+    CommentAddress, MessageAddress, MessageThreadId, ModerationId, NewsId, TweetId,
+};
 use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::signup::InvitationCode;
 use tidings_domain::values::topic::{Topic, TopicChoice};
@@ -46,11 +48,35 @@ pub fn appeal_address(id: ModerationId) -> String {
     format!("/appeal/{id}")
 }
 
+/// The page of a person for moderators.
+#[must_use]
+pub fn person_address(username: &str) -> String {
+    user_address("moderate/person", username, "")
+}
+
+/// The address of the list of threads of messages with the moderators.
+pub const MESSAGES: &str = "/messages";
+
+/// The address of a thread of messages with the moderators.
+#[must_use]
+pub fn message_thread_address(id: MessageThreadId) -> String {
+    format!("{MESSAGES}/{id}")
+}
+
+/// A message in its thread.
+#[must_use]
+pub fn message_address(MessageAddress { thread, message }: MessageAddress) -> String {
+    format!("{MESSAGES}/{thread}#message-{message}")
+}
+
 /// The address of the list of topics.
 pub const TOPICS: &str = "/topics";
 
 /// The address of the stories of the topics that the viewer follows.
 pub const FOLLOWED: &str = "/topics/followed";
+
+/// The address of the page about feeds.
+pub const FEEDS: &str = "/feeds";
 
 /// A topic's name as a link to its articles.
 #[must_use]
@@ -75,12 +101,6 @@ pub fn described(topics: &TopicChoice) -> String {
 #[must_use]
 pub fn list_address(topics: Option<&TopicChoice>, order: ArticleOrder) -> String {
     in_order(&topics.map_or_else(|| "/best".to_owned(), choice_address), order)
-}
-
-/// The address of a list's feed.
-#[must_use]
-pub fn feed_address(topics: Option<&TopicChoice>, order: ArticleOrder) -> String {
-    format!("{}/atom", list_address(topics, order))
 }
 
 /// A comment in its thread, in the viewer's own order.
@@ -121,7 +141,9 @@ pub fn address_of_thing(thing: &Thing) -> String {
         Thing::Tweet(id) => tweet_address(*id),
         Thing::User(name) | Thing::Application(name) => profile_address(name, ""),
         Thing::Appeal(id) => format!("/moderations?before={}#line-{id}", id.0.saturating_add(1)),
-        Thing::Rule(_) => "/moderations".to_owned(),
+        Thing::Message(id) => message_thread_address(*id),
+        Thing::Rule(_) | Thing::Origin(_) => "/moderations".to_owned(),
+        Thing::Site(_) => "/".to_owned(),
     }
 }
 

@@ -11,9 +11,11 @@ use std::sync::OnceLock;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::cache::{Caches, Shared};
 use tidings_domain::identity::Identity;
+use tidings_domain::values::announcement::Announcement;
 use tidings_domain::values::colour::{Colour, READABLE_CONTRAST};
 use tidings_domain::values::identity::FooterLink;
 use tidings_domain::values::logo::LogoFile;
+use tidings_domain::values::saved_reason::SavedReasons;
 
 /// How much of the accent colour is in the tint of notices, in percent.
 const TINT_PERCENT: u32 = 12;
@@ -72,6 +74,10 @@ pub struct Brand {
     pub about: String,
     /// The rules of the site, in Markdown; may be empty.
     pub rules: String,
+    /// The announcement and the pinned stories.
+    pub announcement: Announcement,
+    /// The reasons that moderators have at hand.
+    pub reasons: SavedReasons,
     /// Markup that its pages share.
     pub markup: SharedMarkup,
 }
@@ -88,14 +94,17 @@ pub struct SharedMarkup {
 tidings_domain::cache_kind! {
     /// What identities look like, by their ids.
     struct Brands: u64 => Brand, "brands", BRAND_CACHE_BYTES,
-        |_, brand| size_of::<Brand>() + brand.about.len() + brand.rules.len() + brand.colours.len();
+        |_, brand| size_of::<Brand>() + brand.about.len() + brand.rules.len() + brand.colours.len()
+            + brand.announcement.text_bytes()
+            + brand.reasons.text_bytes();
 }
 
 impl Brand {
     /// What an identity looks like on a site with this configuration.
     #[must_use]
     pub fn new(configured: &SiteSettings, identity: &Identity) -> Self {
-        let Identity { name, description, accent, logo, about, rules, links } = identity;
+        let Identity { name, description, accent, logo, about, rules, links, announcement, reasons } =
+            identity;
         let mut site = configured.clone();
         if let Some(name) = name {
             name.as_str().clone_into(&mut site.name);
@@ -111,6 +120,8 @@ impl Brand {
             style,
             logo: logo.as_ref().map(|file| (format!("/assets/{}", file.name()), file.clone())),
             links: links.clone(),
+            announcement: announcement.clone().unwrap_or_default(),
+            reasons: reasons.clone().unwrap_or_default(),
             about: about.as_ref().map(ToString::to_string).unwrap_or_default(),
             rules: rules.as_ref().map(ToString::to_string).unwrap_or_default(),
             markup: SharedMarkup::default(),

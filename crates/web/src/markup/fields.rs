@@ -262,6 +262,25 @@ fn attribute(html: &mut String, name: &str, value: &str) {
     html.push('"');
 }
 
+/// A choice of one of several values, each with words.
+pub fn choice(
+    name: &str,
+    label: &str,
+    options: impl Iterator<Item = (&'static str, &'static str)>,
+    chosen: &str,
+) -> Markup {
+    html! {
+        div.field {
+            label for={ "choice-" (name) } { (label) }
+            select name=(name) #{ "choice-" (name) } {
+                @for (value, words) in options {
+                    option value=(value) selected[value == chosen] { (words) }
+                }
+            }
+        }
+    }
+}
+
 /// What tests of forms need.
 #[cfg(test)]
 pub mod test_support {

@@ -151,12 +151,12 @@ impl<'a> Frame<'a> {
         self.answered.clone().unwrap_or_else(new)
     }
 
-    /// The result of a plain function of a shared value, from the cache if possible. `None` if
+    /// The result of a function of a shared value and the settings, from the cache if possible. `None` if
     /// the shared value itself is not cached, because most such values are shown only once.
     pub fn derived<K: CacheKind<Key = DerivedKey>, V>(
         &self,
         value: &Shared<V>,
-        make: fn(&V, LinkTarget) -> K::Value,
+        make: impl FnOnce(&V, LinkTarget) -> K::Value,
     ) -> Option<Shared<K::Value>> {
         if !value.is_cached() {
             return None;
@@ -172,7 +172,7 @@ impl<'a> Frame<'a> {
         &self,
         value: &Shared<V>,
         part: u64,
-        make: fn(&V, u64, LinkTarget) -> K::Value,
+        make: impl FnOnce(&V, u64, LinkTarget) -> K::Value,
     ) -> Option<Shared<K::Value>> {
         if !value.is_cached() {
             return None;

@@ -3,6 +3,7 @@
 
 use super::assets::ASSETS;
 use super::brand::Brand;
+use super::feed_links::FeedKind;
 use super::fragments::LinkTarget;
 use super::markdown::markdown;
 use crate::limits::{DESCRIPTION_CHARACTERS, EXCERPT_BYTES};
@@ -38,6 +39,8 @@ pub struct PageHead {
     canonical: Option<String>,
     /// What is on the page, in a sentence or two; empty for what the site is.
     description: String,
+    /// The feeds with the same list, besides those of the whole site.
+    feeds: Vec<FeedKind>,
     more: Option<Markup>,
 }
 
@@ -52,6 +55,12 @@ impl PageHead {
     #[must_use]
     pub fn about(self, kind: PageKind, description: String) -> Self {
         Self { kind, description, ..self }
+    }
+
+    /// Names the feeds with what is on the page.
+    #[must_use]
+    pub fn feeds(self, feeds: impl IntoIterator<Item = FeedKind>) -> Self {
+        Self { feeds: feeds.into_iter().collect(), ..self }
     }
 
     /// Adds elements.
@@ -82,6 +91,7 @@ impl PageHead {
                 meta property="og:image" content=(site.link(image));
                 meta name="twitter:card" content="summary";
             }
+            @for feed in &self.feeds { (feed.head_links(site)) }
             @if let Some(more) = &self.more { (more) }
         }
     }

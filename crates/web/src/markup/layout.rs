@@ -1,11 +1,12 @@
 //! The layout of every page: head, navigation, footer.
 
-use super::addresses::{appeal_address, login_address, profile_address};
+use super::addresses::{FEEDS, appeal_address, login_address, profile_address};
 use super::assets::{ASSETS, LOGO};
 use super::brand::Brand;
+use super::feed_links::FeedKind;
 use super::frame::Frame;
 use super::head::{PageHead, icons};
-use super::moderation_tools::done_line;
+use super::moderation_tools::{done_line, saved_reasons};
 use super::parts::{OUTSIDE, number};
 use crate::error::sentence;
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
@@ -59,10 +60,12 @@ impl Frame<'_> {
         let shortcuts = self.viewer.map(|viewer| viewer.preferences.shortcuts);
         let footer = footer(&self.brand, &self.rules.features, is_admin, shortcuts);
         let content = html! {
+            (self.announcement())
             (self.role_notice())
             (done_line(self))
             (self.silence_notice())
             (content)
+            (saved_reasons(self))
         };
         let look = self.viewer.map(|viewer| viewer.preferences).unwrap_or_default();
         document(&self.brand, look, [&head, &navigation, &footer], &content)
@@ -289,12 +292,10 @@ fn head(
 
 /// What the heads of all pages have: the style sheet, the icons and the feeds.
 fn common_head(brand: &Brand) -> Markup {
-    let name = &brand.site.name;
     html! {
         link rel="stylesheet" href=(brand.style);
         (icons(brand))
-        link rel="alternate" type="application/rss+xml" title=(format!("{name} (RSS)")) href="/rss";
-        link rel="alternate" type="application/atom+xml" title=(format!("{name} (Atom)")) href="/atom";
+        (FeedKind::Latest.head_links(&brand.site))
     }
 }
 
@@ -308,8 +309,7 @@ fn footer(brand: &Brand, features: &FeatureRules, is_admin: bool, shortcuts: Opt
                     li { a href="/about" { "About" } }
                     li { a href="/ranking" { "Ranking" } }
                     li { a href="/moderations" { "Moderation log" } }
-                    li { a href="/rss" { "RSS" } }
-                    li { a href="/atom" { "Atom" } }
+                    li { a href=(FEEDS) { "Feeds" } }
                     @for link in &brand.links {
                         @let rel = (!link.is_local()).then_some(OUTSIDE);
                         li { a href=(link.address()) rel=[rel] { (link.label()) } }

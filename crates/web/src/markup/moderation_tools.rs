@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use tidings_domain::accounts::users::Role;
 use tidings_domain::values::ids::{ModerationId, UserId};
 use tidings_domain::values::limits::MAX_REASON;
-use tidings_domain::values::moderation::{Action, Thing};
+use tidings_domain::values::moderation::{Action, SitePart, Thing};
 
 /// The parameter of a page that names the line of the log that was just written.
 pub const DONE: &str = "moderated";
@@ -102,11 +102,28 @@ pub fn field(label: &str, (name, value): (&str, &str), hint: Option<&str>) -> Ma
     }
 }
 
-fn reason_field(label: &str, value: &str) -> Markup {
+/// The field for a reason, with the reasons that moderators have at hand.
+#[must_use]
+pub fn reason_field(label: &str, value: &str) -> Markup {
     html! {
         label {
             span { (label) }
-            input type="text" name="reason" value=(value) maxlength=(MAX_REASON) required;
+            input type="text" name="reason" value=(value) maxlength=(MAX_REASON) list=(REASONS) required;
+        }
+    }
+}
+
+/// The id of the reasons that fields for reasons offer, for their attribute `list`.
+pub const REASONS: &str = "reasons";
+
+/// The reasons that fields for reasons offer to moderators; nothing for others.
+#[must_use]
+pub fn saved_reasons(frame: &Frame<'_>) -> Markup {
+    html! {
+        @if is_moderator(frame) {
+            datalist id=(REASONS) {
+                @for reason in frame.brand.reasons.all() { option value=(reason.text) label=(reason.title) {} }
+            }
         }
     }
 }
@@ -125,7 +142,7 @@ pub fn done_line(frame: &Frame<'_>) -> Markup {
                         " " a href=(profile_address(banned, "/invited")) { "Check whom they invited" } "."
                     }
                 }
-                (undo_form(frame, id))
+                @if frame.here.parameter(DID[0]) != Some(Action::Erase.name()) { (undo_form(frame, id)) }
             }
         }
     }
@@ -137,6 +154,7 @@ pub const fn action_words(action: Action) -> &'static str {
     match action {
         Action::Remove => "removed",
         Action::Restore => "restored",
+        Action::Erase => "erased",
         Action::Edit => "edited",
         Action::Merge => "merged",
         Action::Split => "split off",
@@ -163,6 +181,11 @@ pub const fn action_words(action: Action) -> &'static str {
         Action::Unrule => "removed",
         Action::Reopen => "reopened the case of",
         Action::Speak => "spoke as a moderator in",
+        Action::Bar => "banned",
+        Action::Unbar => "lifted",
+        Action::Announce | Action::SetReasons => "changed",
+        Action::Answer => "answered",
+        Action::Close => "closed without an answer",
     }
 }
 
@@ -176,7 +199,11 @@ pub fn thing_name(thing: &Thing) -> String {
         Thing::User(name) => format!("profile of {name}"),
         Thing::Application(name) => name.to_string(),
         Thing::Appeal(id) => format!("against line {id}"),
+        Thing::Message(id) => format!("messages {id} to the moderators"),
         Thing::Rule(id) => format!("rule {id}"),
+        Thing::Origin(id) => format!("ban {id} of a network or a domain"),
+        Thing::Site(SitePart::Announcement) => "the announcement".to_owned(),
+        Thing::Site(SitePart::Reasons) => "the saved reasons".to_owned(),
     }
 }
 

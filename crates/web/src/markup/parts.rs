@@ -32,12 +32,18 @@ pub fn ago(now: Timestamp, time: Timestamp) -> impl Render + Copy {
             MINUTE..HOUR => (seconds / MINUTE, " minute"),
             HOUR..DAY => (seconds / HOUR, " hour"),
             DAY..WEEK => (seconds / DAY, " day"),
-            _ => return html.push_str(&moment(time).strftime("%-d %b %Y").to_string()),
+            _ => return html.push_str(&date(time)),
         };
         amount.render_to(html);
         html.push_str(unit);
         html.push_str(if amount == 1 { " ago" } else { "s ago" });
     })
+}
+
+/// The day of a time, such as `3 Nov 2026`.
+#[must_use]
+pub fn date(time: Timestamp) -> String {
+    moment(time).strftime("%-d %b %Y").to_string()
 }
 
 /// A time as a calendar timestamp; 1970 if it is out of range.
@@ -117,7 +123,7 @@ pub fn title_link(links: LinkTarget, news: &News, score: Score) -> Markup {
 pub fn titled_link(links: LinkTarget, news: &News, score: Score, title: &Markup) -> Markup {
     html! {
         @if news.deleted {
-            span.gone { (DELETED_STORY) }
+            span.gone { (deleted_title(news)) }
         } @else if let Some((link, address)) = news.link().zip(news.link_address()) {
             a href=(address) rel=(OUTSIDE) target=[links.attribute()] data-open { (title) }
             " "
@@ -235,6 +241,15 @@ pub fn news_anchor(id: NewsId) -> impl Render + Copy {
 
 /// Stands for the title of a deleted story.
 pub const DELETED_STORY: &str = "[deleted story]";
+
+/// Stands for what was erased.
+pub const ERASED: &str = "[erased]";
+
+/// What stands for the title of a story that is deleted.
+#[must_use]
+pub fn deleted_title(news: &News) -> &'static str {
+    if news.is_erased() { ERASED } else { DELETED_STORY }
+}
 
 #[cfg(test)]
 mod tests {

@@ -24,12 +24,15 @@ pub const NOW: Timestamp = Timestamp(1_000_000);
 pub fn settings() -> Settings {
     Settings {
         site: SiteSettings {
+            contact: String::new(),
+            old_hosts: Vec::new(),
             name: "Tidings".to_owned(),
             url: "http://localhost:8080".parse().unwrap(),
             description: "Links and discussion from our community".to_owned(),
         },
         trusted_proxies: Vec::new(),
         vote_origins: Vec::new(),
+        hub: None,
         gravatars: true,
         digest_hour: 6,
         request_timeout: Duration::from_secs(10),

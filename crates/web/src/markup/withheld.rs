@@ -2,7 +2,7 @@
 //! moderators are told about it.
 
 use super::frame::Frame;
-use super::parts::DELETED_STORY;
+use super::parts::deleted_title;
 use maud::{Markup, html};
 use tidings_domain::accounts::reader::{Collapsed, Sight};
 use tidings_domain::news::item::News;
@@ -37,7 +37,7 @@ pub fn removal(reason: &str) -> String {
 #[must_use]
 pub fn title_stand_in(sight: Sight, news: &News) -> Option<String> {
     match sight {
-        _ if news.deleted => Some(DELETED_STORY.to_owned()),
+        _ if news.deleted => Some(deleted_title(news).to_owned()),
         Sight::Shown => None,
         Sight::Collapsed(why) => Some(format!("[{}]", reason(why, news.withheld.as_ref(), "a story"))),
         Sight::LeftOut => Some("[story]".to_owned()),
@@ -59,6 +59,7 @@ pub fn insider_words(withheld: &Withheld) -> String {
         Withheld::Held(reason) => format!("waiting for a moderator's approval: {reason}"),
         Withheld::Flagged => "hidden by readers' flags until a moderator reviews it".to_owned(),
         Withheld::Merged(into) => format!("merged into story {into}"),
+        Withheld::Erased => "erased for good".to_owned(),
         Withheld::Unreadable(_) => "its stored data is damaged. Tell the site's administrator".to_owned(),
     }
 }

@@ -130,6 +130,12 @@ impl Fields {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// The fields that are not empty.
+    #[must_use]
+    pub fn given(&self) -> Self {
+        Self(self.0.iter().filter(|(_, value)| !value.trim().is_empty()).cloned().collect())
+    }
+
     /// The fields with these names.
     #[must_use]
     pub fn only(&self, names: &[&str]) -> Self {
@@ -237,7 +243,7 @@ mod tests {
         check(b"a%5B%5D=1", Malformed::Array("a[]".to_owned()));
         check(b"a=%FF", Malformed::NotUtf8);
         check(b"\xFF=1", Malformed::NotUtf8);
-        let many: String = (0..33).map(|number| format!("f{number}=1&")).collect();
+        let many: String = (0..=MAX_FIELDS).map(|number| format!("f{number}=1&")).collect();
         check(many.as_bytes(), Malformed::TooManyFields);
     }
 

@@ -75,7 +75,7 @@ fn is_large(path: &str) -> bool {
         || FIRST.contains(&first)
         || first == HACKER_NEWS && !matches!(second, "item" | "maxitem.json")
         || first == "api" && API.contains(&second)
-        || matches!(path.rsplit('/').next(), Some("atom" | "feed"))
+        || matches!(path.rsplit('/').next(), Some("atom" | "json" | "feed" | "feeds.opml"))
 }
 
 #[cfg(test)]
@@ -96,6 +96,7 @@ mod tests {
             "/atom",
             "/best/atom",
             "/best/new/atom",
+            "/user/alice/json",
             "/topic/rust",
             "/topic/rust+go/new",
             "/topic/rust/new/atom",

@@ -5,7 +5,7 @@
 //! handler would return, with one exception: writes of another server to a shared store
 //! become visible in the next second. If the store reads replicas, an entry is valid within half
 //! a second: see [`tidings_keyspace::limits::READ_STALENESS`]. Requests with a session bypass the
-//! cache, except those for files.
+//! cache, except those for files and for what is the same for everyone, such as feeds.
 //!
 //! A response is made and compressed once, also for those who ask while it is being made.
 
@@ -20,6 +20,7 @@ use crate::server::traffic::RouteId;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use jiff::civil::DateTime;
 use quick_cache::Equivalent;
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
@@ -36,13 +37,22 @@ pub struct SharedAddresses(Vec<SharedAddress>);
 struct SharedAddress {
     pattern: &'static str,
     parameters: &'static [&'static str],
+    /// Whether the response is the same for people with a session too.
+    is_for_everyone: bool,
 }
 
 impl SharedAddresses {
     /// Adds the addresses of a route.
     #[must_use]
     pub fn with(mut self, pattern: &'static str, parameters: &'static [&'static str]) -> Self {
-        self.0.push(SharedAddress { pattern, parameters });
+        self.0.push(SharedAddress { pattern, parameters, is_for_everyone: false });
+        self
+    }
+
+    /// Says that the responses at all these addresses are the same for people with a session.
+    #[must_use]
+    pub fn for_everyone(mut self) -> Self {
+        self.0.iter_mut().for_each(|address| address.is_for_everyone = true);
         self
     }
 
@@ -54,12 +64,23 @@ impl SharedAddresses {
     }
 
     /// Gives a request the one address that others for the same response have, if that can be
-    /// shared.
+    /// shared. If the response is for everyone, nobody is told who asks for it.
     pub fn unify<B>(&self, request: &mut Request<B>) {
+        if cookies::has_session_cookie(request.headers()) && self.is_for_everyone(request.uri().path()) {
+            request.headers_mut().remove(header::COOKIE);
+        }
         let asks_for_shared = *request.method() == Method::GET && !is_personal(request);
         if asks_for_shared && let Some(address) = self.unified(request.uri()) {
             *request.uri_mut() = address;
         }
+    }
+
+    fn find(&self, path: &str) -> Option<&SharedAddress> {
+        self.0.iter().find(|shared| is_of_pattern(path, shared.pattern))
+    }
+
+    fn is_for_everyone(&self, path: &str) -> bool {
+        self.find(path).is_some_and(|shared| shared.is_for_everyone)
     }
 
     /// The one address; `None` if it is this one, or cannot be shared.
@@ -68,7 +89,7 @@ impl SharedAddresses {
         if query.is_none() && !path.contains('%') {
             return None;
         }
-        let shared = self.0.iter().find(|shared| is_of_pattern(path, shared.pattern))?;
+        let shared = self.find(path)?;
         let path = unescaped(path);
         let kept = query.map(|query| kept_parameters(query, shared.parameters)).unwrap_or_default();
         let unified = if kept.is_empty() { path.into_owned() } else { format!("{path}?{kept}") };
@@ -211,10 +232,8 @@ impl CachedResponse {
     /// The answer to a request with these headers: 304 if the client has this version.
     fn answer(&self, request_headers: &HeaderMap) -> Answer {
         let mut headers = self.headers.clone();
-        if has_current_version(request_headers, self.headers.get(header::ETAG)) {
-            for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH, header::CONTENT_ENCODING] {
-                headers.remove(name);
-            }
+        if is_unchanged(request_headers, &self.headers) {
+            remove_content_headers(&mut headers);
             return self.answer_with(StatusCode::NOT_MODIFIED, headers, Bytes::new());
         }
         self.answer_with(StatusCode::OK, headers, self.body.clone())
@@ -246,6 +265,47 @@ pub fn has_current_version(request_headers: &HeaderMap, tag: Option<&HeaderValue
     known.flat_map(|value| value.split(',')).any(|known| known.trim() == "*" || opaque(known) == opaque(tag))
 }
 
+/// Whether the client has what a response with these headers would send: by its version or, if the request names none,
+/// by its time (RFC 9110, 13.2.2).
+fn is_unchanged(request_headers: &HeaderMap, headers: &HeaderMap) -> bool {
+    if request_headers.contains_key(header::IF_NONE_MATCH) {
+        return has_current_version(request_headers, headers.get(header::ETAG));
+    }
+    let time = |headers: &HeaderMap, name| {
+        DateTime::strptime("%a, %d %b %Y %H:%M:%S GMT", headers.get(name)?.to_str().ok()?).ok()
+    };
+    let known: Option<DateTime> = time(request_headers, header::IF_MODIFIED_SINCE);
+    let changed = time(headers, header::LAST_MODIFIED);
+    known.zip(changed).is_some_and(|(known, changed)| changed <= known)
+}
+
+/// Removes the headers that a response without content does not have.
+fn remove_content_headers(headers: &mut HeaderMap) {
+    for name in [header::CONTENT_TYPE, header::CONTENT_LENGTH, header::CONTENT_ENCODING] {
+        headers.remove(name);
+    }
+}
+
+/// The answer of a handler to a client, with no content if the client has it.
+async fn answer_unless_known(response: Response, known: Option<HeaderMap>) -> Answer {
+    let mut answer = Answer::from_response(response).await;
+    let is_known = known.is_some_and(|known| is_unchanged(&known, &answer.head.headers));
+    if is_known && answer.head.status == StatusCode::OK {
+        remove_content_headers(&mut answer.head.headers);
+        answer.head.status = StatusCode::NOT_MODIFIED;
+        (answer.body, answer.made_bytes) = (AnswerBody::Whole(Bytes::new()), 0);
+    }
+    answer
+}
+
+/// The headers with which a client says what it has.
+fn conditions<B>(request: &Request<B>) -> Option<HeaderMap> {
+    let names = [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE];
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    let has_any = is_read && names.iter().any(|name| request.headers().contains_key(name));
+    has_any.then(|| request.headers().clone())
+}
+
 /// Answers from the cache, or with `handle`. Of concurrent requests for the same response,
 /// one calls `handle` and compresses what it returns, and the others wait for the result.
 pub async fn answer_cached<B, F: Future<Output = Response>>(
@@ -258,7 +318,9 @@ pub async fn answer_cached<B, F: Future<Output = Response>>(
     let moment = app.moment();
     let is_of_second_half = app.site.store.reads_replicas() && moment.is_in_second_half();
     let Some(request_key) = RequestKey::of(&request, encoding, is_of_second_half) else {
-        return compressor.compress(Answer::from_response(handle(request).await).await, encoding).await;
+        let known = conditions(&request);
+        let answer = answer_unless_known(handle(request).await, known).await;
+        return compressor.compress(answer, encoding).await;
     };
     // `is_current` skips the check for writes of other servers. They become visible when the
     // second of the entry ends.
@@ -276,10 +338,11 @@ pub async fn answer_cached<B, F: Future<Output = Response>>(
             None => cache.make_too(&key),
         },
     };
-    let request_headers = request.headers().clone();
+    let (request_headers, known) = (request.headers().clone(), conditions(&request));
     let (response, reads) = app.site.store.record_reads(handle(request)).await;
     let is_cacheable = is_cacheable(&response);
-    let made = compressor.compress(Answer::from_response(response).await, encoding).await;
+    let made = answer_unless_known(response, known.filter(|_| !is_cacheable)).await;
+    let made = compressor.compress(made, encoding).await;
     let Answer { head, body: AnswerBody::Whole(body), made_bytes, route } = made else { return made };
     if !is_cacheable {
         return Answer { head, body: AnswerBody::Whole(body), made_bytes, route };
@@ -314,6 +377,14 @@ pub fn entity_tag(body: &[u8]) -> HeaderValue {
     // Hex digits within quotes are always a valid header.
     HeaderValue::from_str(&format!("\"{:016x}\"", hasher.finish()))
         .unwrap_or_else(|_| HeaderValue::from_static("\"\""))
+}
+
+/// The entity tag of a text that may be compressed in several ways.
+#[must_use]
+pub fn weak_entity_tag(text: &[u8]) -> HeaderValue {
+    let strong = entity_tag(text);
+    let tag = strong.to_str().ok().and_then(|tag| HeaderValue::from_str(&format!("W/{tag}")).ok());
+    tag.unwrap_or(strong)
 }
 
 /// Whether what is at a path is also a stream of events.
@@ -422,6 +493,7 @@ mod tests {
             ("/@%61lice/feed?x", "/@alice/feed"),
             ("/@%c3%bc?x", "/@%C3%BC"),
             ("/@%zz?x", "/@%zz"),
+            ("/top/atom?start=30&x=1", "/top/atom?start=30"),
             ("/assets/app.js?v=2", "/assets/app.js"),
             ("/scores?for=b.com&x=1&for=a.com", "/scores?for=b.com&for=a.com"),
             ("/api/getcomments/1?after=3&x=1&count=2", "/api/getcomments/1?after=3&count=2"),
@@ -435,6 +507,52 @@ mod tests {
             let found = addresses.unified(&uri).unwrap_or(uri);
             assert_eq!(found.to_string(), unified, "{asked}");
         }
+    }
+
+    #[test]
+    fn a_feed_is_not_told_who_asks_but_a_page_of_a_similar_name_is() {
+        let addresses = crate::router::shared_addresses();
+        for (path, is_for_everyone) in [
+            ("/atom", true),
+            ("/json", true),
+            ("/top/atom", true),
+            ("/topic/json/atom", true),
+            ("/@alice/feed", true),
+            ("/user/alice/json", true),
+            ("/feeds.opml", true),
+            ("/topic/json", false),
+            ("/user/atom", false),
+            ("/top/0", false),
+            ("/feeds", false),
+            ("/inbox/feed/json", false),
+            ("/", false),
+        ] {
+            let request = Request::builder().uri(path).header(header::COOKIE, "auth=1");
+            let mut request = request.body(()).unwrap();
+            addresses.unify(&mut request);
+            assert_eq!(request.headers().contains_key(header::COOKIE), !is_for_everyone, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_client_has_what_it_names_by_version_or_else_by_time() {
+        let date = |day: u32| format!("Sun, {day:02} Jan 2026 00:00:00 GMT");
+        let head = |pairs: &[(header::HeaderName, &str)]| -> HeaderMap {
+            pairs.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect()
+        };
+        let response = head(&[(header::ETAG, "W/\"a\""), (header::LAST_MODIFIED, &date(4))]);
+        for (asked, is_known) in [
+            (head(&[]), false),
+            (head(&[(header::IF_NONE_MATCH, "\"a\"")]), true),
+            (head(&[(header::IF_MODIFIED_SINCE, &date(4))]), true),
+            (head(&[(header::IF_MODIFIED_SINCE, "Sat, 03 Jan 2026 23:59:59 GMT")]), false),
+            (head(&[(header::IF_MODIFIED_SINCE, "soon")]), false),
+            // The time does not count beside a version.
+            (head(&[(header::IF_NONE_MATCH, "\"b\""), (header::IF_MODIFIED_SINCE, &date(4))]), false),
+        ] {
+            assert_eq!(is_unchanged(&asked, &response), is_known, "{asked:?}");
+        }
+        assert!(!is_unchanged(&head(&[(header::IF_MODIFIED_SINCE, &date(4))]), &head(&[])));
     }
 
     #[tokio::test]

@@ -1,11 +1,14 @@
 //! Schemas of single values in requests and responses: their patterns, formats and maxima.
 //! Fields and parameters refer to these types with `value_type`.
 
-use strum::IntoEnumIterator;
+use strum::{IntoEnumIterator, VariantArray};
 use tidings_domain::accounts::inbox::Kind;
+use tidings_domain::moderation::directory;
 use tidings_domain::sites::{Board, Score, Span};
+use tidings_domain::values::hook;
 use tidings_domain::values::moderation::{Action, Thing};
 use tidings_domain::values::mutes;
+use tidings_domain::values::origin_ban;
 use tidings_domain::values::post_rule;
 use tidings_domain::values::preferences::{self, Choice};
 use tidings_domain::values::request_name::MAX_REQUEST_NAME;
@@ -67,6 +70,8 @@ values! {
     Email = text(0, limits::MAX_EMAIL);
     /// Why somebody would like to join; may be empty.
     ApplicationText = text(0, limits::MAX_APPLICATION);
+    /// The answer to the question at sign-up.
+    SignupAnswer = text(0, limits::MAX_SIGNUP_ANSWER);
     /// The code of an invitation.
     Invitation = pattern(
         format!("^[0-9a-f]{{{INVITATION_DIGITS}}}$"),
@@ -165,7 +170,7 @@ values! {
     /// Why something is in an inbox.
     EntryKind = choice(Kind::iter().map(Kind::name));
     /// The text of a comment, a tweet or a message.
-    EntryText = text(0, limits::MAX_COMMENT);
+    EntryText = text(0, limits::MAX_COMMENT.max(limits::MAX_MESSAGE));
     /// The kind of something muted.
     MuteKind = choice(mutes::MuteKind::iter().map(mutes::MuteKind::name));
     /// What to mute: a username, the name or address of a site, a topic, or a word or phrase.
@@ -199,7 +204,7 @@ values! {
     /// What a reader adds to a flag; may be empty.
     FlagNote = text(0, limits::MAX_FLAG_NOTE);
     /// Why something waits for a moderator.
-    ReviewCause = choice(["flagged", "held", "application", "appeal"]);
+    ReviewCause = choice(["flagged", "held", "application", "appeal", "message"]);
     /// A text in the review queue.
     QueueText = text(0, limits::QUEUE_TEXT + "...".len());
     /// A row of the review queue, written `<kind>:<id>`.
@@ -210,18 +215,58 @@ values! {
     ModerationAction = string().enum_values(Some(Action::ALL.iter().map(|action| action.name())));
     /// Why a moderator did something; may be empty.
     Reason = text(0, limits::MAX_REASON);
+    /// An announcement; empty for none.
+    AnnouncementText = text(0, limits::MAX_ANNOUNCEMENT);
+    /// Where an announcement leads; may be empty.
+    AnnouncementUrl = text(0, limits::MAX_LINK_ADDRESS_BYTES);
+    /// The numbers of at most two stories, with commas between them.
+    PinnedStories = text(0, 50);
     /// What a rule for posts looks for.
     RuleKind = choice(post_rule::RuleKind::iter().map(post_rule::RuleKind::name));
     /// The pattern of a rule for posts.
     Pattern = text(1, limits::MAX_PATTERN);
     /// What happens to a post that a rule matches.
     RuleEffect = choice(post_rule::RuleEffect::iter().map(post_rule::RuleEffect::name));
+    /// What the list calls a reason that moderators have at hand.
+    ReasonTitle = text(0, limits::MAX_SAVED_TITLE);
+    /// The rule of the site that a reason is about; may be empty.
+    ReasonRule = text(0, limits::MAX_SAVED_RULE);
+    /// The address of a webhook.
+    HookAddress = text(0, limits::MAX_HOOK_ADDRESS);
+    /// The secret with which messages to a webhook are signed; empty for none.
+    HookSecret = text(0, limits::MAX_HOOK_SECRET);
+    /// What a webhook is told of: `story`, `comment`, `flag`, `signup`, `queue`, `decision`, with commas between them.
+    HookKinds = text(0, HOOK_KINDS);
+    /// What a webhook is told of.
+    HookKind = choice(hook::HookKind::iter().map(hook::HookKind::name));
+    /// How a webhook is told: all that there is to say, or one line for a chat.
+    HookFormat = choice(hook::HookFormat::iter().map(hook::HookFormat::name));
+    /// Whether something banned is a network or a domain.
+    OriginKind = choice(origin_ban::OriginKind::iter().map(origin_ban::OriginKind::name));
+    /// A network or a domain of e-mail addresses.
+    Origin = text(1, limits::MAX_ORIGIN);
+    /// What people from a banned network or domain cannot do.
+    BanScope = choice(origin_ban::BanScope::iter().map(origin_ban::BanScope::name));
+    /// A message to or from the moderators.
+    MessageText = text(1, limits::MAX_MESSAGE);
+    /// Where a thread of messages stands.
+    ThreadState = choice(["waiting", "answered", "closed"]);
     /// What is to be said against a decision.
     Appeal = text(1, limits::MAX_APPEAL);
     /// A number of hours; 0 for ever.
     Hours = whole(0, limits::MAX_HOURS);
     /// A number of days.
     RemovedDays = whole(1, limits::MAX_REMOVED_DAYS);
+    /// A state of an account.
+    AccountState = choice(directory::AccountState::VARIANTS.iter().map(|state| state.name()));
+    /// An order of accounts.
+    AccountOrder = choice(tidings_search::accounts::AccountOrder::VARIANTS.iter().map(|order| order.name()));
+    /// What is done to several people.
+    DirectoryAction = choice(["ban", "silence", "note"]);
+    /// Usernames with commas between them.
+    Usernames = text(1, limits::DIRECTORY_ROWS * (limits::LONGEST_NAMED_USERNAME + 1));
+    /// The tag of a network.
+    NetworkTag = pattern("^[0-9a-f]{12}$".to_owned(), "0123456789ab");
     /// A switch in a form: `1` for on, `0` for off.
     Switch = choice(["1", "0"]);
     /// As what the author of a comment speaks.
@@ -263,6 +308,8 @@ const INVITATION_LINK: usize = 2_048;
 /// The most characters in the title of a story, which an older site may have
 /// allowed to be longer than [`limits::MAX_TITLE`].
 const STORED_TITLE: usize = 300;
+/// The names of all kinds of webhooks, with room for blanks.
+const HOOK_KINDS: usize = 100;
 /// The most characters in names of topics, with room for spaces between them.
 const TOPIC_NAMES: usize = limits::MAX_TOPICS * (limits::TOPIC_MAX + 10);
 /// The most characters in `user:<user id>`.
@@ -285,7 +332,7 @@ const ID: &str = "[1-9][0-9]{0,14}";
 
 /// The id of an entry of an inbox in a pattern.
 fn entry() -> String {
-    format!("((reply|mention):{ID}-{ID}|(mention:tweet|follow|moderation):{ID})")
+    format!("((reply|mention|moderation:message):{ID}-{ID}|(mention:tweet|follow|moderation):{ID})")
 }
 
 /// A topic in a pattern.

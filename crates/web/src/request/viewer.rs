@@ -225,7 +225,7 @@ fn is_form(headers: &HeaderMap) -> bool {
 /// Fields that say nothing about what is asked for.
 const NOT_CONTENTS: [&str; 2] = ["apisecret", "request"];
 /// Fields whose values must not be found out by guessing from what the store holds.
-const SECRETS: [&str; 3] = ["password", "current_password", "code"];
+const SECRETS: [&str; 4] = ["password", "current_password", "code", "secret"];
 
 /// Where a form was sent, and in which session.
 pub struct Call {

@@ -139,6 +139,9 @@ impl Failed<'_> {
         if let Some(login) = self.login() {
             return Redirect::to(&login).into_response();
         }
+        if let RequestError::OldHost(path) = failure {
+            return Redirect::permanent(&self.app.settings.site.link(path)).into_response();
+        }
         let internal = failure.status() == StatusCode::INTERNAL_SERVER_ERROR;
         let request_id = internal.then(|| request_id::current().unwrap_or_default());
         self.note();

@@ -7,7 +7,7 @@ use axum::extract::{MatchedPath, Request};
 use axum::middleware::{Next, from_fn};
 
 /// The routes of timelines. One with a slash at its end stands for all below it.
-const TIMELINES: [&str; 19] = [
+const TIMELINES: [&str; 20] = [
     "/everyone",
     "/follow",
     "/home",
@@ -18,6 +18,7 @@ const TIMELINES: [&str; 19] = [
     "/deltweet/",
     "/unfollow",
     "/{at_name}/feed",
+    "/{at_name}/feed/json",
     "/{at_name}/followers",
     "/{at_name}/followings",
     "/api/deltweet",

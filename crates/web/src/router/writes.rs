@@ -33,7 +33,8 @@ use tokio::time::{Instant, timeout_at};
 /// at most half of the places, so that a long line leaves room for everything else. An eighth of all
 /// places is kept for networks that have less than a sixteenth, so that one network, however many
 /// connections it has, leaves room for the logins of others.
-const HASHING: [&str; 5] = ["/login", "/api/login", "/register", "/api/create_account", "/appeal"];
+const HASHING: [&str; 7] =
+    ["/login", "/api/login", "/register", "/api/create_account", "/appeal", "/messages", "/api/messages"];
 /// The same with a token that was mailed.
 const HASHING_BELOW: &str = "/reset-password/";
 /// One in so many places is a network's share for such requests.

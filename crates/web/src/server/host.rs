@@ -4,7 +4,7 @@
 //! server (DNS rebinding). Requests for names that are not ours are therefore refused.
 
 use crate::error::RequestError;
-use axum::http::uri::Authority;
+use axum::http::uri::{Authority, PathAndQuery};
 use axum::http::{Request, header};
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -16,6 +16,8 @@ const LOOPBACK_NAME: &str = "localhost";
 pub struct HostRule {
     /// In lower case, without a dot at the end.
     names: Vec<String>,
+    /// Names that the site had before, in the same form.
+    old: Vec<String>,
     /// Whether of all addresses only those count that lead to the machine itself.
     only_loopback: bool,
 }
@@ -23,9 +25,14 @@ pub struct HostRule {
 impl HostRule {
     /// A rule for these names, besides `localhost` and all literal addresses.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
-        let names = names.into_iter().chain([LOOPBACK_NAME]);
-        let names = names.map(|name| without_dot(name).to_ascii_lowercase()).collect();
-        Self { names, only_loopback: false }
+        let names = plain(names.into_iter().chain([LOOPBACK_NAME]));
+        Self { names, old: Vec::new(), only_loopback: false }
+    }
+
+    /// The rule with these names that the site had before.
+    #[must_use]
+    pub fn with_old<'a>(self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { old: plain(names), ..self }
     }
 
     /// A rule for these names, besides `localhost` and the addresses that lead to the machine itself.
@@ -37,16 +44,29 @@ impl HostRule {
     /// one. Ports are ignored.
     ///
     /// # Errors
-    /// [`RequestError::WrongHost`]
+    /// [`RequestError::WrongHost`], and [`RequestError::OldHost`] for one that the site had before.
     pub fn check<B>(&self, request: &Request<B>) -> Result<(), RequestError> {
         let mut hosts = request.headers().get_all(header::HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
             return Err(RequestError::WrongHost);
         };
         let host: Option<Authority> = host.to_str().ok().and_then(|host| host.parse().ok());
-        let is_ours = host.is_some_and(|host| self.allows(&host))
-            && request.uri().authority().is_none_or(|host| self.allows(host));
-        if is_ours { Ok(()) } else { Err(RequestError::WrongHost) }
+        let Some(host) = host else { return Err(RequestError::WrongHost) };
+        let is = |rule: fn(&Self, &Authority) -> bool| {
+            rule(self, &host) && request.uri().authority().is_none_or(|host| rule(self, host))
+        };
+        match () {
+            () if is(Self::allows) => Ok(()),
+            () if is(Self::is_old) => Err(RequestError::OldHost(
+                request.uri().path_and_query().map_or("/", PathAndQuery::as_str).to_owned(),
+            )),
+            () => Err(RequestError::WrongHost),
+        }
+    }
+
+    fn is_old(&self, authority: &Authority) -> bool {
+        let name = without_dot(authority.host());
+        !authority.as_str().contains('@') && self.old.iter().any(|old| old.eq_ignore_ascii_case(name))
     }
 
     fn allows(&self, authority: &Authority) -> bool {
@@ -64,12 +84,17 @@ impl HostRule {
     }
 }
 
+/// Names in lower case, without a dot at the end.
+fn plain<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    names.into_iter().map(|name| without_dot(name).to_ascii_lowercase()).collect()
+}
+
 fn without_dot(name: &str) -> &str {
     name.strip_suffix('.').unwrap_or(name)
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
 
@@ -139,6 +164,27 @@ mod tests {
         }
         for host in ["192.0.2.1:9464", "[2001:db8::1]", "0.0.0.0", "rebind.example.com:9464", ""] {
             assert!(!allows(&rule, "/metrics", &[host]), "{host}");
+        }
+    }
+
+    #[test]
+    fn an_old_name_is_told_from_a_wrong_one_and_a_present_one() {
+        let rule = HostRule::new(["new.example"]).with_old(["Old.example", "new.example"]);
+        for (address, host, expected) in [
+            ("/news/7?p=2", "old.example:443", Some("/news/7?p=2")),
+            ("/", "OLD.example.", Some("/")),
+            ("/", "new.example", None),
+            ("http://old.example/a", "old.example", Some("/a")),
+        ] {
+            let request = Request::builder().uri(address).header(header::HOST, host).body(()).unwrap();
+            match rule.check(&request) {
+                Ok(()) => assert_eq!(expected, None, "{host}"),
+                Err(RequestError::OldHost(path)) => assert_eq!(expected, Some(&*path), "{host}"),
+                Err(other) => panic!("{other:?}"),
+            }
+        }
+        for host in ["old.example@evil.example", "x.old.example", "evil.example"] {
+            assert!(!allows(&rule, "/", &[host]), "{host}");
         }
     }
 

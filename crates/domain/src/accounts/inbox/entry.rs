@@ -1,7 +1,7 @@
 //! What an entry of an inbox is about.
 
 use crate::keys;
-use crate::values::ids::{CommentAddress, TweetId, UserId};
+use crate::values::ids::{CommentAddress, MessageAddress, TweetId, UserId};
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
@@ -31,8 +31,8 @@ impl Kind {
 }
 
 /// An entry of an inbox: what it is about. As a text it is `reply:<news id>-<comment id>`,
-/// `mention:<news id>-<comment id>`, `mention:tweet:<tweet id>`, `follow:<user id>` or
-/// `moderation:<number>`. Earlier versions stored `<news id>-<comment id>` for a reply and
+/// `mention:<news id>-<comment id>`, `mention:tweet:<tweet id>`, `follow:<user id>`,
+/// `moderation:<number>` or `moderation:message:<thread>-<number>`. Earlier versions stored `<news id>-<comment id>` for a reply and
 /// `tweet:<tweet id>` for a mention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EntryId {
@@ -46,7 +46,12 @@ pub enum EntryId {
     Follow(UserId),
     /// A message of a moderator, by its number among those to the user.
     Moderation(u64),
+    /// An answer of the moderators to what the user has written to them.
+    Answer(MessageAddress),
 }
+
+/// Precedes the address of an answer.
+const ANSWER: &str = "message:";
 
 impl EntryId {
     /// Why it is in the inbox.
@@ -56,7 +61,7 @@ impl EntryId {
             Self::Reply(_) => Kind::Reply,
             Self::Mention(_) | Self::Tweet(_) => Kind::Mention,
             Self::Follow(_) => Kind::Follow,
-            Self::Moderation(_) => Kind::Moderation,
+            Self::Moderation(_) | Self::Answer(_) => Kind::Moderation,
         }
     }
 
@@ -65,7 +70,7 @@ impl EntryId {
     pub const fn comment(self) -> Option<CommentAddress> {
         match self {
             Self::Reply(address) | Self::Mention(address) => Some(address),
-            Self::Tweet(_) | Self::Follow(_) | Self::Moderation(_) => None,
+            Self::Tweet(_) | Self::Follow(_) | Self::Moderation(_) | Self::Answer(_) => None,
         }
     }
 
@@ -74,7 +79,7 @@ impl EntryId {
         let earlier = match self {
             Self::Reply(address) => Some(address.to_string()),
             Self::Tweet(id) => Some(keys::tweet(id)),
-            Self::Mention(_) | Self::Follow(_) | Self::Moderation(_) => None,
+            Self::Mention(_) | Self::Follow(_) | Self::Moderation(_) | Self::Answer(_) => None,
         };
         [Some(self.to_string()), earlier].into_iter().flatten().collect()
     }
@@ -86,6 +91,7 @@ impl EntryId {
             Self::Tweet(id) => (0, id.0),
             Self::Follow(id) => (0, id.0),
             Self::Moderation(number) => (0, number),
+            Self::Answer(address) => (address.thread.0, address.message),
         };
         (first, second, self.kind().name())
     }
@@ -99,6 +105,7 @@ impl fmt::Display for EntryId {
             Self::Tweet(id) => write!(formatter, "{kind}:{}", keys::tweet(*id)),
             Self::Follow(id) => write!(formatter, "{kind}:{id}"),
             Self::Moderation(number) => write!(formatter, "{kind}:{number}"),
+            Self::Answer(address) => write!(formatter, "{kind}:{ANSWER}{address}"),
         }
     }
 }
@@ -118,6 +125,9 @@ impl FromStr for EntryId {
             Some(("reply", address)) => address.parse().ok().map(Self::Reply),
             Some(("mention", about)) => about.parse().ok().map(Self::Mention).or_else(|| tweet(about)),
             Some(("follow", id)) => id.parse().ok().map(Self::Follow),
+            Some(("moderation", about)) if about.starts_with(ANSWER) => {
+                about.strip_prefix(ANSWER).and_then(|address| address.parse().ok()).map(Self::Answer)
+            }
             Some(("moderation", number)) => number.parse::<TweetId>().ok().map(|id| Self::Moderation(id.0)),
             Some(_) => tweet(text),
         };
@@ -171,8 +181,9 @@ impl FromStr for Cursor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::ids::{CommentId, NewsId};
+    use crate::values::ids::{CommentId, MessageThreadId, NewsId};
 
+    const ANSWERED: MessageAddress = MessageAddress { thread: MessageThreadId(6), message: 2 };
     const ADDRESS: CommentAddress = CommentAddress { news: NewsId(3), comment: CommentId(14) };
 
     #[test]
@@ -183,6 +194,7 @@ mod tests {
             (EntryId::Tweet(TweetId(5)), "mention:tweet:5", Some("tweet:5")),
             (EntryId::Follow(UserId(7)), "follow:7", None),
             (EntryId::Moderation(2), "moderation:2", None),
+            (EntryId::Answer(ANSWERED), "moderation:message:6-2", None),
         ] {
             assert_eq!(entry.to_string(), text);
             assert_eq!(text.parse(), Ok(entry));
@@ -190,7 +202,17 @@ mod tests {
             assert_eq!(entry.members(), members);
             assert!(members.iter().all(|member| member.parse() == Ok(entry)), "{members:?}");
         }
-        for bad in ["", "all", "reply", "reply:", "reply:3", "reply:3-0", "mention:tweet:", "follow:-1"] {
+        for bad in [
+            "",
+            "all",
+            "reply",
+            "reply:",
+            "reply:3",
+            "reply:3-0",
+            "mention:tweet:",
+            "follow:-1",
+            "moderation:message:6",
+        ] {
             assert_eq!(bad.parse::<EntryId>(), Err(NotAnEntry), "{bad}");
         }
     }

@@ -73,3 +73,27 @@ pub(crate) fn forget_messages(batch: &mut Batch, user: UserId, members: &[String
         }
     }
 }
+
+/// Stands in the place of a message that quoted what has been erased.
+const ERASED: &str = "This was about something that has been erased since.";
+
+/// Adds to a batch that the messages to a user that quote something have no text any more. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn erase_messages(
+    site: &Site,
+    batch: &mut Batch,
+    user: UserId,
+    quotes: impl Fn(&str) -> bool,
+) -> Result<(), Error> {
+    let key = keys::user_messages(user);
+    let messages = site.store.fetch(read::hash(&key)).await?;
+    for (number, text) in messages.0 {
+        if number != LAST && text != ERASED && quotes(&text) {
+            batch.field_equals(&key, &number, text);
+            batch.set_field(&key, number, ERASED);
+        }
+    }
+    Ok(())
+}

@@ -9,7 +9,7 @@ use super::marking::UnreadRead;
 use crate::error::Error;
 use crate::process_state::process_state;
 use crate::site::{Applied, Site, apply};
-use crate::values::ids::{CommentAddress, TweetId, UserId};
+use crate::values::ids::{CommentAddress, MessageThreadId, TweetId, UserId};
 use crate::values::limits::{MAX_PENDING_SIGHTS, READERS_PER_ROUND};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,6 +33,8 @@ pub enum Seen {
     Followers,
     /// A message of a moderator, by its number.
     Message(u64),
+    /// A thread of messages with the moderators.
+    MessageThread(MessageThreadId),
 }
 
 /// Whether somebody who has seen this has read an entry.
@@ -42,6 +44,7 @@ fn is_read(seen: &HashSet<Seen>, entry: EntryId) -> bool {
         EntryId::Tweet(id) => seen.contains(&Seen::Tweet(id)),
         EntryId::Follow(id) => seen.contains(&Seen::Person(id)) || seen.contains(&Seen::Followers),
         EntryId::Moderation(number) => seen.contains(&Seen::Message(number)),
+        EntryId::Answer(address) => seen.contains(&Seen::MessageThread(address.thread)),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::markup::addresses::MAIL_SETTINGS;
 use crate::settings::SiteSettings;
 use tidings_domain::accounts::notices::Notice;
+use tidings_domain::accounts::two_factor::HostMove;
 
 /// The subject and the text of the mail about a change. The name is empty for an account that has
 /// been deactivated since.
@@ -11,6 +12,19 @@ pub fn notice(site: &SiteSettings, notice: Notice, username: &str) -> (String, S
     let hello = if username.is_empty() { "Hello,".to_owned() } else { format!("Hello {username},") };
     let (change, advice) = (change(notice, &site.name), advice(site, notice));
     (subject(notice, &site.name), format!("{hello}\n\n{change}\n\n{advice}"))
+}
+
+/// The subject and the text of the mail about a move of the site, to the owner of passkeys.
+#[must_use]
+pub fn host_move(site: &SiteSettings, HostMove { from, to }: &HostMove, username: &str) -> (String, String) {
+    let body = format!(
+        "Hello {username},\n\n{} moves from {from} to {to}. Your passkeys for {from} will not work there.\n\n\
+         Before the move, make sure that you know your password, and that you have recovery codes:\n\n{}\n\n\
+         After the move, log in with them and add a passkey again.\n",
+        site.name,
+        site.link("/settings/two-factor")
+    );
+    (format!("Your passkeys, when {} moves", site.name), body)
 }
 
 fn subject(notice: Notice, site: &str) -> String {

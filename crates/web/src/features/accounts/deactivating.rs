@@ -1,10 +1,10 @@
 //! Deactivating an account.
 
-use super::form::PasswordForm;
+use super::form::DeactivationForm;
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
-use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::fields::{Field, RefusedForm, choice, summary};
 use crate::markup::frame::Frame;
 use crate::request::cookies;
 use crate::request::local_path::LocalPath;
@@ -13,7 +13,11 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use tidings_domain::deactivation;
+use tidings_domain::deactivation::{self, Writings};
+
+/// What can become of stories and comments.
+const WRITINGS: [(&str, &str); 2] =
+    [("keep", "Keep what I wrote, without my name"), ("erase", "Erase what I wrote too")];
 
 /// The page that asks for confirmation before an account is deactivated.
 fn deactivate_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
@@ -25,7 +29,6 @@ fn deactivate_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
             p { "You can't undo this:" }
             ul {
                 li { "Your posts are deleted. You no longer follow anyone, and nobody follows you." }
-                li { "Your stories and comments stay, without your name." }
                 li { "Your profile disappears, you can't log in again, and nobody can take your username." }
             }
         }
@@ -35,6 +38,8 @@ fn deactivate_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
                 // Tells a password manager whose password it is.
                 input type="text" name="username" value=(viewer.username) autocomplete="username" hidden;
             }
+            (choice("writings", "Your stories and comments", WRITINGS.into_iter(), "keep"))
+            p.hint { "Erasing takes up to an hour. Replies of others stay." }
             (password.required().password(refused))
             button.button.grave { "Deactivate my account" }
         }
@@ -52,14 +57,16 @@ pub async fn deactivate_form(
     deactivate_page(&Frame::for_user(&app, &here, &user), None)
 }
 
-/// POST /settings/deactivate: password, apisecret.
+/// POST /settings/deactivate: password, writings, apisecret.
 pub async fn deactivate(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
     here: LocalPath,
-    SignedForm { user, form }: SignedForm<PasswordForm>,
+    SignedForm { user, form }: SignedForm<DeactivationForm>,
 ) -> Result<Response, RequestError> {
-    match deactivation::deactivate(&app.site, app.moment(), &user, &form.password, address).await {
+    let writings = if form.erases { Writings::Erase } else { Writings::Keep };
+    let known = (form.password.as_str(), address);
+    match deactivation::deactivate(&app.site, app.moment(), &user, known, writings).await {
         Ok(()) => {
             let cookie = [(header::SET_COOKIE, cookies::no_session_cookie(&app))];
             Ok((cookie, Redirect::to("/")).into_response())

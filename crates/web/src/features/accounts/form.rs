@@ -5,7 +5,7 @@ use crate::request::form::{Fields, FromFields};
 use crate::request::values;
 use tidings_domain::accounts::account::{CurrentPassword, EmailChange, ProfileChange};
 use tidings_domain::values::preferences::{Choice, PreferencesChange};
-use tidings_domain::values::signup::{ApplicationText, InvitationCode, WelcomeToken};
+use tidings_domain::values::signup::{ApplicationText, InvitationCode, SignupAnswer, WelcomeToken};
 use tidings_domain::values::text::{About, Email, FullName, NewPassword, Username};
 use tidings_domain::{Error, Refusal};
 use utoipa::{IntoParams, ToSchema};
@@ -29,6 +29,10 @@ pub struct Registration {
     /// there is an invitation.
     #[schema(value_type = values::ApplicationText, required = false)]
     pub application: Option<ApplicationText>,
+    /// The answer to `accounts.signup_question`; required where that is set, unless there is an
+    /// invitation.
+    #[schema(value_type = values::SignupAnswer, required = false)]
+    pub answer: SignupAnswer,
     /// The token of the link in the server's log, with which the account becomes the first
     /// administrator.
     #[schema(value_type = values::WelcomeTokenOrNone, required = false)]
@@ -51,6 +55,7 @@ impl FromFields for Registration {
             } else {
                 Some(ApplicationText::parse(application).map_err(Error::from)?)
             },
+            answer: SignupAnswer::parse(fields.text("answer")).map_err(Error::from)?,
             token: welcome_token(fields)?,
         })
     }
@@ -313,14 +318,21 @@ impl FromFields for NewPasswordForm {
     }
 }
 
-/// The user's password, to confirm an action that cannot be undone.
-pub struct PasswordForm {
+/// The confirmation of somebody who leaves.
+pub struct DeactivationForm {
     /// The password.
     pub password: String,
+    /// Whether stories and comments are erased.
+    pub erases: bool,
 }
 
-impl FromFields for PasswordForm {
+impl FromFields for DeactivationForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { password: fields.required("password")?.to_owned() })
+        let erases = match fields.text("writings") {
+            "" | "keep" => false,
+            "erase" => true,
+            _ => return Err(RequestError::Field { name: "writings", expected: "it must be keep or erase" }),
+        };
+        Ok(Self { password: fields.required("password")?.to_owned(), erases })
     }
 }

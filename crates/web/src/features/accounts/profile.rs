@@ -12,6 +12,7 @@ use crate::features::timelines::tweets::{rest_of_timeline, tweet_list};
 use crate::limits::TIMELINE_ENTRIES;
 use crate::markup::addresses::{profile_address, user_address};
 use crate::markup::autolink::autolink;
+use crate::markup::feed_links::FeedKind;
 use crate::markup::fields::{RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, shortened};
@@ -209,19 +210,14 @@ fn about(frame: &Frame<'_>, user: &User) -> Markup {
             p.gone { "[" (insider_words(state)) "]" (show_link(frame, Collapsed::Flagged, "")) }
         } @else if !user.about.is_empty() {
             (insider_notice(flagged))
-            div.text dir="auto" { (autolink(&user.about, frame.link_target())) }
+            div.text dir="auto" { (autolink(&frame.site().with_moved_links(&user.about), frame.link_target())) }
         }
     }
 }
 
-/// The head of the page, with its address and the feed of the user's posts.
-fn head(username: &str, has_feed: bool) -> PageHead {
-    PageHead::of(profile_address(username, "")).with(html! {
-        @if has_feed {
-            link rel="alternate" type="application/atom+xml" title=(format!("Posts by {username} (Atom)"))
-                href=(profile_address(username, "/feed"));
-        }
-    })
+/// The head of the page, with its address and the feeds of the user.
+fn head(username: &str, has_posts: bool) -> PageHead {
+    PageHead::of(profile_address(username, "")).feeds(FeedKind::of_person(username, has_posts))
 }
 
 /// The user's picture. It has no alternative text, since the name is next to it.

@@ -27,7 +27,7 @@ use tidings_domain::values::words::{counted, grouped, span};
 
 const HEADING: &str = "Sign up";
 /// The fields that people type into.
-const FIELDS: [&str; 5] = ["username", "password", "email", "invitation", "application"];
+const FIELDS: [&str; 6] = ["username", "password", "email", "invitation", "application", "answer"];
 
 /// Who can sign up, in sentences.
 #[must_use]
@@ -63,6 +63,7 @@ struct Typed<'a> {
     email: &'a str,
     invitation: &'a str,
     application: &'a str,
+    answer: &'a str,
 }
 
 impl<'a> Typed<'a> {
@@ -72,6 +73,7 @@ impl<'a> Typed<'a> {
             email: fields.text("email"),
             invitation: fields.text("invitation"),
             application: fields.text("application"),
+            answer: fields.text("answer"),
         }
     }
 }
@@ -140,6 +142,7 @@ impl RegisterPage<'_> {
                 (password.password(self.refused))
                 @if confirms || applies { (self.email(confirms)) }
                 @if applies { (self.application()) }
+                @if !is_invited && !self.facts.is_administrator { (self.question(frame)) }
                 button.button { (button) }
             }
         }
@@ -190,6 +193,14 @@ impl RegisterPage<'_> {
             field = field.required();
         }
         field.input(self.refused)
+    }
+
+    /// The question of the site, if it has one. An invitation that is typed into the form may take the
+    /// place of an answer, so browsers do not demand it.
+    fn question(&self, frame: &Frame<'_>) -> Markup {
+        let question = &frame.rules.accounts.signup_question;
+        let field = Field::new("answer", question).value(self.typed.answer).exact();
+        html! { @if !question.is_empty() { (field.with("autocomplete", "off").input(self.refused)) } }
     }
 
     fn application(&self) -> Markup {
@@ -247,7 +258,7 @@ pub async fn form(
     if has_applied {
         return Ok(applied_page(&frame));
     }
-    let typed = Typed { username: "", email: "", invitation: &invitation, application: "" };
+    let typed = Typed { username: "", email: "", invitation: &invitation, application: "", answer: "" };
     let page = RegisterPage { typed, wanted: &wanted, token: token.as_ref(), facts: &facts, refused: None };
     Ok(page.render(&frame))
 }
@@ -268,7 +279,7 @@ fn applied_page(frame: &Frame<'_>) -> Markup {
     frame.page("Your application", &content)
 }
 
-/// POST /register: username, password, email, invitation, application, token, next, reason. Which are
+/// POST /register: username, password, email, invitation, application, answer, token, next, reason. Which are
 /// needed depends on the site. Redirects with the new session, or shows the form again.
 pub async fn register(
     State(app): State<App>,
@@ -310,13 +321,14 @@ pub(crate) async fn open_account(
     form: &Registration,
     device: &Device,
 ) -> Result<SignedUp, RequestError> {
-    let Registration { username, password, email, invitation, application, token } = form;
+    let Registration { username, password, email, invitation, application, answer, token } = form;
     let sign_up = SignUp {
         username,
         password,
         email: email.as_ref(),
         invitation: invitation.as_ref(),
         application: application.as_ref(),
+        answer,
         token: token.as_ref(),
     };
     let signed_up = signup::create_account(&app.site, app.now(), sign_up, device).await?;
@@ -340,8 +352,13 @@ mod tests {
             rules.accounts.signup = mode;
             let parts = (frame.settings, &rules, frame.caches);
             let frame = Frame::new(parts, frame.brand.clone(), (frame.now, frame.here), None);
-            let typed =
-                Typed { username: "\"><b>", email: "<e>", invitation: "<i>", application: "</textarea>" };
+            let typed = Typed {
+                username: "\"><b>",
+                email: "<e>",
+                invitation: "<i>",
+                application: "</textarea>",
+                answer: "",
+            };
             RegisterPage { typed, wanted: &wanted, token: None, facts, refused }.render(&frame).into_string()
         })
     }

@@ -6,6 +6,7 @@ mod figures;
 
 use super::admin::attention::{Facts, attention};
 use super::admin::figures::{Row, charts};
+use super::changes::VERSION;
 use crate::App;
 use crate::error::RequestError;
 use crate::limits::{ADMIN_STORIES, LONG_ACTION_WAIT};
@@ -126,6 +127,8 @@ impl AdminPage<'_> {
             }
             ul.admin-links {
                 li { a.action href="/moderate" { "Review queue" } }
+                li { a.action href="/people" { "People" } }
+                li { a.action href="/admin/hooks" { "Webhooks" } }
                 li { a.action href="/admin/site" { "Name, colours, logo and texts of this site" } }
                 @if frame.rules.features.sites { li { a.action href="/admin/sites" { "Votes on sites" } } }
             }
@@ -171,6 +174,7 @@ impl AdminPage<'_> {
                 div { dt { "users" } dd { (number(self.counts.users)) } }
                 div { dt { "stories submitted" } dd { (number(self.counts.news)) } }
                 div { dt { "stories listed" } dd { (number(self.counts.listed)) } }
+                div { dt { "version" } dd { a href="/admin/changes" { (VERSION) } } }
                 div { dt { "this server has been up for" } dd { (words::age(server.uptime_seconds)) } }
                 div { dt { "requests a second, in the last minute" } dd { (format!("{:.1}", server.requests_per_second)) } }
                 div { dt { "99% of them answered within" } dd { (number(server.p99_milliseconds)) " ms" } }
@@ -207,8 +211,8 @@ impl AdminPage<'_> {
                                 td.number { (news.id) }
                                 td.number { (format!("{:.4}", news.rank(frame.now, rules))) }
                                 td.number { (format!("{:.2}", news.score(rules))) }
-                                td.number { (number(news.up)) }
-                                td.number { (number(news.down)) }
+                                td.number { (number(news.votes()[0])) }
+                                td.number { (number(news.votes()[1])) }
                                 td { (age(frame, news.ctime)) }
                                 td { (author(username.as_deref())) }
                                 td.headline { (title_link(frame.link_target(), news, *site_score)) }

@@ -1,5 +1,6 @@
 //! How the site presents itself, for administrators: name, colour, logo, texts, links.
 
+use super::announcement;
 use super::identity_form::{FieldErrors, LINK_FIELDS, read_identity};
 use crate::App;
 use crate::error::{Malformed, RequestError, sentence};
@@ -51,6 +52,7 @@ impl AdminSitePage<'_> {
             }
             (self.form(frame))
             (self.logo(frame))
+            (announcement::section(frame))
             (sign_up(frame))
             p { a.action href="/welcome" { "Set-up checklist" } }
             p { a.action href="/admin" { "Administration" } }

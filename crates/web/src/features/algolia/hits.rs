@@ -217,7 +217,7 @@ pub(super) fn hit(
     match found {
         FoundItem::Story(_) => {
             put("num_comments", news.comments.into());
-            put("points", news.up.saturating_sub(news.down).into());
+            put("points", news.points().into());
             if let Some(text) = news.text().filter(|text| !text.is_empty()) {
                 let text = text_html(text);
                 mark("story_text", highlighter.html(&text));

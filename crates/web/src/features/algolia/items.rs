@@ -115,7 +115,7 @@ impl Tree<'_> {
         }
         let entry = json!({
             "author": line.username.as_deref(), "created_at": date(news.ctime), "created_at_i": news.ctime,
-            "id": number, "parent_id": null, "points": news.up.saturating_sub(news.down),
+            "id": number, "parent_id": null, "points": news.points(),
             "story_id": number, "text": news.text().filter(|text| !text.is_empty()).map(text_html),
             "title": news.title, "type": "story", "url": news.link_address(),
         });

@@ -143,9 +143,9 @@ struct CommentEntry<'a> {
     #[schema(value_type = values::StoredUsername)]
     username: &'a str,
     /// The number of votes up.
-    up: usize,
+    up: i64,
     /// The number of votes down.
-    down: usize,
+    down: i64,
     /// The caller's own vote; missing if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = VoteType, required = false)]
@@ -214,9 +214,9 @@ pub struct FoundComment {
     #[schema(value_type = values::StoredUsername)]
     username: String,
     /// The number of votes up.
-    up: usize,
+    up: i64,
     /// The number of votes down.
-    down: usize,
+    down: i64,
     /// The text.
     #[schema(value_type = values::StoredComment)]
     body: String,
@@ -230,14 +230,15 @@ impl FoundComment {
     #[must_use]
     pub fn of(found: &SiteComment) -> Self {
         let ThreadLine { comment, username, .. } = found.line();
+        let [up, down] = comment.votes();
         Self {
             id: comment.id,
             news_id: found.news.id,
             story_title: found.news.title.clone(),
             ctime: comment.ctime,
             username: username.unwrap_or(DELETED_USER).to_owned(),
-            up: comment.up.len(),
-            down: comment.down.len(),
+            up,
+            down,
             body: size::shown(&comment.body).to_owned(),
             html: formatted(size::shown(&comment.body)),
         }
@@ -438,6 +439,7 @@ fn reason(withheld: &Withheld) -> &str {
         Withheld::Flagged => "flagged",
         // Comments are not merged.
         Withheld::Merged(_) => "merged",
+        Withheld::Erased => "erased",
         Withheld::Unreadable(_) => "unreadable",
     }
 }
@@ -450,14 +452,15 @@ impl<'a> CommentEntry<'a> {
     ) -> Self {
         let ThreadLine { comment, username, .. } = line;
         let is_shown = !comment.deleted && sight.is_shown();
+        let [up, down] = comment.votes();
         let is_muted = matches!(sight, Sight::Collapsed(Collapsed::MutedPerson | Collapsed::MutedWord));
         let username = if is_muted { Some(MUTED_USER) } else { username };
         Self {
             id: comment.id,
             ctime: comment.ctime,
             username: username.unwrap_or(DELETED_USER),
-            up: comment.up.len(),
-            down: comment.down.len(),
+            up,
+            down,
             voted: viewer.and_then(|viewer| comment.vote_of(viewer)).map(VoteType::from),
             new: is_new.then_some(true),
             body: if is_shown { size::shown(&comment.body) } else { "" },

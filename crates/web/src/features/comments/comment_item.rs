@@ -4,9 +4,10 @@ use crate::markup::addresses::comment_address;
 use crate::markup::fragments::{Fragment, LinkTarget, Slots, placeholders, written};
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
-use crate::markup::parts::{age, age_as, ago, author, vote_counts};
+use crate::markup::parts::{ERASED, age, age_as, ago, author, vote_counts};
 use crate::markup::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
 use crate::markup::withheld::{insider_words, reason, show_link};
+use crate::settings::SiteSettings;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::accounts::reader::Sight;
@@ -214,7 +215,7 @@ impl CommentItem<'_> {
                     collapsed_markup(frame, (*place, comment), (*sight, addresses)).render_to(html);
                 }
                 CommentSource::Addresses(addresses) => {
-                    let links = (frame.link_target(), addresses);
+                    let links = (&frame.settings.site, frame.link_target(), addresses);
                     comment_markup(news, *line, links, &Slots::filled_by(&fill)).render_to(html);
                 }
             },
@@ -259,12 +260,13 @@ fn gone_markup(
 pub fn comment_markup(
     news: NewsId,
     ThreadLine { comment, username, .. }: ThreadLine<'_>,
-    (links, addresses): (LinkTarget, &CommentAddresses),
+    (site, links, addresses): (&SiteSettings, LinkTarget, &CommentAddresses),
     slots: &Slots<'_, CommentPlaceholder>,
 ) -> Markup {
     let age = age_as(comment.ctime, slots.at(CommentPlaceholder::Age));
     if comment.deleted {
-        return gone_markup((news, comment), addresses, age, &html! { "[deleted comment]" });
+        let stand_in = if comment.is_erased() { ERASED } else { "[deleted comment]" };
+        return gone_markup((news, comment), addresses, age, &html! { (stand_in) });
     }
     html! {
         // The original's id of a comment, so that links to it find it here.
@@ -274,14 +276,15 @@ pub fn comment_markup(
                 @if comment.speaks_as_moderator { " " span.tag.staff { "moderator" } }
                 (slots.at(CommentPlaceholder::Marks)) " "
                 a.permalink href=(addresses.permalink) data-open { (age) } " "
-                @if (comment.up.len(), comment.down.len()) == (1, 0) {
+                @let [up, down] = comment.votes();
+                @if [up, down] == [1, 0] {
                     (slots.at(CommentPlaceholder::OwnVote))
                 } @else {
-                    (vote_counts(comment.up.len(), comment.down.len()))
+                    (vote_counts(up, down))
                 }
             }
             (addresses.jumps())
-            div.text.formatted dir="auto" { (markdown(&comment.body, links)) }
+            div.text.formatted dir="auto" { (markdown(&site.with_moved_links(&comment.body), links)) }
             div.actions { (slots.at(CommentPlaceholder::Links)) }
         }
     }

@@ -6,6 +6,7 @@ use crate::App;
 use crate::error::RequestError;
 use crate::limits::{LISTED_COMMENT_BYTES, PAGE_LIST_BYTES, SITE_COMMENTS};
 use crate::markup::addresses::{comment_address, news_address};
+use crate::markup::feed_links::FeedKind;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::parts::{empty_but, fitting};
@@ -23,8 +24,6 @@ use tidings_domain::values::size;
 
 /// What an item number is.
 const ITEM_NUMBER: &str = "it must be an item number, such as 17";
-/// The feed with the same comments.
-const FEED: &str = "/comments/atom";
 
 /// The part of the list that a page shows.
 pub struct CommentsQuery {
@@ -52,8 +51,6 @@ pub async fn page(
     let last = shown.last().map(|(number, _)| *number);
     let next = if rest.is_empty() { page.next } else { last };
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let title = format!("Comments - {}", frame.site().name);
-    let feed = html! { link rel="alternate" type="application/atom+xml" title=(title) href=(FEED); };
     let content = html! {
         h1 { "New comments" }
         @if shown.is_empty() && next.is_none() {
@@ -64,7 +61,7 @@ pub async fn page(
             nav.more aria-label="Pages" { a href=(format!("/comments?before={next}")) rel="next" { "more" } }
         }
     };
-    Ok(frame.page_with("New comments", &PageHead::of("/comments").with(feed), &content))
+    Ok(frame.page_with("New comments", &PageHead::of("/comments").feeds([FeedKind::Comments]), &content))
 }
 
 /// The most bytes of a comment in the list.

@@ -12,6 +12,7 @@ use crate::features::stories::story_tools::{
     edit_note, merged_address, merged_threads, read_merged, story_tools,
 };
 use crate::markup::addresses::{login_to, news_address};
+use crate::markup::feed_links::FeedKind;
 use crate::markup::fragments::written;
 use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, excerpt};
@@ -93,9 +94,16 @@ impl<'a> ThreadPage<'a> {
         };
         let head = match self.is_removed() {
             true => PageHead::default().with(html! { meta name="robots" content="noindex"; }),
-            false => PageHead::of(self.part.canonical_address()),
+            false => PageHead::of(self.part.canonical_address()).feeds(self.feed()),
         };
         frame.page_with(&title, &head.about(PageKind::Article, self.description(frame)), &content)
+    }
+
+    /// The feed of the comments, unless only some people see the story.
+    fn feed(&self) -> Option<FeedKind> {
+        let news = &self.thread.news.news;
+        let is_public = !news.is_gone() && news.withheld.is_none();
+        is_public.then(|| FeedKind::Story(news.id, news.title.clone()))
     }
 
     /// Whether a moderator has removed the story, and the reader is neither its author nor a moderator.
@@ -158,7 +166,7 @@ impl<'a> ThreadPage<'a> {
         let news = &self.thread.news.news;
         html! {
             @if news.deleted {
-                p.empty { "This story has been deleted. Its comments can still be read." }
+                p.empty { "This story has been " @if news.is_erased() { "erased" } @else { "deleted" } ". Its comments can still be read." }
             } @else if let Some(Withheld::Removed(_)) = news.withheld {
                 p.empty { "A moderator has removed this story. Its comments can still be read." }
             } @else if let Some(Withheld::Merged(into)) = news.withheld {
@@ -294,7 +302,7 @@ fn news_head(frame: &Frame<'_>, thread: &Thread) -> Markup {
             div.story {
                 (leading_story(frame, line, &words))
                 @if let (true, Some(text)) = (is_shown, news.text()) {
-                    div.text.formatted dir="auto" { (markdown(text, frame.link_target())) }
+                    div.text.formatted dir="auto" { (markdown(&frame.site().with_moved_links(text), frame.link_target())) }
                 }
                 (edit_note(news))
             }

@@ -12,6 +12,7 @@ use crate::limits::COMMENT_CACHE_BYTES;
 use crate::markup::fragments::{Fragment, LinkTarget, PartKey, written};
 use crate::markup::frame::Frame;
 use crate::markup::parts::{DELETED_USER, ago};
+use crate::settings::SiteSettings;
 use maud::{Render, html};
 use strum::IntoEnumIterator;
 use tidings_domain::accounts::reader::Sight;
@@ -87,7 +88,10 @@ impl ThreadList<'_> {
         let is_posted = self.at.is_some_and(|(_, is_posted)| is_posted);
         let is_usual = self.part.branch.is_none() && !is_posted;
         let lines = Some(&self.thread.lines).filter(|lines| is_usual && lines.is_whole())?;
-        frame.derived_part::<ThreadFragments, _>(lines, part_key(self.part), page_fragments)
+        let site = &frame.settings.site;
+        frame.derived_part::<ThreadFragments, _>(lines, part_key(self.part), |lines, key, links| {
+            page_fragments(lines, key, (site, links))
+        })
     }
 
     /// Writes a comment and leaves its element open for the replies.
@@ -235,7 +239,11 @@ fn part_of(lines: &ThreadLines, key: u64) -> ThreadPart {
     ThreadPart { news: lines.news(), branch: None, number: key / 8, sorting }
 }
 
-fn page_fragments(lines: &ThreadLines, key: u64, links: LinkTarget) -> PageFragments {
+fn page_fragments(
+    lines: &ThreadLines,
+    key: u64,
+    (site, links): (&SiteSettings, LinkTarget),
+) -> PageFragments {
     let part = part_of(lines, key);
     let ordered = OrderedLines::new(lines, part.sorting.order);
     let outline = ordered.outline();
@@ -243,7 +251,7 @@ fn page_fragments(lines: &ThreadLines, key: u64, links: LinkTarget) -> PageFragm
     let Some(pages) = part.pages(outline) else { return PageFragments::default() };
     let fragment = |(position, line): (usize, ThreadLine<'_>)| {
         let addresses = addresses(part, outline, &pages, (position, &relatives));
-        Fragment::new(|slots| comment_markup(part.news, line, (links, &addresses), slots))
+        Fragment::new(|slots| comment_markup(part.news, line, (site, links, &addresses), slots))
     };
     let shown = pages.shown(part.number).unwrap_or_default().into_iter();
     shown.filter_map(|position| Some((position, ordered.line(position)?))).map(fragment).collect()

@@ -10,10 +10,12 @@ use crate::features::moderation::acting::moderates_instead;
 use crate::features::stories::form::NewsIdForm;
 use crate::limits::PAGE_ROWS;
 use crate::markup::addresses::{comment_address, news_address, user_address};
+use crate::markup::feed_links::{FeedKind, Written};
 use crate::markup::fields::{
     Field, PREVIEW, RefusedForm, draft_key, formatting_hint, preview_button, preview_place, summary,
 };
 use crate::markup::frame::Frame;
+use crate::markup::head::PageHead;
 use crate::markup::markdown::markdown;
 use crate::markup::moderation_tools::is_moderator;
 use crate::markup::parts::{empty_but, paging};
@@ -427,7 +429,8 @@ pub async fn of_user(
             page.total,
         ))
     };
-    Ok(frame.page(&heading, &content))
+    let feed = FeedKind::Person(Written::Comments, user.username.clone());
+    Ok(frame.page_with(&heading, &PageHead::default().feeds([feed]), &content))
 }
 
 /// Writes a comment, edits it, or deletes it if the text is empty, for both the form

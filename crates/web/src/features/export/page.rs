@@ -1,5 +1,7 @@
 //! The page of an export for people: one file that needs no network, no script and no other file.
 
+use crate::features::moderation::messages::THE_MODERATORS;
+use crate::markup::addresses::message_thread_address;
 use crate::markup::parts::{age_as, moment};
 use crate::settings::SiteSettings;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -177,6 +179,13 @@ impl Page {
                 ..Item::default()
             },
             Record::Inbox(entry) => inbox_entry(entry),
+            Record::Message(message) => Item {
+                title: message.from.clone().unwrap_or_else(|| THE_MODERATORS.to_owned()).into(),
+                address: self.on_site(&message_thread_address(message.thread_id)),
+                text: Some(message.text.clone()),
+                time: Some(message.time),
+                ..Item::default()
+            },
             Record::Session(session) => open_session(session),
         }
     }
@@ -380,6 +389,7 @@ const fn heading(section: Section) -> &'static str {
         Section::Unsubscribed => "Threads you unsubscribed from",
         Section::Visits => "Threads you read recently",
         Section::Inbox => "Inbox",
+        Section::Messages => "Messages with the moderators",
         Section::Sessions => "Sessions",
     }
 }

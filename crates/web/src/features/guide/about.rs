@@ -3,6 +3,7 @@
 use crate::App;
 use crate::error::RequestError;
 use crate::features::accounts::register::ways_in;
+use crate::markup::addresses::FEEDS;
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
 use crate::markup::parts::number;
@@ -11,6 +12,7 @@ use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::article::{OPEN_SECONDS, VOTE_SCORE};
+use tidings_domain::keys::kept::{CLASSES, Class};
 use tidings_domain::values::limits::SESSION_SECONDS;
 use tidings_domain::values::rules::{LimitRules, ModerationRules, RankingRules, Rules};
 use tidings_domain::values::words::{every, grouped, span};
@@ -49,15 +51,17 @@ pub async fn about(
             }
             h2 { "How to get an account" }
             p {
-                (ways_in(&frame)) " Everyone can see " a href="/people/tree" { "who invited whom" } "."
+                (ways_in(&frame)) " Everyone can see " a href="/people/tree" { "who invited whom" } ". "
+                "New accounts can do less until they are " a href="/about/trust" { "trusted" } "."
+            }
+            @if !site.contact.is_empty() {
+                h2 { "Contact" }
+                p { "Write to " a href=(contact_link(&site.contact)) { (site.contact) } "." }
             }
             h2 { "Feeds" }
             p {
-                "New stories are available as " a href="/rss" { "RSS" } " and as "
-                a href="/atom" { "Atom" } ", for any feed reader."
-                @if frame.rules.features.timelines {
-                    " To follow a person’s posts there, give the feed reader the address of their profile."
-                }
+                "Every list here is also a feed for any feed reader: new stories, comments, topics, \
+                 people, sites and searches. " a href=(FEEDS) { "All feeds" } "."
             }
             h2 { "Keyboard shortcuts" }
             p {
@@ -69,6 +73,11 @@ pub async fn about(
         }
     };
     Ok(frame.page("About", &content))
+}
+
+/// The address of a link to an e-mail address, or to a page.
+fn contact_link(contact: &str) -> String {
+    if contact.contains("://") { contact.to_owned() } else { format!("mailto:{contact}") }
 }
 
 /// What is stored about people, and who sees it.
@@ -91,8 +100,19 @@ fn privacy(rules: &Rules) -> Markup {
             "When you are logged in, you can " a href="/api/export" { "export all your data" } " and "
             a href="/settings/deactivate" { "deactivate your account" } "."
         }
+        (retention(rules))
         (addresses(&rules.moderation))
         (moderation())
+    }
+}
+
+/// How long what is stored about people is kept.
+fn retention(rules: &Rules) -> Markup {
+    html! {
+        h2 #retention { "How long we keep it" }
+        ul {
+            @for Class { name, kept, .. } in CLASSES { li { (name) ": " (kept.on(rules)) "." } }
+        }
     }
 }
 
@@ -141,7 +161,7 @@ fn moderation() -> Markup {
             }
             li {
                 "Content that moderators remove or hold for approval is kept, and can be put back. Only \
-                 its author and moderators can see it."
+                 its author and moderators can see it. What administrators erase is gone."
             }
             li {
                 "If you flag something, moderators read the reason and your note. Only moderators can see who \
@@ -149,7 +169,8 @@ fn moderation() -> Markup {
             }
             li {
                 "Moderators can write notes about people that only moderators can read. If you appeal \
-                 against a decision, moderators read your appeal."
+                 against a decision, moderators read your appeal. You can " a href="/moderators" { "write to them" }
+                "; only you and they can read that, and it is deleted with your account."
             }
             li { "Moderators can search the votes for accounts that vote for each other all the time." }
         }

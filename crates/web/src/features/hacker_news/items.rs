@@ -88,7 +88,7 @@ impl ItemEntry {
         Self {
             by: story.username.as_deref().map(str::to_owned),
             descendants: Some(news.comments),
-            score: Some(news.up.saturating_sub(news.down)),
+            score: Some(news.points()),
             text: news.text().filter(|text| is_shown && !text.is_empty()).map(text_html),
             title: Some(title.to_owned()),
             url: news.link_address().filter(|_| is_shown).map(str::to_owned),

@@ -47,6 +47,19 @@ pub fn appeal_answer(site: &SiteSettings, id: ModerationId, answer: &Answer) -> 
     (format!("Your appeal at {}", site.name), body)
 }
 
+/// The subject and the text of an answer of the moderators to somebody who cannot log in.
+#[must_use]
+pub fn moderators_answer(site: &SiteSettings, member: &User, text: &str) -> (String, String) {
+    let body = format!(
+        "Hello {},\n\nThe moderators of {} have looked at what you wrote to them:\n\n{}\n\nTo write again, log in: {}\n",
+        member.username,
+        site.name,
+        quoted(text),
+        site.link("/login")
+    );
+    (format!("Your message to the moderators of {}", site.name), body)
+}
+
 /// An entry of an inbox to mail.
 pub struct EntryLetter {
     /// To whom.
@@ -222,7 +235,7 @@ fn write_story(body: &mut String, site: &SiteSettings, DigestStory { news, autho
         body,
         "\n* {}\n  {}, {}{}\n  {}\n",
         unlinked(&format!("{}{host}", news.title)),
-        counted(news.up.unsigned_abs(), "vote", "votes"),
+        counted(news.votes()[0].unsigned_abs(), "vote", "votes"),
         counted(news.comments, "comment", "comments"),
         unlinked(&author),
         site.link(&news_address(news.id))

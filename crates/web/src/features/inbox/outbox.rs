@@ -9,6 +9,7 @@ use std::time::Duration;
 use tidings_domain::accounts::confirmation;
 use tidings_domain::accounts::notices::Notice;
 use tidings_domain::accounts::outbox::{self, Claim, MailSubject, Postponed, Waiting};
+use tidings_domain::accounts::two_factor::HostMove;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::digests::{self, Candidates, last_due};
@@ -79,6 +80,7 @@ enum Content {
     Entry(Box<letters::EntryLetter>),
     Digest(Box<digests::DigestOf>),
     Notice { notice: Notice, username: String },
+    HostMove { hosts: HostMove, username: String },
     Confirmation,
 }
 
@@ -140,6 +142,10 @@ impl Turn<'_> {
                 let (subject, body) = account_mail::notice(site, notice, &username);
                 return Ok(self.mailer.send_notice(to, &subject, &body).await);
             }
+            Content::HostMove { hosts, username } => {
+                let (subject, body) = account_mail::host_move(site, &hosts, &username);
+                return Ok(self.mailer.send_notice(to, &subject, &body).await);
+            }
             Content::Confirmation => {
                 let link = confirmation::make_counted_link(&self.app.site, mail.user).await?;
                 let Some(link) = link else { return Ok(Ok(())) };
@@ -182,6 +188,14 @@ impl Turn<'_> {
                 let username = user.map(|user| user.username).unwrap_or_default();
                 let content = Content::Notice { notice: *notice, username };
                 Ok(to.map(|to| Draft { content, since: *at, to }))
+            }
+            MailSubject::HostMove { at, hosts } => {
+                let user = outbox::account(&app.site, mail.user).await?;
+                Ok(user.and_then(|user| {
+                    let to = Recipient::of(Some(&user), user.email.clone())?;
+                    let content = Content::HostMove { hosts: hosts.clone(), username: user.username };
+                    Some(Draft { content, since: *at, to })
+                }))
             }
             MailSubject::Confirmation { at } => {
                 let user = outbox::account(&app.site, mail.user).await?;

@@ -6,7 +6,9 @@ use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
 use crate::features::stories::form::NewsIdForm;
+use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
+use crate::markup::head::PageHead;
 use crate::markup::parts::number;
 use crate::request::form::{Form, Next};
 use crate::request::local_path::{LocalPath, add_parameter};
@@ -68,7 +70,7 @@ impl InboxPage<'_> {
             }
             (feed_section(frame, self.viewer))
         };
-        frame.page("Inbox", &content)
+        frame.page_with("Inbox", &PageHead::default().feeds(feed_of(self.viewer)), &content)
     }
 
     /// What an empty list says.
@@ -153,9 +155,14 @@ fn filters(here: Filter) -> Markup {
     }
 }
 
-/// The private address of the feed, with the buttons that change it.
+/// The feed of the inbox, if the viewer has made one.
+#[must_use]
+pub fn feed_of(viewer: &User) -> Option<FeedKind> {
+    feed::secret_of(viewer).map(|secret| FeedKind::Inbox(viewer.username.clone(), secret))
+}
+
+/// The private addresses of the feed, with the buttons that change them.
 fn feed_section(frame: &Frame<'_>, viewer: &User) -> Markup {
-    let secret = feed::secret_of(viewer);
     let button = |feed: &str, name: &str| {
         html! {
             form method="post" action="/inbox/feed" {
@@ -168,15 +175,16 @@ fn feed_section(frame: &Frame<'_>, viewer: &User) -> Markup {
     html! {
         div.inbox-feed {
             h2 #feed { "Feed" }
-            @match secret {
-                Some(secret) => {
+            @match feed_of(viewer) {
+                Some(feed) => {
+                    @let address = feed.address(FeedFormat::Atom);
                     p { "Read your inbox in a feed reader. Keep this address to yourself: it works without logging in." }
-                    p { a.feed-address href=(feed_address(&secret)) rel="nofollow" { (frame.settings.site.link(&feed_address(&secret))) } }
+                    p { a.feed-address href=(address) rel="nofollow" { (frame.settings.site.link(&address)) } }
                     div.buttons {
                         (button("new", "New address"))
                         (button("off", "Turn off the feed"))
                     }
-                    p.hint { "A new address replaces this one, which will stop working." }
+                    p.hint { "A new address replaces this one, which will stop working. For a JSON Feed, add " code { "/json" } "." }
                 }
                 None => {
                     p { "Read your inbox in a feed reader, at a private address that works without logging in." }
@@ -185,12 +193,6 @@ fn feed_section(frame: &Frame<'_>, viewer: &User) -> Markup {
             }
         }
     }
-}
-
-/// The address of a feed.
-#[must_use]
-pub fn feed_address(secret: &str) -> String {
-    format!("/inbox/feed/{secret}")
 }
 
 /// GET /inbox?kind=K&before=B.

@@ -2,7 +2,9 @@
 //! what it is about.
 
 use crate::limits::MESSAGE_CHARACTERS;
-use crate::markup::addresses::{comment_address, profile_address, tweet_address};
+use crate::markup::addresses::{
+    comment_address, message_address as answer_address, profile_address, tweet_address,
+};
 use crate::markup::autolink::autolink;
 use crate::markup::fields::draft_key;
 use crate::markup::frame::Frame;
@@ -55,6 +57,8 @@ fn message_address(place: Cursor) -> String {
 /// A row. `back` is the address of the page, and `is_whole` says whether it shows texts whole.
 pub(super) fn row(frame: &Frame<'_>, row: &Row<'_>, (back, is_whole): (&str, bool)) -> Markup {
     let Some(entry) = row.0.first() else { return Markup::default() };
+    // An answer leads to its thread.
+    let is_whole = is_whole && !matches!(entry.place.id, EntryId::Answer(_));
     let address = row.address(frame).filter(|_| !is_whole);
     let reply = entry.place.id.comment().filter(|_| can_be_answered(entry));
     let tool = match (reply, &address) {
@@ -126,6 +130,9 @@ fn names(followers: &[InboxEntry]) -> String {
 
 /// Who has done it; `None` for moderators, and for what is not shown.
 fn actor(entry: &InboxEntry) -> Option<&str> {
+    if let InboxEvent::Answer { is_named: true, .. } = &entry.event {
+        return Some(entry.username.as_deref().unwrap_or(DELETED_USER));
+    }
     let is_named = entry.place.id.kind() != Kind::Moderation && !is_collapsed(entry);
     is_named.then(|| entry.username.as_deref().unwrap_or(DELETED_USER))
 }
@@ -140,6 +147,8 @@ const fn deed(entry: &InboxEntry) -> &'static str {
         (InboxEvent::Tweet { .. }, _) => "mentioned you in a post",
         (InboxEvent::Follow, _) => "follows you",
         (InboxEvent::Message { .. }, _) => "Message from a moderator",
+        (InboxEvent::Answer { is_named: true, .. }, _) => "answered what you wrote to the moderators",
+        (InboxEvent::Answer { .. }, _) => "The moderators answered you",
         (InboxEvent::Collapsed(Collapsed::MutedPerson), _) => "Something by someone you muted",
         (InboxEvent::Collapsed(Collapsed::MutedWord), _) => "Something with a word you muted",
         (InboxEvent::Collapsed(Collapsed::Flagged), _) => "Something hidden by readers' flags",
@@ -179,6 +188,7 @@ pub fn destination(entry: &InboxEntry) -> Option<String> {
         EntryId::Tweet(id) => Some(tweet_address(id)),
         EntryId::Follow(_) => entry.username.as_deref().map(|name| profile_address(name, "")),
         EntryId::Moderation(_) => None,
+        EntryId::Answer(address) => Some(answer_address(address)),
     }
 }
 
@@ -186,7 +196,9 @@ pub fn destination(entry: &InboxEntry) -> Option<String> {
 fn first_line(entry: &InboxEntry, text: &str) -> String {
     match entry.place.id {
         EntryId::Reply(_) | EntryId::Mention(_) => excerpt(text),
-        EntryId::Tweet(_) | EntryId::Follow(_) | EntryId::Moderation(_) => shortened(text),
+        EntryId::Tweet(_) | EntryId::Follow(_) | EntryId::Moderation(_) | EntryId::Answer(_) => {
+            shortened(text)
+        }
     }
 }
 

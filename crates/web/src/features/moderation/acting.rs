@@ -1,11 +1,12 @@
 //! What moderators do, for both the forms and the API, and the mails about it.
 
+use super::messages;
 use crate::App;
 use crate::error::RequestError;
 use crate::features::accounts::signup_mail;
 use crate::features::inbox::letters;
 use tidings_domain::accounts::users::{Role, User};
-use tidings_domain::moderation::{self, ModerationRequest, appeals};
+use tidings_domain::moderation::{self, ModerationRequest, appeals, erasing};
 use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::moderation::{Deed, Thing};
 use tidings_domain::{Error, Refusal};
@@ -22,6 +23,9 @@ pub(crate) async fn moderate(
     };
     user.once(&app.site, async {
         let id = moderation::moderate(&app.site, app.moment(), user, request).await?;
+        if let Deed::Erase(_) = request.deed {
+            erasing::wait_for_traces(&app.site, app.moment(), &request.thing).await;
+        }
         // The answer that is kept for a repeated request is that of the first action.
         let mut unnamed = user.clone();
         unnamed.request = None;
@@ -49,6 +53,7 @@ pub async fn mail_decision(app: &App, request: &ModerationRequest) {
             signup_mail::mail_answer(app, name, request.reason.as_str()).await;
         }
         (Thing::Appeal(id), _) => mail_answer(app, *id).await,
+        (Thing::Message(id), Deed::Close) => messages::mail_answer(app, *id, request.reason.as_str()).await,
         _ => {}
     }
 }

@@ -1,6 +1,7 @@
 //! Appeals against decisions of moderators, and what somebody reads who is banned.
 
 use super::form::AppealForm;
+use super::messages;
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::appeal_address;
@@ -85,6 +86,7 @@ fn decision_page(frame: &Frame<'_>, decision: &DecisionFacts) -> Markup {
                 (AppealFields { id: decision.id, text: "", username: None, refused: None }.render(frame))
             }
         }
+        p { a.action href={ "/moderators?moderation_id=" (decision.id) } { "Write to the moderators about it" } }
     };
     frame.page(HEADING, &content)
 }
@@ -94,7 +96,7 @@ fn ends(until: Timestamp, now: Timestamp) -> Markup {
 }
 
 /// A link to the line of a decision in the log.
-fn line_link(id: ModerationId) -> Markup {
+pub(super) fn line_link(id: ModerationId) -> Markup {
     let before = ModerationId(id.0.saturating_add(1));
     html! { a href={ "/moderations?before=" (before) "#line-" (id) } { "line " (id) " of the moderation log" } }
 }
@@ -187,14 +189,17 @@ pub async fn banned_page(
     (message, id): (&str, ModerationId),
     username: &str,
 ) -> Response {
+    let thread = messages::newest_of_banned(app, username).await;
     let frame = Frame::anonymous(app, here).await;
     let form = AppealFields { id, text: "", username: Some(username), refused: None };
+    let messages = messages::for_banned(&frame, username, thread.as_ref());
     let content = html! {
         h1 { "You can't log in" }
         p.alert role="alert" { (message) }
         p { "You can still read without logging in. This is " (line_link(id)) "." }
         h2 { (HEADING) }
         (form.render(&frame))
+        (messages)
     };
     (StatusCode::FORBIDDEN, frame.page("You can't log in", &content)).into_response()
 }

@@ -59,7 +59,7 @@ pub struct LogResponse {
 /// A line of the moderation log.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ModerationLine)]
-struct LogLine {
+pub struct LogLine {
     #[schema(value_type = u64)]
     id: ModerationId,
     /// When, in Unix seconds.

@@ -62,7 +62,10 @@ const fn noun(thing: &Thing) -> &'static str {
         Thing::User(_) => "profile",
         Thing::Application(_) => "application",
         Thing::Appeal(_) => "appeal",
+        Thing::Message(_) => "message",
         Thing::Rule(_) => "rule",
+        Thing::Origin(_) => "ban",
+        Thing::Site(_) => "site",
     }
 }
 

@@ -61,6 +61,9 @@ pub struct ModerationForm {
     /// For `edit` of a comment, or of a story without a URL, the new text; missing to keep it.
     #[schema(value_type = values::NewsText, required = false)]
     pub text: Option<Body>,
+    /// For `erase`, the id again. Without it, the refusal names what would go.
+    #[schema(value_type = values::ThingId, required = false)]
+    pub confirm: Option<Box<str>>,
     /// `1` to be named "a moderator" to all but administrators.
     #[schema(value_type = values::Switch, required = false)]
     pub anonymous: bool,
@@ -88,10 +91,7 @@ impl FromFields for ModerationForm {
             action,
             kind: id.kind(),
             reason: reason(fields)?,
-            hours: given("hours").map_or(Ok(None), parse_hours).map_err(|_| RequestError::Field {
-                name: "hours",
-                expected: "it must be a whole number of hours, at most ten years, or 0 (permanently)",
-            })?,
+            hours: hours(fields, "hours")?,
             days: given("days").map(days).transpose()?,
             // A form with boxes says so, because a browser does not send an empty box.
             posts: match fields.get("posts") {
@@ -105,12 +105,22 @@ impl FromFields for ModerationForm {
             topics: fields.get("topics").map(Topics::parse).transpose().map_err(Error::from)?,
             url: given("url").map(NewsUrl::parse).transpose().map_err(Error::from)?,
             text: given("text").map(|text| new_text(&id, text)).transpose().map_err(Error::from)?,
+            confirm: given("confirm").map(|id| id.trim().into()),
             anonymous: switch(fields, "anonymous")?,
             since: given("since").map(since).transpose()?,
             row: given("row").map(row).transpose()?,
             id,
         })
     }
+}
+
+/// How long something lasts: 0, or nothing, is forever.
+pub fn hours(fields: &Fields, name: &'static str) -> Result<Hours, RequestError> {
+    let given = fields.get(name).filter(|text| !text.trim().is_empty());
+    given.map_or(Ok(None), parse_hours).map_err(|_| RequestError::Field {
+        name,
+        expected: "it must be a whole number of hours, at most ten years, or 0 (permanently)",
+    })
 }
 
 impl ModerationForm {
@@ -161,6 +171,7 @@ impl TryFrom<ModerationForm> for ModerationRequest {
         let deed = match form.action {
             Action::Remove => Deed::Remove,
             Action::Restore => Deed::Restore,
+            Action::Erase => Deed::Erase(form.confirm),
             Action::Edit if title.is_none() && topics.is_none() && url.is_none() && text.is_none() => {
                 return Err(missing(if matches!(form.id, Thing::Comment(_)) { "text" } else { "title" }));
             }
@@ -185,7 +196,17 @@ impl TryFrom<ModerationForm> for ModerationRequest {
             Action::Recount => Deed::Recount,
             Action::MakeModerator => Deed::MakeModerator,
             Action::UnmakeModerator => Deed::UnmakeModerator,
-            Action::Rule | Action::Unrule | Action::Unnote | Action::Reopen | Action::Speak => {
+            Action::Close => Deed::Close,
+            Action::Rule
+            | Action::Unrule
+            | Action::Bar
+            | Action::Unbar
+            | Action::Announce
+            | Action::SetReasons
+            | Action::Unnote
+            | Action::Reopen
+            | Action::Answer
+            | Action::Speak => {
                 return Err(RequestError::Field {
                     name: "action",
                     expected: "this action has a call of its own",
@@ -232,6 +253,7 @@ pub struct AppealForm {
 }
 
 /// A password that somebody has typed. Never logged.
+#[derive(Clone)]
 pub struct Password(pub String);
 
 impl FromFields for AppealForm {
@@ -293,7 +315,7 @@ impl FromFields for LogQuery {
 
 impl From<LogQuery> for LogWindow {
     fn from(LogQuery { count, before, moderator, kind, action }: LogQuery) -> Self {
-        Self { before, count, moderator, kind, action }
+        Self { before, count, moderator, kind, action, concerns: None }
     }
 }
 
@@ -301,7 +323,7 @@ impl From<LogQuery> for LogWindow {
 pub fn thing(fields: &Fields) -> Result<Thing, RequestError> {
     let kind = fields.required("kind")?;
     if !Thing::KINDS.contains(&kind) {
-        let expected = "it must be story, comment, tweet, user, application or appeal";
+        let expected = "it must be story, comment, tweet, user, application, appeal or message";
         return Err(RequestError::Field { name: "kind", expected });
     }
     let expected = "it must be a number, <news id>-<comment id> for a comment, or a username";
@@ -313,7 +335,8 @@ pub fn reason(fields: &Fields) -> Result<Reason, RequestError> {
     Ok(Reason::parse(fields.text("reason")).map_err(Error::from)?)
 }
 
-fn switch(fields: &Fields, name: &'static str) -> Result<bool, RequestError> {
+/// A switch: 1 is on; 0, or nothing, is off.
+pub fn switch(fields: &Fields, name: &'static str) -> Result<bool, RequestError> {
     match fields.text(name) {
         "" | "0" => Ok(false),
         "1" => Ok(true),

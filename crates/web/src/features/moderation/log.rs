@@ -5,9 +5,10 @@ use super::form::LogQuery;
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::{comment_address, news_address, profile_address, tweet_address};
+use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::moderation_tools::{action_words, is_moderator, undo_form};
+use crate::markup::moderation_tools::{action_words, is_moderator, thing_name, undo_form};
 use crate::markup::parts::{DELETED_USER, age};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
@@ -20,9 +21,6 @@ use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::limits::LONGEST_NAMED_USERNAME;
 use tidings_domain::values::moderation::{Action, Thing};
 use tidings_domain::values::words::counted;
-
-/// The address of the log's feed.
-const FEED: &str = "/moderations/atom";
 
 /// GET /moderations: count, before, moderator, kind, action.
 pub async fn page(
@@ -43,7 +41,7 @@ fn render(frame: &Frame<'_>, window: &LogWindow, page: &LogPage) -> Markup {
         p.hint {
             "Everything moderators do is listed here, with the reason. Nothing is ever removed from this \
              list. "
-            a href=(FEED) { "Feed" }
+            a href=(FeedKind::Log.address(FeedFormat::Atom)) { "Feed" }
         }
         (filters(window))
         @if page.entries.is_empty() {
@@ -60,9 +58,7 @@ fn render(frame: &Frame<'_>, window: &LogWindow, page: &LogPage) -> Markup {
             nav.more aria-label="Pages" { a href=(address(window, Some(next))) rel="next" { "more" } }
         }
     };
-    let title = format!("Moderation log - {}", frame.site().name);
-    let feed = html! { link rel="alternate" type="application/atom+xml" title=(title) href=(FEED); };
-    frame.page_with("Moderation log", &PageHead::default().with(feed), &content)
+    frame.page_with("Moderation log", &PageHead::default().feeds([FeedKind::Log]), &content)
 }
 
 /// The address of a part of the log.
@@ -131,7 +127,7 @@ fn target(entry: &LogEntry) -> Markup {
             Thing::User(name) => a.author href=(profile_address(name, "")) { (name) },
             Thing::Application(name) => { "the application of " (name) },
             Thing::Appeal(id) => { "the appeal against " (line_link(*id)) },
-            Thing::Rule(id) => { "rule " (id) },
+            Thing::Message(_) | Thing::Rule(_) | Thing::Origin(_) | Thing::Site(_) => (thing_name(&entry.thing)),
         }
     }
 }
@@ -186,7 +182,15 @@ fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
                 @if let Some(until) = entry.until { " until " (day::to_the_minute(until)) }
                 " " span.entry-age { (age(frame, entry.time)) }
             }
-            @if !entry.reason.is_empty() { p.log-reason dir="auto" { (entry.reason) } }
+            @if !entry.reason.is_empty() {
+                p.log-reason dir="auto" {
+                    (entry.reason)
+                    @let saved = frame.brand.reasons.with_text(&entry.reason);
+                    @if let Some(rule) = saved.map(|saved| &saved.rule).filter(|rule| !rule.is_empty()) {
+                        " (" a href="/about#rules" { (rule) } ")"
+                    }
+                }
+            }
             @if let Some(undone) = entry.undoes { p.hint { "This undid " (line_link(undone)) "." } }
             @if let Some(by) = entry.undone_by { p.hint { "Undone by " (line_link(by)) "." } }
             @if entry.can_be_undone && is_moderator(frame) {

@@ -2,7 +2,7 @@
 //! the forms.
 
 use crate::error::RequestError;
-use crate::markup::addresses::profile_address;
+use crate::markup::addresses::{person_address, profile_address};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{ActionForm, may_moderate, tools};
 use crate::markup::parts::{DELETED_USER, age, number};
@@ -53,12 +53,20 @@ impl PersonFile {
     #[must_use]
     pub fn render(&self, frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
         let forms = html! {
-            (history(frame, person))
-            (self.network())
-            (self.notes(frame))
+            p { a.action href=(person_address(&person.user.username)) { "Posts, flags and decisions" } }
+            (self.facts(frame, person))
             @if may_moderate(frame, person.user.id) { (form(frame, person)) }
         };
         tools(frame, "For moderators", &forms)
+    }
+
+    /// What is known.
+    pub(super) fn facts(&self, frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
+        html! {
+            (history(frame, person))
+            (self.network())
+            (self.notes(frame))
+        }
     }
 
     fn network(&self) -> Markup {
@@ -172,7 +180,7 @@ fn in_force(kind: RestrictionKind, restriction: &Restriction) -> String {
 }
 
 /// The form for a person whom the viewer may moderate.
-fn form(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
+pub(super) fn form(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
     let user = &person.user;
     let is = |kind| user.restrictions.in_force(kind, frame.now).is_some();
     let either = |kind, lifted, put| if is(kind) { lifted } else { put };

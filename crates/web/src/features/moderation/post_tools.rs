@@ -1,5 +1,6 @@
 //! The tools of moderators for a comment and for a tweet, on the pages of their own.
 
+use super::erasing::erase_link;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{ActionForm, may_moderate, tools};
 use maud::{Markup, html};
@@ -12,21 +13,27 @@ use tidings_domain::values::withheld::Withheld;
 /// The tools for a comment.
 #[must_use]
 pub fn comment_tools(frame: &Frame<'_>, news: NewsId, comment: &Comment) -> Markup {
-    if comment.deleted || !may_moderate(frame, comment.user_id) {
-        return html! {};
-    }
     let thing = Thing::Comment(CommentAddress { news, comment: comment.id });
-    post_tools(frame, &thing, comment.withheld.as_ref(), ["Remove this comment", "Put this comment back"])
+    let labels = ["Remove this comment", "Put this comment back"];
+    html! {
+        @if !comment.deleted && may_moderate(frame, comment.user_id) {
+            (post_tools(frame, &thing, comment.withheld.as_ref(), labels))
+        }
+        (erase_link(frame, &thing, comment.is_erased()))
+    }
 }
 
 /// The tools for a tweet. One that announces a story goes and comes back with the story.
 #[must_use]
 pub fn tweet_tools(frame: &Frame<'_>, tweet: &Tweet) -> Markup {
-    if !may_moderate(frame, tweet.user_id) {
-        return html! {};
-    }
+    let thing = Thing::Tweet(tweet.id);
     let labels = ["Remove this post", "Put this post back"];
-    post_tools(frame, &Thing::Tweet(tweet.id), tweet.withheld.as_ref(), labels)
+    html! {
+        @if may_moderate(frame, tweet.user_id) {
+            (post_tools(frame, &thing, tweet.withheld.as_ref(), labels))
+        }
+        (erase_link(frame, &thing, false))
+    }
 }
 
 fn post_tools(

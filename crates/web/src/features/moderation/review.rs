@@ -7,7 +7,7 @@ use crate::error::RequestError;
 use crate::limits::{QUEUE_RINGS, QUEUE_ROWS};
 use crate::markup::addresses::{address_of_thing, profile_address};
 use crate::markup::frame::Frame;
-use crate::markup::moderation_tools::thing_name;
+use crate::markup::moderation_tools::{REASONS, thing_name};
 use crate::markup::parts::{DELETED_USER, OUTSIDE, age, number};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
@@ -20,6 +20,7 @@ use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::moderation::queue::{self, QueuePage, Row, RowAuthor, Why};
 use tidings_domain::report::{BackgroundCheck, VoteRing, VoteRingReport};
 use tidings_domain::values::flag::Weight;
+use tidings_domain::values::limits::MAX_REASON;
 use tidings_domain::values::moderation::{Action, Thing};
 use tidings_domain::values::words::{counted, wait};
 use tidings_domain::vote_rings;
@@ -90,7 +91,14 @@ fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool)
                 }
             }
         }
+        p { a.action href="/messages" { "Messages" } }
         p { a.action href="/moderate/rules" { "Rules for new content" } }
+        p { a.action href="/moderate/reasons" { "Saved reasons" } }
+        p { a.action href="/people" { "People" } }
+        p { a.action href="/moderate/figures" { "Figures" } }
+        @if frame.viewer.is_some_and(|viewer| viewer.is_administrator()) {
+            p { a.action href="/moderate/bans" { "Banned networks and domains" } }
+        }
         (rings)
     };
     frame.page("Review queue", &content)
@@ -212,6 +220,7 @@ fn why(row: &Row) -> &'static str {
         Why::Held => "waits for approval",
         Why::Application => "application",
         Why::Appeal => "appeal",
+        Why::Message => "message",
     }
 }
 
@@ -280,13 +289,16 @@ fn row_fields(frame: &Frame<'_>, row: &Row, thing: &Thing) -> Markup {
 fn reason_field(id: &str, value: &str) -> Markup {
     html! {
         label for=(id) { "Reason" }
-        input id=(id) name="reason" value=(value) maxlength="500" required;
+        input id=(id) name="reason" value=(value) maxlength=(MAX_REASON) list=(REASONS) required;
     }
 }
 
 /// The buttons that decide about the thing itself. Enter in the field does the first one.
 fn decide(frame: &Frame<'_>, row: &Row) -> Markup {
     let id = format!("reason-{}-{}", row.thing.kind(), row.thing.id());
+    if row.why == Why::Message {
+        return answer_or_close(frame, row, &id);
+    }
     let is_flagged = row.why == Why::Flagged;
     let (no, yes) =
         if is_flagged { (Action::Remove, Action::Keep) } else { (Action::Reject, Action::Approve) };
@@ -298,6 +310,18 @@ fn decide(frame: &Frame<'_>, row: &Row) -> Markup {
             (reason_field(&id, suggested))
             button.button.small.grave name="action" value=(no) data-no { (no_text) }
             button.button.small name="action" value=(yes) formnovalidate data-yes { (yes_text) }
+        }
+    }
+}
+
+/// What can be done about a message: the page of its thread has the form for the answer.
+fn answer_or_close(frame: &Frame<'_>, row: &Row, id: &str) -> Markup {
+    html! {
+        p { a.button.small href=(address_of_thing(&row.thing)) data-yes { "Answer" } }
+        form.review-form method="post" action="/moderate" {
+            (row_fields(frame, row, &row.thing))
+            (reason_field(id, ""))
+            button.button.small.grave name="action" value=(Action::Close) data-no { "Close without an answer" }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Rules that new posts are checked with.
 
-use super::form::reason;
+use super::form::{reason, switch};
 use crate::error::RequestError;
 use crate::request::form::{Fields, FromFields, form, parsed, valid};
 use crate::request::values;
@@ -37,12 +37,7 @@ impl FromFields for RuleForm {
         let pattern = Pattern::parse(what, fields.required("pattern")?).map_err(Refusal::Pattern)?;
         let effect = fields.parsed("effect", "it must be refuse or hold")?;
         fields.required("reason")?;
-        let dry_run = match fields.text("dry_run") {
-            "" | "0" => false,
-            "1" => true,
-            _ => return Err(RequestError::Field { name: "dry_run", expected: "it must be 0 or 1" }),
-        };
-        Ok(Self { what, pattern, effect, reason: reason(fields)?, dry_run })
+        Ok(Self { what, pattern, effect, reason: reason(fields)?, dry_run: switch(fields, "dry_run")? })
     }
 }
 

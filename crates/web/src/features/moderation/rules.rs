@@ -7,8 +7,9 @@ use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
 use crate::limits::LONG_ACTION_WAIT;
 use crate::markup::addresses::{address_of_thing, profile_address};
-use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::fields::{Field, RefusedForm, choice, summary};
 use crate::markup::frame::Frame;
+use crate::markup::moderation_tools::{REASONS, reason_field};
 use crate::markup::parts::DELETED_USER;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
@@ -72,7 +73,7 @@ impl RulesPage<'_> {
             "A domain such as example.com covers its subdomains. A URL is the start of a host and a path, such as \
              example.com/shop/. A phrase matches whole words, in upper or lower case."
         });
-        let reason = Field::new("reason", "Reason").value(self.typed.reason).required();
+        let reason = Field::new("reason", "Reason").value(self.typed.reason).with("list", REASONS).required();
         let reason = reason.hint(html! { "Shown to authors of refused posts, and in the public log." });
         html! {
             form.form.narrow method="post" action=(ADDRESS) {
@@ -89,24 +90,6 @@ impl RulesPage<'_> {
                     button.button name="dry_run" value="1" { "Try it first" }
                     " "
                     button.button.quiet name="dry_run" value="0" { "Add the rule" }
-                }
-            }
-        }
-    }
-}
-
-fn choice(
-    name: &str,
-    label: &str,
-    options: impl Iterator<Item = (&'static str, &'static str)>,
-    chosen: &str,
-) -> Markup {
-    html! {
-        div.field {
-            label for={ "rule-" (name) } { (label) }
-            select name=(name) #{ "rule-" (name) } {
-                @for (value, words) in options {
-                    option value=(value) selected[value == chosen] { (words) }
                 }
             }
         }
@@ -163,7 +146,6 @@ fn match_link(RuleMatch { thing, words, author }: &RuleMatch) -> Markup {
 }
 
 fn rule_item(frame: &Frame<'_>, rule: &PostRule) -> Markup {
-    let field = format!("lift-{}", rule.id);
     html! {
         li {
             p {
@@ -174,9 +156,7 @@ fn rule_item(frame: &Frame<'_>, rule: &PostRule) -> Markup {
             form.log-filters method="post" action={ (ADDRESS) "/lift" } {
                 (frame.signed_fields())
                 input type="hidden" name="rule_id" value=(rule.id);
-                label for=(field) { "Reason"
-                    input type="text" name="reason" #(field) required maxlength="500";
-                }
+                (reason_field("Reason", ""))
                 button.button.small.quiet { "Lift" span.hidden { " rule " (rule.id) } }
             }
         }

@@ -18,7 +18,7 @@ use tidings_domain::site::Site;
 use tidings_domain::texts::{self, Text, Walk};
 use tidings_domain::values::ids::NewsId;
 use tidings_keyspace::WrittenKeys;
-use tidings_search::index::{Document, IndexError, Kind, Progress};
+use tidings_search::index::{Account, Document, IndexError, Kind, Progress};
 
 /// How often the feed is read.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -132,7 +132,9 @@ impl Follower {
             let place = progress.place.saturating_sub(READ_AGAIN);
             (Progress { place, ..progress }, Some(Walk::begin(site).await?))
         } else {
-            (make(site, &self.searching).await?, None)
+            let progress = make(site, &self.searching).await?;
+            gather(self.searching.clone());
+            (progress, None)
         };
         Ok(At { progress, walk, has_gap: false, is_dirty: false })
     }
@@ -211,7 +213,7 @@ impl Follower {
     fn compare(&self, at: &mut At, texts: &[Text]) -> Result<(), FollowError> {
         let index = &self.searching.index;
         for document in texts.iter().map(document) {
-            if index.counts(&document.id)? != Some((document.votes, document.comments)) {
+            if index.counts(&document.id)? != Some(document.counts()) {
                 index.put(&document)?;
                 at.is_dirty = true;
             }
@@ -255,6 +257,18 @@ pub async fn make(site: &Site, searching: &Arc<Searching>) -> Result<Progress, F
     Ok(progress)
 }
 
+/// Gathers the files of a new index on a thread of its own, so that nothing waits for it.
+fn gather(searching: Arc<Searching>) {
+    let gather = move || {
+        if let Err(error) = searching.index.gather() {
+            tracing::warn!(%error, "the search index stays in several parts, and searches take longer");
+        }
+    };
+    if let Err(error) = std::thread::Builder::new().name("gather".to_owned()).spawn(gather) {
+        tracing::warn!(%error, "cannot start a thread to gather the search index");
+    }
+}
+
 async fn commit(searching: &Arc<Searching>, progress: Progress) -> Result<(), IndexError> {
     let searching = searching.clone();
     blocking(move || searching.index.commit(progress)).await
@@ -294,5 +308,12 @@ fn document(text: &Text) -> Document {
         time: signed(text.time.0),
         votes: text.votes,
         comments: signed(text.comments),
+        account: text.account.as_ref().map(|account| Account {
+            tags: account.tags.clone(),
+            number: text.author.map_or(0, |author| signed(author.0)),
+            is_hidden: account.is_hidden,
+            karma: account.karma,
+            seen: signed(account.seen),
+        }),
     }
 }

@@ -8,6 +8,7 @@ use crate::features::stories::item::{found_story, found_story_bytes};
 use crate::features::timelines::tweets::tweet_list;
 use crate::limits::{LISTED_COMMENT_BYTES, PAGE_LIST_BYTES, SEARCH_PAGES, SEARCH_RESULTS};
 use crate::markup::addresses::{comment_address, news_address, profile_address, site_address};
+use crate::markup::feed_links::FeedKind;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::parts::number;
@@ -134,6 +135,12 @@ impl SearchQuery {
         Asked { from, typed: self.typed.clone(), kind: self.wanted.kind(), sort: self.sort, page: self.page }
     }
 
+    /// The feed of this search.
+    #[must_use]
+    pub fn feed(&self) -> FeedKind {
+        FeedKind::Search { typed: self.typed.clone(), query: self.address("") }
+    }
+
     /// The address of a page with this search, below `path`.
     #[must_use]
     pub fn address(&self, path: &str) -> String {
@@ -185,7 +192,9 @@ pub async fn page(
         }
         (body)
     };
+    let feed = (!query.typed.is_empty() && results.is_ok()).then(|| SearchQuery { page: 1, ..query }.feed());
     let head = PageHead::default().with(html! { meta name="robots" content="noindex"; });
+    let head = head.feeds(feed);
     let status = if results.is_ok() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
     Ok((status, frame.page_with(&title, &head, &content)).into_response())
 }
@@ -218,7 +227,7 @@ const TIPS: [(&str, &str); 10] = [
     ("\"exact phrase\"", "has these words in this order"),
     ("rust OR go", "has one of the words"),
     ("-crypto", "does not have the word"),
-    ("data*", "has a word that begins with data"),
+    ("data*", "has a word that begins with data (at most eight such words)"),
     ("title:kernel", "has the word in the title"),
     ("by:alice", "is by this person"),
     ("site:lwn.net topic:rust", "links to this site and is about this topic"),

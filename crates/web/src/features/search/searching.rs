@@ -4,6 +4,7 @@ use crate::App;
 use crate::error::RequestError;
 use crate::limits::{SEARCH_PATIENCE, SEARCH_QUEUE, SEARCH_RESULTS};
 use crate::settings::SearchSettings;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -20,7 +21,7 @@ use tidings_domain::values::urls::NewsUrl;
 use tidings_search::asking::{Found, Hit, LeftOut, Question, Sort};
 use tidings_search::index::{Index, IndexError, Kind, View};
 use tidings_search::language::{Search, TooLong, What};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 /// The parts of a whole in [`Searching::made`].
 const WHOLE: u64 = 10_000;
@@ -39,8 +40,7 @@ pub struct Searching {
     is_rebuild_wanted: AtomicBool,
     /// When it last had everything.
     caught_up: Mutex<Instant>,
-    /// Searches that run.
-    running: Arc<Semaphore>,
+    threads: ThreadPool,
     /// Searches that run or wait.
     places: Arc<Semaphore>,
 }
@@ -91,7 +91,7 @@ impl Searching {
             made: AtomicU64::new(if is_complete { WHOLE } else { 0 }),
             is_rebuild_wanted: AtomicBool::new(false),
             caught_up: Mutex::new(Instant::now()),
-            running: Arc::new(Semaphore::new(settings.threads)),
+            threads: pool(settings.threads)?,
             places: Arc::new(Semaphore::new(settings.threads + SEARCH_QUEUE)),
         }))
     }
@@ -156,24 +156,33 @@ impl Searching {
         *self.caught_up.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Runs a search on a thread of its own, when one is free. It gets the time at which it must end.
-    pub(super) async fn run<T: Send + 'static>(
+    /// Runs a search on a thread of the pool, when one is free. It gets the time at which it must end.
+    pub async fn run<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&View, Instant) -> Result<T, IndexError> + Send + 'static,
     ) -> Result<T, RequestError> {
         let place = self.places.clone().try_acquire_owned().map_err(|_| RequestError::TooManySearches)?;
-        let thread =
-            self.running.clone().acquire_owned().await.map_err(|_| RequestError::SearchUnavailable)?;
+        let (answer, answered) = oneshot::channel();
         let searching = self.clone();
-        let done = tokio::task::spawn_blocking(move || {
-            let _held = (place, thread);
-            work(&searching.answering(), Instant::now() + SEARCH_PATIENCE)
+        self.threads.spawn(move || {
+            let _place = place;
+            answer.send(work(&searching.answering(), Instant::now() + SEARCH_PATIENCE)).ok();
         });
-        done.await.map_err(|_| RequestError::Panic)?.map_err(|error| {
+        // A search that panics drops its end.
+        answered.await.map_err(|_| RequestError::Panic)?.map_err(|error| {
             tracing::error!(%error, "search failed");
             RequestError::SearchUnavailable
         })
     }
+}
+
+/// The threads that search.
+fn pool(threads: usize) -> Result<ThreadPool, IndexError> {
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .thread_name(|number| format!("search-{number}"))
+        .panic_handler(|_| tracing::error!("a search has panicked"));
+    pool.build().map_err(|error| IndexError::Threads(error.to_string()))
 }
 
 /// A search, and where it is from.

@@ -11,6 +11,7 @@ use crate::features::stories::marks::{JustHidden, unlisted_note};
 use crate::limits::SITE_DAYS;
 use crate::markup::addresses::{login_to, site_address};
 use crate::markup::charts::{votes_bar, votes_per_day, votes_text};
+use crate::markup::feed_links::FeedKind;
 use crate::markup::fields::{Field, RefusedForm};
 use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind};
@@ -255,6 +256,7 @@ impl SiteReputationPage<'_> {
             standing(history.score)
         );
         let head = PageHead::of(site_address(self.host)).about(PageKind::Website, description);
+        let head = head.feeds([FeedKind::Site(self.host.clone())]);
         frame.page_with(self.host.as_str(), &head, &content)
     }
 }
@@ -396,6 +398,7 @@ async fn stories_from(
         start,
         address: ListAddress { first: &first, more: &more, size: SITE_NEWS },
         empty: ("No stories from this site yet.", ("/submit", "Submit one")),
+        feed: Some(FeedKind::Site(host.clone())),
     };
     Ok(list_page(app, &mut visit, here, list).await?.into_response())
 }

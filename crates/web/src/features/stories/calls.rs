@@ -202,13 +202,14 @@ fn answer(visit: &Visit, page: &NewsPage) -> Json<NewsListResponse> {
 #[must_use]
 pub fn entry(line: &NewsLine, has_viewer: bool) -> NewsEntry {
     let (news, username) = (&line.news, &line.username);
+    let [up, down] = news.votes();
     NewsEntry {
         id: news.id,
         title: news.title.clone(),
         url: news.url.clone(),
         ctime: news.ctime,
-        up: news.up,
-        down: news.down,
+        up,
+        down,
         comments: news.comments,
         username: username.as_deref().unwrap_or(DELETED_USER).to_owned(),
         voted: line.my_vote.filter(|_| has_viewer).map(VoteType::from),

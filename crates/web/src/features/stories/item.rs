@@ -16,6 +16,7 @@ use tidings_domain::accounts::reader::Sight;
 use tidings_domain::news::item::News;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::listing::Marks;
+use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::size;
 use tidings_domain::values::words::counted;
 
@@ -145,7 +146,10 @@ fn story_filling(
     let news = &line.news;
     move |placeholder, html| match (placeholder, &standing) {
         (StoryPlaceholder::Votes, Some(standing)) => standing.render_to(html),
-        (StoryPlaceholder::Votes, None) => vote_counts(news.up, news.down).render_to(html),
+        (StoryPlaceholder::Votes, None) => {
+            let [up, down] = news.votes();
+            vote_counts(up, down).render_to(html);
+        }
         (StoryPlaceholder::Age, _) => ago(frame.now, news.ctime).render_to(html),
         (StoryPlaceholder::NewComments, _) => new_comments_link(line).render_to(html),
         (StoryPlaceholder::Links, _) => {
@@ -196,10 +200,12 @@ fn news_links(frame: &Frame<'_>, news: &News) -> impl Render {
     })
 }
 
+/// The mark of a story that is pinned.
+const PINNED: &str = r#"<span class="pinned">Pinned</span> "#;
 /// The usual size of a story in a list, in bytes.
 const USUAL_STORY_BYTES: usize = 2_000;
 
-/// A list of stories, numbered from `start` + 1.
+/// A list of stories, numbered from `start` + 1. On the front page, those that are pinned have no number.
 pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Render {
     static LIST: LazyLock<Fragment<ContentPlaceholder>> = LazyLock::new(|| {
         Fragment::new(|slots| html! { ol.news role="list" { (slots.at(ContentPlaceholder::Content)) } })
@@ -208,15 +214,27 @@ pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Rend
         html.reserve(lines.len() * USUAL_STORY_BYTES);
         marks_form(frame).render_to(html);
         LIST.fill(html, |ContentPlaceholder::Content, html| {
-            for (number, line) in (start + 1..).zip(lines) {
-                news_item(frame, number, line, None).render_to(html);
+            let pinned: &[NewsId] =
+                if frame.here.path() == "/" { frame.brand.announcement.pinned(frame.now) } else { &[] };
+            let (pinned, others): (Vec<_>, Vec<_>) =
+                lines.iter().partition(|line| pinned.contains(&line.news.id));
+            for line in pinned {
+                news_item(frame, None, line, None).render_to(html);
+            }
+            for (number, line) in (start + 1..).zip(others) {
+                news_item(frame, Some(number), line, None).render_to(html);
             }
         });
     })
 }
 
-/// A story in a list, with its number.
-pub fn news_item(frame: &Frame<'_>, number: u64, line: &NewsLine, standing: Option<Standing>) -> impl Render {
+/// A story in a list, with its number; `None` if it is pinned.
+pub fn news_item(
+    frame: &Frame<'_>,
+    number: Option<u64>,
+    line: &NewsLine,
+    standing: Option<Standing>,
+) -> impl Render {
     placeholders! {
         enum NewsItemPart {
             Anchor,
@@ -240,9 +258,14 @@ pub fn news_item(frame: &Frame<'_>, number: u64, line: &NewsLine, standing: Opti
         let anchor = news_anchor(line.news.id);
         ITEM.fill(html, |placeholder, html| match placeholder {
             NewsItemPart::Anchor => anchor.render_to(html),
-            NewsItemPart::Number => number.render_to(html),
+            NewsItemPart::Number => number.iter().for_each(|number| number.render_to(html)),
             NewsItemPart::Buttons => news_buttons(frame, line, anchor).render_to(html),
-            NewsItemPart::Story => listed_story(frame, line, standing).render_to(html),
+            NewsItemPart::Story => {
+                if number.is_none() {
+                    html.push_str(PINNED);
+                }
+                listed_story(frame, line, standing).render_to(html);
+            }
         });
     })
 }

@@ -6,7 +6,9 @@ use crate::App;
 use crate::error::RequestError;
 use crate::limits::{PAGE_LIST_BYTES, PAGE_ROWS};
 use crate::markup::addresses::{news_address, user_address};
+use crate::markup::feed_links::{FeedKind, Written};
 use crate::markup::frame::Frame;
+use crate::markup::head::PageHead;
 use crate::markup::parts::{empty_but, fitting, paging};
 use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};
@@ -17,6 +19,7 @@ use maud::{Markup, html};
 use tidings_domain::accounts::first_administrator::{self, Vacancy};
 use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::moderation::announcing;
 use tidings_domain::news::lists::{self, NewsPage};
 
 /// Where the pages of a list are.
@@ -62,6 +65,8 @@ pub struct NewsListPage<'a> {
     pub address: ListAddress<'a>,
     /// What an empty list says, and the first step.
     pub empty: (&'a str, Step),
+    /// The feed of the list, if it has one besides that of the newest stories.
+    pub feed: Option<FeedKind>,
 }
 
 impl NewsListPage<'_> {
@@ -90,7 +95,9 @@ impl NewsListPage<'_> {
             @let address = |start| self.address.page(start, shows_hidden);
             (paging(&address, self.start, (self.address.size, shown), self.page.total))
         };
-        frame.page(self.title, &content)
+        // Only the front page has no title.
+        let head = if self.title.is_empty() { PageHead::of("/") } else { PageHead::default() };
+        frame.page_with(self.title, &head.feeds(self.feed.clone()), &content)
     }
 }
 
@@ -126,6 +133,19 @@ pub async fn top(app: State<App>, visit: Visit, here: LocalPath) -> Result<Marku
     top_from_start(PathOf(Start(0)), app, visit, here).await
 }
 
+/// Puts the stories that are pinned at the beginning of the front page, and not in their own places. Rounds: 2 while
+/// any are, else none.
+async fn pin(visit: &mut Visit, page: &mut NewsPage) -> Result<(), RequestError> {
+    let (announcement, now) = (announcing::current(visit).await, visit.now());
+    let ids = announcement.pinned(now);
+    if ids.is_empty() {
+        return Ok(());
+    }
+    page.lines.retain(|line| !ids.contains(&line.news.id));
+    page.lines.splice(..0, lists::chosen(visit, ids).await?);
+    Ok(())
+}
+
 /// GET /top/:start.
 pub async fn top_from_start(
     PathOf(Start(start)): PathOf<Start>,
@@ -134,10 +154,13 @@ pub async fn top_from_start(
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
-    let page = lists::top(&mut visit, start, PAGE_ROWS).await?;
+    let mut page = lists::top(&mut visit, start, PAGE_ROWS).await?;
     let title = if start == 0 { "" } else { "Top stories" };
     let is_empty = start == 0 && page.lines.is_empty() && page.unlisted == 0;
     let vacancy = if is_empty { first_administrator::vacancy(&mut visit).await? } else { None };
+    if start == 0 {
+        pin(&mut visit, &mut page).await?;
+    }
     let list = NewsListPage {
         title,
         heading: "Top stories",
@@ -147,6 +170,7 @@ pub async fn top_from_start(
         start,
         address: ListAddress { first: "/", more: "/top/", size: PAGE_ROWS },
         empty: NONE_YET,
+        feed: Some(FeedKind::Top),
     };
     list_page(&app, &mut visit, &here, list).await
 }
@@ -178,6 +202,7 @@ pub async fn latest(
         start,
         address: ListAddress { first: "/latest/0", more: "/latest/", size: PAGE_ROWS },
         empty: NONE_YET,
+        feed: None,
     };
     list_page(&app, &mut visit, &here, list).await
 }
@@ -208,6 +233,7 @@ pub async fn saved(
         start,
         address: ListAddress { first: "/saved", more: "/saved/", size: PAGE_ROWS },
         empty: ("Stories you save appear here.", ("/latest/0", "Read new stories")),
+        feed: None,
     };
     list_page(&app, &mut visit, &here, list).await
 }
@@ -238,6 +264,7 @@ pub async fn upvoted(
         start,
         address: ListAddress { first: "/upvoted", more: "/upvoted/", size: PAGE_ROWS },
         empty: ("Stories you vote up appear here.", ("/latest/0", "Read new stories")),
+        feed: None,
     };
     list_page(&app, &mut visit, &here, list).await
 }
@@ -259,6 +286,7 @@ pub async fn hidden(
         start,
         address: ListAddress { first: "/hidden/0", more: "/hidden/", size: PAGE_ROWS },
         empty: ("Stories you hide appear here, and you can show them again.", ("/", "Go to the front page")),
+        feed: None,
     };
     list_page(&app, &mut visit, &here, list).await
 }
@@ -285,6 +313,7 @@ pub async fn of_user(
         start,
         address: ListAddress { first: &first, more: &base, size: PAGE_ROWS },
         empty: ("No stories here yet.", ("/submit", "Submit a story")),
+        feed: Some(FeedKind::Person(Written::Stories, user.username.clone())),
     };
     list_page(&app, &mut visit, &here, list).await
 }
@@ -315,6 +344,7 @@ mod tests {
             start: 0,
             address: ListAddress { first: "/usernews/x/0", more: "/usernews/x/", size: 10 },
             empty: ("nothing", ("/", "go on")),
+            feed: None,
         };
         let html = framed(None, |frame| list.render(frame, None)).into_string();
         assert_eq!(html.matches("<h1").count(), 1, "{html}");

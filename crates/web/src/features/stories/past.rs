@@ -204,6 +204,7 @@ pub async fn period_from_start(
         start,
         address: ListAddress { first: &base, more: &more, size: PAGE_ROWS },
         empty: ("No stories were submitted then.", ("/past", "Choose another day")),
+        feed: None,
     };
     list_page(&app, &mut visit, &here, list).await
 }

@@ -2,6 +2,7 @@
 //! edit, and the comments of stories that were merged into it.
 
 use crate::features::comments::comment_item::{CommentContext, comment_item};
+use crate::features::moderation::erasing::erase_link;
 use crate::limits::THREAD_PAGE;
 use crate::markup::addresses::news_address;
 use crate::markup::fragments::written;
@@ -22,6 +23,13 @@ use tidings_domain::values::words::counted;
 /// The tools of moderators for a story.
 #[must_use]
 pub fn story_tools(frame: &Frame<'_>, news: &News) -> Markup {
+    html! {
+        (moderator_tools(frame, news))
+        (erase_link(frame, &Thing::Story(news.id), news.is_erased()))
+    }
+}
+
+fn moderator_tools(frame: &Frame<'_>, news: &News) -> Markup {
     if news.deleted || !may_moderate(frame, news.user_id) {
         return html! {};
     }
@@ -38,7 +46,7 @@ pub fn story_tools(frame: &Frame<'_>, news: &News) -> Markup {
     let (actions, fields): (&[_], _) = match &news.withheld {
         Some(Withheld::Removed(_)) => (&[(Action::Restore, "Put this story back")], html! {}),
         Some(Withheld::Merged(_)) => (&[(Action::Split, "Split this story off again")], html! {}),
-        Some(Withheld::Held(_) | Withheld::Unreadable(_)) => return html! {},
+        Some(Withheld::Held(_) | Withheld::Erased | Withheld::Unreadable(_)) => return html! {},
         Some(Withheld::Flagged) | None => (&all, fields(news)),
     };
     let form = ActionForm { actions, fields };

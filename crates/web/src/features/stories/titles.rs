@@ -2,15 +2,15 @@
 //!
 //! The server then sends a request to an address that a person has chosen. So that nobody
 //! reaches what only the server can reach, each address is checked after the look-up, and
-//! the connection goes to exactly the address that was checked (`addresses`, `fetch`).
+//! the connection goes to exactly the address that was checked (`server::outgoing`).
 //! This is repeated for each redirect. `docs/security.md` lists the bounds.
 
-mod addresses;
 mod fetch;
 mod page;
 
 use crate::error::TitleError;
 use crate::limits::{MAX_TITLE_FETCHES, TITLE_FETCHES_OF_ACCOUNT, TITLE_FETCHES_OF_NETWORK, TITLE_TIMEOUT};
+use crate::server::outgoing::Ports;
 use crate::settings::TitleSettings;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,7 +43,7 @@ impl Fetches {
         let by_address = of_network >= TITLE_FETCHES_OF_NETWORK;
         if by_address || of_account >= TITLE_FETCHES_OF_ACCOUNT {
             let (action, seconds) = (RatedAction::FetchTitle, TITLE_TIMEOUT.as_secs());
-            return Err(Refusal::TooManyRequests { action, by_address, seconds, newness: None }.into());
+            return Err(Refusal::TooManyRequests { action, by_address, seconds, lacking: None }.into());
         }
         under_way.push(fetch);
         Ok(FetchPlace(Arc::new(Place { fetches: self, fetch })))
@@ -90,7 +90,7 @@ impl Drop for Place {
 /// The [`TitleError`] that says why.
 pub fn check_address(settings: &TitleSettings, url: &NewsUrl) -> Result<(), TitleError> {
     let url = Url::parse(url.as_str()).map_err(|_| TitleError::NotAPage)?;
-    settings.network.check(&url).map(|_| ())
+    Ok(settings.network.check(&url, Ports::OfTheWeb).map(|_| ())?)
 }
 
 /// The title of the page at a URL. It reads at most

@@ -16,6 +16,7 @@ use crate::markup::withheld::{insider_notice, reason, show_link, unlisted_note};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::{SignedForm, SignedIn};
+use crate::settings::SiteSettings;
 use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
@@ -137,20 +138,24 @@ fn tweet(frame: &Frame<'_>, line: &TweetLine) -> impl Render {
         }
     };
     written(move |html| {
+        let site = &frame.settings.site;
         let fragment = frame.derived::<TweetFragments, _>(&line.summary, |summary, links| {
-            Fragment::new(|slots| tweet_markup(summary, links, slots))
+            Fragment::new(|slots| tweet_markup(summary, (site, links), slots))
         });
         match fragment {
             Some(fragment) => fragment.fill(html, fill),
-            None => {
-                tweet_markup(&line.summary, frame.link_target(), &Slots::filled_by(&fill)).render_to(html)
-            }
+            None => tweet_markup(&line.summary, (site, frame.link_target()), &Slots::filled_by(&fill))
+                .render_to(html),
         }
     })
 }
 
 /// The markup of a tweet that is the same for all viewers.
-fn tweet_markup(summary: &TweetSummary, links: LinkTarget, slots: &Slots<'_, TweetPlaceholder>) -> Markup {
+fn tweet_markup(
+    summary: &TweetSummary,
+    (site, links): (&SiteSettings, LinkTarget),
+    slots: &Slots<'_, TweetPlaceholder>,
+) -> Markup {
     let TweetSummary { tweet, username, fullname, news, .. } = summary;
     let age = slots.at(TweetPlaceholder::Age);
     html! {
@@ -165,7 +170,7 @@ fn tweet_markup(summary: &TweetSummary, links: LinkTarget, slots: &Slots<'_, Twe
         }
         @match news {
             Some(news) => { (announcement(links, news)) }
-            None => { div.text dir="auto" { (text(links, summary)) } }
+            None => { div.text dir="auto" { (text((site, links), summary)) } }
         }
     }
 }
@@ -184,9 +189,9 @@ fn announcement(links: LinkTarget, news: &News) -> Markup {
 }
 
 /// The text with its links, and with the names of users as links to them.
-fn text(links: LinkTarget, summary: &TweetSummary) -> Markup {
+fn text((site, links): (&SiteSettings, LinkTarget), summary: &TweetSummary) -> Markup {
     html! {
-        @for piece in pieces(&summary.tweet.text) {
+        @for piece in pieces(&site.with_moved_links(&summary.tweet.text)) {
             @match piece {
                 Piece::Text(text) => { (text) }
                 Piece::Link(url) => {

@@ -6,7 +6,8 @@ use crate::error::RequestError;
 use crate::features::stories::item::{Standing, news_item};
 use crate::features::stories::marks::{JustHidden, marks_form, unlisted_note};
 use crate::limits::PAGE_ROWS;
-use crate::markup::addresses::{FOLLOWED, TOPICS, described, feed_address, in_order, list_address};
+use crate::markup::addresses::{FOLLOWED, TOPICS, described, in_order, list_address};
+use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::parts::{OUTSIDE, age, empty_but, page_links, search_within};
@@ -67,7 +68,7 @@ impl ArticlesPage<'_> {
                             is_open: open_for(article.article.time, frame.now).is_some(),
                         };
                         @match &article.line {
-                            Some(line) => { (news_item(frame, number, line, Some(standing))) }
+                            Some(line) => { (news_item(frame, Some(number), line, Some(standing))) }
                             None => { (foreign_item(frame, number, &article.article, standing)) }
                         }
                     }
@@ -83,7 +84,7 @@ impl ArticlesPage<'_> {
                 (combinations(topics, &self.page.about.others, self.order))
             }
         };
-        let head = PageHead::of(self.canonical()).with(self.feed(frame, &heading));
+        let head = PageHead::of(self.canonical()).feeds(self.feed());
         frame.page_with(&heading, &head, &content)
     }
 
@@ -112,20 +113,11 @@ impl ArticlesPage<'_> {
         if self.number == PageNumber::FIRST { first } else { format!("{first}?page={}", self.number.get()) }
     }
 
-    /// The link to the list's feed, for the head of the page. A personal list has none.
-    fn feed(&self, frame: &Frame<'_>, heading: &str) -> Markup {
-        let title = format!("{heading} - {}", frame.site().name);
-        html! {
-            @if let Some(feed) = self.feed_address() {
-                link rel="alternate" type="application/atom+xml" title=(title) href=(feed);
-            }
-        }
-    }
-
-    fn feed_address(&self) -> Option<String> {
+    /// The feed of the list. A personal list has none.
+    fn feed(&self) -> Option<FeedKind> {
         match self.list {
-            ArticleList::All => Some(feed_address(None, self.order)),
-            ArticleList::Topics(topics) => Some(feed_address(Some(topics), self.order)),
+            ArticleList::All => Some(FeedKind::Articles(None, self.order)),
+            ArticleList::Topics(topics) => Some(FeedKind::Articles(Some(topics.clone()), self.order)),
             ArticleList::Followed => None,
         }
     }
@@ -177,7 +169,7 @@ impl ArticlesPage<'_> {
                     (order(ArticleOrder::Time, "New"))
                     li { a href=(TOPICS) { "Topics" } }
                     @if matches!(self.list, ArticleList::All) { li { a href="/past" { "Past" } } }
-                    @if let Some(feed) = self.feed_address() { li { a href=(feed) { "Feed" } } }
+                    @if let Some(feed) = self.feed() { li { a href=(feed.address(FeedFormat::Atom)) { "Feed" } } }
                 }
             }
         }

@@ -1,12 +1,10 @@
 //! Gets a page over HTTP, from addresses that were checked.
 
 use super::FetchPlace;
-use super::addresses::is_public;
 use super::page::Page;
 use crate::error::TitleError;
-use crate::limits::{
-    TITLE_ADDRESSES, TITLE_BYTES, TITLE_CONNECT_TIMEOUT, TITLE_HEAD_BYTES, TITLE_HEADERS, TITLE_REDIRECTS,
-};
+use crate::limits::{TITLE_BYTES, TITLE_HEAD_BYTES, TITLE_HEADERS, TITLE_REDIRECTS};
+use crate::server::outgoing::{Ports, connect, secure};
 use crate::settings::Network;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, Response, StatusCode, header};
@@ -14,19 +12,10 @@ use futures_util::StreamExt;
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::task::JoinSet;
-use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
-use url::{Host, Position, Url};
+use url::{Position, Url};
 
-/// The ports that web sites have.
-const PORTS: [u16; 2] = [80, 443];
 /// The content types of pages.
 const PAGE_TYPES: [&str; 2] = ["text/html", "application/xhtml+xml"];
 
@@ -45,10 +34,10 @@ pub(super) async fn fetch_page(
 ) -> Result<Page, TitleError> {
     let agent = format!("Tidings/{} (+{home})", env!("CARGO_PKG_VERSION"));
     for _ in 0..=TITLE_REDIRECTS {
-        let endpoints = network.look_up(place, &url).await?;
+        let endpoints = network.look_up(&url, Ports::OfTheWeb, place.clone()).await?;
         let stream = connect(&endpoints).await?;
         let answer = if url.scheme() == "https" {
-            ask(network.secure(stream, &url).await?, &url, &agent).await?
+            ask(secure(stream, &url, network.certificate.as_deref()).await?, &url, &agent).await?
         } else {
             ask(stream, &url, &agent).await?
         };
@@ -58,100 +47,6 @@ pub(super) async fn fetch_page(
         }
     }
     Err(TitleError::TooManyRedirects)
-}
-
-impl Network {
-    /// The addresses of a URL's host, all of which may be connected to. A name that also has
-    /// an address that is not public is refused.
-    async fn look_up(&self, place: &FetchPlace, url: &Url) -> Result<Vec<SocketAddr>, TitleError> {
-        let (host, port) = self.check(url)?;
-        let addresses = match host {
-            Host::Ipv4(address) => vec![IpAddr::V4(address)],
-            Host::Ipv6(address) => vec![IpAddr::V6(address)],
-            Host::Domain(name) => match self.names.get(name) {
-                Some(addresses) => addresses.clone(),
-                None => look_up_name(place.clone(), name.to_owned()).await,
-            },
-        };
-        let endpoints: Vec<SocketAddr> =
-            addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect();
-        if endpoints.is_empty() || !endpoints.iter().all(|endpoint| self.allows(*endpoint)) {
-            return Err(TitleError::NotPublic);
-        }
-        Ok(endpoints)
-    }
-
-    /// The host and the port of a URL, or why it is refused whatever a name stands for.
-    pub(super) fn check<'a>(&self, url: &'a Url) -> Result<(Host<&'a str>, u16), TitleError> {
-        let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
-            return Err(TitleError::NotPublic);
-        };
-        if !PORTS.contains(&port) && !self.let_through.iter().any(|endpoint| endpoint.port() == port) {
-            return Err(TitleError::Port);
-        }
-        let literal = match host {
-            Host::Ipv4(address) => Some(IpAddr::V4(address)),
-            Host::Ipv6(address) => Some(IpAddr::V6(address)),
-            Host::Domain(_) => None,
-        };
-        match literal {
-            Some(address) if !self.allows(SocketAddr::new(address, port)) => Err(TitleError::NotPublic),
-            _ => Ok((host, port)),
-        }
-    }
-
-    fn allows(&self, endpoint: SocketAddr) -> bool {
-        (is_public(endpoint.ip()) && PORTS.contains(&endpoint.port())) || self.let_through.contains(&endpoint)
-    }
-
-    /// Begins TLS. The certificate must be valid for the host of the URL.
-    async fn secure(
-        &self,
-        stream: TcpStream,
-        url: &Url,
-    ) -> Result<impl AsyncRead + AsyncWrite + Unpin + Send + 'static, TitleError> {
-        let name = match url.host() {
-            Some(Host::Domain(name)) => ServerName::try_from(name.to_owned()).ok(),
-            Some(Host::Ipv4(address)) => Some(ServerName::from(IpAddr::V4(address))),
-            Some(Host::Ipv6(address)) => Some(ServerName::from(IpAddr::V6(address))),
-            None => None,
-        };
-        let name = name.ok_or(TitleError::Insecure)?;
-        let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-        if let Some(certificate) = &self.certificate {
-            roots.add(CertificateDer::from(certificate.clone())).map_err(|_| TitleError::Insecure)?;
-        }
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .map_err(|_| TitleError::Insecure)?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        TlsConnector::from(Arc::new(config)).connect(name, stream).await.map_err(|_| TitleError::Insecure)
-    }
-}
-
-/// The addresses of a name, as the system knows them; none if there are none. The system
-/// cannot be interrupted, so the look-up keeps its place until it is done.
-async fn look_up_name(place: FetchPlace, name: String) -> Vec<IpAddr> {
-    let look_up = tokio::task::spawn_blocking(move || {
-        let found = (name.as_str(), 0).to_socket_addrs();
-        drop(place);
-        found.map(|endpoints| endpoints.map(|endpoint| endpoint.ip()).collect())
-    });
-    look_up.await.ok().and_then(Result::ok).unwrap_or_default()
-}
-
-/// Connects to the first of these that accepts. No name is looked up here.
-async fn connect(endpoints: &[SocketAddr]) -> Result<TcpStream, TitleError> {
-    let mut failure = TitleError::Unreachable;
-    for endpoint in endpoints.iter().take(TITLE_ADDRESSES) {
-        match tokio::time::timeout(TITLE_CONNECT_TIMEOUT, TcpStream::connect(endpoint)).await {
-            Ok(Ok(stream)) => return Ok(stream),
-            Ok(Err(_)) => {}
-            Err(_) => failure = TitleError::TimedOut,
-        }
-    }
-    Err(failure)
 }
 
 /// Sends the request and reads the answer.

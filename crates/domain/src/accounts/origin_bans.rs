@@ -1,0 +1,95 @@
+//! Bans of networks and of e-mail domains, from which nobody signs up or posts. Administrators make them
+//! (`moderation/origins.rs`); signing up and every action that posts ask here.
+//!
+//! All bans together are one cached value, so a check costs no round. What a ban stops is counted in
+//! the store, a write for each refusal; how often somebody can be refused is bounded by the rates.
+//!
+//! Keys: `bans:origins`, `bans:origins:count` and `bans:origins:stopped`.
+
+use crate::accounts::actor::Actor;
+use crate::accounts::users::Role;
+use crate::cache::{MEBIBYTE, Shared, View};
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::ids::OriginBanId;
+use crate::values::origin_ban::{BanScope, OriginBan};
+use std::net::IpAddr;
+use tidings_keyspace::{Batch, Query, Reads};
+
+crate::cache_kind! {
+    /// The bans of the site.
+    struct Banned: () => Vec<OriginBan>, "origin_bans", MEBIBYTE,
+        |(), bans| bans.iter().map(|ban| size_of::<OriginBan>() + ban.reason.as_str().len()).sum::<usize>();
+}
+
+/// The bans of the site, also those that have ended. Rounds: 1; none once they are cached.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Vec<OriginBan>>, Error> {
+    let cache = site.caches.of::<Banned>();
+    let view = View { store: &site.store, now, is_current: true, keeps: true };
+    if let Some(bans) = cache.get(view, &()) {
+        return Ok(bans);
+    }
+    let mut query = Query::new();
+    let stored = query.hash(keys::ORIGIN_BANS).or_absent(&mut query);
+    let stored = query.track(stored);
+    let mut reads = Reads::default();
+    let stored = site.store.query(query).await?.take_tracked(stored).collect_into(&mut reads);
+    let read = |(id, json): (String, String)| {
+        let ban = id.parse().ok().and_then(|id: OriginBanId| OriginBan::from_json(id, &json));
+        if ban.is_none() {
+            fields::report(keys::ORIGIN_BANS, Some(&id));
+        }
+        ban
+    };
+    let mut bans: Vec<OriginBan> = stored.0.into_iter().filter_map(read).collect();
+    bans.sort_by_key(|ban| ban.id);
+    Ok(cache.insert(view, (), tidings_keyspace::Tracked::new(bans, reads), None))
+}
+
+/// Refuses somebody who signs up from a banned origin. Rounds: those of [`of_site`], and a commit
+/// for a refusal.
+///
+/// # Errors
+/// [`Refusal::OriginBanned`], or the store's.
+pub(crate) async fn demand_may_sign_up(
+    site: &Site,
+    now: Timestamp,
+    (address, email): (IpAddr, &str),
+) -> Result<(), Error> {
+    demand(site, now, BanScope::Signup, (address, email)).await
+}
+
+/// Refuses somebody who posts from a banned origin. Moderators and administrators may. Rounds: those of
+/// [`of_site`], and a commit for a refusal.
+///
+/// # Errors
+/// [`Refusal::OriginBanned`], or the store's.
+pub(crate) async fn demand_may_post(site: &Site, now: Timestamp, author: &Actor<'_>) -> Result<(), Error> {
+    if author.user.role() > Role::Member {
+        return Ok(());
+    }
+    demand(site, now, BanScope::Post, (author.address, &author.user.email)).await
+}
+
+async fn demand(
+    site: &Site,
+    now: Timestamp,
+    scope: BanScope,
+    (address, email): (IpAddr, &str),
+) -> Result<(), Error> {
+    let bans = of_site(site, now).await?;
+    let stops = |ban: &&OriginBan| {
+        ban.scope.covers(scope) && ban.is_in_force(now) && ban.origin.is_of(address, email)
+    };
+    let Some(ban) = bans.iter().find(stops) else { return Ok(()) };
+    let mut batch = Batch::new();
+    batch.increment_field(keys::ORIGIN_BANS_STOPPED, ban.id.to_string(), 1);
+    site.store.commit(batch).await?;
+    Err(Refusal::OriginBanned { kind: ban.origin.kind(), scope, reason: ban.reason.as_str().into() }.into())
+}

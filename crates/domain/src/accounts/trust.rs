@@ -1,0 +1,71 @@
+//! Trust: one rule for everything that accounts may not do in their first days.
+//!
+//! An account is trusted once it is `trust.days` old and has `trust.karma` karma; 0 switches that
+//! half off. Moderators and administrators are always trusted. Everybody else has a share of the
+//! rates ([`RateRules::new_account_share`](crate::values::rules::RateRules)), creates no topics,
+//! puts few links in a comment, invites nobody, and has flags that weigh half.
+//!
+//! Votes cost karma, so an account that was found to be trusted gets the field `established` and
+//! stays so, also when its karma falls later.
+
+use crate::accounts::users::{ESTABLISHED, Role, User};
+use crate::error::{Error, Refusal};
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::limits::MAX_LINKS_OF_NEW;
+use crate::values::rules::{Lacking, TrustRules};
+use linkify::{LinkFinder, LinkKind};
+use tidings_keyspace::Batch;
+
+/// What an account lacks to be trusted; `None` if it is.
+#[must_use]
+pub fn lacking(rules: &TrustRules, now: Timestamp, user: &User) -> Option<Lacking> {
+    if user.role() > Role::Member || user.is_established {
+        return None;
+    }
+    let from = rules.age_reached(user.ctime);
+    let lacking = Lacking {
+        from: (from > now).then_some(from),
+        karma: (rules.karma > 0 && user.karma < rules.karma).then_some(rules.karma),
+    };
+    (lacking.from.is_some() || lacking.karma.is_some()).then_some(lacking)
+}
+
+/// Whether an account is trusted.
+pub(crate) fn is_trusted(site: &Site, now: Timestamp, user: &User) -> bool {
+    lacking(&site.rules.trust, now, user).is_none()
+}
+
+/// What an account that acts lacks to be trusted. Notes the first time that it lacks nothing.
+/// Rounds: none, and a commit that one time.
+pub(crate) async fn of_acting(site: &Site, now: Timestamp, user: &User) -> Result<Option<Lacking>, Error> {
+    let lacking = lacking(&site.rules.trust, now, user);
+    // Age never falls.
+    let can_fall = site.rules.trust.karma > 0 && user.role() == Role::Member;
+    if lacking.is_none() && can_fall && !user.is_established {
+        let mut batch = Batch::new();
+        batch.set_field(keys::user(user.id), ESTABLISHED, "1");
+        site.store.commit(batch).await?;
+    }
+    Ok(lacking)
+}
+
+/// Refuses a comment with too many links of an account that is not trusted yet.
+///
+/// # Errors
+/// [`Refusal::TooManyLinks`].
+pub(crate) fn refuse_many_links(
+    site: &Site,
+    now: Timestamp,
+    author: &User,
+    text: &str,
+) -> Result<(), Refusal> {
+    let mut finder = LinkFinder::new();
+    finder.kinds(&[LinkKind::Url]).url_must_have_scheme(false);
+    let has_many = finder.links(text).nth(MAX_LINKS_OF_NEW).is_some();
+    if has_many && !is_trusted(site, now, author) {
+        return Err(Refusal::TooManyLinks { limit: MAX_LINKS_OF_NEW });
+    }
+    Ok(())
+}

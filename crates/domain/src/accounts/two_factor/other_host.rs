@@ -1,0 +1,88 @@
+//! The owners of passkeys when the site moves to another host. A passkey belongs to a host: none that was made
+//! for the old one works at the new one.
+
+use crate::accounts::harden::count_accounts;
+use crate::accounts::outbox;
+use crate::accounts::users::User;
+use crate::audit::CommandEntry;
+use crate::error::Error;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::hostname::Hostname;
+use crate::values::ids::UserId;
+use crate::values::limits::STAFF_CHUNK;
+use tidings_keyspace::{Batch, Query};
+
+/// The hosts of a move.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostMove {
+    /// The one that passkeys were made for.
+    pub from: Hostname,
+    /// The one that the site will have.
+    pub to: Hostname,
+}
+
+/// The owners of passkeys that were found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PasskeyOwners {
+    /// Accounts that were looked at.
+    pub checked: u64,
+    /// How many of them have passkeys.
+    pub owners: u64,
+    /// How many of those have an e-mail address to write to.
+    pub reachable: u64,
+}
+
+/// Counts the owners of passkeys, and with `told` puts a mail to each of them into the outbox that says what
+/// happens to their passkeys. Reports after each chunk. Rounds: 1, and for each 500 accounts 1, or 2 with
+/// mails.
+///
+/// # Errors
+/// When the store fails.
+pub async fn visit_owners(
+    site: &Site,
+    told: Option<(&HostMove, Timestamp)>,
+    report: impl Fn(PasskeyOwners),
+) -> Result<PasskeyOwners, Error> {
+    let last = count_accounts(site).await?;
+    let mut found = PasskeyOwners::default();
+    while found.checked < last {
+        let end = last.min(found.checked + STAFF_CHUNK);
+        visit_some(site, told, (&mut found, end)).await?;
+        report(found);
+    }
+    if let Some((HostMove { from, to }, _)) = told {
+        let (from, to) = (from.to_string(), to.to_string());
+        CommandEntry::ToldOfHostMove { from, to, accounts: found.reachable }.write(site).await;
+    }
+    Ok(found)
+}
+
+/// Does that for the accounts up to a number.
+async fn visit_some(
+    site: &Site,
+    told: Option<(&HostMove, Timestamp)>,
+    (found, end): (&mut PasskeyOwners, u64),
+) -> Result<(), Error> {
+    let mut query = Query::new();
+    let reads: Vec<_> = (found.checked + 1..=end).map(|id| query.hash(keys::user(UserId(id)))).collect();
+    let mut answers = site.store.query(query).await?;
+    let mut batch = Batch::new();
+    let users = reads.into_iter().filter_map(|read| User::from_hash(&answers.take(read)));
+    for user in users.filter(|user| user.second_factors.passkeys) {
+        found.owners += 1;
+        if user.email.is_empty() {
+            continue;
+        }
+        found.reachable += 1;
+        if let Some((hosts, now)) = told {
+            outbox::write_host_move(&mut batch, now, user.id, hosts);
+        }
+    }
+    if !batch.writes().is_empty() {
+        site.apply(batch).await?;
+    }
+    found.checked = end;
+    Ok(())
+}

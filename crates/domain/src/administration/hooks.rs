@@ -1,0 +1,175 @@
+//! The webhooks, as administrators edit them. [`crate::hooks`] is what they are told.
+//!
+//! The moderation log has no lines of this: it is public, and addresses of hooks are secrets. The audit log has.
+
+use super::demand_administrator;
+use crate::accounts::actor::Actor;
+use crate::accounts::users::User;
+use crate::action::Decision;
+use crate::audit::AUDIT;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::hooks::{of_hash, write_removal, write_test};
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::hook::{Hook, HookAddress, HookFormat, HookKind, HookResult, HookSecret};
+use crate::values::ids::HookId;
+use crate::values::limits::{HOOK_RESULTS, MAX_HOOKS};
+use tidings_keyspace::{Batch, Hash, Order, Query, read};
+
+/// A change of the hooks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookChange {
+    /// One more.
+    Add(Hook),
+    /// A hook is changed; a field that is `None` stays.
+    Change {
+        /// Which.
+        hook: HookId,
+        /// Where it is.
+        address: Option<HookAddress>,
+        /// The key that signs its messages.
+        secret: Option<HookSecret>,
+        /// The events that it hears about.
+        kinds: Option<Vec<HookKind>>,
+        /// How.
+        format: Option<HookFormat>,
+    },
+    /// A hook is removed, with all that waits for it.
+    Remove(HookId),
+    /// A hook is sent a message that says so.
+    Test(HookId),
+}
+
+/// A hook, as administrators see it: without its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownHook {
+    /// Its number.
+    pub id: HookId,
+    /// Where it is.
+    pub address: HookAddress,
+    /// The events that it hears about.
+    pub kinds: Vec<HookKind>,
+    /// How.
+    pub format: HookFormat,
+    /// Whether its messages are signed.
+    pub is_signed: bool,
+    /// How many messages wait for it.
+    pub waiting: u64,
+    /// The outcomes of the last messages, the newest first.
+    pub results: Vec<HookResult>,
+}
+
+/// Changes the hooks. Returns the number of the hook. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchHook`], [`Refusal::TooManyHooks`], [`Refusal::NotAHook`], or the
+/// store's.
+pub async fn change(
+    site: &Site,
+    now: Timestamp,
+    administrator: Actor<'_>,
+    change: &HookChange,
+) -> Result<HookId, Error> {
+    demand_administrator(administrator.user)?;
+    let changed = site.act(keys::HOOKS, || async {
+        let (Hash(stored), count) =
+            site.store.fetch((read::hash(keys::HOOKS), read::string(keys::HOOKS_COUNT))).await?;
+        let stored = Hash(stored);
+        let mut batch = Batch::new();
+        let present = |id: HookId| stored.get(&id.to_string()).ok_or(Refusal::NoSuchHook);
+        let id = match change {
+            HookChange::Add(hook) => {
+                hook.check().map_err(Refusal::from)?;
+                if stored.0.len() >= MAX_HOOKS {
+                    return Err(Refusal::TooManyHooks { limit: MAX_HOOKS }.into());
+                }
+                let last: u64 =
+                    fields::read_string(count.as_deref(), || keys::HOOKS_COUNT.to_owned()).unwrap_or(0);
+                let id = HookId(last + 1);
+                match &count {
+                    Some(count) => batch.string_equals(keys::HOOKS_COUNT, count),
+                    None => batch.key_absent(keys::HOOKS_COUNT),
+                };
+                batch.set(keys::HOOKS_COUNT, id.to_string());
+                batch.field_absent(keys::HOOKS, id.to_string());
+                batch.set_field(keys::HOOKS, id.to_string(), hook.to_json());
+                if stored.0.is_empty() {
+                    // Nobody hears about events from before the first hook.
+                    batch.delete(keys::HOOK_EVENTS);
+                }
+                id
+            }
+            HookChange::Change { hook: id, address, secret, kinds, format } => {
+                let before = present(*id)?;
+                let mut hook = Hook::from_json(before).ok_or(Refusal::NoSuchHook)?;
+                hook.address = address.clone().unwrap_or(hook.address);
+                hook.secret = secret.clone().unwrap_or(hook.secret);
+                hook.kinds = kinds.clone().unwrap_or(hook.kinds);
+                hook.format = format.unwrap_or(hook.format);
+                hook.check().map_err(Refusal::from)?;
+                batch.field_equals(keys::HOOKS, id.to_string(), before);
+                batch.set_field(keys::HOOKS, id.to_string(), hook.to_json());
+                // Perhaps it works now.
+                batch.delete_field(keys::HOOK_RESTS, id.to_string());
+                *id
+            }
+            HookChange::Remove(id) => {
+                batch.field_equals(keys::HOOKS, id.to_string(), present(*id)?);
+                write_removal(&mut batch, *id);
+                *id
+            }
+            HookChange::Test(id) => {
+                batch.field_equals(keys::HOOKS, id.to_string(), present(*id)?);
+                batch.delete_field(keys::HOOK_RESTS, id.to_string());
+                write_test(&mut batch, now, *id);
+                *id
+            }
+        };
+        Decision::commit(batch, id).once(administrator.request.as_ref(), &id)
+    });
+    let hook = changed.await?;
+    let by = &administrator.username;
+    match change {
+        HookChange::Add(_) => tracing::info!(target: AUDIT, by, %hook, "a webhook was added"),
+        HookChange::Change { .. } => tracing::info!(target: AUDIT, by, %hook, "a webhook was changed"),
+        HookChange::Remove(_) => tracing::info!(target: AUDIT, by, %hook, "a webhook was removed"),
+        HookChange::Test(_) => {}
+    }
+    Ok(hook)
+}
+
+/// The hooks, for administrators. Rounds: 2.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], or the store's.
+pub async fn all(site: &Site, viewer: &User) -> Result<Vec<ShownHook>, Error> {
+    demand_administrator(viewer)?;
+    let hooks = of_hash(&site.store.fetch(read::hash(keys::HOOKS)).await?);
+    if hooks.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut query = Query::new();
+    let reads: Vec<_> = hooks
+        .into_iter()
+        .map(|(id, hook)| {
+            let key = keys::hook_results(id);
+            let results = query.sorted_range(&key, Order::Descending, 0, HOOK_RESULTS);
+            (id, hook, results, query.sorted_count(keys::hook_outbox(id)))
+        })
+        .collect();
+    let mut answers = site.store.query(query).await?;
+    let shown = reads.into_iter().map(|(id, hook, results, waiting)| ShownHook {
+        id,
+        is_signed: !hook.secret.is_empty(),
+        address: hook.address,
+        kinds: hook.kinds,
+        format: hook.format,
+        waiting: answers.take(waiting),
+        results: fields::members(answers.take(results), &keys::hook_results(id), |(json, _)| {
+            HookResult::from_json(&json)
+        }),
+    });
+    Ok(shown.collect())
+}

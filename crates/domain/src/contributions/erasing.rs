@@ -1,0 +1,135 @@
+//! Erasing what somebody has written: title, address and text are gone at once, and the place stays, so that
+//! threads hold. It cannot be taken back.
+//!
+//! The batch of an erasure writes the post, all lists, its author's messages, and what was kept for putting
+//! it back. A job, `erase:<thing>`, goes through the log of moderation for what else was kept of it.
+
+use super::excerpt;
+use crate::accounts::inbox::erase_messages;
+use crate::comments;
+use crate::comments::comment::Stored;
+use crate::error::{Error, Refusal};
+use crate::jobs::{self, Job};
+use crate::keys;
+use crate::news::item::News;
+use crate::review;
+use crate::site::Site;
+use crate::submissions;
+use crate::timelines::tweets::{Removal, Tweet};
+use crate::values::clock::Moment;
+use crate::values::ids::{CommentAddress, UserId};
+use crate::values::moderation::Thing;
+use crate::values::words::counted;
+use std::time::Duration;
+use tidings_keyspace::Batch;
+
+/// The name of the jobs `erase:<thing>`.
+pub(crate) const TRACES: &str = "erase";
+/// The name of the jobs `erase_all:<user id>`.
+pub(crate) const ERASE_ALL: &str = "erase_all";
+/// How long the time of the last erasure is kept.
+const LAST_KEPT: Duration = Duration::from_secs(30 * 86_400);
+
+/// Something that is erased with a batch.
+pub(crate) struct Erased {
+    /// Who wrote it.
+    pub(crate) author: UserId,
+    /// The jobs to start once the batch is applied.
+    pub(crate) jobs: Vec<Job>,
+}
+
+/// Adds to a batch that a story, a comment or a tweet is erased, whatever its state. Rounds: at most 8, and
+/// those of mentions.
+///
+/// # Errors
+/// The refusal for what is not there; [`Refusal::ErasedAlready`]; [`Refusal::CannotBeFlagged`] for other
+/// kinds; or the store's.
+pub(crate) async fn erase(
+    site: &Site,
+    now: Moment,
+    thing: &Thing,
+    batch: &mut Batch,
+) -> Result<Erased, Error> {
+    let (author, quote, job) = match thing {
+        Thing::Story(id) => {
+            let (news, job) = submissions::erasing::erase(site, now, *id, batch).await?;
+            (news.user_id, place_of(thing), job)
+        }
+        Thing::Comment(address) => {
+            let (Stored { comment, .. }, job) = comments::erasing::erase(site, now, *address, batch).await?;
+            (comment.user_id, format!("comment “{}”", excerpt(&comment.body)), job)
+        }
+        Thing::Tweet(id) => {
+            let tweet = site.store.fetch(Tweet::by_id(*id)).await?.ok_or(Refusal::NoSuchTweet)?;
+            let (author, quote) = (tweet.user_id, format!("post “{}”", excerpt(&tweet.text)));
+            let removal = Removal::read(site, tweet).await?;
+            removal.write(batch, now);
+            batch.delete(keys::withdrawn(thing));
+            (author, quote, removal.job())
+        }
+        _ => return Err(Refusal::CannotBeFlagged(thing.kind()).into()),
+    };
+    let place = place_of(thing);
+    erase_messages(site, batch, author, |text| text.contains(&quote) || text.contains(&place)).await?;
+    review::settle(batch, thing);
+    let traces = Job::new(TRACES, thing);
+    jobs::add(batch, &traces, now, author);
+    // Files hold its bytes until they are compacted.
+    batch.set_expiring(keys::ERASED_LAST, now.timestamp().to_string(), LAST_KEPT);
+    Ok(Erased { author, jobs: job.into_iter().chain([traces]).collect() })
+}
+
+/// A sentence, without a full stop, about all that erasing something takes away. Rounds: 1.
+///
+/// # Errors
+/// Those of [`erase`].
+pub(crate) async fn sentence(site: &Site, thing: &Thing) -> Result<String, Error> {
+    let place = place_of(thing);
+    match thing {
+        Thing::Story(id) => {
+            let news = site.store.fetch(News::by_id(*id)).await?.ok_or(Refusal::NoSuchNews)?;
+            if news.is_erased() {
+                return Err(Refusal::ErasedAlready.into());
+            }
+            let stay = match news.comments {
+                0 => "its place stays".to_owned(),
+                comments => format!("its place and {} stay", counted(comments, "comment", "comments")),
+            };
+            Ok(format!(
+                "this erases the title, the address, the text and the history of the story “{}” {place} \
+                 everywhere; only {stay}",
+                news.title
+            ))
+        }
+        Thing::Comment(address) => {
+            let stored = comments::comment::read_stored(site, *address).await?;
+            if stored.comment.is_erased() {
+                return Err(Refusal::ErasedAlready.into());
+            }
+            Ok(format!(
+                "this erases the text and the history of the comment “{}” {place} everywhere; only its place \
+                 and its replies stay",
+                excerpt(&stored.comment.body)
+            ))
+        }
+        Thing::Tweet(id) => {
+            let tweet = site.store.fetch(Tweet::by_id(*id)).await?.ok_or(Refusal::NoSuchTweet)?;
+            Ok(format!("this erases the post “{}” {place} everywhere", excerpt(&tweet.text)))
+        }
+        _ => Err(Refusal::CannotBeFlagged(thing.kind()).into()),
+    }
+}
+
+/// The address of a comment, as messages name it.
+pub(crate) fn place_of_comment(CommentAddress { news, comment }: CommentAddress) -> String {
+    format!("/comment/{news}/{comment}")
+}
+
+/// The address of a post in brackets, as messages name it.
+pub(crate) fn place_of(thing: &Thing) -> String {
+    match thing {
+        Thing::Comment(address) => format!("({})", place_of_comment(*address)),
+        Thing::Tweet(id) => format!("(/tweet/{id})"),
+        other => format!("(/news/{})", other.id()),
+    }
+}

@@ -1,0 +1,434 @@
+//! What webhooks are told: the events of the site, and the messages that wait for each hook.
+//!
+//! Keys: `hooks:all` (the hooks), `hooks:count`, `hooks:events` (what has happened and is not noted for hooks yet),
+//! `hooks:outbox:<hook id>` (messages that wait), `hooks:results:<hook id>` (what became of the last ones) and
+//! `hooks:rests` (until when servers leave a hook alone).
+//!
+//! An action adds its event in its own batch, so none is lost. Once a second, a server makes messages of the events for
+//! the hooks that want them, in one batch that takes the events away: of several servers, one does. A message holds no
+//! text. What is sent is read when it is sent, so nothing is that is no longer public.
+//!
+//! A message leaves the outbox after the hook has taken it. So it is sent at least once, and again with the same id if
+//! a server is killed between the two. A message that is not taken is tried again as [`wait_after`] says, and dropped
+//! after a day. The hook rests for half a minute after a failure, so that a server that is down is not asked for each
+//! message.
+
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::site::{Applied, Site};
+use crate::values::clock::Timestamp;
+use crate::values::hook::{Hook, HookKind, HookResult};
+use crate::values::ids::{CommentAddress, HookId, ModerationId, NewsId, UserId};
+use crate::values::limits::{
+    HOOK_EVENTS_AT_ONCE, HOOK_MESSAGES_AT_ONCE, HOOK_RESULTS, MAX_HOOK_EVENTS, MAX_HOOK_MESSAGES,
+};
+use crate::values::moderation::Thing;
+use crate::values::retries::wait_after;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
+use tidings_keyspace::{Batch, Hash, Order, Query, Store, read};
+
+/// How long other servers leave a hook to the one that is writing to it, in seconds: longer than a turn takes.
+const LEASE_SECONDS: u64 = 60;
+/// How long a hook rests after a failure, in seconds.
+const REST_SECONDS: u64 = 30;
+/// The distance between messages of one batch, which keeps their order, in seconds: about a microsecond, which a score
+/// can still hold.
+const ORDER_STEP: f64 = 1.0 / 1_048_576.0;
+
+/// Something that has happened, without what it says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// A story was published.
+    Story(NewsId),
+    /// A comment was published.
+    Comment(CommentAddress),
+    /// Something was flagged.
+    Flag(Thing),
+    /// An account was created.
+    Signup(UserId),
+    /// Something has begun to wait for a moderator.
+    Queue(Thing),
+    /// A line of the moderation log.
+    Decision(ModerationId),
+    /// An administrator tries a hook.
+    Test,
+}
+
+/// The name of [`Event::Test`].
+const TEST: &str = "test";
+
+impl Event {
+    /// The kind that hooks choose; `None` for a test, which each gets.
+    #[must_use]
+    pub const fn kind(&self) -> Option<HookKind> {
+        match self {
+            Self::Story(_) => Some(HookKind::Story),
+            Self::Comment(_) => Some(HookKind::Comment),
+            Self::Flag(_) => Some(HookKind::Flag),
+            Self::Signup(_) => Some(HookKind::Signup),
+            Self::Queue(_) => Some(HookKind::Queue),
+            Self::Decision(_) => Some(HookKind::Decision),
+            Self::Test => None,
+        }
+    }
+
+    /// The name of its kind.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.kind().map_or(TEST, HookKind::name)
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name();
+        match self {
+            Self::Story(id) => write!(formatter, "{name}:{id}"),
+            Self::Comment(address) => write!(formatter, "{name}:{address}"),
+            Self::Flag(thing) | Self::Queue(thing) => write!(formatter, "{name}:{}", thing.key()),
+            Self::Signup(id) => write!(formatter, "{name}:{id}"),
+            Self::Decision(id) => write!(formatter, "{name}:{id}"),
+            Self::Test => formatter.write_str(name),
+        }
+    }
+}
+
+/// The text is not the name of an event or of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not the name of an event")]
+pub struct NotAnEvent;
+
+impl FromStr for Event {
+    type Err = NotAnEvent;
+
+    fn from_str(text: &str) -> Result<Self, NotAnEvent> {
+        fn part<T: FromStr>(text: &str) -> Result<T, NotAnEvent> {
+            text.parse().map_err(|_| NotAnEvent)
+        }
+        if text == TEST {
+            return Ok(Self::Test);
+        }
+        let (kind, about) = text.split_once(':').ok_or(NotAnEvent)?;
+        Ok(match part(kind)? {
+            HookKind::Story => Self::Story(part(about)?),
+            HookKind::Comment => Self::Comment(part(about)?),
+            HookKind::Flag => Self::Flag(part(about)?),
+            HookKind::Signup => Self::Signup(part(about)?),
+            HookKind::Queue => Self::Queue(part(about)?),
+            HookKind::Decision => Self::Decision(part(about)?),
+        })
+    }
+}
+
+/// Adds an event to the batch of its cause.
+pub(crate) fn write(batch: &mut Batch, event: &Event) {
+    batch.sorted_append(keys::HOOK_EVENTS, event.to_string());
+    // Where no hook takes them away, and while no server runs.
+    batch.sorted_trim(keys::HOOK_EVENTS, MAX_HOOK_EVENTS);
+}
+
+/// A message that waits for a hook. Written as its id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// When it was noted.
+    pub since: Timestamp,
+    /// What it tells.
+    pub event: Event,
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.since, self.event)
+    }
+}
+
+impl FromStr for Message {
+    type Err = NotAnEvent;
+
+    fn from_str(text: &str) -> Result<Self, NotAnEvent> {
+        let (since, event) = text.split_once(':').ok_or(NotAnEvent)?;
+        Ok(Self { since: Timestamp(since.parse().map_err(|_| NotAnEvent)?), event: event.parse()? })
+    }
+}
+
+/// The hooks of a hash, by their numbers; those that cannot be read are left out.
+pub(crate) fn of_hash(Hash(stored): &Hash) -> BTreeMap<HookId, Hook> {
+    let readable =
+        fields::members(stored, keys::HOOKS, |(id, json)| Some((id.parse().ok()?, Hook::from_json(json)?)));
+    readable.into_iter().collect()
+}
+
+/// The result of a look.
+#[derive(Debug, Default)]
+pub struct Look {
+    /// The hooks.
+    pub hooks: BTreeMap<HookId, Hook>,
+    /// The oldest events that are not noted.
+    events: Vec<String>,
+    /// The hooks as they are stored.
+    stored: Hash,
+}
+
+impl Look {
+    /// Whether there are events that hooks may want.
+    #[must_use]
+    pub fn has_events(&self) -> bool {
+        !self.hooks.is_empty() && !self.events.is_empty()
+    }
+}
+
+/// Looks for hooks and for events. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn look(store: &Store) -> Result<Look, Error> {
+    let events = read::sorted_range(keys::HOOK_EVENTS, Order::Ascending, 0, HOOK_EVENTS_AT_ONCE);
+    let (stored, events) = store.fetch((read::hash(keys::HOOKS), events)).await?;
+    let events = events.into_iter().map(|(event, _)| event).collect();
+    Ok(Look { hooks: of_hash(&stored), events, stored })
+}
+
+/// Makes messages of events, for the hooks that want them. Does nothing if another server has done so. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn note(site: &Site, now: Timestamp, look: &Look) -> Result<(), Error> {
+    let mut query = Query::new();
+    let counts: Vec<_> =
+        look.hooks.keys().map(|id| (*id, query.sorted_count(keys::hook_outbox(*id)))).collect();
+    let mut answers = site.store.query(query).await?;
+    let full: BTreeSet<HookId> = counts
+        .into_iter()
+        .filter_map(|(id, count)| (answers.take(count) >= MAX_HOOK_MESSAGES).then_some(id))
+        .collect();
+    let mut batch = Batch::new();
+    let mut score = now.as_score();
+    for member in &look.events {
+        score += ORDER_STEP;
+        batch.sorted_member_present(keys::HOOK_EVENTS, member);
+        batch.sorted_remove(keys::HOOK_EVENTS, member);
+        let Ok(event) = member.parse::<Event>() else { continue };
+        let message = Message { since: now, event };
+        let wants = |hook: &Hook| message.event.kind().is_some_and(|kind| hook.kinds.contains(&kind));
+        for (id, _) in look.hooks.iter().filter(|(_, hook)| wants(hook)) {
+            if full.contains(id) {
+                tracing::warn!(hook = %id, "a webhook is not told of an event, because too much waits for it");
+                continue;
+            }
+            // Not for a hook that was changed or removed meanwhile.
+            let field = id.to_string();
+            batch.field_unchanged(keys::HOOKS, &field, look.stored.get(&field));
+            batch.sorted_add(keys::hook_outbox(*id), message.to_string(), score);
+        }
+    }
+    match site.apply(batch).await? {
+        Applied::Yes(_) | Applied::No(_) => Ok(()),
+    }
+}
+
+/// Adds a message to a batch that tries a hook.
+pub(crate) fn write_test(batch: &mut Batch, now: Timestamp, hook: HookId) {
+    let message = Message { since: now, event: Event::Test };
+    batch.sorted_add(keys::hook_outbox(hook), message.to_string(), now.as_score());
+}
+
+/// Adds to a batch that a hook is gone, with all that waits for it.
+pub(crate) fn write_removal(batch: &mut Batch, hook: HookId) {
+    batch.delete_field(keys::HOOKS, hook.to_string());
+    batch.delete_field(keys::HOOK_RESTS, hook.to_string());
+    batch.delete(keys::hook_outbox(hook));
+    batch.delete(keys::hook_results(hook));
+}
+
+/// The hooks for which messages are due and that do not rest, each with the messages. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn due(store: &Store, now: Timestamp, look: &Look) -> Result<Vec<Due>, Error> {
+    let mut query = Query::new();
+    let rests = query.hash(keys::HOOK_RESTS);
+    let messages: Vec<_> = look
+        .hooks
+        .keys()
+        .map(|id| {
+            // Scores have fractions.
+            let until = (f64::NEG_INFINITY, now.as_score() + 0.5);
+            let key = keys::hook_outbox(*id);
+            (*id, query.sorted_by_score(key, Order::Ascending, until, HOOK_MESSAGES_AT_ONCE))
+        })
+        .collect();
+    let mut answers = store.query(query).await?;
+    let rests = answers.take(rests);
+    let mut found = Vec::new();
+    for (hook, messages) in messages {
+        let messages = fields::members(answers.take(messages), &keys::hook_outbox(hook), |(message, _)| {
+            message.parse().ok()
+        });
+        let rest = rests.get(&hook.to_string()).map(str::to_owned);
+        let until: u64 = fields::read_string(rest.as_deref(), || keys::HOOK_RESTS.to_owned()).unwrap_or(0);
+        // Nobody rests for so long: this is from before the clock was set back.
+        let is_resting = until > now.0 && until - now.0 <= LEASE_SECONDS;
+        if !messages.is_empty() && !is_resting {
+            found.push(Due { hook, messages, rest });
+        }
+    }
+    Ok(found)
+}
+
+/// The messages that are due for a hook.
+#[derive(Debug)]
+pub struct Due {
+    /// The hook.
+    pub hook: HookId,
+    /// The messages, the oldest first.
+    pub messages: Vec<Message>,
+    /// Until when the hook was to rest, as it is stored.
+    rest: Option<String>,
+}
+
+impl Due {
+    /// Takes the hook for this server. `None` if another one has it, or it was removed. Rounds: 1.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn claim(&self, site: &Site, now: Timestamp) -> Result<Option<Turn>, Error> {
+        let Some(first) = self.messages.first() else { return Ok(None) };
+        let field = self.hook.to_string();
+        let until = now.0.saturating_add(LEASE_SECONDS).to_string();
+        let mut batch = Batch::new();
+        batch.sorted_member_present(keys::hook_outbox(self.hook), first.to_string());
+        batch.field_unchanged(keys::HOOK_RESTS, &field, self.rest.as_deref());
+        batch.set_field(keys::HOOK_RESTS, field, &until);
+        Ok(matches!(site.apply(batch).await?, Applied::Yes(_)).then_some(Turn { hook: self.hook, until }))
+    }
+}
+
+/// The turn of this server to write to a hook.
+#[derive(Debug)]
+pub struct Turn {
+    hook: HookId,
+    /// Until when others leave the hook alone, as it is stored.
+    until: String,
+}
+
+impl Turn {
+    /// Ends the turn. A hook that has failed rests. Rounds: 1.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn end(self, site: &Site, now: Timestamp, has_failed: bool) -> Result<(), Error> {
+        let field = self.hook.to_string();
+        let mut batch = Batch::new();
+        batch.field_equals(keys::HOOK_RESTS, &field, self.until);
+        if has_failed {
+            batch.set_field(keys::HOOK_RESTS, field, now.0.saturating_add(REST_SECONDS).to_string());
+        } else {
+            batch.delete_field(keys::HOOK_RESTS, field);
+        }
+        site.apply(batch).await?;
+        Ok(())
+    }
+}
+
+/// The fate of a message after an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It no longer waits: it was taken, or is refused for good.
+    Over,
+    /// It is tried again after so many seconds.
+    After(u64),
+    /// It is a day old and dropped.
+    GivenUp,
+}
+
+/// The fate of a message that a hook has not taken.
+#[must_use]
+pub fn after_failure(now: Timestamp, message: &Message) -> Fate {
+    wait_after(now.seconds_since(message.since)).map_or(Fate::GivenUp, Fate::After)
+}
+
+/// Ends an attempt: the message is gone or waits on, and the hook has one more result, if there is something to say.
+/// Does nothing if the hook was removed meanwhile. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn finish(
+    site: &Site,
+    now: Timestamp,
+    hook: HookId,
+    (message, fate): (&Message, Fate),
+    result: Option<&HookResult>,
+) -> Result<(), Error> {
+    let (outbox, results) = (keys::hook_outbox(hook), keys::hook_results(hook));
+    let mut batch = Batch::new();
+    batch.sorted_member_present(&outbox, message.to_string());
+    match fate {
+        Fate::After(seconds) => {
+            let due = Timestamp(now.0.saturating_add(seconds)).as_score();
+            batch.sorted_add_if_present(outbox, message.to_string(), due);
+        }
+        Fate::Over | Fate::GivenUp => batch.sorted_remove(outbox, message.to_string()),
+    }
+    if let Some(result) = result {
+        // In the order in which they came.
+        batch.sorted_append(&results, result.to_json());
+        batch.sorted_trim(results, HOOK_RESULTS);
+    }
+    site.apply(batch).await?;
+    Ok(())
+}
+
+/// Whether something waits for a moderator. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn is_queued(site: &Site, thing: &Thing) -> Result<bool, Error> {
+    let scores = site.store.fetch(read::scores(keys::REVIEW_QUEUE, [thing.key()])).await?;
+    Ok(scores.into_iter().any(|score| score.is_some()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_and_a_message_are_their_names() {
+        for name in [
+            "story:7",
+            "comment:7-3",
+            "flag:story:7",
+            "flag:user:alice",
+            "signup:2",
+            "queue:appeal:3",
+            "queue:application:bob",
+            "decision:12",
+            "test",
+        ] {
+            assert_eq!(name.parse::<Event>().unwrap().to_string(), name);
+            let message = format!("1800000000:{name}");
+            assert_eq!(message.parse::<Message>().unwrap().to_string(), message);
+        }
+        for bad in ["", "story", "story:0", "comment:7", "flag:7", "queue:rule:x", "test:1", "other:1"] {
+            assert_eq!(bad.parse::<Event>(), Err(NotAnEvent), "{bad}");
+        }
+        assert_eq!("x:story:7".parse::<Message>(), Err(NotAnEvent));
+    }
+
+    #[tokio::test]
+    async fn events_that_nobody_takes_do_not_pile_up() {
+        let store = Store::in_memory().await.unwrap();
+        for id in 1..=MAX_HOOK_EVENTS + 5 {
+            let mut batch = Batch::new();
+            write(&mut batch, &Event::Story(NewsId(id)));
+            store.commit(batch).await.unwrap();
+        }
+        assert_eq!(store.fetch(read::sorted_count(keys::HOOK_EVENTS)).await.unwrap(), MAX_HOOK_EVENTS);
+        let look = look(&store).await.unwrap();
+        assert_eq!(look.events[0], "story:6");
+        assert!(!look.has_events());
+    }
+}

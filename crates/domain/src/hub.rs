@@ -1,0 +1,220 @@
+//! Feeds whose change a hub has not been told of yet (WebSub).
+//!
+//! Keys: `hub:feeds` (the feeds that wait, each with the place of its last change in the feed of changes) and
+//! `hub:state`. A server looks at [`changes`] once a second, notes which feeds they are in, and tells the hub. The
+//! batch that notes feeds also moves the place up to which changes are noted, so of several servers one notes each
+//! change, and none is lost when a server is killed. Requests have no part in it.
+//!
+//! There is one hub. So if it does not answer, all feeds wait: the first attempt after that is due a minute later, then
+//! 5 minutes, half an hour, and an hour. After a day, they no longer wait.
+
+use crate::action::Decision;
+use crate::changes::{self, Findable, Place};
+use crate::error::Error;
+use crate::keys;
+use crate::site::{Applied, Site};
+use crate::values::clock::Timestamp;
+use crate::values::limits::{HUB_CHANGES_AT_ONCE, HUB_FEEDS_AT_ONCE, MOST_HUB_FEEDS};
+use crate::values::retries::wait_after;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use tidings_keyspace::{Batch, Hash, Order, Store, read};
+
+/// The field with the place up to which changes are noted.
+const PLACE: &str = "place";
+/// The field with the time of the next attempt; absent if that is now.
+const DUE: &str = "due";
+/// The field with the time since when the hub has failed; absent if it has not.
+const FAILING: &str = "failing";
+/// The field with a hash of the stories on the front page, up to which its changes are noted.
+const FRONT: &str = "front";
+/// The fields of the state.
+pub(crate) const FIELDS: [&str; 4] = [PLACE, DUE, FAILING, FRONT];
+
+/// How long other servers leave the feeds to the one that is telling the hub, in seconds.
+const LEASE_SECONDS: u64 = 60;
+/// The stories of the feed of the front page.
+const FRONT_STORIES: u64 = 30;
+/// How far the hub has been told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HubState {
+    /// The place up to which changes are noted; `None` on a site that never had a hub.
+    pub place: Option<Place>,
+    /// The place of the last change.
+    pub last: Place,
+    /// When the next attempt is due; 0 for now.
+    pub due: Timestamp,
+    /// How many feeds wait.
+    pub waiting: u64,
+    failing: Option<Timestamp>,
+    stored_due: Option<String>,
+    /// A hash of the stories on the front page.
+    front: String,
+    stored_front: Option<String>,
+}
+
+impl HubState {
+    /// Whether no more feeds are noted but those of the whole site, because very many wait.
+    #[must_use]
+    pub const fn is_full(&self) -> bool {
+        self.waiting >= MOST_HUB_FEEDS
+    }
+
+    /// Whether other stories are on the front page than were noted. Their order does not count.
+    #[must_use]
+    pub fn has_other_front(&self) -> bool {
+        self.stored_front.as_ref() != Some(&self.front)
+    }
+}
+
+/// A feed that waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingFeed {
+    /// Its address on the site.
+    pub address: String,
+    place: String,
+}
+
+/// Reads how far the hub has been told. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn state(store: &Store) -> Result<HubState, Error> {
+    let waiting = read::field_count(keys::HUB_FEEDS);
+    let front = read::sorted_range(keys::NEWS_TOP, Order::Descending, 0, FRONT_STORIES);
+    let reads = (read::hash(keys::HUB_STATE), changes::last(), waiting, front);
+    let (state, last, waiting, front) = store.fetch(reads).await?;
+    let number = |field: &str| state.get(field).and_then(|text| text.parse::<u64>().ok());
+    Ok(HubState {
+        place: number(PLACE).map(Place),
+        last,
+        due: Timestamp(number(DUE).unwrap_or_default()),
+        failing: number(FAILING).map(Timestamp),
+        waiting,
+        stored_due: state.get(DUE).map(str::to_owned),
+        front: hash_of(front.into_iter().map(|(story, _)| story).collect()),
+        stored_front: state.get(FRONT).map(str::to_owned),
+    })
+}
+
+/// A number that stands for some stories.
+fn hash_of(stories: BTreeSet<String>) -> String {
+    let mut hash = Sha256::new();
+    stories.iter().for_each(|story| hash.update(format!("{story} ")));
+    let [a, b, c, d, e, f, ..] = <[u8; 32]>::from(hash.finalize());
+    u64::from_be_bytes([0, 0, a, b, c, d, e, f]).to_string()
+}
+
+/// The next changes that are not noted, at most 200. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn changed(store: &Store, after: Place) -> Result<Vec<(Findable, Place)>, Error> {
+    Ok(store.fetch(changes::after(after, HUB_CHANGES_AT_ONCE)).await?)
+}
+
+/// Notes that some feeds, by their addresses, have changed up to a place, and the stories on the front page. Does nothing if another server has noted
+/// changes meanwhile. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn note(
+    site: &Site,
+    state: &HubState,
+    feeds: &BTreeSet<String>,
+    up_to: Place,
+) -> Result<(), Error> {
+    let mut batch = Batch::new();
+    let known = state.place.map(|place| place.0.to_string());
+    batch.field_unchanged(keys::HUB_STATE, PLACE, known.as_deref());
+    batch.field_unchanged(keys::HUB_STATE, FRONT, state.stored_front.as_deref());
+    batch.set_fields(keys::HUB_STATE, [(PLACE, up_to.0.to_string()), (FRONT, state.front.clone())]);
+    if !feeds.is_empty() {
+        let place = up_to.0.to_string();
+        batch.set_fields(keys::HUB_FEEDS, feeds.iter().map(|feed| (feed.clone(), place.clone())));
+    }
+    site.apply(batch).await?;
+    Ok(())
+}
+
+/// Some of the feeds that wait, for the server that tells the hub of them now; none if another one does. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn claim(site: &Site, now: Timestamp, state: &HubState) -> Result<Vec<WaitingFeed>, Error> {
+    let mut batch = Batch::new();
+    batch.field_unchanged(keys::HUB_STATE, DUE, state.stored_due.as_deref());
+    batch.set_field(keys::HUB_STATE, DUE, now.0.saturating_add(LEASE_SECONDS).to_string());
+    if !matches!(site.apply(batch).await?, Applied::Yes(_)) {
+        return Ok(Vec::new());
+    }
+    let Hash(feeds) = site.store.fetch(read::hash(keys::HUB_FEEDS)).await?;
+    let feeds = feeds.into_iter().take(HUB_FEEDS_AT_ONCE);
+    Ok(feeds.map(|(address, place)| WaitingFeed { address, place }).collect())
+}
+
+/// The outcome of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempt {
+    /// The hub was told of all feeds of the attempt.
+    Told,
+    /// The hub has failed.
+    Failed,
+}
+
+/// The consequence of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing, or the next feeds at once.
+    Now,
+    /// Another attempt after so many seconds.
+    After(u64),
+    /// The feeds no longer wait.
+    GivenUp,
+}
+
+/// Ends an attempt: what the hub knows no longer waits, unless it has changed meanwhile. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn finish(
+    site: &Site,
+    now: Timestamp,
+    state: &HubState,
+    told: &[WaitingFeed],
+    attempt: Attempt,
+) -> Result<Next, Error> {
+    let since = state.failing.unwrap_or(now);
+    let next = match attempt {
+        Attempt::Told => Next::Now,
+        Attempt::Failed => wait_after(now.seconds_since(since)).map_or(Next::GivenUp, Next::After),
+    };
+    site.act(keys::HUB_FEEDS, || async {
+        let (place, waiting) =
+            site.store.fetch((read::field(keys::HUB_STATE, PLACE), read::hash(keys::HUB_FEEDS))).await?;
+        let mut batch = Batch::new();
+        // Each note of a change moves it.
+        batch.field_unchanged(keys::HUB_STATE, PLACE, place.as_deref());
+        let is_known = |feed: &&WaitingFeed| waiting.get(&feed.address) == Some(feed.place.as_str());
+        let known: Vec<&WaitingFeed> = told.iter().filter(is_known).collect();
+        if next == Next::GivenUp {
+            batch.delete(keys::HUB_FEEDS);
+        } else {
+            for feed in known {
+                batch.delete_field(keys::HUB_FEEDS, &feed.address);
+            }
+        }
+        match next {
+            Next::After(seconds) => {
+                let due = now.0.saturating_add(seconds).to_string();
+                batch.set_fields(keys::HUB_STATE, [(DUE, due), (FAILING, since.to_string())]);
+            }
+            Next::Now | Next::GivenUp => {
+                batch.delete_field(keys::HUB_STATE, DUE);
+                batch.delete_field(keys::HUB_STATE, FAILING);
+            }
+        }
+        Ok(Decision::commit(batch, next))
+    })
+    .await
+}

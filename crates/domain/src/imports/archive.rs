@@ -1,0 +1,574 @@
+//! Importing an archive of another site, some lines at a time: stories, threads, people and votes on sites.
+//!
+//! `imported:<source>` has the number there of each item that was imported, with its number here. It is written in
+//! the batch of the item, so that an import can be stopped at any time and run again, and nothing is imported twice.
+
+use super::lines::{ArchivedComment, ArchivedPerson, ArchivedStory, ArchivedVotes, Line, Missing};
+use super::people::{self, ArchivePeople};
+use super::{ImportedLink, write_link};
+use crate::articles::ids::{self, DrawnIds};
+use crate::comments::comment::{self, Comment, NEXT_ID};
+use crate::error::Error;
+use crate::fields;
+use crate::items::{self, Item};
+use crate::keys;
+use crate::news::item::{LOCKED, News, SOURCE};
+use crate::site::{Applied, Site};
+use crate::sites::{Listed, StartingVoters};
+use crate::values::clock::Timestamp;
+use crate::values::hostname::Hostname;
+use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
+use crate::values::imported::{ImportedName, ImportedVotes, Source};
+use crate::values::limits::{MAX_COMMENTS_PER_THREAD, MAX_TOPIC_SENTENCES};
+use crate::values::topic::Topics;
+use crate::values::words::grouped;
+use std::collections::{HashMap, HashSet};
+use tidings_keyspace::{Batch, read};
+
+/// Lines that one batch has at most.
+pub const LINES_AT_ONCE: usize = 250;
+
+/// A line with its number in the file.
+#[derive(Debug, Clone)]
+pub struct NumberedLine {
+    /// The number, from 1.
+    pub line: u64,
+    /// What it says.
+    pub content: Line,
+}
+
+/// What became of some lines.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Imported {
+    /// New stories.
+    pub stories: u64,
+    /// New comments.
+    pub comments: u64,
+    /// Accounts that got a profile.
+    pub people: u64,
+    /// Sites that got votes.
+    pub sites: u64,
+    /// Topics that got a sentence.
+    pub topics: u64,
+    /// Items, sites and topics that were there before.
+    pub known: u64,
+    /// Places of comments that were deleted or hidden there, among new ones.
+    pub places: u64,
+    /// What was deleted there.
+    pub deleted: u64,
+    /// What was hidden there.
+    pub dead: u64,
+    /// Polls and their choices.
+    pub polls: u64,
+    /// Lines that say `null`.
+    pub absent: u64,
+    /// Lines that are refused: their number, and why.
+    pub refused: Vec<(u64, String)>,
+    /// Comments whose parent is not there, as positions among the lines.
+    pub orphans: Vec<usize>,
+    /// People who got another name: theirs there and the one here.
+    pub renamed: Vec<[String; 2]>,
+}
+
+impl Imported {
+    /// Counts what is missing there.
+    fn count_missing(&mut self, missing: Missing) {
+        let count = match missing {
+            Missing::Item => &mut self.absent,
+            Missing::Deleted => &mut self.deleted,
+            Missing::Dead => &mut self.dead,
+            Missing::Poll => &mut self.polls,
+        };
+        *count += 1;
+    }
+}
+
+/// Imports some lines, at most [`LINES_AT_ONCE`], in their order. Items that are there already stay as they are. A
+/// comment whose parent neither is there nor comes before it is left out and named in
+/// [`orphans`](Imported::orphans). Nobody is told of anything, and no karma is paid. Rounds: at most 8, 4 more if
+/// there are new people, and 3 for each site with votes.
+///
+/// # Errors
+/// [`Error::Busy`] when another import of the same items runs at the same time, or something that they depend on has
+/// just changed; or the store's. Then no item of these lines was imported.
+pub async fn import_lines(
+    site: &Site,
+    now: Timestamp,
+    source: &Source,
+    lines: &[NumberedLine],
+) -> Result<Imported, Error> {
+    let mut imported = Imported::default();
+    let mut plan = Plan::read(site, source, lines).await?;
+    let mut persons: Vec<&ArchivedPerson> = Vec::new();
+    let mut sites: Vec<(&Hostname, ArchivedVotes)> = Vec::new();
+    let mut sentences = Vec::new();
+    for (position, NumberedLine { line, content }) in lines.iter().enumerate() {
+        match content {
+            Line::Story(story) => plan.add_story(story, &mut imported),
+            Line::Comment(comment) => plan.add_comment((position, *line), comment, &mut imported),
+            Line::Person(person) => persons.push(person),
+            Line::Topic(topic, sentence) => sentences.push((topic, sentence)),
+            Line::SiteVotes(host, votes) => sites.push((host, *votes)),
+            Line::Nothing(missing) => imported.count_missing(*missing),
+        }
+    }
+    let mut wanted = plan.people();
+    for person in &persons {
+        wanted.insert(Some(person.name.clone()), person.created);
+    }
+    let ArchivePeople { accounts, renamed } = people::people_of_archive(site, source, &wanted).await?;
+    imported.renamed = renamed;
+    plan.write(site, now, source, &accounts).await?;
+    let profiles: Vec<(UserId, &ArchivedPerson)> = persons
+        .into_iter()
+        .filter_map(|person| Some((*accounts.get(&Some(person.name.clone()))?, person)))
+        .collect();
+    imported.people = people::write_profiles(site, source, &profiles).await?;
+    for (topic, sentence) in sentences {
+        let is_new = write_sentence(site, topic.as_str(), sentence.as_str()).await?;
+        *(if is_new { &mut imported.topics } else { &mut imported.known }) += 1;
+    }
+    for (host, votes) in sites {
+        let is_new = write_site_votes(site, now, host, votes).await?;
+        *(if is_new { &mut imported.sites } else { &mut imported.known }) += 1;
+    }
+    Ok(imported)
+}
+
+/// Whether items from a source are those of this site itself, of which it has some, and none that were imported. Rounds:
+/// at most 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn is_own_export(site: &Site, source: &Source) -> Result<bool, Error> {
+    if source_of_site(site).as_ref() != Some(source) {
+        return Ok(false);
+    }
+    let reads = (read::string(keys::ITEMS_COUNT), read::sorted_count(keys::imported(source)));
+    let (items, imported) = site.store.fetch(reads).await?;
+    Ok(items.is_some() && imported == 0)
+}
+
+/// What items of this site are called elsewhere: its host. `None` if that is no name of a source.
+#[must_use]
+pub fn source_of_site(site: &Site) -> Option<Source> {
+    url::Url::parse(&site.address).ok()?.host_str()?.parse().ok()
+}
+
+/// Gives a topic its sentence, unless it has one. Returns whether it had none.
+async fn write_sentence(site: &Site, topic: &str, sentence: &str) -> Result<bool, Error> {
+    let all = site.store.fetch(read::hash(keys::TOPIC_SENTENCES)).await?;
+    if all.get(topic).is_some() || all.0.len() >= MAX_TOPIC_SENTENCES {
+        return Ok(false);
+    }
+    let mut batch = Batch::new();
+    batch.field_absent(keys::TOPIC_SENTENCES, topic);
+    batch.set_field(keys::TOPIC_SENTENCES, topic, sentence);
+    Ok(matches!(site.apply(batch).await?, Applied::Yes(_)))
+}
+
+/// Gives a site that nobody has voted on the votes of generated voters. Returns whether nobody had.
+async fn write_site_votes(
+    site: &Site,
+    now: Timestamp,
+    host: &Hostname,
+    votes: ArchivedVotes,
+) -> Result<bool, Error> {
+    if site.store.fetch(read::field(keys::link(host), "count_of_votes")).await?.is_some() {
+        return Ok(false);
+    }
+    let [good, bad] = [votes.up, votes.down].map(|count| u64::try_from(count).unwrap_or(0));
+    let listed = Listed { host: host.clone(), good, bad };
+    let voters = StartingVoters::prepare(site, now, std::slice::from_ref(&listed)).await?;
+    Ok(voters.import(site, now, &listed).await? > 0)
+}
+
+/// The story of a new comment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum StoryPlace {
+    /// One that was there before.
+    Old(NewsId),
+    /// A new one, by its position among them.
+    New(usize),
+}
+
+/// What a new comment replies to.
+#[derive(Debug, Clone, Copy)]
+enum Parent {
+    Story,
+    Old(CommentId),
+    /// A new comment, by its position among those of the same story.
+    New(usize),
+}
+
+/// An item that a comment may reply to.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    story: StoryPlace,
+    comment: Parent,
+}
+
+/// The thread of an old story.
+struct OldThread {
+    news: News,
+    /// The highest number of a comment that was drawn.
+    drawn: u64,
+}
+
+impl OldThread {
+    /// Why nobody can write in it, if nobody can.
+    const fn closed(&self) -> Option<&'static str> {
+        let News { deleted, withheld, locked, .. } = &self.news;
+        match (deleted, withheld, locked) {
+            (true, ..) => Some("its story was deleted here"),
+            (_, Some(_), _) => Some("its story is withheld or merged here"),
+            (.., Some(_)) => Some("its thread is locked here"),
+            (false, None, None) => None,
+        }
+    }
+}
+
+/// New comments of one story.
+#[derive(Default)]
+struct NewThread<'a> {
+    comments: Vec<(&'a ArchivedComment, Parent)>,
+}
+
+/// A new item, in the order of the lines.
+enum NewItem {
+    Story(usize),
+    /// The text of a story with a link, which is the first comment here.
+    StoryText(usize),
+    Comment(StoryPlace, usize),
+}
+
+/// What is to be written of some lines.
+struct Plan<'a> {
+    /// Items that were there before, by their numbers there.
+    known: HashMap<u64, ItemNumber>,
+    /// What comments may reply to, by the numbers there.
+    places: HashMap<u64, Place>,
+    old: HashMap<NewsId, OldThread>,
+    stories: Vec<&'a ArchivedStory>,
+    threads: HashMap<StoryPlace, NewThread<'a>>,
+    items: Vec<NewItem>,
+    /// Numbers there that were seen among the lines.
+    seen: HashSet<u64>,
+}
+
+impl<'a> Plan<'a> {
+    /// Reads what the lines depend on. Rounds: at most 3.
+    async fn read(site: &Site, source: &Source, lines: &[NumberedLine]) -> Result<Self, Error> {
+        let numbers: HashSet<u64> = lines
+            .iter()
+            .flat_map(|line| match &line.content {
+                Line::Story(story) => vec![story.number],
+                Line::Comment(comment) => vec![comment.number, comment.parent],
+                _ => Vec::new(),
+            })
+            .collect();
+        let known = site.store.fetch(items::imported(source, numbers.into_iter().collect())).await?;
+        let parents: HashSet<u64> = lines
+            .iter()
+            .filter_map(|line| match &line.content {
+                Line::Comment(comment) if !known.contains_key(&comment.number) => Some(comment.parent),
+                _ => None,
+            })
+            .collect();
+        let parents: Vec<(u64, ItemNumber)> =
+            parents.into_iter().filter_map(|there| Some((there, *known.get(&there)?))).collect();
+        let found = parents.iter().map(|(_, here)| items::with_number(*here)).collect::<Vec<_>>();
+        let found = if parents.is_empty() { Vec::new() } else { site.store.fetch(found).await? };
+        let mut places = HashMap::new();
+        let mut stories: HashSet<NewsId> = HashSet::new();
+        for ((there, _), item) in parents.iter().zip(found) {
+            let (news, comment) = match item {
+                Some(Item::Story(news)) => (news, Parent::Story),
+                Some(Item::Comment(CommentAddress { news, comment })) => (news, Parent::Old(comment)),
+                None => continue,
+            };
+            stories.insert(news);
+            places.insert(*there, Place { story: StoryPlace::Old(news), comment });
+        }
+        let stories: Vec<NewsId> = stories.into_iter().collect();
+        let reads: Vec<_> =
+            stories.iter().map(|id| (News::by_id(*id), read::field(keys::thread(*id), NEXT_ID))).collect();
+        let read = if stories.is_empty() { Vec::new() } else { site.store.fetch(reads).await? };
+        let old = stories.into_iter().zip(read).filter_map(|(id, (news, drawn))| {
+            let drawn = fields::read(drawn.as_deref(), || keys::thread(id), NEXT_ID).unwrap_or(0);
+            Some((id, OldThread { news: news?, drawn }))
+        });
+        Ok(Self {
+            known,
+            places,
+            old: old.collect(),
+            stories: Vec::new(),
+            threads: HashMap::new(),
+            items: Vec::new(),
+            seen: HashSet::new(),
+        })
+    }
+
+    /// Whether an item is new.
+    fn is_new(&mut self, number: u64, imported: &mut Imported) -> bool {
+        let is_new = !self.known.contains_key(&number) && self.seen.insert(number);
+        imported.known += u64::from(!is_new);
+        is_new
+    }
+
+    fn add_story(&mut self, story: &'a ArchivedStory, imported: &mut Imported) {
+        if !self.is_new(story.number, imported) {
+            return;
+        }
+        let place = self.stories.len();
+        self.places.insert(story.number, Place { story: StoryPlace::New(place), comment: Parent::Story });
+        self.stories.push(story);
+        self.items.push(NewItem::Story(place));
+        if story.url.is_some() && story.text.is_some() {
+            self.items.push(NewItem::StoryText(place));
+        }
+        imported.stories += 1;
+    }
+
+    fn add_comment(
+        &mut self,
+        (position, line): (usize, u64),
+        comment: &'a ArchivedComment,
+        imported: &mut Imported,
+    ) {
+        if self.known.contains_key(&comment.number) || self.seen.contains(&comment.number) {
+            imported.known += 1;
+            return;
+        }
+        let Some(Place { story, comment: parent }) = self.places.get(&comment.parent).copied() else {
+            imported.orphans.push(position);
+            return;
+        };
+        let (drawn, closed) = match story {
+            StoryPlace::Old(id) => match self.old.get(&id) {
+                Some(old) => (old.drawn, old.closed()),
+                None => {
+                    imported.refused.push((line, "its story is not there any more".to_owned()));
+                    return;
+                }
+            },
+            StoryPlace::New(place) => (u64::from(self.has_first_comment(place)), None),
+        };
+        if let Some(closed) = closed {
+            imported.refused.push((line, closed.to_owned()));
+            return;
+        }
+        let thread = self.threads.entry(story).or_default();
+        let place = thread.comments.len();
+        if drawn + u64::try_from(place).unwrap_or(u64::MAX) >= MAX_COMMENTS_PER_THREAD {
+            let most = grouped(MAX_COMMENTS_PER_THREAD);
+            imported.refused.push((line, format!("its thread has {most} comments, which is the most")));
+            return;
+        }
+        self.seen.insert(comment.number);
+        thread.comments.push((comment, parent));
+        self.places.insert(comment.number, Place { story, comment: Parent::New(place) });
+        self.items.push(NewItem::Comment(story, place));
+        match comment.body {
+            Ok(_) => imported.comments += 1,
+            Err(missing) => {
+                imported.places += 1;
+                imported.count_missing(missing);
+            }
+        }
+    }
+
+    fn has_first_comment(&self, place: usize) -> bool {
+        self.stories.get(place).is_some_and(|story| story.url.is_some() && story.text.is_some())
+    }
+
+    /// Those who wrote new items, each with the time of the first one.
+    fn people(&self) -> HashMap<Option<ImportedName>, Timestamp> {
+        let mut people: HashMap<Option<ImportedName>, Timestamp> = HashMap::new();
+        let mut add = |name: &Option<ImportedName>, posted: Timestamp| {
+            let first = people.entry(name.clone()).or_insert(posted);
+            *first = posted.min(*first);
+        };
+        self.stories.iter().for_each(|story| add(&story.by, story.posted));
+        let comments = self.threads.values().flat_map(|thread| &thread.comments);
+        comments.for_each(|(comment, _)| add(&comment.by, comment.posted));
+        people
+    }
+
+    /// Writes the items in one batch. Rounds: at most 3.
+    async fn write(
+        &self,
+        site: &Site,
+        now: Timestamp,
+        source: &Source,
+        accounts: &HashMap<Option<ImportedName>, UserId>,
+    ) -> Result<(), Error> {
+        if self.items.is_empty() {
+            return Ok(());
+        }
+        let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
+        let (stories, items) = (count(self.stories.len()), count(self.items.len()));
+        let DrawnIds { first: NewsId(first_story), item: ItemNumber(first_item), .. } =
+            ids::draw(site, stories, (items.saturating_sub(stories), false)).await?;
+        let first_comments = self.draw_comments(site).await?;
+        let author = |by: &Option<ImportedName>| {
+            let missing = || Error::Internal("an author without an account".to_owned());
+            accounts.get(by).copied().ok_or_else(missing)
+        };
+        let story_id = |story: StoryPlace| match story {
+            StoryPlace::Old(id) => id,
+            StoryPlace::New(place) => NewsId(first_story.saturating_add(count(place))),
+        };
+        // The number of the first new comment of a story.
+        let first_of = |story: StoryPlace| match story {
+            StoryPlace::Old(id) => first_comments.get(&id).copied().unwrap_or(1),
+            StoryPlace::New(place) => 1 + u64::from(self.has_first_comment(place)),
+        };
+        let mut batch = Batch::new();
+        for (number, item) in (first_item..).map(ItemNumber).zip(&self.items) {
+            match item {
+                NewItem::Story(place) => {
+                    let Some(story) = self.stories.get(*place) else { continue };
+                    let id = story_id(StoryPlace::New(*place));
+                    batch.key_absent(keys::news(id));
+                    batch.key_absent(keys::article(id));
+                    items::write(&mut batch, Item::Story(id), number);
+                    items::write_imported(&mut batch, source, story.number, number);
+                    write_link(
+                        &mut batch,
+                        site,
+                        now,
+                        id,
+                        &self.link(site, source, story, author(&story.by)?),
+                    );
+                    batch.set_field(keys::news(id), SOURCE, format!("{source}:{}", story.number));
+                }
+                NewItem::StoryText(place) => {
+                    let Some(story) = self.stories.get(*place) else { continue };
+                    let Some(text) = &story.text else { continue };
+                    let (news, comment) = (story_id(StoryPlace::New(*place)), CommentId(1));
+                    let text = Comment::new(comment, author(&story.by)?, None, text, story.posted);
+                    comment::write_new(&mut batch, news, &text);
+                    items::write(&mut batch, Item::Comment(CommentAddress { news, comment }), number);
+                }
+                NewItem::Comment(story, place) => {
+                    let thread = self.threads.get(story);
+                    let Some((archived, parent)) = thread.and_then(|thread| thread.comments.get(*place))
+                    else {
+                        continue;
+                    };
+                    let id = |place: usize| CommentId(first_of(*story).saturating_add(count(place)));
+                    let parent = match parent {
+                        Parent::Story => None,
+                        Parent::Old(parent) => Some(*parent),
+                        Parent::New(place) => Some(id(*place)),
+                    };
+                    let (news, id, by) = (story_id(*story), id(*place), author(&archived.by)?);
+                    let mut comment = match &archived.body {
+                        Ok(body) => Comment::new(id, by, parent, body, archived.posted),
+                        Err(_) => Comment::deleted_place((id, parent), by, archived.posted),
+                    };
+                    comment.imported_votes = archived.votes;
+                    comment.source = Some(format!("{source}:{}", archived.number).into());
+                    batch.field_absent(keys::thread(news), id.to_string());
+                    comment::write_new(&mut batch, news, &comment);
+                    items::write(&mut batch, Item::Comment(CommentAddress { news, comment: id }), number);
+                    items::write_imported(&mut batch, source, archived.number, number);
+                }
+            }
+        }
+        self.write_counts(&mut batch, (story_id, first_of));
+        match site.apply(batch).await? {
+            Applied::Yes(_) => Ok(()),
+            Applied::No(_) => Err(Error::Busy),
+        }
+    }
+
+    /// Draws numbers for the new comments of old stories. Returns the first of each. Rounds: 1, none without any.
+    async fn draw_comments(&self, site: &Site) -> Result<HashMap<NewsId, u64>, Error> {
+        let mut batch = Batch::new();
+        let mut counts = Vec::new();
+        for (story, thread) in &self.threads {
+            if let StoryPlace::Old(id) = story
+                && !thread.comments.is_empty()
+            {
+                let count = i64::try_from(thread.comments.len()).unwrap_or(i64::MAX);
+                batch.increment_field(keys::thread(*id), NEXT_ID, count);
+                counts.push((*id, count));
+            }
+        }
+        if counts.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let drawn = site.store.commit(batch).await?;
+        let first = |(id, count): (NewsId, i64)| {
+            let key = keys::thread(id);
+            let last = drawn.field(&key, NEXT_ID).unwrap_or_default();
+            let first = u64::try_from(last.saturating_sub(count).saturating_add(1));
+            let first = first.map_err(|_| Error::Internal(format!("{NEXT_ID} of {key} is {last}")))?;
+            Ok((id, first))
+        };
+        counts.into_iter().map(first).collect()
+    }
+
+    /// Adds the counts of comments, and the checks that old stories are as they were read.
+    fn write_counts(
+        &self,
+        batch: &mut Batch,
+        (story_id, first_of): (impl Fn(StoryPlace) -> NewsId, impl Fn(StoryPlace) -> u64),
+    ) {
+        let no_comments = NewThread::default();
+        let new = (0..self.stories.len()).map(StoryPlace::New);
+        let old = self.old.keys().copied().map(StoryPlace::Old);
+        for story in new.chain(old) {
+            let id = story_id(story);
+            let thread = self.threads.get(&story).unwrap_or(&no_comments);
+            let shown = thread.comments.iter().filter(|(comment, _)| comment.body.is_ok()).count();
+            let shown = i64::try_from(shown).unwrap_or(i64::MAX);
+            match story {
+                StoryPlace::New(place) => {
+                    let all = u64::try_from(thread.comments.len()).unwrap_or(u64::MAX);
+                    let last = (first_of(story) - 1).saturating_add(all);
+                    if last > 0 {
+                        let shown = shown.saturating_add(i64::from(self.has_first_comment(place)));
+                        batch.set_field(keys::news(id), "comments", shown.to_string());
+                        batch.set_field(keys::thread(id), NEXT_ID, last.to_string());
+                    }
+                }
+                StoryPlace::Old(_) if thread.comments.is_empty() => {}
+                StoryPlace::Old(_) => {
+                    if let Some(old) = self.old.get(&id) {
+                        old.news.check_state(batch);
+                    }
+                    batch.field_absent(keys::news(id), LOCKED);
+                    batch.increment_field(keys::news(id), "comments", shown);
+                }
+            }
+        }
+    }
+
+    fn link(&self, site: &Site, source: &Source, story: &ArchivedStory, author: UserId) -> ImportedLink {
+        let jobs = site.rules.hacker_news.jobs_topic.0.as_ref().filter(|_| story.is_job);
+        let topics = match jobs {
+            Some(jobs) if !story.topics.contains(jobs) => {
+                let all = story.topics.iter().map(ToString::to_string).chain([jobs.to_string()]);
+                Topics::from_stored(&all.collect::<Vec<_>>().join(","))
+            }
+            _ => story.topics.clone(),
+        };
+        // The text of a link is its first comment.
+        let text = story.text.clone().filter(|_| story.url.is_none());
+        let votes: ImportedVotes = story.votes;
+        ImportedLink {
+            source_id: format!("{source}:{}", story.number),
+            title: story.title.clone(),
+            url: story.url.clone(),
+            text,
+            author,
+            posted: story.posted,
+            voters: Vec::new(),
+            imported_votes: votes,
+            topics,
+        }
+    }
+}

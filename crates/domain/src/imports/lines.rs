@@ -1,0 +1,438 @@
+//! Lines of an archive of Hacker News: a JSON object each, in the shape of its API.
+//!
+//! A line is an item, a person, or `null`. An export of this site has two more kinds, `topic` and `site`, and more
+//! members: the text as it was typed, topics, and votes up and down.
+
+use crate::values::clock::Timestamp;
+use crate::values::hostname::Hostname;
+use crate::values::html::{markdown_of_html, text_of_html};
+use crate::values::imported::{ImportedName, ImportedVotes, NotAName};
+use crate::values::limits::{MAX_IMPORTED_TEXT_BYTES, MAX_IMPORTED_TITLE};
+use crate::values::text::{Body, FullName, InputError, TopicSentence, is_unfit_for_line};
+use crate::values::topic::{Topic, Topics};
+use crate::values::urls::{NewsUrl, UrlError};
+use crate::values::words::grouped;
+use serde::{Deserialize, Serialize};
+
+/// Above this, numbers are not exact as scores: 2^53.
+const MAX_NUMBER: u64 = 1 << 53;
+
+/// A line of an archive.
+#[derive(Debug, Clone)]
+pub enum Line {
+    /// A story.
+    Story(ArchivedStory),
+    /// A comment, or the place of one that is gone.
+    Comment(ArchivedComment),
+    /// A person.
+    Person(ArchivedPerson),
+    /// A topic with its sentence.
+    Topic(Topic, TopicSentence),
+    /// The votes on a site.
+    SiteVotes(Hostname, ArchivedVotes),
+    /// Nothing that can be imported, and no mistake.
+    Nothing(Missing),
+}
+
+/// What an archive does not have, or this site has not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// `null`: there is no such item.
+    Item,
+    /// The item was deleted.
+    Deleted,
+    /// The item was hidden.
+    Dead,
+    /// A poll, or a choice of one.
+    Poll,
+}
+
+/// A story.
+#[derive(Debug, Clone)]
+pub struct ArchivedStory {
+    /// The number there.
+    pub number: u64,
+    /// The title.
+    pub title: String,
+    /// The link.
+    pub url: Option<NewsUrl>,
+    /// The text.
+    pub text: Option<Body>,
+    /// Who posted it; `None` for somebody who has left.
+    pub by: Option<ImportedName>,
+    /// When.
+    pub posted: Timestamp,
+    /// The votes there.
+    pub votes: ImportedVotes,
+    /// What it is about.
+    pub topics: Topics,
+    /// Whether it offers work.
+    pub is_job: bool,
+}
+
+/// A comment.
+#[derive(Debug, Clone)]
+pub struct ArchivedComment {
+    /// The number there.
+    pub number: u64,
+    /// The number of what it replies to.
+    pub parent: u64,
+    /// Who wrote it; `None` for somebody who has left, and for a comment that is gone.
+    pub by: Option<ImportedName>,
+    /// The text, or why there is none: then only its place is kept, for the replies.
+    pub body: Result<Body, Missing>,
+    /// When.
+    pub posted: Timestamp,
+    /// The votes there.
+    pub votes: ImportedVotes,
+}
+
+/// A person.
+#[derive(Debug, Clone)]
+pub struct ArchivedPerson {
+    /// The name there.
+    pub name: ImportedName,
+    /// When the account was created.
+    pub created: Timestamp,
+    /// The karma there.
+    pub karma: Option<i64>,
+    /// What they say about themselves.
+    pub about: Option<Body>,
+    /// The name that is shown beside the username.
+    pub fullname: Option<FullName>,
+}
+
+/// Votes up and down.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArchivedVotes {
+    /// Votes up.
+    pub up: i64,
+    /// Votes down.
+    pub down: i64,
+}
+
+/// Why a line is refused. The operator sees the message after the number of the line.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    /// Not JSON, or another shape.
+    #[error("it is no item of Hacker News: {0}")]
+    Shape(String),
+    /// The number is 0 or too large.
+    #[error("{0} is no number of an item")]
+    Number(u64),
+    /// A member is missing.
+    #[error("it has no {0:?}")]
+    Absent(&'static str),
+    /// The time is after the present.
+    #[error("its time {0} is in the future")]
+    Future(i64),
+    /// The time is before 1970.
+    #[error("its time {0} is before 1970")]
+    Past(i64),
+    /// The type is none that is known.
+    #[error("its type {0:?} is unknown")]
+    Type(String),
+    /// A person's name.
+    #[error("its author {0:?} cannot be imported: {1}")]
+    Name(String, NotAName),
+    /// The title or another line of text is too long.
+    #[error("its {0} has more than {1} characters")]
+    TooLong(&'static str, usize),
+    /// The text is too large.
+    #[error("its {0} has more than {most} bytes", most = grouped(MAX_IMPORTED_TEXT_BYTES as u64))]
+    TooLarge(&'static str),
+    /// A control character, or one that turns the direction of a line.
+    #[error("its {0} has a control character (U+{1:04X})")]
+    Control(&'static str, u32),
+    /// Nothing visible.
+    #[error("its {0} is empty")]
+    Empty(&'static str),
+    /// The link.
+    #[error("its link cannot be imported: {0}")]
+    Link(UrlError),
+    /// Something else that people type.
+    #[error("{0}")]
+    Input(InputError),
+    /// Not a host.
+    #[error("{0:?} is no site")]
+    Site(String),
+}
+
+/// The line as it is written. Members that are not named here are skipped.
+#[derive(Deserialize)]
+struct Written {
+    id: Id,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    by: Option<String>,
+    time: Option<i64>,
+    text: Option<String>,
+    source_text: Option<String>,
+    dead: Option<bool>,
+    deleted: Option<bool>,
+    parent: Option<u64>,
+    url: Option<String>,
+    score: Option<i64>,
+    votes: Option<ArchivedVotes>,
+    title: Option<String>,
+    topics: Option<Vec<String>>,
+    created: Option<i64>,
+    karma: Option<i64>,
+    about: Option<String>,
+    fullname: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Id {
+    Number(u64),
+    Name(String),
+}
+
+impl Line {
+    /// Reads a line; `now` is the latest time that it may have.
+    ///
+    /// # Errors
+    /// The sentence that says why it is refused.
+    pub fn parse(line: &[u8], now: Timestamp) -> Result<Self, LineError> {
+        let written: Option<Written> =
+            serde_json::from_slice(line).map_err(|error| LineError::Shape(error.to_string()))?;
+        let Some(written) = written else { return Ok(Self::Nothing(Missing::Item)) };
+        match (&written.id, written.kind.as_deref()) {
+            (Id::Name(host), Some("site")) => {
+                let host = Hostname::parse(host).map_err(|_| LineError::Site(host.clone()))?;
+                Ok(Self::SiteVotes(host, written.votes.ok_or(LineError::Absent("votes"))?))
+            }
+            (Id::Name(topic), Some("topic")) => {
+                let topic = Topic::parse("topic", topic).map_err(LineError::Input)?;
+                let about =
+                    TopicSentence::parse(&written.about.unwrap_or_default()).map_err(LineError::Input)?;
+                Ok(Self::Topic(topic, about.ok_or(LineError::Absent("about"))?))
+            }
+            (Id::Name(name), _) => person(name, &written, now).map(Self::Person),
+            (Id::Number(number), _) => {
+                let number = *number;
+                if number == 0 || number > MAX_NUMBER {
+                    return Err(LineError::Number(number));
+                }
+                item(number, written, now)
+            }
+        }
+    }
+}
+
+fn item(number: u64, written: Written, now: Timestamp) -> Result<Line, LineError> {
+    let gone = match &written {
+        Written { deleted: Some(true), .. } => Some(Missing::Deleted),
+        Written { dead: Some(true), .. } => Some(Missing::Dead),
+        _ => None,
+    };
+    match (written.kind.as_deref(), gone) {
+        (Some("poll" | "pollopt"), _) => Ok(Line::Nothing(Missing::Poll)),
+        (Some("comment"), Some(gone)) => match (written.parent, written.time) {
+            (Some(parent), Some(time)) => Ok(Line::Comment(ArchivedComment {
+                number,
+                parent,
+                by: None,
+                body: Err(gone),
+                posted: moment(Some(time), "time", now)?,
+                votes: ImportedVotes::default(),
+            })),
+            _ => Ok(Line::Nothing(gone)),
+        },
+        (_, Some(gone)) => Ok(Line::Nothing(gone)),
+        (Some("comment"), None) => comment(number, written, now).map(Line::Comment),
+        (Some("story" | "job"), None) => story(number, written, now).map(Line::Story),
+        (Some(other), None) => Err(LineError::Type(other.chars().take(40).collect())),
+        (None, None) => Err(LineError::Absent("type")),
+    }
+}
+
+fn story(number: u64, written: Written, now: Timestamp) -> Result<ArchivedStory, LineError> {
+    let title = written.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
+    let title = title.ok_or(LineError::Absent("title"))?;
+    if let Some(found) = title.chars().find(|c| is_unfit_for_line(*c)) {
+        return Err(LineError::Control("title", u32::from(found)));
+    }
+    if title.chars().count() > MAX_IMPORTED_TITLE {
+        return Err(LineError::TooLong("title", MAX_IMPORTED_TITLE));
+    }
+    let url = written.url.as_deref().map(str::trim).filter(|url| !url.is_empty());
+    Ok(ArchivedStory {
+        number,
+        title: title.to_owned(),
+        url: url.map(NewsUrl::parse_listed).transpose().map_err(LineError::Link)?,
+        text: text(&written)?,
+        by: name(written.by.as_deref())?,
+        posted: moment(written.time, "time", now)?,
+        votes: votes(&written),
+        topics: Topics::from_stored(&written.topics.as_deref().unwrap_or_default().join(",")),
+        is_job: written.kind.as_deref() == Some("job"),
+    })
+}
+
+fn comment(number: u64, written: Written, now: Timestamp) -> Result<ArchivedComment, LineError> {
+    Ok(ArchivedComment {
+        number,
+        parent: written.parent.ok_or(LineError::Absent("parent"))?,
+        by: name(written.by.as_deref())?,
+        body: Ok(text(&written)?.ok_or(LineError::Empty("text"))?),
+        posted: moment(written.time, "time", now)?,
+        votes: votes(&written),
+    })
+}
+
+fn person(name_there: &str, written: &Written, now: Timestamp) -> Result<ArchivedPerson, LineError> {
+    let about = match (&written.source_text, &written.about) {
+        (Some(typed), _) => Some(typed.clone()),
+        (None, Some(html)) => Some(text_of_html(checked("about", html)?)),
+        (None, None) => None,
+    };
+    let fullname = written.fullname.as_deref().map(FullName::parse).transpose();
+    Ok(ArchivedPerson {
+        name: name_there.parse().map_err(|error| LineError::Name(shortened(name_there), error))?,
+        created: moment(written.created, "created", now)?,
+        karma: written.karma,
+        about: about.map(|about| body("about", &about)).transpose()?.flatten(),
+        fullname: fullname.map_err(LineError::Input)?.filter(|name| !name.as_str().is_empty()),
+    })
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+fn name(by: Option<&str>) -> Result<Option<ImportedName>, LineError> {
+    let parse = |by: &str| by.parse().map_err(|error| LineError::Name(shortened(by), error));
+    by.map(parse).transpose()
+}
+
+fn moment(time: Option<i64>, member: &'static str, now: Timestamp) -> Result<Timestamp, LineError> {
+    let time = time.ok_or(LineError::Absent(member))?;
+    let moment = u64::try_from(time).map_err(|_| LineError::Past(time))?;
+    if moment > now.0 { Err(LineError::Future(time)) } else { Ok(Timestamp(moment)) }
+}
+
+fn votes(written: &Written) -> ImportedVotes {
+    match (written.votes, written.score) {
+        (Some(ArchivedVotes { up, down }), _) => ImportedVotes::besides_own(up, down),
+        (None, Some(score)) => ImportedVotes::of_score(score),
+        (None, None) => ImportedVotes::default(),
+    }
+}
+
+/// The text: as it was typed here, or else from HTML. `None` if nothing of it can be seen.
+fn text(written: &Written) -> Result<Option<Body>, LineError> {
+    match (&written.source_text, &written.text) {
+        (Some(typed), _) => body("text", typed),
+        (None, Some(html)) => body("text", &markdown_of_html(checked("text", html)?)),
+        (None, None) => Ok(None),
+    }
+}
+
+fn checked<'a>(what: &'static str, html: &'a str) -> Result<&'a str, LineError> {
+    // Entities and tags take room, too.
+    if html.len() > 4 * MAX_IMPORTED_TEXT_BYTES { Err(LineError::TooLarge(what)) } else { Ok(html) }
+}
+
+fn body(what: &'static str, text: &str) -> Result<Option<Body>, LineError> {
+    match Body::parse_imported(text) {
+        Ok(body) => Ok(Some(body)),
+        Err(InputError::Empty { .. }) => Ok(None),
+        Err(InputError::Control { code, .. }) => Err(LineError::Control(what, code)),
+        Err(_) => Err(LineError::TooLarge(what)),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_800_000_000);
+
+    fn parse(line: &str) -> Result<Line, LineError> {
+        Line::parse(line.as_bytes(), NOW)
+    }
+
+    #[test]
+    fn items_of_the_documentation_are_read() {
+        let story = r#"{"by":"dhouston","descendants":71,"id":8863,"kids":[8952],"score":111,"time":1175714200,
+            "title":"My YC app: Dropbox","type":"story","url":"http://www.getdropbox.com/u/2/screencast.html"}"#;
+        let Line::Story(story) = parse(story).unwrap() else { panic!() };
+        assert_eq!((story.number, story.posted, story.votes.up), (8863, Timestamp(1_175_714_200), 110));
+        assert_eq!((story.title.as_str(), story.by.unwrap().as_str()), ("My YC app: Dropbox", "dhouston"));
+        let comment = r#"{"by":"norvig","id":2921983,"kids":[2922097],"parent":2921506,
+            "text":"Aw shucks, guys ... you make me <i>blush</i>.<p>It&#x27;s","time":1314211127,"type":"comment"}"#;
+        let Line::Comment(comment) = parse(comment).unwrap() else { panic!() };
+        assert_eq!((comment.number, comment.parent), (2_921_983, 2_921_506));
+        assert_eq!(comment.body.unwrap().as_str(), "Aw shucks, guys ... you make me *blush*.\n\nIt's");
+        let person = r#"{"about":"This is a test &amp; <i>more</i>","created":1173923446,"delay":0,"id":"jl","karma":2937,"submitted":[8265435]}"#;
+        let Line::Person(person) = parse(person).unwrap() else { panic!() };
+        assert_eq!((person.name.as_str(), person.karma), ("jl", Some(2937)));
+        assert_eq!(person.about.unwrap().as_str(), "This is a test & more");
+    }
+
+    #[test]
+    fn what_is_gone_is_no_mistake_and_a_comment_keeps_its_place() {
+        for (line, missing) in [
+            ("null", Missing::Item),
+            (r#"{"id":1,"type":"story","deleted":true,"time":1}"#, Missing::Deleted),
+            (r#"{"id":1,"type":"story","dead":true,"by":"x","title":"t","time":1}"#, Missing::Dead),
+            (r#"{"id":1,"type":"poll","title":"t","time":1}"#, Missing::Poll),
+            (r#"{"id":1,"type":"pollopt","text":"t","time":1}"#, Missing::Poll),
+            (r#"{"id":1,"deleted":true}"#, Missing::Deleted),
+        ] {
+            assert!(matches!(parse(line), Ok(Line::Nothing(found)) if found == missing), "{line}");
+        }
+        let gone = parse(r#"{"id":2,"type":"comment","parent":1,"deleted":true,"time":5}"#).unwrap();
+        assert!(matches!(gone, Line::Comment(ArchivedComment { body: Err(Missing::Deleted), .. })));
+    }
+
+    #[test]
+    fn what_nobody_could_have_posted_is_refused_with_a_sentence() {
+        let long = "x".repeat(301);
+        let large = "x".repeat(65_537);
+        for (line, sentence) in [
+            ("{".to_owned(), "it is no item of Hacker News"),
+            ("[]".to_owned(), "it is no item of Hacker News"),
+            (format!("{}{}", "[".repeat(300), "]".repeat(300)), "it is no item of Hacker News"),
+            (r#"{"id":0,"type":"story"}"#.to_owned(), "0 is no number"),
+            (r#"{"id":1,"type":"opinion"}"#.to_owned(), "its type \"opinion\" is unknown"),
+            (r#"{"id":1}"#.to_owned(), "it has no \"type\""),
+            (r#"{"id":1,"type":"story","time":1}"#.to_owned(), "it has no \"title\""),
+            (r#"{"id":1,"type":"story","title":"t"}"#.to_owned(), "it has no \"time\""),
+            (r#"{"id":1,"type":"story","title":"t","time":1800000001}"#.to_owned(), "in the future"),
+            (r#"{"id":1,"type":"story","title":"t","time":-1}"#.to_owned(), "before 1970"),
+            (
+                r#"{"id":1,"type":"story","title":"a\u0007b","time":1}"#.to_owned(),
+                "its title has a control character (U+0007)",
+            ),
+            (
+                r#"{"id":1,"type":"story","title":"t","text":"a\u0000","time":1}"#.to_owned(),
+                "its text has a control character",
+            ),
+            (format!(r#"{{"id":1,"type":"story","title":"{long}","time":1}}"#), "more than 300 characters"),
+            (
+                format!(r#"{{"id":1,"type":"story","title":"t","text":"{large}","time":1}}"#),
+                "more than 65,536 bytes",
+            ),
+            (
+                r#"{"id":1,"type":"story","title":"t","url":"ftp://x","time":1}"#.to_owned(),
+                "its link cannot be imported",
+            ),
+            (
+                r#"{"id":1,"type":"story","title":"t","by":"mary jane","time":1}"#.to_owned(),
+                "its author \"mary jane\"",
+            ),
+            (r#"{"id":1,"type":"comment","text":"t","time":1}"#.to_owned(), "it has no \"parent\""),
+            (r#"{"id":1,"type":"comment","text":"<p>","parent":2,"time":1}"#.to_owned(), "its text is empty"),
+            (r#"{"id":"a b","created":1}"#.to_owned(), "a name has 1 to 32"),
+            (r#"{"id":"ab"}"#.to_owned(), "it has no \"created\""),
+            (r#"{"id":"a_b","type":"site","votes":{"up":1,"down":0}}"#.to_owned(), "is no site"),
+        ] {
+            let error = parse(&line).expect_err(&line).to_string();
+            assert!(error.contains(sentence), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The announcement of the site and the pinned stories, which administrators change.
+
+use super::act::moderate;
+use super::case::{Case, Effect, ModerationRequest};
+use crate::accounts::users::{DISMISSED, User};
+use crate::accounts::visit::Visit;
+use crate::error::{Error, Refusal};
+use crate::identity::ANNOUNCEMENT;
+use crate::keys;
+use crate::news::item::News;
+use crate::site::Site;
+use crate::values::announcement::Announcement;
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::ids::ModerationId;
+use crate::values::moderation::{Deed, Reason, SitePart, Thing};
+use tidings_keyspace::{Batch, Fetch, read};
+
+/// The reason in the log of an announcement without a text.
+const PINNED: &str = "pinned stories";
+/// The reason in the log when there is nothing any more.
+const ENDED: &str = "the announcement has ended";
+
+/// Replaces the announcement and the pinned stories. The text is the reason in the log. Returns the number of
+/// the line.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchNews`] for a story that is not shown, or those of
+/// [`moderate`].
+pub async fn change(
+    site: &Site,
+    now: Moment,
+    administrator: &User,
+    announcement: Announcement,
+) -> Result<ModerationId, Error> {
+    administrator.require_admin()?;
+    let reason = match (announcement.text(), announcement.stories()) {
+        ("", []) => ENDED,
+        ("", _) => PINNED,
+        (text, _) => text,
+    };
+    let reason = Reason::parse(reason)?;
+    let deed = Deed::Announce(announcement);
+    let request = ModerationRequest {
+        deed,
+        thing: Thing::Site(SitePart::Announcement),
+        reason,
+        anonymous: false,
+        seen: None,
+    };
+    moderate(site, now, administrator, &request).await
+}
+
+/// The effect of a change.
+pub(super) async fn announce(case: &Case<'_>, announcement: &Announcement) -> Result<Effect, Error> {
+    case.demand_administrator()?;
+    let pinned = announcement.stories().iter().map(|id| News::by_id(*id).or_absent()).collect::<Vec<_>>();
+    let (stories, [before]) =
+        case.site.store.fetch((pinned, read::fields(keys::SITE, [ANNOUNCEMENT]))).await?;
+    let is_shown = |news: &Option<News>| news.as_ref().is_some_and(|news| !news.is_gone());
+    if case.undoes.is_none() && !stories.iter().all(is_shown) {
+        return Err(Refusal::NoSuchNews.into());
+    }
+    let mut effect = Effect::default();
+    effect.batch.field_unchanged(keys::SITE, ANNOUNCEMENT, before.as_deref());
+    if *announcement == Announcement::default() {
+        effect.batch.delete_field(keys::SITE, ANNOUNCEMENT);
+    } else {
+        let last = before.as_deref().and_then(Announcement::from_json).filter(|_| case.undoes.is_none());
+        let mut announcement = announcement.clone();
+        if let Some(last) = last {
+            announcement.made = announcement.made.max(Timestamp(last.made.0 + 1));
+        }
+        effect.batch.set_field(keys::SITE, ANNOUNCEMENT, announcement.to_json());
+    }
+    effect.before = before;
+    Ok(effect)
+}
+
+/// The announcement of the site, and the pinned stories, also what has ended. Rounds: those of
+/// [`Visit::identity`].
+pub async fn current(visit: &mut Visit) -> Announcement {
+    visit.identity().await.announcement.clone().unwrap_or_default()
+}
+
+/// Notes that a member does not want to see an announcement again. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn dismiss(site: &Site, member: &User, made: Timestamp) -> Result<(), Error> {
+    let mut batch = Batch::new();
+    batch.set_field(keys::user(member.id), DISMISSED, made.to_string());
+    site.store.commit(batch).await?;
+    Ok(())
+}

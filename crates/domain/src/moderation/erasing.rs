@@ -1,0 +1,211 @@
+//! Erasing a post for good, by administrators, and all posts of somebody who leaves and asks for that.
+
+use super::act::author_of;
+use super::case::{Case, Effect};
+use super::traces;
+use crate::accounts::users::User;
+use crate::action::Decision;
+use crate::contributions::erasing::{self, ERASE_ALL, Erased};
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::jobs::{self, Job, JobKind, Jobs, Outcome, Step, members};
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::ids::UserId;
+use crate::values::moderation::Thing;
+use std::time::Duration;
+use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
+use tidings_keyspace::{Batch, Order, read};
+
+/// The jobs `erase_all:<user id>`.
+pub(crate) const KIND: JobKind = JobKind { name: ERASE_ALL, step: |current| Box::pin(erase_next(current)) };
+
+/// The field of a job with which posts come next.
+const PHASE: &str = "phase";
+/// How long an action waits for the job that erases the traces in the log.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A sentence, without a full stop, about all that erasing a post takes away. Rounds: 1.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], the refusal for what is not there, [`Refusal::ErasedAlready`], or the
+/// store's.
+pub async fn sentence(site: &Site, viewer: &User, thing: &Thing) -> Result<String, Error> {
+    viewer.require_admin()?;
+    erasing::sentence(site, thing).await
+}
+
+/// Erases a post. Nobody is too high for it, and an administrator can erase what they have written themselves.
+pub(super) async fn erase(case: &Case<'_>, confirmed: Option<&str>) -> Result<Effect, Error> {
+    case.demand_administrator()?;
+    let (site, now, id) = (case.site, case.now, case.thing.id());
+    if confirmed != Some(id.as_str()) {
+        let what = erasing::sentence(site, case.thing).await?.into();
+        return Err(Refusal::ErasureUnconfirmed { what, confirm: id.into() }.into());
+    }
+    let mut effect = Effect::default();
+    let Erased { author, jobs } = erasing::erase(site, now, case.thing, &mut effect.batch).await?;
+    effect.concerns = Some(author);
+    let what = if matches!(case.thing, Thing::Tweet(_)) { "post" } else { case.thing.kind() };
+    effect.message = Some(format!("An administrator has erased your {what}: {}", case.reason));
+    for job in jobs {
+        effect.starts(Some(job), now);
+    }
+    Ok(effect)
+}
+
+/// Erases a post without a line in the log: in a copy of a store. Rounds: those of the erasure.
+///
+/// # Errors
+/// The refusal for what is not there, or the store's.
+pub async fn erase_in_copy(site: &Site, now: Moment, thing: &Thing) -> Result<(), Error> {
+    let erased = site.act(keys::MODERATION_LOG, || async {
+        let mut batch = Batch::new();
+        drop(erasing::erase(site, now, thing, &mut batch).await?);
+        Ok(Decision::commit(batch, ()))
+    });
+    erased.await?;
+    traces::erase(site, now, thing).await
+}
+
+/// Erases posts of a person that no list of theirs has: those that were rejected or wait, and removed tweets.
+/// Posts of others, and what is gone, are skipped. Rounds: 1 for each, and those of the erasures.
+pub(super) async fn erase_unlisted(
+    site: &Site,
+    now: Moment,
+    person: UserId,
+    things: Vec<Thing>,
+) -> Result<(), Error> {
+    for thing in things {
+        if author_of(site, &thing).await? != Some(person) {
+            continue;
+        }
+        let erased = site.act(keys::MODERATION_LOG, || async {
+            let mut batch = Batch::new();
+            let erased = erasing::erase(site, now, &thing, &mut batch).await?;
+            traces::erase_flags(site, &mut batch, &thing).await?;
+            let traces = Job::new(erasing::TRACES, &thing);
+            jobs::remove(&mut batch, &traces);
+            let jobs = erased.jobs.into_iter().filter(|job| *job != traces);
+            Ok(Decision::commit(batch, jobs.collect::<Vec<_>>()))
+        });
+        match erased.await {
+            Ok(jobs) => jobs.into_iter().for_each(|job| site.of::<Jobs>().start_soon(job, now)),
+            Err(Error::Refused(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Waits a little for the job that erases what the log has kept of a post. It goes on afterwards.
+pub async fn wait_for_traces(site: &Site, now: Moment, thing: &Thing) {
+    if let Ok(Err(error)) = tokio::time::timeout(PATIENCE, traces::erase(site, now, thing)).await {
+        tracing::warn!(%thing, %error, "traces of an erasure not erased; a background job will go on");
+    }
+}
+
+/// When something was erased last, unless that is long ago or forgotten. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn last(site: &Site) -> Result<Option<Timestamp>, Error> {
+    let time = site.store.fetch(read::string(keys::ERASED_LAST)).await?;
+    Ok(fields::read_string(time.as_deref(), || keys::ERASED_LAST.to_owned()).map(Timestamp))
+}
+
+/// Forgets when something was erased last, unless something has been erased since. Rounds: 1.
+///
+/// # Errors
+/// When the store fails.
+pub async fn forget_last(site: &Site, time: Option<Timestamp>) -> Result<(), Error> {
+    let Some(time) = time else { return Ok(()) };
+    let mut batch = Batch::new();
+    batch.string_equals(keys::ERASED_LAST, time.to_string());
+    batch.delete(keys::ERASED_LAST);
+    site.apply(batch).await.map(drop)
+}
+
+/// The rows of the review queue that are looked at.
+const MOST_ROWS: u64 = 10_000;
+
+/// Those of some things that are posts.
+pub(super) fn of_posts(mut things: Vec<Thing>) -> Vec<Thing> {
+    things.retain(|thing| matches!(thing, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)));
+    things
+}
+
+/// The kinds of posts, in the order in which they are erased. Tweets go with the account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, EnumIter, EnumString)]
+#[strum(serialize_all = "snake_case")]
+enum Phase {
+    Stories,
+    Comments,
+    Tweets,
+    Traces,
+}
+
+impl Phase {
+    /// The list of a person's posts of this kind, by time.
+    fn list(self, author: UserId) -> Option<String> {
+        match self {
+            Self::Stories => Some(keys::user_posted(author)),
+            Self::Comments => Some(keys::user_comments(author)),
+            Self::Tweets => Some(keys::user_timeline(author)),
+            Self::Traces => None,
+        }
+    }
+
+    /// A member of that list.
+    fn thing(self, member: &str) -> Option<Thing> {
+        match self {
+            Self::Stories => member.parse().ok().map(Thing::Story),
+            Self::Comments => member.parse().ok().map(Thing::Comment),
+            Self::Tweets => member.parse().ok().map(Thing::Tweet),
+            Self::Traces => None,
+        }
+    }
+}
+
+/// One step: erases the next post, or what the log has kept of some.
+async fn erase_next(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+    let Some(author) = current.subject::<UserId>() else {
+        return Ok(current.skip());
+    };
+    let phase = current.field(PHASE).unwrap_or(Phase::Stories);
+    let Some(list) = phase.list(author) else {
+        if current.field::<u64>(traces::LINE).is_none() {
+            // A waiting post is in the queue only.
+            let rows = read::sorted_range(keys::REVIEW_QUEUE, Order::Ascending, 0, MOST_ROWS);
+            let rows = current.site.store.fetch(rows).await?;
+            let waiting = rows.into_iter().filter_map(|(row, _)| row.parse().ok()).collect();
+            erase_unlisted(current.site, current.now, author, of_posts(waiting)).await?;
+        }
+        return traces::step(current, &traces::About::Person(author)).await;
+    };
+    let posts = members::some_of(current, list, (f64::INFINITY, 1));
+    let (found, place) = current.site.store.fetch(posts).await?;
+    let mut batch = current.batch();
+    if let Some(thing) = found.first().and_then(|(member, _)| phase.thing(member)) {
+        match erasing::erase(current.site, current.now, &thing, &mut batch).await {
+            Ok(Erased { author: wrote, jobs }) if wrote == author => {
+                traces::erase_flags(current.site, &mut batch, &thing).await?;
+                // The last phase looks for the traces of all posts at once.
+                let traces = Job::new(erasing::TRACES, &thing);
+                jobs::remove(&mut batch, &traces);
+                current.starts(jobs.into_iter().filter(|job| *job != traces));
+            }
+            // It is gone already, or another program has listed a post of somebody else.
+            Ok(_) | Err(Error::Refused(_)) => batch = current.batch(),
+            Err(error) => return Err(error),
+        }
+    }
+    if let Some(place) = place {
+        return Ok(current.advance(batch, &place));
+    }
+    let next = Phase::iter().skip_while(|other| *other != phase).nth(1).unwrap_or(Phase::Traces);
+    let [score, member, tied] = members::before(f64::MIN);
+    let next: &str = next.into();
+    Ok(current.advance(batch, &[(PHASE, next.to_owned()), score, member, tied]))
+}

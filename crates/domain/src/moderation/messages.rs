@@ -1,0 +1,280 @@
+//! Messages to the moderators: a member writes, moderators answer as "the moderators" or by name. There is one
+//! thread for each matter. A decision is a matter of its own.
+//!
+//! A thread whose member waits has a row in the review queue. An answer, and closing the thread, are actions with
+//! a line in the log, which says neither what was written nor by whom. The member's next message opens the thread
+//! again.
+//!
+//! Members who are silenced or banned may write, too: somebody must be able to answer them. How much anybody writes
+//! is bounded by [`MESSAGES_A_DAY`], [`MESSAGES_IN_THREAD`] and [`MESSAGE_THREADS`].
+//!
+//! Keys: `messages:count` and `limit:messages:<user id>`; the others belong to
+//! [`accounts::message_threads`](crate::accounts::message_threads).
+
+pub mod reading;
+
+use super::act::moderate;
+use super::case::{Case, Effect, ModerationRequest};
+use super::log::{Line, read_line};
+use super::people::told;
+use crate::accounts::inbox::{Delivery, EntryId};
+use crate::accounts::login::{self, Attempt};
+use crate::accounts::message_threads::{CLOSED_BY, MessageThread, THREAD, WAITING};
+use crate::accounts::notices::count_sent;
+use crate::accounts::users::{DEACTIVATED, Role, User};
+use crate::action::Decision;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::review::{self, WaitingRows};
+use crate::site::Site;
+use crate::values::clock::Moment;
+use crate::values::ids::{MessageAddress, MessageThreadId, ModerationId};
+use crate::values::limits::{MESSAGE_THREADS, MESSAGES_A_DAY, MESSAGES_IN_THREAD};
+use crate::values::message::{MessageText, StoredMessage};
+use crate::values::moderation::{Deed, Reason, Thing};
+use std::net::IpAddr;
+use tidings_keyspace::{Batch, read};
+
+/// Which matter somebody writes about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Matter {
+    /// Something new.
+    New,
+    /// A decision about them: in the thread about it, if there is one.
+    Decision(ModerationId),
+    /// That of a thread.
+    Thread(MessageThreadId),
+}
+
+/// A message that is about to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMessage {
+    /// About what.
+    pub matter: Matter,
+    /// The text.
+    pub text: MessageText,
+    /// Whether a moderator answers as "the moderators".
+    pub anonymous: bool,
+    /// For an answer, the last message that the moderator saw, if that matters.
+    pub after: Option<u64>,
+}
+
+/// Writes a message: in a thread of somebody else, the answer of the moderators; otherwise one to them. Rounds: 5;
+/// for an answer those of [`moderate`], and 2.
+///
+/// # Errors
+/// [`Refusal::NoSuchMessages`]; [`Refusal::NoSuchModeration`] and [`Refusal::NotAboutYou`];
+/// [`Refusal::TooManyMessages`], [`Refusal::ThreadIsFull`], [`Refusal::TooManyMessageThreads`]; for an answer,
+/// those of [`moderate`]; or the store's.
+pub async fn write(
+    site: &Site,
+    now: Moment,
+    writer: &User,
+    message: &NewMessage,
+) -> Result<MessageAddress, Error> {
+    if let Matter::Thread(id) = message.matter {
+        let thread = site.store.fetch(MessageThread::by_id(id)).await?.ok_or(Refusal::NoSuchMessages)?;
+        if thread.user_id != writer.id {
+            return answer_in(site, now, writer, (id, message)).await;
+        }
+    }
+    writer.once(site, write_to_moderators(site, now, writer, message)).await
+}
+
+/// The same for somebody who cannot log in because they are banned, with the password. A wrong one counts as a
+/// failed login. Returns the writer, too.
+///
+/// # Errors
+/// As [`write()`], those of a login, and [`Refusal::SessionEnded`] for who can log in.
+pub async fn write_with_password(
+    site: &Site,
+    now: Moment,
+    (username, password, address): (&str, &str, IpAddr),
+    message: &NewMessage,
+) -> Result<(User, MessageAddress), Error> {
+    let attempt = Attempt { username, password, address, now: Some(now.timestamp()) };
+    let verified = login::verify(site, &attempt).await?;
+    let user = User::from_hash(&verified.user).ok_or(Refusal::WrongCredentials)?;
+    if user.demand_may_log_in(now.timestamp()).is_ok() {
+        return Err(Refusal::SessionEnded.into());
+    }
+    let written = write_to_moderators(site, now, &user, message).await?;
+    Ok((user, written))
+}
+
+/// A member's message. Rounds: 4.
+async fn write_to_moderators(
+    site: &Site,
+    now: Moment,
+    member: &User,
+    message: &NewMessage,
+) -> Result<MessageAddress, Error> {
+    let home = keys::user_message_threads(member.id);
+    let written = site.act(&home, || async {
+        let thread = thread_of(site, now, member, message.matter).await?;
+        let limit = keys::messages_written(member.id);
+        let (sent, threads) = site.store.fetch((read::string(&limit), read::sorted_count(&home))).await?;
+        let mut batch = Batch::new();
+        // Two messages of one member change the same number, so one of them reads again what there is.
+        if count_sent(&mut batch, &limit, sent.as_deref()) >= MESSAGES_A_DAY {
+            return Err(Refusal::TooManyMessages { limit: MESSAGES_A_DAY }.into());
+        }
+        if thread.count == 0 && threads >= MESSAGE_THREADS {
+            return Err(Refusal::TooManyMessageThreads { limit: MESSAGE_THREADS }.into());
+        }
+        // The last place is kept for the answer.
+        if thread.next().message >= MESSAGES_IN_THREAD {
+            return Err(Refusal::ThreadIsFull { limit: MESSAGES_IN_THREAD }.into());
+        }
+        let account_there = batch.field_absent(keys::user(member.id), DEACTIVATED);
+        let stored = StoredMessage {
+            time: now.timestamp(),
+            from: member.id,
+            line: None,
+            anonymous: false,
+            text: message.text.as_str().to_owned(),
+        };
+        thread.write(&mut batch, now, &stored);
+        let address = thread.next();
+        Decision::commit(batch, address)
+            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
+            .once(member.request.as_ref(), &address)
+    });
+    let written = written.await?;
+    site.of::<WaitingRows>().forget();
+    Ok(written)
+}
+
+/// The thread about a matter, or a new one. Rounds: at most 2.
+async fn thread_of(site: &Site, now: Moment, member: &User, matter: Matter) -> Result<MessageThread, Error> {
+    let (found, about) = match matter {
+        Matter::New => (None, None),
+        Matter::Thread(id) => (Some(id), None),
+        Matter::Decision(id) => {
+            let hash = site.store.fetch(read::hash(keys::moderation(id))).await?;
+            let line = Line::from_hash(id, &hash).ok_or(Refusal::NoSuchModeration)?;
+            if line.concerns != Some(member.id) {
+                return Err(Refusal::NotAboutYou.into());
+            }
+            (fields::read(hash.get(THREAD), || keys::moderation(id), THREAD), Some(id))
+        }
+    };
+    if let Some(id) = found {
+        let thread = site.store.fetch(MessageThread::by_id(id)).await?;
+        let thread = thread.filter(|thread| thread.user_id == member.id);
+        return Ok(thread.ok_or(Refusal::NoSuchMessages)?);
+    }
+    let id = site.store.next_id(keys::MESSAGES_COUNT).await?;
+    let id = MessageThreadId::try_from(id)
+        .map_err(|_| Error::Internal(format!("{} holds {id}", keys::MESSAGES_COUNT)))?;
+    Ok(MessageThread::new(id, (member.id, about), now.timestamp()))
+}
+
+/// The answer of a moderator.
+async fn answer_in(
+    site: &Site,
+    now: Moment,
+    moderator: &User,
+    (id, message): (MessageThreadId, &NewMessage),
+) -> Result<MessageAddress, Error> {
+    // Nobody else is told that there is such a thread.
+    if moderator.role() < Role::Moderator {
+        return Err(Refusal::NoSuchMessages.into());
+    }
+    let NewMessage { text, anonymous, after, .. } = message;
+    let request = ModerationRequest {
+        deed: Deed::Answer(text.clone(), *after),
+        thing: Thing::Message(id),
+        reason: Reason::default(),
+        anonymous: *anonymous,
+        seen: None,
+    };
+    let line = moderator.once(site, moderate(site, now, moderator, &request)).await?;
+    let number = read_line(site, line).await?.before.and_then(|number| number.parse().ok());
+    Ok(MessageAddress { thread: id, message: number.unwrap_or(1) })
+}
+
+/// A thread that the moderator may answer or close. Rounds: 2.
+async fn thread_to_moderate(case: &Case<'_>, id: MessageThreadId) -> Result<MessageThread, Error> {
+    let thread = case.site.store.fetch(MessageThread::by_id(id)).await?.ok_or(Refusal::NoSuchMessages)?;
+    let member = case.site.store.fetch(User::by_id(thread.user_id)).await?;
+    case.demand_power_over(&member.ok_or(Refusal::NoSuchUser)?)?;
+    Ok(thread)
+}
+
+/// Answers a member. It cannot be undone: the member may have read it.
+pub(super) async fn answer(
+    case: &Case<'_>,
+    id: MessageThreadId,
+    (text, after): (&MessageText, Option<u64>),
+) -> Result<Effect, Error> {
+    let thread = thread_to_moderate(case, id).await?;
+    if after.is_some_and(|after| after != thread.count) {
+        return Err(Refusal::RowChanged.into());
+    }
+    if thread.count >= MESSAGES_IN_THREAD {
+        return Err(Refusal::ThreadIsFull { limit: MESSAGES_IN_THREAD }.into());
+    }
+    let address = thread.next();
+    let delivery = Delivery::read(case.site, None, &[(thread.user_id, EntryId::Answer(address))]).await?;
+    let mut effect = Effect { concerns: Some(thread.user_id), ..Effect::default() };
+    // The answer gives its number to its writer.
+    effect.before = Some(address.message.to_string());
+    let message = StoredMessage {
+        time: case.now.timestamp(),
+        from: case.moderator.id,
+        line: Some(case.id),
+        anonymous: case.anonymous,
+        text: text.as_str().to_owned(),
+    };
+    thread.write(&mut effect.batch, case.now, &message);
+    delivery.write(&mut effect.batch, case.now.as_score());
+    Ok(effect)
+}
+
+/// Closes a thread whose member waits, without an answer.
+pub(super) async fn close(case: &Case<'_>, id: MessageThreadId) -> Result<Effect, Error> {
+    let thread = thread_to_moderate(case, id).await?;
+    let waiting = thread.waiting.ok_or(Refusal::NothingToModerate("nobody is waiting for an answer here"))?;
+    let mut effect = Effect { concerns: Some(thread.user_id), ..Effect::default() };
+    let key = keys::message_thread(id);
+    effect.batch.field_equals(&key, WAITING, waiting.to_string());
+    effect.batch.delete_field(&key, WAITING);
+    effect.batch.set_field(&key, CLOSED_BY, case.id.to_string());
+    review::settle(&mut effect.batch, case.thing);
+    let text = told("The moderators have closed what you wrote to them, without an answer.", case.reason);
+    effect.message = Some(format!("{text}\n\nYou can write again: {}/messages/{id}", case.site.address));
+    Ok(effect)
+}
+
+/// Undoes the closing of a thread: the member waits again.
+pub(super) async fn reopen(case: &Case<'_>, id: MessageThreadId) -> Result<Effect, Error> {
+    let thread = thread_to_moderate(case, id).await?;
+    let key = keys::message_thread(id);
+    let Some(line) = case.undoes.filter(|line| thread.closed_by == Some(line.id)) else {
+        return Err(Refusal::NothingToModerate("this has been reopened already").into());
+    };
+    let since = line.row.map_or(thread.changed, |row| row.place.since);
+    let mut effect = Effect { concerns: Some(thread.user_id), ..Effect::default() };
+    effect.batch.field_equals(&key, CLOSED_BY, line.id.to_string());
+    effect.batch.delete_field(&key, CLOSED_BY);
+    effect.batch.set_field(&key, WAITING, since.to_string());
+    review::enqueue(&mut effect.batch, case.thing, since);
+    effect.message = Some(told("The moderators will look again at what you wrote to them.", case.reason));
+    Ok(effect)
+}
+
+/// Whom to tell by mail that the moderators have answered: a member who is banned, and so cannot look into the
+/// inbox, gets no mail about the entry, and has an address. Rounds: 2.
+///
+/// # Errors
+/// When the store fails.
+pub async fn member_to_mail(site: &Site, now: Moment, id: MessageThreadId) -> Result<Option<User>, Error> {
+    let Some(thread) = site.store.fetch(MessageThread::by_id(id)).await? else { return Ok(None) };
+    let member = site.store.fetch(User::by_id(thread.user_id)).await?;
+    Ok(member.filter(|member| {
+        let is_banned = member.demand_may_log_in(now.timestamp()).is_err();
+        is_banned && member.notice_address().is_some() && !member.gets_replies_by_mail()
+    }))
+}

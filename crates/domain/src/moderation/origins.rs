@@ -1,0 +1,188 @@
+//! Banning networks and e-mail domains, and whom a ban would stop.
+
+use super::act::{demand_moderator, moderate};
+use super::case::{Case, Effect, ModerationRequest};
+use crate::accounts::origin_bans;
+use crate::accounts::origins;
+use crate::accounts::users::User;
+use crate::error::{Error, Refusal};
+use crate::fields;
+use crate::keys;
+use crate::site::Site;
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::ids::{ModerationId, OriginBanId, UserId};
+use crate::values::limits::{MAX_ORIGIN_BANS, STAFF_CHUNK};
+use crate::values::moderation::{Deed, Hours, Reason, Thing};
+use crate::values::origin_ban::{BanScope, Origin, OriginBan};
+use std::net::Ipv4Addr;
+use tidings_keyspace::{Fetch, read};
+
+/// A ban to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewOriginBan {
+    /// The network or the domain.
+    pub origin: Origin,
+    /// What people from there cannot do.
+    pub scope: BanScope,
+    /// Why. Those whom it stops read it.
+    pub reason: Reason,
+    /// For how long.
+    pub hours: Hours,
+}
+
+/// A ban with what it has done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedBan {
+    /// The ban.
+    pub ban: OriginBan,
+    /// The sign-ups and posts that it has stopped.
+    pub stopped: u64,
+}
+
+/// Bans an origin. Returns the number of the ban, and that of the line in the log.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], [`Refusal::TooManyOriginBans`], those of [`moderate`], or the store's.
+pub async fn add(
+    site: &Site,
+    now: Moment,
+    administrator: &User,
+    ban: &NewOriginBan,
+) -> Result<(OriginBanId, ModerationId), Error> {
+    administrator.require_admin()?;
+    demand_moderator(administrator, now)?;
+    let id = site.store.next_id(keys::ORIGIN_BANS_COUNT).await?;
+    let id = OriginBanId::try_from(id)
+        .map_err(|_| Error::Internal(format!("{} holds {id}", keys::ORIGIN_BANS_COUNT)))?;
+    let request = ModerationRequest {
+        deed: Deed::Bar(ban.origin.clone(), ban.scope, ban.hours),
+        thing: Thing::Origin(id),
+        reason: ban.reason.clone(),
+        anonymous: false,
+        seen: None,
+    };
+    Ok((id, moderate(site, now, administrator, &request).await?))
+}
+
+/// Lifts a ban. Returns the number of the line in the log.
+///
+/// # Errors
+/// [`Refusal::NoSuchOriginBan`], those of [`moderate`], or the store's.
+pub async fn remove(
+    site: &Site,
+    now: Moment,
+    administrator: &User,
+    (id, reason): (OriginBanId, &Reason),
+) -> Result<ModerationId, Error> {
+    let (deed, thing) = (Deed::Unbar, Thing::Origin(id));
+    let request = ModerationRequest { deed, thing, reason: reason.clone(), anonymous: false, seen: None };
+    moderate(site, now, administrator, &request).await
+}
+
+/// All bans that have not ended, by number. Rounds: 1, and those of `origin_bans::of_site`.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], or the store's.
+pub async fn all(site: &Site, now: Timestamp, viewer: &User) -> Result<Vec<ListedBan>, Error> {
+    viewer.require_admin()?;
+    let bans = origin_bans::of_site(site, now).await?;
+    let stopped = site.store.fetch(read::hash(keys::ORIGIN_BANS_STOPPED).or_absent()).await?;
+    let in_force = bans.iter().filter(|ban| ban.is_in_force(now));
+    let listed = in_force.map(|ban| {
+        let id = ban.id.to_string();
+        let key = || keys::ORIGIN_BANS_STOPPED.to_owned();
+        let stopped = fields::read::<u64>(stopped.get(&id), key, &id).unwrap_or(0);
+        ListedBan { ban: ban.clone(), stopped }
+    });
+    Ok(listed.collect())
+}
+
+/// How many members who were active in the last week a ban of an origin would stop: who have posted from a
+/// network, or visited with an address of a domain. `None` if that cannot be counted: the network is too wide, the
+/// site keeps no addresses, or it has more than `COUNTED_ACCOUNTS`. Rounds: see `origins::posted_from`; for
+/// a domain at most 41.
+///
+/// # Errors
+/// [`Refusal::AdministratorsOnly`], or the store's.
+pub async fn stops(
+    site: &Site,
+    now: Timestamp,
+    viewer: &User,
+    origin: &Origin,
+) -> Result<Option<u64>, Error> {
+    viewer.require_admin()?;
+    match origin {
+        Origin::Network(network) => origins::posted_from(site, now, *network).await,
+        Origin::Domain(_) => visited_with(site, now, origin).await,
+    }
+}
+
+/// The most accounts whose e-mail addresses are compared with a domain.
+const COUNTED_ACCOUNTS: u64 = 20_000;
+/// The seconds in which a member was active.
+const ACTIVE_SECONDS: u64 = 7 * 86_400;
+
+/// How many members of the last week have an e-mail address of a domain. Addresses are not indexed, so
+/// all accounts are looked at, 500 in a round.
+async fn visited_with(site: &Site, now: Timestamp, origin: &Origin) -> Result<Option<u64>, Error> {
+    let count = site.store.fetch(read::string(keys::USERS_COUNT)).await?;
+    let last: u64 = fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0);
+    if last > COUNTED_ACCOUNTS {
+        return Ok(None);
+    }
+    let mut found = 0;
+    for first in (1..=last).step_by(usize::try_from(STAFF_CHUNK).unwrap_or(1)) {
+        let ids = first..=last.min(first + STAFF_CHUNK - 1);
+        let fields = |id| read::fields(keys::user(UserId(id)), ["email", "seen_time"]).or_absent();
+        for [email, seen] in site.store.fetch(ids.map(fields).collect::<Vec<_>>()).await? {
+            let seen = seen.and_then(|seen| seen.parse().ok()).map_or(0, |seen: u64| seen);
+            let is_active = now.0.saturating_sub(seen) <= ACTIVE_SECONDS;
+            let is_of = email.is_some_and(|email| origin.is_of(Ipv4Addr::UNSPECIFIED.into(), &email));
+            found += u64::from(is_active && is_of);
+        }
+    }
+    Ok(Some(found))
+}
+
+/// The effect of a ban. Bans that have ended make room.
+pub(super) async fn ban(
+    case: &Case<'_>,
+    id: OriginBanId,
+    (origin, scope, hours): (&Origin, BanScope, Hours),
+) -> Result<Effect, Error> {
+    case.demand_administrator()?;
+    let stored = case.site.store.fetch(read::hash(keys::ORIGIN_BANS).or_absent()).await?;
+    let now = case.now.timestamp();
+    let mut effect = Effect::default();
+    let mut count = stored.0.len();
+    for (field, json) in &stored.0 {
+        let ban = field.parse().ok().and_then(|id| OriginBan::from_json(id, json));
+        if ban.is_some_and(|ban| !ban.is_in_force(now)) {
+            effect.batch.delete_field(keys::ORIGIN_BANS, field);
+            effect.batch.delete_field(keys::ORIGIN_BANS_STOPPED, field);
+            count -= 1;
+        }
+    }
+    if count >= MAX_ORIGIN_BANS {
+        return Err(Refusal::TooManyOriginBans { limit: MAX_ORIGIN_BANS as u64 }.into());
+    }
+    effect.until = hours.map(|hours| Timestamp(now.0.saturating_add(hours.saturating_mul(3_600))));
+    let reason = case.reason.clone();
+    let ban = OriginBan { id, origin: origin.clone(), scope, reason, until: effect.until };
+    effect.batch.field_absent(keys::ORIGIN_BANS, id.to_string());
+    effect.batch.set_field(keys::ORIGIN_BANS, id.to_string(), ban.to_json());
+    Ok(effect)
+}
+
+/// The effect of lifting a ban.
+pub(super) async fn lift(case: &Case<'_>, id: OriginBanId) -> Result<Effect, Error> {
+    case.demand_administrator()?;
+    let field = id.to_string();
+    let stored = case.site.store.fetch(read::field(keys::ORIGIN_BANS, &field)).await?;
+    let stored = stored.ok_or(Refusal::NoSuchOriginBan)?;
+    let mut effect = Effect::default();
+    effect.batch.field_equals(keys::ORIGIN_BANS, &field, &stored);
+    effect.batch.delete_field(keys::ORIGIN_BANS, &field);
+    effect.before = Some(stored);
+    Ok(effect)
+}

@@ -1,0 +1,173 @@
+//! What moderators see of one person on one page: what the person did lately, flags by and against them, the
+//! decisions about them, and whom they invited. Notes and networks are in modules of their own.
+
+use super::act::demand_moderator_of;
+use super::log::{self, LogEntry, LogWindow};
+use crate::accounts::people::People;
+use crate::accounts::visit::Visit;
+use crate::comments::comment::Comment;
+use crate::contributions::excerpt;
+use crate::error::Error;
+use crate::flags::{ThingFlags, decided_flags};
+use crate::keys;
+use crate::news::item::News;
+use crate::timelines::tweets::Tweet;
+use crate::values::clock::Timestamp;
+use crate::values::flag::FlagReason;
+use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
+use crate::values::limits::{OVERVIEW_DECISIONS, OVERVIEW_LISTED};
+use crate::values::moderation::Thing;
+use crate::values::withheld::Withheld;
+use std::cmp::Reverse;
+use tidings_keyspace::{Fetch, Order, read};
+
+/// The latest doings of a person, and the decisions about them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Overview {
+    /// Their newest stories, comments and tweets, the newest first.
+    pub posts: Vec<LatestPost>,
+    /// The flags on their profile.
+    pub profile_flags: FlagCounts,
+    /// Their flags on things of others.
+    pub flags: FlagsBy,
+    /// The newest people whom they invited.
+    pub invited: Vec<String>,
+    /// Decisions about them among the last lines of the log, the newest first.
+    pub decisions: Vec<LogEntry>,
+}
+
+/// A post of the person.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LatestPost {
+    /// What it is.
+    pub thing: Thing,
+    /// When it was posted.
+    pub time: Timestamp,
+    /// The title, or the beginning of the text; nothing once it is deleted.
+    pub text: String,
+    /// Why readers do not see it, if they do not.
+    pub withheld: Option<Withheld>,
+    /// Whether it is deleted.
+    pub is_deleted: bool,
+    /// The flags on it.
+    pub flags: FlagCounts,
+}
+
+/// The flags on one thing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FlagCounts {
+    /// How many there are, decided or not.
+    pub all: u64,
+    /// The reasons of those that wait.
+    pub waiting: Vec<(FlagReason, u64)>,
+}
+
+/// The flags of a person.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FlagsBy {
+    /// Of the last that were decided, those with which moderators agreed.
+    pub upheld: u64,
+    /// Those with which they did not.
+    pub rejected: u64,
+    /// The last flags by the person.
+    pub latest: Vec<(Thing, Timestamp)>,
+}
+
+impl From<ThingFlags> for FlagCounts {
+    fn from(flags: ThingFlags) -> Self {
+        Self { all: flags.count() as u64, waiting: flags.reasons() }
+    }
+}
+
+/// The latest doings of the person with a name. Rounds: 2, and those of [`log::page`] with a filter.
+///
+/// # Errors
+/// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), [`Refusal::RoleNeedsTwoFactor`](crate::Refusal::RoleNeedsTwoFactor), or the store's.
+pub async fn overview(visit: &mut Visit, (person, username): (UserId, &str)) -> Result<Overview, Error> {
+    demand_moderator_of(visit).await?;
+    let newest = |key: String| read::sorted_range(key, Order::Descending, 0, OVERVIEW_LISTED).or_absent();
+    let lists = [
+        keys::user_posted(person),
+        keys::user_comments(person),
+        keys::user_timeline(person),
+        keys::invites_by(person),
+        keys::user_flags(person),
+    ];
+    let (lists, (upheld, rejected)) = visit.fetch((lists.map(newest), decided_flags(person))).await?;
+    let [stories, comments, tweets, invited, flagged] = lists;
+    let stories: Vec<NewsId> = ids(stories);
+    let comments: Vec<CommentAddress> = ids(comments);
+    let tweets: Vec<TweetId> = ids(tweets);
+    let invited: Vec<UserId> = ids(invited);
+    let reads = (
+        stories.into_iter().map(story).collect::<Vec<_>>(),
+        comments.into_iter().map(comment).collect::<Vec<_>>(),
+        tweets.into_iter().map(tweet).collect::<Vec<_>>(),
+        (ThingFlags::on(Thing::User(username.into())), People::of(invited.iter().copied())),
+    );
+    let (stories, comments, tweets, (profile_flags, people)) = visit.fetch(reads).await?;
+    let mut posts: Vec<LatestPost> = stories.into_iter().chain(comments).chain(tweets).flatten().collect();
+    posts.sort_by_key(|post| Reverse(post.time));
+    posts.truncate(usize::try_from(OVERVIEW_LISTED).unwrap_or(usize::MAX));
+    let flagged = flagged
+        .into_iter()
+        .filter_map(|(thing, time)| Some((thing.parse::<Thing>().ok()?, Timestamp::from_score(time))));
+    let window = LogWindow { count: OVERVIEW_DECISIONS, concerns: Some(person), ..LogWindow::default() };
+    Ok(Overview {
+        posts,
+        profile_flags: profile_flags.into(),
+        flags: FlagsBy { upheld, rejected, latest: flagged.collect() },
+        invited: invited.iter().filter_map(|id| Some(people.get(*id)?.username.clone())).collect(),
+        decisions: log::page(visit, &window).await?.entries,
+    })
+}
+
+fn ids<T: std::str::FromStr>(members: Vec<(String, f64)>) -> Vec<T> {
+    members.into_iter().filter_map(|(member, _)| member.parse().ok()).collect()
+}
+
+fn story(id: NewsId) -> impl Fetch<Value = Option<LatestPost>> {
+    let thing = Thing::Story(id);
+    let fields = read::hash_fields(keys::news(id), News::FIELDS).or_absent();
+    (fields, ThingFlags::on(thing.clone()).or_absent()).map(move |(fields, flags)| {
+        let news = News::from_fields(fields)?;
+        let text = if news.deleted { String::new() } else { excerpt(&news.title) };
+        let (time, is_deleted) = (news.ctime, news.deleted);
+        Some(LatestPost { thing, time, text, withheld: news.withheld, is_deleted, flags: flags.into() })
+    })
+}
+
+fn comment(address: CommentAddress) -> impl Fetch<Value = Option<LatestPost>> {
+    let thing = Thing::Comment(address);
+    (Comment::at(address).or_absent(), ThingFlags::on(thing.clone()).or_absent()).map(
+        move |(comment, flags)| {
+            let comment = comment?;
+            let text = if comment.deleted { String::new() } else { excerpt(&comment.body) };
+            let (time, is_deleted) = (comment.ctime, comment.deleted);
+            Some(LatestPost {
+                thing,
+                time,
+                text,
+                withheld: comment.withheld,
+                is_deleted,
+                flags: flags.into(),
+            })
+        },
+    )
+}
+
+fn tweet(id: TweetId) -> impl Fetch<Value = Option<LatestPost>> {
+    let thing = Thing::Tweet(id);
+    (Tweet::by_id(id).or_absent(), ThingFlags::on(thing.clone()).or_absent()).map(move |(tweet, flags)| {
+        let tweet = tweet?;
+        let (time, text) = (Timestamp::from_score(tweet.created_at), excerpt(&tweet.text));
+        Some(LatestPost {
+            thing,
+            time,
+            text,
+            withheld: tweet.withheld,
+            is_deleted: false,
+            flags: flags.into(),
+        })
+    })
+}

@@ -1,0 +1,70 @@
+//! Reminds moderators of what waits long in the review queue.
+//!
+//! Key: `review:reminded`, when they were reminded last. What waited then causes no further reminder.
+
+use crate::accounts::staff;
+use crate::accounts::users::Role;
+use crate::error::Error;
+use crate::fields;
+use crate::keys;
+use crate::review;
+use crate::site::{Applied, Site};
+use crate::values::clock::Moment;
+use crate::values::words::{counted, span};
+use std::sync::Arc;
+use std::time::Duration;
+use tidings_keyspace::{Batch, EngineClock, read};
+
+/// How often a server looks whether something has waited for long.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// Reminds moderators until the future is dropped. Rounds: 1 each minute, and those of a reminder.
+pub(crate) async fn watch(site: Arc<Site>, clock: EngineClock) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        if let Err(error) = remind(&site, Moment::now(&clock)).await {
+            tracing::debug!(%error, "cannot remind the moderators of what waits");
+        }
+    }
+}
+
+/// Reminds all moderators, if something has waited for `moderation.remind_after` and did not wait
+/// already when they were reminded last. Returns whether it did. Rounds: 1; for a reminder, those of
+/// [`staff::tell`].
+///
+/// # Errors
+/// When the store fails.
+pub async fn remind(site: &Site, now: Moment) -> Result<bool, Error> {
+    let after = site.rules.moderation.remind_after.0;
+    if after == 0 {
+        return Ok(false);
+    }
+    let status = review::status(site).await?;
+    let time = now.timestamp();
+    let Some(oldest) = status.oldest.filter(|oldest| time.seconds_since(*oldest) >= after) else {
+        return Ok(false);
+    };
+    let reminded = site.store.fetch(read::string(keys::REVIEW_REMINDED)).await?;
+    let last: Option<u64> = fields::read_string(reminded.as_deref(), || keys::REVIEW_REMINDED.to_owned());
+    if last.is_some_and(|last| oldest.0 <= last) {
+        return Ok(false);
+    }
+    let mut batch = Batch::new();
+    match reminded {
+        Some(reminded) => batch.string_equals(keys::REVIEW_REMINDED, reminded),
+        None => batch.key_absent(keys::REVIEW_REMINDED),
+    };
+    batch.set(keys::REVIEW_REMINDED, time.to_string());
+    // Of several servers, one reminds.
+    if let Applied::No(_) = site.apply(batch).await? {
+        return Ok(false);
+    }
+    let text = format!(
+        "{} in the review queue, the oldest for {}: {}/moderate",
+        counted(status.rows, "thing waits", "things wait"),
+        span(time.seconds_since(oldest)),
+        site.address
+    );
+    staff::tell(site, now, Role::Moderator, &text).await?;
+    Ok(true)
+}

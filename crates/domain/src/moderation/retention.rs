@@ -1,0 +1,273 @@
+//! What moderation keeps for some time only. Once a day a server goes through the log: texts that were removed
+//! or replaced long ago are erased, and people who left long ago are no longer named.
+//!
+//! Key: `retention`, with the time of the last run, and the line up to which texts are erased.
+
+use super::log::{FORMER, Line};
+use super::traces;
+use crate::accounts::inbox::Withdrawn;
+use crate::accounts::users::DEACTIVATED;
+use crate::action::Decision;
+use crate::contributions::Contribution;
+use crate::contributions::erasing;
+use crate::error::Error;
+use crate::fields;
+use crate::jobs::Jobs;
+use crate::keys;
+use crate::site::{Applied, Site};
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::ids::{ModerationId, UserId};
+use crate::values::moderation::{Action, Thing};
+use crate::values::withheld::Withheld;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+use tidings_keyspace::{Batch, EngineClock, Order, Query, read};
+
+/// How often a server looks whether a day has passed.
+const LOOK_EVERY: Duration = Duration::from_secs(600);
+/// How often the log is gone through, in seconds.
+const EVERY: u64 = 86_400;
+const SECONDS_A_DAY: u64 = 86_400;
+/// Lines that are read at once.
+const LINES: u64 = 200;
+
+/// The field with the time of the last run.
+const SWEPT: &str = "swept";
+/// The field with the last line whose texts are erased.
+const ERASED_TO: &str = "erased_to";
+
+/// Forgets what is to be forgotten until the future is dropped. Rounds: 1 each ten minutes, and those of
+/// [`sweep`] once a day.
+pub(crate) async fn watch(site: Arc<Site>, clock: EngineClock) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        if let Err(error) = sweep(&site, Moment::now(&clock)).await {
+            tracing::warn!(%error, "cannot erase what was kept long enough");
+        }
+    }
+}
+
+/// Goes through the log, if nobody has for a day. Returns whether it did. Rounds: 1; for a run at most 4 for
+/// each 200 lines, and those of the erasures.
+///
+/// # Errors
+/// When the store fails. The next run goes on.
+pub async fn sweep(site: &Site, now: Moment) -> Result<bool, Error> {
+    let time = now.timestamp();
+    let [swept, erased_to] = site.store.fetch(read::fields(keys::RETENTION, [SWEPT, ERASED_TO])).await?;
+    let last: u64 = fields::read(swept.as_deref(), || keys::RETENTION.to_owned(), SWEPT).unwrap_or(0);
+    if time.0.saturating_sub(last) < EVERY && last <= time.0 {
+        return Ok(false);
+    }
+    let mut batch = Batch::new();
+    batch.field_unchanged(keys::RETENTION, SWEPT, swept.as_deref());
+    batch.set_field(keys::RETENTION, SWEPT, time.to_string());
+    // Of several servers, one goes through the log.
+    if let Applied::No(_) = site.apply(batch).await? {
+        return Ok(false);
+    }
+    let erased_to: u64 =
+        fields::read(erased_to.as_deref(), || keys::RETENTION.to_owned(), ERASED_TO).unwrap_or(0);
+    let rules = &site.rules.retention;
+    erase_removed(site, now, erased_to, before(time, rules.removed_days)).await?;
+    forget_names(site, before(time, rules.log_names_days)).await?;
+    Ok(true)
+}
+
+/// The end of the time of which nothing is kept any more, if it is not kept forever.
+fn before(now: Timestamp, days: u64) -> Option<Timestamp> {
+    (days > 0).then(|| Timestamp(now.0.saturating_sub(days.saturating_mul(SECONDS_A_DAY))))
+}
+
+/// Some lines after one. Rounds: 2.
+async fn lines_after(site: &Site, after: u64) -> Result<(Vec<Line>, Option<ModerationId>), Error> {
+    #[allow(clippy::cast_precision_loss)]
+    let scores = (after as f64 + 1.0, f64::INFINITY);
+    let ids = read::sorted_by_score(keys::MODERATION_LOG, Order::Ascending, scores, LINES);
+    let ids = site.store.fetch(ids).await?;
+    let ids: Vec<ModerationId> = fields::members(ids, keys::MODERATION_LOG, |(id, _)| id.parse().ok());
+    let mut query = Query::new();
+    let reads: Vec<_> = ids.iter().map(|id| (*id, query.hash(keys::moderation(*id)))).collect();
+    let last = ids.last().copied();
+    if reads.is_empty() {
+        return Ok((Vec::new(), None));
+    }
+    let mut answers = site.store.query(query).await?;
+    let lines = reads.into_iter().filter_map(|(id, hash)| Line::from_hash(id, &answers.take(hash)));
+    Ok((lines.collect(), last))
+}
+
+/// Erases what was removed, rejected or replaced before a time.
+async fn erase_removed(
+    site: &Site,
+    now: Moment,
+    mut after: u64,
+    until: Option<Timestamp>,
+) -> Result<(), Error> {
+    let Some(until) = until else { return Ok(()) };
+    loop {
+        let (lines, last) = lines_after(site, after).await?;
+        let Some(last) = last else { return Ok(()) };
+        let is_end = lines.iter().any(|line| line.time >= until);
+        let mut done = after;
+        for line in lines.into_iter().take_while(|line| line.time < until) {
+            done = line.id.0;
+            erase_of_line(site, now, &line).await?;
+        }
+        after = if is_end { done } else { last.0 };
+        note_erased(site, after).await?;
+        if is_end {
+            return Ok(());
+        }
+    }
+}
+
+/// Notes up to which line texts are erased. Rounds: 1.
+async fn note_erased(site: &Site, line: u64) -> Result<(), Error> {
+    let mut batch = Batch::new();
+    batch.set_field(keys::RETENTION, ERASED_TO, line.to_string());
+    site.store.commit(batch).await?;
+    Ok(())
+}
+
+/// Erases what a line has removed or replaced, as far as that still stands.
+async fn erase_of_line(site: &Site, now: Moment, line: &Line) -> Result<(), Error> {
+    match (line.action, &line.thing) {
+        (Action::Remove | Action::Reject, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => {
+            erase_post(site, now, &line.thing, line).await
+        }
+        (Action::Remove, Thing::User(_)) => forget_profile(site, line).await,
+        (Action::RemoveAll, _) => {
+            let posts = read::sorted_range(keys::moderation_posts(line.id), Order::Ascending, 0, u64::MAX);
+            for (post, _) in site.store.fetch(posts).await? {
+                if let Ok(post) = post.parse() {
+                    erase_post(site, now, &post, line).await?;
+                }
+            }
+            Ok(())
+        }
+        (Action::Edit, _) if line.before.is_some() => {
+            let mut batch = Batch::new();
+            batch.delete_field(keys::moderation(line.id), "before");
+            site.store.commit(batch).await?;
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Erases a post, if it is removed by a line.
+async fn erase_post(site: &Site, now: Moment, thing: &Thing, line: &Line) -> Result<(), Error> {
+    let erased = site.act(keys::RETENTION, || async {
+        let mut batch = Batch::new();
+        let record = site.store.fetch(Withdrawn::of(thing.clone())).await?;
+        let is_of_line = match (record, Contribution::read(site, thing).await) {
+            (_, Err(Error::Refused(_))) => false,
+            (_, Err(error)) => return Err(error),
+            // A rejected post has no record.
+            (record, Ok(post)) => {
+                let is_removed = matches!(post.withheld(), Some(Withheld::Removed(_)));
+                is_removed && record.is_none_or(|record| record.line == line.id)
+            }
+        };
+        if !is_of_line {
+            return Ok(Decision::Done(None));
+        }
+        let erased = erasing::erase(site, now, thing, &mut batch).await?;
+        Ok(Decision::commit(batch, Some(erased)))
+    });
+    match erased.await {
+        Ok(Some(erased)) => {
+            for job in erased.jobs {
+                site.of::<Jobs>().start_soon(job, now);
+            }
+            traces::erase(site, now, thing).await
+        }
+        Ok(None) | Err(Error::Refused(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Forgets the text of a profile that a line has removed: it cannot be put back.
+async fn forget_profile(site: &Site, line: &Line) -> Result<(), Error> {
+    let Some(person) = line.concerns else { return Ok(()) };
+    let record = Thing::User(person.to_string().into());
+    let key = keys::withdrawn(&record);
+    if site.store.fetch(Withdrawn::of(record)).await?.is_some_and(|record| record.line == line.id) {
+        let mut batch = Batch::new();
+        batch.delete(key);
+        site.store.commit(batch).await?;
+    }
+    Ok(())
+}
+
+/// Takes the names of those who left before a time out of the log.
+async fn forget_names(site: &Site, until: Option<Timestamp>) -> Result<(), Error> {
+    let Some(until) = until else { return Ok(()) };
+    let (mut after, mut judged) = (0, HashMap::new());
+    loop {
+        let (lines, last) = lines_after(site, after).await?;
+        let Some(last) = last else { return Ok(()) };
+        let named: Vec<(ModerationId, &str)> = lines
+            .iter()
+            .filter_map(|line| match &line.thing {
+                Thing::User(name) | Thing::Application(name) if &**name != FORMER => Some((line.id, &**name)),
+                _ => None,
+            })
+            .collect();
+        judge(site, &mut judged, named.iter().map(|(_, name)| *name).collect(), until).await?;
+        let left = named.into_iter().filter(|(_, name)| judged.get(&name.to_lowercase()) == Some(&true));
+        forget_targets(site, left.map(|(line, _)| line).collect()).await?;
+        after = last.0;
+    }
+}
+
+/// Takes the names out of some lines. Rounds: 1, none without lines.
+async fn forget_targets(site: &Site, lines: Vec<ModerationId>) -> Result<(), Error> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let mut batch = Batch::new();
+    for line in lines {
+        batch.set_field(keys::moderation(line), "target", FORMER);
+    }
+    site.store.commit(batch).await?;
+    Ok(())
+}
+
+/// Finds out which people have left before a time. Rounds: 2, none without new names.
+async fn judge(
+    site: &Site,
+    judged: &mut HashMap<String, bool>,
+    names: HashSet<&str>,
+    until: Timestamp,
+) -> Result<(), Error> {
+    let new: HashSet<String> =
+        names.into_iter().map(str::to_lowercase).filter(|name| !judged.contains_key(name)).collect();
+    if new.is_empty() {
+        return Ok(());
+    }
+    let mut query = Query::new();
+    let reads: Vec<_> =
+        new.into_iter().map(|name| (query.string(keys::username_to_id(&name)), name)).collect();
+    let mut answers = site.store.query(query).await?;
+    let mut query = Query::new();
+    let mut left = Vec::new();
+    for (read, name) in reads {
+        let id: Option<UserId> = answers.take(read).and_then(|id| id.parse().ok());
+        match id {
+            Some(id) => left.push((query.hash_fields(keys::user(id), [DEACTIVATED]), name)),
+            None => _ = judged.insert(name, false),
+        }
+    }
+    if left.is_empty() {
+        return Ok(());
+    }
+    let mut answers = site.store.query(query).await?;
+    for (read, name) in left {
+        let at: Option<u64> = fields::only(answers.take(read)).and_then(|at| at.parse().ok());
+        judged.insert(name, at.is_some_and(|at| at < until.0));
+    }
+    Ok(())
+}

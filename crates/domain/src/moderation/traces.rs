@@ -1,0 +1,211 @@
+//! What the records of moderation have kept of posts that are erased: the texts before edits, appeals, the
+//! notes of flags, and quotes in messages. Jobs go through the log, from the first line on.
+
+use super::erasing;
+use super::log::Line;
+use crate::accounts::inbox::erase_messages;
+use crate::action::Decision;
+use crate::contributions::erasing::{TRACES, place_of};
+use crate::deactivation::leave;
+use crate::error::Error;
+use crate::fields;
+use crate::jobs::{self, Job, JobKind, Outcome, Step};
+use crate::keys;
+use crate::site::Site;
+use crate::submissions::erasing::ERASED;
+use crate::values::clock::Moment;
+use crate::values::flag::Flag;
+use crate::values::ids::{ModerationId, NewsId, UserId};
+use crate::values::moderation::{Action, Thing};
+use std::collections::{BTreeMap, HashMap};
+use tidings_keyspace::{Batch, Order, Query, read};
+
+/// The jobs `erase:<thing>`.
+pub(crate) const KIND: JobKind = JobKind { name: TRACES, step: |current| Box::pin(of_thing(current)) };
+
+/// The field of a job with the last line that it has looked at.
+pub(super) const LINE: &str = "line";
+/// Lines that a step looks at.
+const LINES: u64 = 200;
+
+/// Whose traces are erased.
+pub(super) enum About {
+    /// Those of a post.
+    Thing(Thing),
+    /// Those of all posts of a person.
+    Person(UserId),
+}
+
+impl About {
+    /// Whether a line is about it. A line about a story that was merged into it is.
+    fn concerns(&self, line: &Line, authors: &HashMap<NewsId, UserId>) -> bool {
+        let into = merged_into(line);
+        match self {
+            Self::Thing(Thing::Story(id)) if into == Some(*id) => true,
+            Self::Thing(thing) => line.thing.key() == thing.key(),
+            Self::Person(person) => {
+                line.concerns == Some(*person) || into.is_some_and(|into| authors.get(&into) == Some(person))
+            }
+        }
+    }
+}
+
+/// The story into which a line has merged another.
+fn merged_into(line: &Line) -> Option<NewsId> {
+    (line.action == Action::Merge).then_some(())?;
+    line.before.as_deref()?.parse().ok()
+}
+
+/// Does the job of a thing.
+pub(super) async fn erase(site: &Site, now: Moment, thing: &Thing) -> Result<(), Error> {
+    jobs::work_on(site, now, &KIND, &Job::new(TRACES, thing)).await.map(drop)
+}
+
+async fn of_thing(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+    match current.subject::<Thing>() {
+        Some(thing) => step(current, &About::Thing(thing)).await,
+        None => Ok(current.skip()),
+    }
+}
+
+/// One step: looks at some lines of the log, and after the last at flags. Rounds: at most 6, and 1 for each
+/// person with messages.
+pub(super) async fn step(current: &Step<'_>, about: &About) -> Result<Decision<Outcome>, Error> {
+    let (site, mut batch) = (current.site, current.batch());
+    let after: u64 = current.field(LINE).unwrap_or(0);
+    #[allow(clippy::cast_precision_loss)]
+    let scores = (after as f64 + 1.0, f64::INFINITY);
+    let ids = read::sorted_by_score(keys::MODERATION_LOG, Order::Ascending, scores, LINES);
+    let ids = site.store.fetch(ids).await?;
+    let ids: Vec<ModerationId> = fields::members(ids, keys::MODERATION_LOG, |(id, _)| id.parse().ok());
+    let Some(last) = ids.last().copied() else {
+        match about {
+            About::Thing(thing) => erase_flags(site, &mut batch, thing).await?,
+            // Only now, because it deletes lists of posts.
+            About::Person(person) => {
+                let leaving = leave::job(*person);
+                jobs::add(&mut batch, &leaving, current.now, *person);
+                current.starts([leaving]);
+            }
+        }
+        return Ok(current.finish(batch));
+    };
+    let mut query = Query::new();
+    let reads: Vec<_> = ids.iter().map(|id| (*id, query.hash(keys::moderation(*id)))).collect();
+    let mut answers = site.store.query(query).await?;
+    let lines: Vec<Line> =
+        reads.into_iter().filter_map(|(id, hash)| Line::from_hash(id, &answers.take(hash))).collect();
+    let authors = authors_of(site, &lines, about).await?;
+    let about_it: Vec<&Line> = lines.iter().filter(|line| about.concerns(line, &authors)).collect();
+    erase_appeals(site, &mut batch, &about_it).await?;
+    let mut told: BTreeMap<UserId, Vec<String>> = BTreeMap::new();
+    if let About::Person(person) = about {
+        let posts = posts_of(site, &about_it).await?;
+        erasing::erase_unlisted(site, current.now, *person, posts).await?;
+    }
+    for line in about_it {
+        if line.action == Action::Edit && line.before.is_some() {
+            batch.delete_field(keys::moderation(line.id), "before");
+        }
+        if let Some(person) = line.concerns {
+            let places = [place_of(&line.thing), format!("/appeal/{}", line.id)];
+            // The message about a merge names both stories.
+            let into = merged_into(line).map(|into| place_of(&Thing::Story(into)));
+            told.entry(person).or_default().extend(places.into_iter().chain(into));
+        }
+    }
+    for (person, places) in told {
+        // The message that says that something was erased names no post.
+        let quotes = |text: &str| places.iter().any(|place| names(text, place));
+        erase_messages(site, &mut batch, person, quotes).await?;
+    }
+    Ok(current.advance(batch, &[(LINE, last.to_string())]))
+}
+
+/// The posts that some lines are about. Rounds: 1 for each line about several.
+async fn posts_of(site: &Site, lines: &[&Line]) -> Result<Vec<Thing>, Error> {
+    let mut posts = erasing::of_posts(lines.iter().map(|line| line.thing.clone()).collect());
+    for line in lines.iter().filter(|line| line.action == Action::RemoveAll) {
+        let members = read::sorted_range(keys::moderation_posts(line.id), Order::Ascending, 0, u64::MAX);
+        let members = site.store.fetch(members).await?;
+        posts.extend(members.into_iter().filter_map(|(post, _)| post.parse().ok()));
+    }
+    Ok(posts)
+}
+
+/// Whether a text names an address, and not one of which it is the beginning.
+fn names(text: &str, address: &str) -> bool {
+    let is_end = |rest: &str| !rest.starts_with(|next: char| next.is_ascii_digit());
+    text.match_indices(address).any(|(at, found)| text.get(at + found.len()..).is_some_and(is_end))
+}
+
+/// The authors of the stories into which others were merged. Rounds: 1, none without any.
+async fn authors_of(site: &Site, lines: &[Line], about: &About) -> Result<HashMap<NewsId, UserId>, Error> {
+    let About::Person(_) = about else { return Ok(HashMap::new()) };
+    let mut query = Query::new();
+    let reads: Vec<_> = lines
+        .iter()
+        .filter_map(merged_into)
+        .map(|id| (id, query.hash_fields(keys::news(id), ["user_id"])))
+        .collect();
+    if reads.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let mut answers = site.store.query(query).await?;
+    let author = |(id, read)| Some((id, fields::only::<String>(answers.take(read))?.parse().ok()?));
+    Ok(reads.into_iter().filter_map(author).collect())
+}
+
+/// Adds to a batch that the texts of appeals against some lines are gone. Rounds: 1, none without lines.
+async fn erase_appeals(site: &Site, batch: &mut Batch, lines: &[&Line]) -> Result<(), Error> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let mut query = Query::new();
+    let reads: Vec<_> =
+        lines.iter().map(|line| (line.id, query.hash_fields(keys::appeal(line.id), ["text"]))).collect();
+    let mut answers = site.store.query(query).await?;
+    for (line, read) in reads {
+        if fields::only::<String>(answers.take(read)).is_some() {
+            batch.set_field(keys::appeal(line), "text", ERASED);
+        }
+    }
+    Ok(())
+}
+
+/// Adds to a batch that the flags of a post have no notes, and that none waits. Rounds: 1.
+pub(super) async fn erase_flags(site: &Site, batch: &mut Batch, thing: &Thing) -> Result<(), Error> {
+    let key = keys::flags(thing);
+    let flags = site.store.fetch(read::hash(&key)).await?;
+    for (person, stored) in flags.0 {
+        match stored.parse::<Flag>() {
+            // It cannot be decided any more.
+            Ok(flag) if flag.waits() => {
+                batch.delete_field(&key, &person);
+                if let Ok(person) = person.parse() {
+                    batch.sorted_remove(keys::user_flags(person), thing.key());
+                }
+            }
+            Ok(flag) if !flag.note.is_empty() => {
+                batch.field_equals(&key, &person, stored);
+                batch.set_field(&key, person, Flag { note: "".into(), ..flag }.to_string());
+            }
+            Ok(_) => {}
+            Err(_) => batch.delete_field(&key, person),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_not_named_by_a_longer_one() {
+        assert!(names("your story “a” (/news/7): spam", "(/news/7)"));
+        assert!(names("You can appeal: http://a/appeal/7", "/appeal/7"));
+        assert!(!names("You can appeal: http://a/appeal/71", "/appeal/7"));
+        assert!(names("/appeal/71 and /appeal/7.", "/appeal/7"));
+    }
+}

@@ -1,0 +1,71 @@
+//! Erasing a story: title, address and text are gone, and its thread stays.
+
+use super::editing::{leave_lists, read_announcement, unchanged_since};
+use super::url_guards;
+use super::withdrawal::{ARTICLE, GUARDS};
+use crate::accounts::inbox::Withdrawn;
+use crate::articles::article::{self, ArticleChange, Placed};
+use crate::error::{Error, Refusal};
+use crate::jobs::Job;
+use crate::keys;
+use crate::news::item::{EDITED, News, SOURCE, TEXT_SCHEME};
+use crate::site::Site;
+use crate::timelines::tweets::Removal;
+use crate::values::clock::Moment;
+use crate::values::ids::NewsId;
+use crate::values::moderation::Thing;
+use crate::values::withheld::Withheld;
+use tidings_keyspace::Batch;
+
+/// The title of a story that was erased.
+pub(crate) const ERASED: &str = "[erased]";
+
+/// Adds to a batch that a story is erased, whatever its state. The tweet that announces it is deleted. A story
+/// that was merged into another stays so, for the comments in that thread. Returns the story as it was, and
+/// the job to start once the batch is applied. Rounds: at most 6, and those of the mentions of a tweet.
+///
+/// # Errors
+/// [`Refusal::NoSuchNews`], [`Refusal::ErasedAlready`], or the store's.
+pub(crate) async fn erase(
+    site: &Site,
+    now: Moment,
+    id: NewsId,
+    batch: &mut Batch,
+) -> Result<(News, Option<Job>), Error> {
+    let reads = (News::by_id(id), ArticleChange::of(id), Withdrawn::of(Thing::Story(id)));
+    let (news, article, record) = site.store.fetch(reads).await?;
+    let news = news.ok_or(Refusal::NoSuchNews)?;
+    if news.is_erased() {
+        return Err(Refusal::ErasedAlready.into());
+    }
+    let (key, withdrawn) = (keys::news(id), keys::withdrawn(&Thing::Story(id)));
+    unchanged_since(batch, &news);
+    url_guards::own(site, now, &news).await?.lift(batch, id);
+    let mut job = None;
+    if let Some(tweet) = read_announcement(site, &news).await? {
+        let tweet_id = tweet.id;
+        let removal = Removal::read(site, tweet).await?;
+        removal.write(batch, now);
+        batch.delete(keys::withdrawn(&Thing::Tweet(tweet_id)));
+        job = removal.job();
+    }
+    batch.set_fields(&key, [("title", ERASED), ("url", TEXT_SCHEME)]);
+    batch.delete_field(&key, EDITED);
+    batch.delete_field(&key, SOURCE);
+    if matches!(news.withheld, Some(Withheld::Merged(_))) && !news.deleted {
+        if record.is_some_and(|record| record.rest::<Placed>(ARTICLE).is_some()) {
+            let link = article::link(site, id, None);
+            batch.set_fields(keys::article(id), [("title", ERASED), ("link", link.as_str())]);
+        }
+        batch.delete_field(withdrawn, GUARDS);
+        return Ok((news, job));
+    }
+    article.erase(batch, &news.topics);
+    if !news.is_gone() {
+        leave_lists(batch, &news);
+    }
+    batch.delete_field(&key, "topics");
+    batch.delete(withdrawn);
+    news.write_state(batch, Some(&Withheld::Erased));
+    Ok((news, job))
+}

@@ -1,0 +1,343 @@
+//! Webhooks: addresses of other servers that are told what happens on the site.
+
+use crate::values::limits::{MAX_HOOK_ADDRESS, MAX_HOOK_SECRET, MIN_HOOK_SECRET};
+use hmac::{Hmac, KeyInit, Mac};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt::{self, Debug, Formatter};
+use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
+use url::Url;
+
+/// Bytes of a block of SHA-256, to which keys of HMAC are filled up.
+const BLOCK_BYTES: usize = 64;
+
+/// What a hook is told of.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    EnumIter,
+    EnumString,
+    IntoStaticStr,
+)]
+#[strum(serialize_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+pub enum HookKind {
+    /// A story was published.
+    Story,
+    /// A comment was published.
+    Comment,
+    /// Somebody flagged something.
+    Flag,
+    /// Somebody signed up.
+    Signup,
+    /// Something has begun to wait for a moderator.
+    Queue,
+    /// The moderation log has another line.
+    Decision,
+}
+
+impl HookKind {
+    /// The name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// How a hook is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+pub enum HookFormat {
+    /// All that there is to say, as JSON.
+    Full,
+    /// One line of text, as chats take it: `{"text": "…"}`.
+    Chat,
+}
+
+impl HookFormat {
+    /// The name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// Why a hook cannot be saved. Users see the message as a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotAHook {
+    /// The address is not one.
+    #[error(
+        "enter an address that begins with http:// or https://, without a name or password before the host"
+    )]
+    Address,
+    /// No kinds, or unknown ones.
+    #[error("choose at least one of story, comment, flag, signup, queue and decision")]
+    Kinds,
+    /// The address is a private one.
+    #[error("this address is not on the public internet, so the site does not write to it")]
+    NotPublic,
+    /// The secret is too short or too long.
+    #[error(
+        "the secret must have {MIN_HOOK_SECRET} to {MAX_HOOK_SECRET} characters. Only a chat can do without one"
+    )]
+    Secret,
+}
+
+/// The address of a hook. Whoever knows that of a chat can write there, so it is shown to administrators only.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct HookAddress(Url);
+
+impl HookAddress {
+    /// Reads what somebody has typed.
+    ///
+    /// # Errors
+    /// [`NotAHook::Address`].
+    pub fn parse(typed: &str) -> Result<Self, NotAHook> {
+        let typed = typed.trim();
+        let url = Url::parse(typed).map_err(|_| NotAHook::Address)?;
+        let fits = typed.len() <= MAX_HOOK_ADDRESS
+            && url.as_str().len() <= MAX_HOOK_ADDRESS
+            && matches!(url.scheme(), "http" | "https")
+            && url.host_str().is_some_and(|host| !host.is_empty())
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.fragment().is_none();
+        if fits { Ok(Self(url)) } else { Err(NotAHook::Address) }
+    }
+
+    /// The address itself.
+    #[must_use]
+    pub const fn url(&self) -> &Url {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for HookAddress {
+    type Error = NotAHook;
+
+    fn try_from(text: String) -> Result<Self, NotAHook> {
+        Self::parse(&text)
+    }
+}
+
+impl From<HookAddress> for String {
+    fn from(address: HookAddress) -> Self {
+        address.0.into()
+    }
+}
+
+impl Debug for HookAddress {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str("HookAddress(***)")
+    }
+}
+
+/// The secret with which messages to a hook are signed; empty if they are not. Shown to nobody.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HookSecret(String);
+
+impl HookSecret {
+    /// Reads what somebody has typed; empty for none.
+    ///
+    /// # Errors
+    /// [`NotAHook::Secret`].
+    pub fn parse(typed: &str) -> Result<Self, NotAHook> {
+        let characters = typed.chars().count();
+        let fits = characters == 0 || (MIN_HOOK_SECRET..=MAX_HOOK_SECRET).contains(&characters);
+        if fits { Ok(Self(typed.to_owned())) } else { Err(NotAHook::Secret) }
+    }
+
+    /// Whether nothing is signed.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The HMAC-SHA256 of a message as hexadecimal digits; `None` without a secret.
+    #[must_use]
+    pub fn sign(&self, message: &[u8]) -> Option<String> {
+        if self.is_empty() {
+            return None;
+        }
+        let key = self.0.as_bytes();
+        let mut block = [0; BLOCK_BYTES];
+        // As HMAC itself does it: longer keys are hashed.
+        if key.len() > BLOCK_BYTES {
+            let hash: [u8; 32] = Sha256::digest(key).into();
+            block[..hash.len()].copy_from_slice(&hash);
+        } else {
+            block[..key.len()].copy_from_slice(key);
+        }
+        let mut mac = Hmac::<Sha256>::new(&block.into());
+        mac.update(message);
+        Some(hex::encode(mac.finalize().into_bytes()))
+    }
+}
+
+impl Debug for HookSecret {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str("HookSecret(***)")
+    }
+}
+
+/// A hook.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hook {
+    /// Where it is.
+    pub address: HookAddress,
+    /// The key that signs its messages.
+    pub secret: HookSecret,
+    /// The events that it hears about: each kind once, in their order.
+    pub kinds: Vec<HookKind>,
+    /// How.
+    pub format: HookFormat,
+}
+
+impl Hook {
+    /// A hook from its JSON.
+    #[must_use]
+    pub fn from_json(json: &str) -> Option<Self> {
+        let hook: Self = serde_json::from_str(json).ok()?;
+        hook.check().ok().map(|()| hook)
+    }
+
+    /// The hook as JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Whether its parts fit together.
+    ///
+    /// # Errors
+    /// [`NotAHook::Kinds`], or [`NotAHook::Secret`] if it is missing.
+    pub fn check(&self) -> Result<(), NotAHook> {
+        if self.kinds.is_empty() {
+            return Err(NotAHook::Kinds);
+        }
+        if self.secret.is_empty() && self.format == HookFormat::Full {
+            return Err(NotAHook::Secret);
+        }
+        Ok(())
+    }
+}
+
+/// The kinds in a list with commas, each once and in their order.
+///
+/// # Errors
+/// [`NotAHook::Kinds`] for an unknown one, or for none.
+pub fn parse_kinds(list: &str) -> Result<Vec<HookKind>, NotAHook> {
+    let names = list.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let named: Vec<HookKind> =
+        names.map(|name| name.parse().map_err(|_| NotAHook::Kinds)).collect::<Result<_, _>>()?;
+    let kinds: Vec<HookKind> = HookKind::iter().filter(|kind| named.contains(kind)).collect();
+    if kinds.is_empty() { Err(NotAHook::Kinds) } else { Ok(kinds) }
+}
+
+/// What became of an attempt to tell a hook something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookResult {
+    /// When, in Unix seconds.
+    pub time: u64,
+    /// The id of the message.
+    pub id: String,
+    /// The status of the answer; `None` if there was none.
+    pub status: Option<u16>,
+    /// What happened, as words.
+    pub outcome: String,
+    /// How long it took, in milliseconds.
+    pub milliseconds: u64,
+}
+
+impl HookResult {
+    /// Whether the hook has taken the message.
+    #[must_use]
+    pub const fn is_success(&self) -> bool {
+        matches!(self.status, Some(200..=299))
+    }
+
+    /// A result from its JSON.
+    #[must_use]
+    pub fn from_json(json: &str) -> Option<Self> {
+        serde_json::from_str(json).ok()
+    }
+
+    /// The result as JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_is_that_of_rfc_4231() {
+        let secret = HookSecret("Jefe".to_owned());
+        let expected = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
+        assert_eq!(secret.sign(b"what do ya want for nothing?").unwrap(), expected);
+        // Test case 6: a key longer than a block, of bytes that are no text; here one of letters.
+        let long = HookSecret("a".repeat(131));
+        let mut mac = <Hmac<Sha256> as hmac::KeyInit>::new_from_slice("a".repeat(131).as_bytes()).unwrap();
+        mac.update(b"message");
+        assert_eq!(long.sign(b"message").unwrap(), hex::encode(mac.finalize().into_bytes()));
+        assert_eq!(HookSecret(String::new()).sign(b"message"), None);
+    }
+
+    #[test]
+    fn addresses_are_of_the_web_and_without_passwords() {
+        for good in ["https://hooks.example.com/a?b=c", "http://example.com:8080/", "http://192.0.2.1:1/x"] {
+            assert_eq!(HookAddress::parse(good).unwrap().url().as_str(), good);
+        }
+        let long = format!("https://example.com/{}", "x".repeat(MAX_HOOK_ADDRESS));
+        for bad in [
+            "",
+            "example.com",
+            "ftp://a.com/",
+            "https://u:p@a.com/",
+            "https://u@a.com/",
+            "https://a.com/#x",
+            &long,
+        ] {
+            assert_eq!(HookAddress::parse(bad), Err(NotAHook::Address), "{bad}");
+        }
+    }
+
+    #[test]
+    fn kinds_are_a_list() {
+        assert_eq!(parse_kinds("queue, story,queue").unwrap(), [HookKind::Story, HookKind::Queue]);
+        assert_eq!(parse_kinds("story,other"), Err(NotAHook::Kinds));
+        assert_eq!(parse_kinds(" , "), Err(NotAHook::Kinds));
+    }
+
+    #[test]
+    fn nothing_prints_a_secret() {
+        let hook = Hook {
+            address: HookAddress::parse("https://example.com/token").unwrap(),
+            secret: HookSecret::parse("correct horse").unwrap(),
+            kinds: vec![HookKind::Story],
+            format: HookFormat::Full,
+        };
+        let printed = format!("{hook:?}");
+        assert!(!printed.contains("horse") && !printed.contains("token"), "{printed}");
+        assert_eq!(Hook::from_json(&hook.to_json()).unwrap(), hook);
+        assert_eq!(HookSecret::parse("short"), Err(NotAHook::Secret));
+        let unsigned = Hook { secret: HookSecret::parse("").unwrap(), ..hook };
+        assert_eq!(unsigned.check(), Err(NotAHook::Secret));
+        assert_eq!(Hook { format: HookFormat::Chat, ..unsigned }.check(), Ok(()));
+    }
+}

@@ -1,0 +1,239 @@
+//! The announcement above every page, and the stories that are pinned to the top of the front page.
+
+use crate::App;
+use crate::error::RequestError;
+use crate::features::action::{Action, ActionEntry};
+use crate::features::moderation::calls::ModeratedResponse;
+use crate::features::moderation::form::hours;
+use crate::markup::fields::Field;
+use crate::markup::frame::Frame;
+use crate::markup::parts::OUTSIDE;
+use crate::request::answers::Status;
+use crate::request::form::{Fields, FromFields, form, parsed};
+use crate::request::values;
+use crate::request::viewer::SignedIn;
+use axum::Json;
+use axum::extract::State;
+use maud::{Markup, html};
+use serde::Serialize;
+use tidings_domain::Error;
+use tidings_domain::moderation::announcing;
+use tidings_domain::values::announcement::Announcement;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::identity::IdentityError;
+use tidings_domain::values::ids::NewsId;
+use tidings_domain::values::limits::MAX_ANNOUNCEMENT;
+use tidings_domain::values::moderation::Hours;
+use utoipa::ToSchema;
+
+/// The address of the form, a part of the page about the site.
+const PAGE: &str = "/admin/site#announcement";
+
+/// What is announced. Without a text there is no line; without stories none are pinned.
+#[derive(ToSchema)]
+#[schema(as = Announcement)]
+pub struct AnnouncementForm {
+    /// The line above every page; empty for none.
+    #[schema(value_type = values::AnnouncementText, required = false)]
+    pub text: String,
+    /// Where the line leads: a full address, or a page of this site such as `/about`; may be empty.
+    #[schema(value_type = values::AnnouncementUrl, required = false)]
+    pub url: String,
+    /// For how long the line is shown.
+    #[schema(value_type = values::Hours, required = false)]
+    pub hours: Hours,
+    /// The numbers of at most two stories, with commas between them, for the top of the front page.
+    #[schema(value_type = values::PinnedStories, required = false)]
+    pub pinned: Vec<NewsId>,
+    /// For how long the stories are pinned.
+    #[schema(value_type = values::Hours, required = false)]
+    pub pinned_hours: Hours,
+}
+
+impl FromFields for AnnouncementForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let numbers = fields.text("pinned").split(',').map(str::trim).filter(|number| !number.is_empty());
+        let numbers = numbers.map(|number| number.parse::<NewsId>().map_err(|_| WRONG_PINNED));
+        let form = Self {
+            text: fields.text("text").to_owned(),
+            url: fields.text("url").to_owned(),
+            hours: hours(fields, "hours")?,
+            pinned: numbers.collect::<Result<_, _>>()?,
+            pinned_hours: hours(fields, "pinned_hours")?,
+        };
+        form.at(Timestamp::default())?;
+        Ok(form)
+    }
+}
+
+const WRONG_PINNED: RequestError = RequestError::Field {
+    name: "pinned",
+    expected: "it must be the numbers of at most two stories, with commas between them",
+};
+
+impl AnnouncementForm {
+    /// The announcement, if it is made at some time.
+    fn at(&self, now: Timestamp) -> Result<Announcement, RequestError> {
+        let end = |hours: Hours| hours.map(|hours| Timestamp(now.0.saturating_add(hours * 3_600)));
+        let line = (&*self.text, &*self.url, end(self.hours));
+        let made =
+            if self.text.trim().is_empty() && self.pinned.is_empty() { Timestamp::default() } else { now };
+        Announcement::parse(made, line, (&self.pinned, end(self.pinned_hours))).map_err(|error| match error {
+            IdentityError::Text(error) => Error::from(error).into(),
+            IdentityError::TooManyPinned => WRONG_PINNED,
+            _ => RequestError::Field {
+                name: "url",
+                expected: "it must be a full address, or a page of this site, such as /about",
+            },
+        })
+    }
+}
+
+form! {
+    /// An announcement that the member does not want to see again.
+    pub struct DismissForm {
+        /// When it was made.
+        pub made: u64 = parsed("it must be the time of an announcement"), values::Id;
+    }
+}
+
+/// The announcement, and the stories that are pinned.
+#[derive(Serialize, ToSchema)]
+#[schema(as = CurrentAnnouncement)]
+pub struct AnnouncementResponse {
+    status: Status,
+    /// The line above every page; empty if there is none.
+    text: String,
+    /// Where the line leads; may be empty.
+    url: String,
+    /// The hours for which it is still shown, rounded up; 0 without an end.
+    hours: u64,
+    /// The stories that are pinned.
+    #[schema(value_type = Vec<u64>)]
+    pinned: Vec<u64>,
+    /// The hours for which they are still pinned, rounded up; 0 without an end.
+    pinned_hours: u64,
+}
+
+impl AnnouncementResponse {
+    fn of(announcement: &Announcement, now: Timestamp) -> Self {
+        let is_shown = announcement.is_shown(now);
+        let pinned = announcement.pinned(now);
+        let shown = |text: &str| if is_shown { text.to_owned() } else { String::new() };
+        Self {
+            status: Status::Ok,
+            text: shown(announcement.text()),
+            url: shown(announcement.url()),
+            hours: if is_shown { left(announcement.until, now) } else { 0 },
+            pinned: pinned.iter().map(|id| id.0).collect(),
+            pinned_hours: if pinned.is_empty() { 0 } else { left(announcement.pinned_until, now) },
+        }
+    }
+}
+
+/// The hours until an end, rounded up; 0 without one.
+fn left(end: Option<Timestamp>, now: Timestamp) -> u64 {
+    end.map_or(0, |end| end.seconds_since(now).div_ceil(3_600))
+}
+
+/// The announcement and the pinned stories (administrators only).
+#[utoipa::path(
+    get,
+    path = "/api/admin/announcement",
+    responses((status = 200, body = AnnouncementResponse)),
+    security(("session" = [])),
+)]
+pub async fn current(
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+) -> Result<Json<AnnouncementResponse>, RequestError> {
+    user.require_admin()?;
+    let announcement = announcing::current(&mut visit).await;
+    Ok(Json(AnnouncementResponse::of(&announcement, app.now())))
+}
+
+/// The actions behind the forms of this file.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::once(
+            "/admin/announcement",
+            "Change the announcement and the pinned stories (administrators only).",
+            |app, by, form: &AnnouncementForm| {
+                Box::pin(async move {
+                    let now = app.moment();
+                    let announcement = form.at(now.timestamp())?;
+                    Ok::<_, RequestError>(announcing::change(&app.site, now, by.user, announcement).await?)
+                })
+            },
+        )
+        .answering(async |_, id| Ok(ModeratedResponse::from(id)))
+        .then(|_, ()| PAGE.to_owned()),
+        Action::setting(
+            "/announcement/dismiss",
+            "Stop showing an announcement to the member.",
+            |app, by, form: &DismissForm| {
+                Box::pin(announcing::dismiss(&app.site, by.user, Timestamp(form.made)))
+            },
+        )
+        .back(),
+    ]
+}
+
+/// The form on the page about the site.
+pub fn section(frame: &Frame<'_>) -> Markup {
+    let current = AnnouncementResponse::of(&frame.brand.announcement, frame.now);
+    let pinned: Vec<String> = current.pinned.iter().map(ToString::to_string).collect();
+    let (pinned, most) = (pinned.join(", "), MAX_ANNOUNCEMENT.to_string());
+    let (hours, pinned_hours) = (current.hours.to_string(), current.pinned_hours.to_string());
+    let text = Field::new("text", "Announcement").value(&current.text).with("maxlength", &most);
+    let text = text.hint(html! { "One line above every page. Members can dismiss it. Empty for none." });
+    let url = Field::new("url", "Link").value(&current.url).exact();
+    let url = url.hint(html! { "Optional: a full address, or a page of this site, such as /news/7." });
+    let end = Field::new("hours", "Hours").value(&hours).with("inputmode", "numeric");
+    let end = end.hint(html! { "For how long it is shown; 0 until you remove it." });
+    let stories = Field::new("pinned", "Pinned stories").value(&pinned).exact();
+    let stories = stories.hint(html! { "The numbers of up to two stories, for the top of the front page." });
+    let pinned_end = Field::new("pinned_hours", "Hours").value(&pinned_hours).with("inputmode", "numeric");
+    let pinned_end = pinned_end.hint(html! { "For how long they are pinned; 0 until you remove them." });
+    html! {
+        h2 #announcement { "Announcement" }
+        p { "The " a href="/moderations?kind=site" { "moderation log" } " lists announcements, and you can undo them there." }
+        form.form.narrow method="post" action="/admin/announcement" {
+            (frame.signed_fields())
+            @for field in [text, url, end, stories, pinned_end] { (field.input(None)) }
+            button.button { "Announce" }
+        }
+    }
+}
+
+impl Frame<'_> {
+    /// The announcement above every page, unless the viewer has dismissed it.
+    #[must_use]
+    pub fn announcement(&self) -> Markup {
+        let announcement = &self.brand.announcement;
+        let is_dismissed = self.viewer.is_some_and(|viewer| viewer.dismissed == Some(announcement.made));
+        if !announcement.is_shown(self.now) || is_dismissed {
+            return html! {};
+        }
+        let url = Some(announcement.url()).filter(|url| !url.is_empty());
+        html! {
+            div.notice.announcement role="region" aria-label="Announcement" {
+                p {
+                    @match url {
+                        Some(url) => a href=(url) rel=[(!url.starts_with('/')).then_some(OUTSIDE)] { (announcement.text()) },
+                        None => (announcement.text()),
+                    }
+                }
+                @if self.viewer.is_some() {
+                    form method="post" action="/announcement/dismiss" {
+                        (self.signed_fields())
+                        input type="hidden" name="made" value=(announcement.made);
+                        input type="hidden" name="next" value=(self.way_back);
+                        button.button.small.quiet { "Dismiss" span.hidden { " the announcement" } }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! Webhooks: the page on which administrators edit them, the calls, and what they are sent.
+
+mod messages;
+pub mod sending;
+
+use crate::App;
+use crate::error::RequestError;
+use crate::features::action::{Action, ActionEntry};
+use crate::features::moderation::form::switch;
+use crate::markup::fields::{RefusedForm, summary};
+use crate::markup::frame::Frame;
+use crate::markup::parts::age;
+use crate::request::answers::Status;
+use crate::request::form::{Fields, FromFields};
+use crate::request::local_path::LocalPath;
+use crate::request::values;
+use crate::request::viewer::SignedIn;
+use crate::server::outgoing::{OutgoingError, Ports};
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect};
+use maud::{Markup, html};
+use serde::Serialize;
+use strum::IntoEnumIterator;
+use tidings_domain::accounts::users::User;
+use tidings_domain::administration::hooks::{self, HookChange, ShownHook};
+use tidings_domain::hooks::Message;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::hook::{
+    Hook, HookAddress, HookFormat, HookKind, HookResult, HookSecret, NotAHook, parse_kinds,
+};
+use tidings_domain::values::ids::HookId;
+use tidings_domain::values::limits::{MAX_HOOK_ADDRESS, MAX_HOOKS};
+use tidings_domain::values::words::counted;
+use tidings_domain::{Error, Refusal};
+use utoipa::ToSchema;
+
+/// The address of the page.
+const ADDRESS: &str = "/admin/hooks";
+
+/// A webhook to add; with a number, one to change, to remove or to test.
+#[derive(ToSchema)]
+#[schema(as = HookChange)]
+pub struct HookForm {
+    /// The number of the webhook to change, to remove or to test; missing to add one.
+    #[schema(value_type = values::Id, required = false)]
+    pub hook_id: Option<HookId>,
+    /// Where messages are sent: an http or https address with any port, on the public internet. Required to add one.
+    #[schema(value_type = values::HookAddress, required = false)]
+    pub address: Option<HookAddress>,
+    /// What messages are signed with, 8 to 200 characters. Required to add one, except for a chat. Empty to keep it.
+    #[schema(value_type = values::HookSecret, required = false)]
+    pub secret: Option<HookSecret>,
+    /// The events that it hears about. Required to add one.
+    #[schema(value_type = values::HookKinds, required = false)]
+    pub kinds: Option<Vec<HookKind>>,
+    /// How; `full` if it is missing.
+    #[schema(value_type = values::HookFormat, required = false)]
+    pub format: Option<HookFormat>,
+    /// `1` to remove it.
+    #[schema(value_type = values::Switch, required = false)]
+    pub remove: bool,
+    /// `1` to send it a message of the kind `test`.
+    #[schema(value_type = values::Switch, required = false)]
+    pub test: bool,
+}
+
+impl FromFields for HookForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let form = Self {
+            hook_id: fields.parsed_optional("hook_id", "it must be the number of a webhook")?,
+            address: typed(fields, "address").map(HookAddress::parse).transpose().map_err(Refusal::from)?,
+            secret: typed(fields, "secret").map(HookSecret::parse).transpose().map_err(Refusal::from)?,
+            kinds: kinds(fields)?,
+            format: fields.parsed_optional("format", "it must be full or chat")?,
+            remove: switch(fields, "remove")?,
+            test: switch(fields, "test")?,
+        };
+        if form.hook_id.is_none() && !form.remove && !form.test {
+            fields.required("address")?;
+            fields.required("kinds").or_else(|missing| form.kinds.as_ref().map(|_| "").ok_or(missing))?;
+            if form.format != Some(HookFormat::Chat) {
+                fields.required("secret")?;
+            }
+        }
+        form.change()?;
+        Ok(form)
+    }
+}
+
+/// A field that is not empty.
+fn typed<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
+    fields.get(name).filter(|text| !text.is_empty())
+}
+
+/// The kinds: a list in a call, and a box for each on the page. `None` if the form has neither.
+fn kinds(fields: &Fields) -> Result<Option<Vec<HookKind>>, RequestError> {
+    let mut all = fields.get("kinds").map(str::to_owned);
+    for name in HookKind::iter().map(HookKind::name).filter(|name| fields.text(name) == "1") {
+        all = Some(all.map_or_else(|| name.to_owned(), |all| format!("{all},{name}")));
+    }
+    Ok(all.map(|all| parse_kinds(&all)).transpose().map_err(Refusal::from)?)
+}
+
+impl HookForm {
+    fn change(&self) -> Result<HookChange, RequestError> {
+        let missing = |name| RequestError::Field { name, expected: RequestError::MISSING };
+        if self.remove || self.test {
+            let hook = self.hook_id.ok_or_else(|| missing("hook_id"))?;
+            return Ok(if self.remove { HookChange::Remove(hook) } else { HookChange::Test(hook) });
+        }
+        let (address, secret) = (self.address.clone(), self.secret.clone());
+        let (kinds, format) = (self.kinds.clone(), self.format);
+        if let Some(hook) = self.hook_id {
+            return Ok(HookChange::Change { hook, address, secret, kinds, format });
+        }
+        let secret = secret.map_or_else(|| HookSecret::parse(""), Ok).map_err(Refusal::from)?;
+        let hook = Hook {
+            address: address.ok_or_else(|| missing("address"))?,
+            secret,
+            kinds: kinds.ok_or_else(|| missing("kinds"))?,
+            format: format.unwrap_or(HookFormat::Full),
+        };
+        hook.check().map_err(Refusal::from)?;
+        Ok(HookChange::Add(hook))
+    }
+
+    /// Refuses an address that is a private one, whatever a name stands for. A name is looked up for each message.
+    fn demand_public(&self, app: &App) -> Result<(), Refusal> {
+        let Some(address) = &self.address else { return Ok(()) };
+        match app.settings.titles.network.check(address.url(), Ports::Any) {
+            Err(OutgoingError::NotPublic) => Err(NotAHook::NotPublic.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The webhooks.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Hooks)]
+pub struct HooksResponse {
+    status: Status,
+    hooks: Vec<HookEntry>,
+}
+
+/// A webhook. Its secret is not shown.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Hook)]
+pub struct HookEntry {
+    #[schema(value_type = u64)]
+    hook_id: HookId,
+    /// Where messages are sent.
+    #[schema(value_type = values::HookAddress)]
+    address: String,
+    /// The events that it hears about.
+    #[schema(value_type = Vec<values::HookKind>)]
+    kinds: Vec<&'static str>,
+    /// How.
+    #[schema(value_type = values::HookFormat)]
+    format: &'static str,
+    /// Whether messages are signed.
+    signed: bool,
+    /// How many messages wait.
+    waiting: u64,
+    /// The last 20 attempts, the newest first.
+    results: Vec<HookResultEntry>,
+}
+
+/// An attempt to send a webhook a message.
+#[derive(Serialize, ToSchema)]
+#[schema(as = HookResult)]
+struct HookResultEntry {
+    /// When, in Unix seconds.
+    time: u64,
+    /// The id of the message: the same if it is sent again.
+    id: String,
+    /// The status of the answer; null if there was none.
+    #[schema(required = true)]
+    status: Option<u16>,
+    /// What happened.
+    outcome: String,
+    /// How long it took.
+    milliseconds: u64,
+}
+
+/// A webhook was added, changed or removed, or gets a test.
+#[derive(Serialize, ToSchema)]
+#[schema(as = HookChanged)]
+pub struct HookChangedResponse {
+    status: Status,
+    /// The webhook.
+    #[schema(value_type = u64)]
+    hook_id: HookId,
+}
+
+impl From<ShownHook> for HookEntry {
+    fn from(hook: ShownHook) -> Self {
+        let entry = |HookResult { time, id, status, outcome, milliseconds }| HookResultEntry {
+            time,
+            id,
+            status,
+            outcome,
+            milliseconds,
+        };
+        Self {
+            hook_id: hook.id,
+            address: hook.address.into(),
+            kinds: hook.kinds.into_iter().map(HookKind::name).collect(),
+            format: hook.format.name(),
+            signed: hook.is_signed,
+            waiting: hook.waiting,
+            results: hook.results.into_iter().map(entry).collect(),
+        }
+    }
+}
+
+/// The webhooks (administrators only).
+#[utoipa::path(
+    get,
+    path = "/api/admin/hooks",
+    responses((status = 200, body = HooksResponse)),
+    security(("session" = [])),
+)]
+pub async fn list(
+    State(app): State<App>,
+    SignedIn { user, .. }: SignedIn,
+) -> Result<Json<HooksResponse>, RequestError> {
+    let hooks = hooks::all(&app.site, &user).await?;
+    Ok(Json(HooksResponse { status: Status::Ok, hooks: hooks.into_iter().map(HookEntry::from).collect() }))
+}
+
+/// GET /admin/hooks.
+pub async fn page(
+    State(app): State<App>,
+    SignedIn { user, .. }: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    show(&app, &user, &here, None).await
+}
+
+/// What was typed into a form that was refused, and why.
+type Refused<'a> = Option<(&'a Fields, &'a RefusedForm)>;
+
+async fn show(
+    app: &App,
+    user: &User,
+    here: &LocalPath,
+    refused: Refused<'_>,
+) -> Result<Markup, RequestError> {
+    let typed = |hook: &str| refused.map(|(typed, _)| typed).filter(|typed| typed.text("hook_id") == hook);
+    let hooks = hooks::all(&app.site, user).await?;
+    let frame = Frame::for_user(app, here, user);
+    let content = html! {
+        h1 { "Webhooks" }
+        p {
+            "Other servers can be told what happens here, such as a chat of your moderators. The manual describes the "
+            "messages and how to check their signatures. Servers at private addresses are never written to."
+        }
+        (summary(refused.map(|(_, refused)| refused)))
+        @for hook in &hooks { (hook_section(&frame, hook, typed(&hook.id.to_string()))) }
+        @if hooks.len() < MAX_HOOKS {
+            h2 { "Add a webhook" }
+            (hook_form(&frame, None, typed("")))
+        }
+        p { a.action href="/admin" { "Administration" } }
+    };
+    Ok(frame.page("Webhooks", &content))
+}
+
+const fn kind_words(kind: HookKind) -> &'static str {
+    match kind {
+        HookKind::Story => "new stories",
+        HookKind::Comment => "new comments",
+        HookKind::Flag => "flags",
+        HookKind::Signup => "new members",
+        HookKind::Queue => "what waits for a moderator",
+        HookKind::Decision => "decisions of moderators",
+    }
+}
+
+const fn format_words(format: HookFormat) -> &'static str {
+    match format {
+        HookFormat::Full => "everything, as JSON",
+        HookFormat::Chat => "one line of text, for Slack and bridges of Matrix",
+    }
+}
+
+fn hook_section(frame: &Frame<'_>, hook: &ShownHook, typed: Option<&Fields>) -> Markup {
+    let host = hook.address.url().host_str().unwrap_or_default();
+    let name = format!("Webhook {} ({host})", hook.id);
+    html! {
+        section aria-label=(name) {
+            h2 { (name) }
+            (hook_form(frame, Some(hook), typed))
+            form.log-filters method="post" action=(ADDRESS) {
+                (frame.signed_fields())
+                input type="hidden" name="hook_id" value=(hook.id);
+                button.button.small.quiet name="test" value="1" { "Send a test" span.hidden { " to webhook " (hook.id) } }
+            }
+            details {
+                summary { "Remove this webhook" }
+                p { "Its secret and the messages that wait for it go, too. This can't be undone." }
+                form method="post" action=(ADDRESS) {
+                    (frame.signed_fields())
+                    input type="hidden" name="hook_id" value=(hook.id);
+                    button.button.grave name="remove" value="1" { "Remove webhook " (hook.id) }
+                }
+            }
+            (results(frame, hook))
+        }
+    }
+}
+
+/// The form of a hook, or of a new one, with what was typed into it.
+fn hook_form(frame: &Frame<'_>, hook: Option<&ShownHook>, typed: Option<&Fields>) -> Markup {
+    let number = hook.map_or("new".to_owned(), |hook| hook.id.to_string());
+    let id = |field: &str| format!("{field}-{number}");
+    let most = MAX_HOOK_ADDRESS.to_string();
+    let address = hook.map_or("", |hook| hook.address.url().as_str());
+    let address = typed.map_or(address, |typed| typed.text("address"));
+    let chosen = hook.map_or(HookFormat::Full, |hook| hook.format).name();
+    let chosen = typed.map_or(chosen, |typed| typed.text("format"));
+    let is_ticked = |kind: HookKind| match typed {
+        Some(typed) => typed.text(kind.name()) == "1",
+        None => hook.is_some_and(|hook| hook.kinds.contains(&kind)),
+    };
+    let secret = match hook {
+        Some(hook) if hook.is_signed => "It is stored and never shown. Leave this empty to keep it.",
+        _ => "8 to 200 characters, which the other server knows, too. A chat can do without one.",
+    };
+    html! {
+        form.form.narrow method="post" action=(ADDRESS) aria-label={ "Webhook " (number) } {
+            (frame.signed_fields())
+            // So that no box is a mistake, and not what stays.
+            input type="hidden" name="kinds" value="";
+            @if let Some(hook) = hook { input type="hidden" name="hook_id" value=(hook.id); }
+            div.field {
+                label for=(id("address")) { "Address" }
+                input #(id("address")) name="address" value=(address) required maxlength=(most) inputmode="url"
+                    autocomplete="off" autocapitalize="none" spellcheck="false";
+            }
+            div.field {
+                label for=(id("secret")) { "Secret" }
+                input #(id("secret")) name="secret" type="password" autocomplete="new-password"
+                    aria-describedby=(id("secret-hint"));
+                p.hint #(id("secret-hint")) { (secret) }
+            }
+            fieldset.choices {
+                legend { "Events" }
+                @for kind in HookKind::iter() {
+                    label.choice {
+                        input type="checkbox" name=(kind.name()) value="1"
+                            checked[is_ticked(kind)];
+                        " " (kind_words(kind))
+                    }
+                }
+            }
+            div.field {
+                label for=(id("format")) { "Format" }
+                select #(id("format")) name="format" {
+                    @for format in HookFormat::iter() {
+                        option value=(format.name()) selected[format.name() == chosen] { (format_words(format)) }
+                    }
+                }
+            }
+            button.button { @if hook.is_some() { "Save" } @else { "Add" } }
+        }
+    }
+}
+
+/// What became of the last messages.
+fn results(frame: &Frame<'_>, hook: &ShownHook) -> Markup {
+    html! {
+        @if hook.waiting > 0 { p { (counted(hook.waiting, "message waits", "messages wait")) "." } }
+        @if hook.results.is_empty() {
+            p.empty { "No messages yet." }
+        } @else {
+            details {
+                summary { "The last messages" }
+                ol.log role="list" {
+                    @for result in &hook.results {
+                        li {
+                            (age(frame, Timestamp(result.time))) ": "
+                            @let event = result.id.parse::<Message>().map(|message| message.event.to_string());
+                            code { (event.as_deref().unwrap_or(&result.id)) } " – "
+                            @if let Some(status) = result.status { (status) " " }
+                            @if result.is_success() { (result.outcome) } @else { strong { (result.outcome) } }
+                            ", " (result.milliseconds) " ms"
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The actions behind the forms of this file.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::once(
+            "/admin/hooks",
+            "Add, change, remove or test a webhook (administrators only).",
+            |app, by, form: &HookForm| {
+                Box::pin(async move {
+                    by.user.require_admin().map_err(Error::from)?;
+                    form.demand_public(app).map_err(Error::from)?;
+                    let change = form.change()?;
+                    Ok::<_, RequestError>(hooks::change(&app.site, app.now(), by, &change).await?)
+                })
+            },
+        )
+        .answering(async |_, hook_id| Ok(HookChangedResponse { status: Status::Ok, hook_id }))
+        .page(async |sent, done| match done {
+            Ok(_) => Ok(Redirect::to(ADDRESS).into_response()),
+            Err(failure) => {
+                sent.form.user.require_admin()?;
+                let refused = RefusedForm::from_failure(failure)?;
+                let here = LocalPath::parse(ADDRESS);
+                let typed = Some((&sent.form.fields, &refused));
+                let page = show(&sent.app, &sent.form.user, &here, typed).await?;
+                Ok::<_, RequestError>(refused.response(page))
+            }
+        }),
+    ]
+}

@@ -1,0 +1,178 @@
+//! What a webhook is sent: read when it is sent, as a visitor may read it. So it has nothing that is no longer public,
+//! and of flags and of the review queue no text and no name.
+
+use crate::App;
+use crate::features::comments::calls::FoundComment;
+use crate::features::moderation::calls::LogLine;
+use crate::features::stories::calls;
+use crate::markup::addresses::{address_of_thing, comment_address, news_address, profile_address};
+use crate::markup::head::{excerpt, shortened};
+use crate::markup::parts::DELETED_USER;
+use serde_json::{Map, Value, json};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::changes::Findable;
+use tidings_domain::error::{Error, Refusal};
+use tidings_domain::flags;
+use tidings_domain::found::{self, Finding};
+use tidings_domain::hooks::{self, Event, Message};
+use tidings_domain::moderation::log;
+use tidings_domain::values::hook::HookFormat;
+use tidings_domain::values::moderation::Thing;
+use tidings_domain::values::words::counted;
+
+/// The page of the review queue.
+const QUEUE: &str = "/moderate";
+
+/// What there is to say about an event.
+struct Told {
+    /// The members that only its kind has.
+    members: Vec<(&'static str, Value)>,
+    /// The same in one line of plain text.
+    words: String,
+    /// The page that shows it.
+    page: String,
+}
+
+/// The body of a message in a format. `None` if there is nothing to tell any more. Rounds: at most 4.
+///
+/// # Errors
+/// When the store fails.
+pub(super) async fn body(app: &App, message: &Message, format: HookFormat) -> Result<Option<Vec<u8>>, Error> {
+    let Some(Told { members, words, page }) = told(app, &message.event).await? else { return Ok(None) };
+    let brand = app.brand().await;
+    let page = brand.site.link(&page);
+    let body = match format {
+        HookFormat::Chat => json!({ "text": format!("{} {page}", harmless(&words)) }),
+        HookFormat::Full => {
+            let mut body = Map::new();
+            body.insert("id".to_owned(), message.to_string().into());
+            body.insert("kind".to_owned(), message.event.name().into());
+            body.insert("time".to_owned(), message.since.0.into());
+            body.insert("site".to_owned(), brand.site.name.clone().into());
+            body.insert("link".to_owned(), page.into());
+            body.extend(members.into_iter().map(|(name, value)| (name.to_owned(), value)));
+            Value::Object(body)
+        }
+    };
+    Ok(Some(body.to_string().into_bytes()))
+}
+
+/// What there is to say about an event. `None` if it is no longer public, or no longer so.
+async fn told(app: &App, event: &Event) -> Result<Option<Told>, Error> {
+    let site = &app.site;
+    let mut visit = Visit::new(site.clone(), app.now(), None);
+    Ok(match event {
+        Event::Story(id) => match find(&mut visit, Findable::Story(*id)).await? {
+            Some(Finding::Story(line)) => {
+                let author = line.username.as_deref().unwrap_or(DELETED_USER);
+                let words = format!("New story by {author}: {}", shortened(&line.news.title));
+                let members = vec![("story", object(calls::entry(&line, false)))];
+                Some(Told { members, words, page: news_address(*id) })
+            }
+            _ => None,
+        },
+        Event::Comment(address) => match find(&mut visit, Findable::Comment(*address)).await? {
+            Some(Finding::Comment(found)) => {
+                let line = found.line();
+                let author = line.username.unwrap_or(DELETED_USER);
+                let title = shortened(&found.news.title);
+                let words = format!("{author} on “{title}”: {}", excerpt(&line.comment.body));
+                let members = vec![("comment", object(FoundComment::of(&found)))];
+                Some(Told { members, words, page: comment_address(*address) })
+            }
+            _ => None,
+        },
+        Event::Signup(id) => match find(&mut visit, Findable::Person(*id)).await? {
+            Some(Finding::Person(user)) => Some(Told {
+                words: format!("{} has signed up", user.username),
+                page: profile_address(&user.username, ""),
+                members: vec![("user", json!({ "username": user.username, "ctime": user.ctime.0 }))],
+            }),
+            _ => None,
+        },
+        Event::Flag(thing) => {
+            let reasons = flags::waiting(site, thing).await?;
+            let flags = reasons.iter().map(|(_, count)| count).sum::<u64>();
+            let names: Vec<&str> = reasons.iter().map(|(reason, _)| reason.name()).collect();
+            let mut members = of_thing(thing);
+            members.extend([("flags", json!(flags)), ("reasons", json!(names))]);
+            let what = called(thing);
+            let words = format!("{what} has {}: {}", counted(flags, "flag", "flags"), names.join(", "));
+            (flags > 0).then(|| Told { members, words, page: QUEUE.to_owned() })
+        }
+        Event::Queue(thing) => {
+            let words = format!("{} waits for a moderator", called(thing));
+            let is_queued = hooks::is_queued(site, thing).await?;
+            is_queued.then(|| Told { members: of_thing(thing), words, page: QUEUE.to_owned() })
+        }
+        Event::Decision(id) => {
+            let entry = match log::entry(&mut visit, *id).await {
+                Ok(entry) => entry,
+                Err(Error::Refused(Refusal::NoSuchModeration)) => return Ok(None),
+                Err(error) => return Err(error),
+            };
+            let what = format!("{} {}", entry.thing.kind(), entry.thing.id());
+            let reason = if entry.reason.is_empty() { String::new() } else { format!(": {}", entry.reason) };
+            let words = shortened(&format!("Moderation: {} {what}{reason}", entry.action));
+            let page = address_of_thing(&Thing::Appeal(*id));
+            Some(Told { members: vec![("decision", object(LogLine::from(entry)))], words, page })
+        }
+        Event::Test => Some(Told {
+            members: Vec::new(),
+            words: "This webhook works".to_owned(),
+            page: super::ADDRESS.to_owned(),
+        }),
+    })
+}
+
+/// A thing, as a visitor may find it.
+async fn find(visit: &mut Visit, thing: Findable) -> Result<Option<Finding>, Error> {
+    let mut found = found::read(visit, std::slice::from_ref(&thing)).await?;
+    Ok(found.remove(&thing))
+}
+
+/// The members that say what a thing is. Who applies for an account is not named.
+fn of_thing(thing: &Thing) -> Vec<(&'static str, Value)> {
+    let target = if matches!(thing, Thing::Application(_)) { Value::Null } else { thing.id().into() };
+    vec![("thing", json!({ "kind": thing.kind(), "target": target }))]
+}
+
+/// What people call a thing, at the beginning of a sentence.
+fn called(thing: &Thing) -> String {
+    match thing {
+        Thing::Story(id) => format!("Story {id}"),
+        Thing::Comment(address) => format!("Comment {address}"),
+        Thing::Tweet(id) => format!("Post {id}"),
+        Thing::User(name) => format!("The profile of {name}"),
+        Thing::Application(_) => "An application for an account".to_owned(),
+        Thing::Appeal(id) => format!("An appeal against decision {id}"),
+        Thing::Message(_) => "A message to the moderators".to_owned(),
+        Thing::Rule(_) | Thing::Origin(_) | Thing::Site(_) => "Something".to_owned(),
+    }
+}
+
+fn object(value: impl serde::Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// A text that no chat takes for a command: Slack has its own between `<` and `>`, and others call everybody with `@`.
+fn harmless(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('@', "@\u{200B}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_calls_nobody_in_a_chat() {
+        assert_eq!(harmless("<!channel> & @everyone"), "&lt;!channel&gt; &amp; @\u{200B}everyone");
+    }
+
+    #[test]
+    fn applicants_are_not_named() {
+        let thing = Thing::Application("bob".into());
+        let said = format!("{:?}{}", of_thing(&thing), called(&thing));
+        assert!(!said.contains("bob"), "{said}");
+    }
+}

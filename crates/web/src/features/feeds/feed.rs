@@ -1,0 +1,202 @@
+//! A feed as a model, before it is written in one of the formats.
+
+use crate::markup::addresses::{comment_address, news_address, profile_address, tweet_address};
+use crate::markup::feed_links::{FeedFormat, FeedKind};
+use crate::markup::fragments::LinkTarget;
+use crate::markup::markdown::markdown_at;
+use crate::markup::parts::{DELETED_USER, moment};
+use crate::settings::SiteSettings;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::ids::{CommentAddress, NewsId, TweetId};
+
+/// One page of a feed.
+pub(super) struct Feed {
+    /// Which feed it is.
+    pub(super) kind: FeedKind,
+    /// The id of the feed, which is the same on all its pages.
+    pub(super) id: String,
+    /// What it is about; may be empty.
+    pub(super) subtitle: String,
+    /// The author of all entries that name none.
+    pub(super) author: Option<Author>,
+    /// The entries, in the order of the list.
+    pub(super) entries: Vec<Entry>,
+    /// The query string of this page, from its `?` on; empty for the first page.
+    pub(super) here: String,
+    /// The query string of the next page; `None` on the last.
+    pub(super) next: Option<String>,
+    /// The time of a feed without entries.
+    pub(super) began: Timestamp,
+}
+
+impl Feed {
+    /// The first page of a feed without entries.
+    pub(super) fn new(site: &SiteSettings, kind: FeedKind) -> Self {
+        let id = if kind.has_addresses_as_ids() {
+            site.link(&kind.page())
+        } else {
+            site.link(&kind.address(FeedFormat::Atom))
+        };
+        Self {
+            kind,
+            id,
+            subtitle: String::new(),
+            author: None,
+            entries: Vec::new(),
+            here: String::new(),
+            next: None,
+            began: Timestamp::default(),
+        }
+    }
+
+    /// The time of the newest entry.
+    pub(super) fn updated(&self) -> Timestamp {
+        self.entries.iter().map(|entry| entry.published).max().unwrap_or(self.began)
+    }
+}
+
+/// Who has written something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Author {
+    /// The name.
+    pub(super) name: String,
+    /// The whole address of the person's page, if there is one.
+    pub(super) page: Option<String>,
+}
+
+impl Author {
+    /// The person with a name; `None` for a deactivated account.
+    pub(super) fn of(site: &SiteSettings, username: Option<&str>) -> Self {
+        Self {
+            name: username.unwrap_or(DELETED_USER).to_owned(),
+            page: username.map(|name| site.link(&profile_address(name, ""))),
+        }
+    }
+
+    /// Somebody without a page.
+    pub(super) fn unlinked(name: &str) -> Self {
+        Self { name: name.to_owned(), page: None }
+    }
+}
+
+/// An entry of a feed.
+pub(super) struct Entry {
+    /// Its id, which never changes.
+    pub(super) id: String,
+    /// Its title in plain text.
+    pub(super) title: String,
+    /// The whole address of its page on this site.
+    pub(super) page: String,
+    /// Where it links to, if it is about something elsewhere.
+    pub(super) link: Option<String>,
+    /// Where it is discussed.
+    pub(super) discussion: Option<Discussion>,
+    /// The whole address of the story that it announces.
+    pub(super) related: Option<String>,
+    /// The id and the page of what it replies to.
+    pub(super) in_reply_to: Option<(String, String)>,
+    /// Its author; `None` is that of the feed.
+    pub(super) author: Option<Author>,
+    /// The names of its topics.
+    pub(super) topics: Vec<String>,
+    /// Its text.
+    pub(super) text: Option<Text>,
+    /// When it was written.
+    pub(super) published: Timestamp,
+}
+
+impl Entry {
+    /// An entry without a text.
+    pub(super) const fn new(id: String, title: String, page: String, published: Timestamp) -> Self {
+        Self {
+            id,
+            title,
+            page,
+            link: None,
+            discussion: None,
+            related: None,
+            in_reply_to: None,
+            author: None,
+            topics: Vec::new(),
+            text: None,
+            published,
+        }
+    }
+}
+
+/// Where something is discussed.
+pub(super) struct Discussion {
+    /// The whole address of the page.
+    pub(super) page: String,
+    /// How many comments there are, if that is known.
+    pub(super) comments: Option<u64>,
+}
+
+/// The text of an entry.
+pub(super) enum Text {
+    /// HTML in the few tags of the site, with whole addresses.
+    Html(String),
+    /// Plain text.
+    Plain(String),
+}
+
+impl Text {
+    /// The text of a story or a comment.
+    pub(super) fn marked(site: &SiteSettings, text: &str) -> Self {
+        let text = site.with_moved_links(text);
+        Self::Html(markdown_at(&site.link(""), &text, LinkTarget::Same).into_string())
+    }
+}
+
+/// What an entry is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Item {
+    Story(NewsId),
+    Comment(CommentAddress),
+    Post(TweetId),
+}
+
+impl Item {
+    /// The whole address of its page.
+    pub(super) fn page(self, site: &SiteSettings) -> String {
+        site.link(&match self {
+            Self::Story(id) => news_address(id),
+            Self::Comment(address) => comment_address(address),
+            Self::Post(id) => tweet_address(id),
+        })
+    }
+
+    /// The id of its entry in a feed: its page, or a `tag:` URI (RFC 4151) with the day of its publication.
+    pub(super) fn id(self, site: &SiteSettings, kind: &FeedKind, published: Timestamp) -> String {
+        if kind.has_addresses_as_ids() {
+            return self.page(site);
+        }
+        let item = match self {
+            Self::Story(id) => format!("story/{id}"),
+            Self::Comment(address) => format!("comment/{address}"),
+            Self::Post(id) => format!("post/{id}"),
+        };
+        let host = site.first_host();
+        format!("tag:{host},{}:{item}", moment(published).strftime("%Y-%m-%d"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{NOW, settings};
+
+    #[test]
+    fn ids_are_addresses_in_the_feeds_that_had_them_and_tags_in_others() {
+        let site = settings().site;
+        let comment = Item::Comment(CommentAddress { news: NewsId(5), comment: 7.try_into().unwrap() });
+        for (item, kind, id) in [
+            (Item::Story(NewsId(5)), FeedKind::Latest, "http://localhost:8080/news/5"),
+            (Item::Story(NewsId(5)), FeedKind::Top, "tag:localhost,1970-01-12:story/5"),
+            (comment, FeedKind::Comments, "http://localhost:8080/news/5?at=7#comment-7"),
+            (comment, FeedKind::Story(NewsId(5), String::new()), "tag:localhost,1970-01-12:comment/5-7"),
+        ] {
+            assert_eq!(item.id(&site, &kind, NOW), id);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Tells the hub of the feeds (WebSub) which of them have changed.
+//!
+//! No request waits for it: what has changed is in the store ([`tidings_domain::changes`]), and a worker reads it
+//! there. Changes within a second are told together. The hub is a setting, so its address may be a private one, and
+//! only its status is read.
+
+use crate::App;
+use crate::limits::HUB_TIMEOUT;
+use crate::markup::feed_links::{FeedKind, Written};
+use crate::server::outgoing::{self, OutgoingError};
+use axum::http::{StatusCode, header};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::articles::lists::ArticleOrder;
+use tidings_domain::changes::{Findable, Place};
+use tidings_domain::error::Error;
+use tidings_domain::found::{self, Finding};
+use tidings_domain::hub::{self, Attempt, HubState, Next, WaitingFeed};
+use tidings_domain::values::topic::TopicChoice;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use url::{Url, form_urlencoded};
+
+/// How often it looks for changes.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// With more changes than this that are not told, only the feeds of the whole site are.
+const MOST_CHANGES_BEHIND: u64 = 5_000;
+
+/// The hub was not told.
+#[derive(Debug, thiserror::Error)]
+enum HubError {
+    #[error(transparent)]
+    Outgoing(#[from] OutgoingError),
+    #[error("the status is {0}")]
+    Status(StatusCode),
+}
+
+impl HubError {
+    /// Whether the hub does not want to know of a feed, whenever it is asked.
+    fn is_final(&self) -> bool {
+        let passing = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS];
+        matches!(self, Self::Status(status) if status.is_client_error() && !passing.contains(status))
+    }
+}
+
+/// Tells the hub of changes until the future is dropped. Ends at once if there is no hub. Rounds: 1 a second, and
+/// those of the changes.
+pub async fn run(app: App) {
+    let Some(hub) = app.settings.hub.clone() else { return };
+    let mut looks = interval(LOOK_EVERY);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        looks.tick().await;
+        if let Err(error) = look(&app, &hub).await {
+            tracing::debug!(%error, "cannot look for changes of feeds");
+        }
+    }
+}
+
+/// Notes what has changed, and tells the hub if that is due. Rounds: 1, at most 8 with changes, and 4 with feeds that
+/// are due.
+async fn look(app: &App, hub: &Url) -> Result<(), Error> {
+    let store = app.site.store.counted_apart();
+    let mut state = hub::state(&store).await?;
+    let Some(place) = state.place else {
+        // What was there before the site had a hub is not new.
+        return hub::note(&app.site, &state, &BTreeSet::new(), state.last).await;
+    };
+    if place < state.last || state.has_other_front() {
+        note_changes(app, &state, place).await?;
+        state = hub::state(&store).await?;
+    }
+    if state.waiting > 0 && state.due <= app.now() {
+        tell(app, hub, &state).await?;
+    }
+    Ok(())
+}
+
+/// Notes in which feeds the next changes are.
+async fn note_changes(app: &App, state: &HubState, place: Place) -> Result<(), Error> {
+    let is_far_behind = state.last.0.saturating_sub(place.0) > MOST_CHANGES_BEHIND;
+    if is_far_behind || state.is_full() {
+        let newest = FeedKind::Articles(None, ArticleOrder::Time);
+        let kinds = [FeedKind::Top, FeedKind::Latest, newest, FeedKind::Comments];
+        return hub::note(&app.site, state, &addresses(&kinds), state.last).await;
+    }
+    let changed = hub::changed(&app.site.store.counted_apart(), place).await?;
+    let up_to = changed.last().map_or(state.last, |(_, place)| *place);
+    let things: Vec<Findable> = changed.into_iter().map(|(thing, _)| thing).collect();
+    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let found = found::read(&mut visit, &things).await?;
+    let mut kinds = if state.has_other_front() { vec![FeedKind::Top] } else { Vec::new() };
+    for thing in &things {
+        kinds.extend(feeds_with(thing, found.get(thing)));
+    }
+    hub::note(&app.site, state, &addresses(&kinds), up_to).await
+}
+
+/// The feeds that have something, as a visitor finds it now. Feeds have lost what is not found.
+fn feeds_with(thing: &Findable, found: Option<&Finding>) -> Vec<FeedKind> {
+    let person = |written, name: Option<&str>| name.map(|name| FeedKind::Person(written, name.to_owned()));
+    match (thing, found) {
+        (Findable::Story(_), Some(Finding::Story(line))) => {
+            let in_topics = line.news.topics.iter().map(|topic| TopicChoice::from(topic.clone())).map(Some);
+            let lists = in_topics.chain([None]).map(|topics| FeedKind::Articles(topics, ArticleOrder::Time));
+            let author = line.username.as_deref();
+            let of_author = [person(Written::All, author), person(Written::Stories, author)];
+            let site = line.news.site().map(|host| FeedKind::Site(host.clone()));
+            lists.chain([FeedKind::Latest]).chain(of_author.into_iter().flatten()).chain(site).collect()
+        }
+        (Findable::Story(_), _) => vec![FeedKind::Latest, FeedKind::Articles(None, ArticleOrder::Time)],
+        (Findable::Comment(address), found) => {
+            let author = match found {
+                Some(Finding::Comment(comment)) => comment.line().username,
+                _ => None,
+            };
+            let of_author = [person(Written::All, author), person(Written::Comments, author)];
+            let story = FeedKind::Story(address.news, String::new());
+            [FeedKind::Comments, story].into_iter().chain(of_author.into_iter().flatten()).collect()
+        }
+        (Findable::Tweet(_), Some(Finding::Tweet(line))) => {
+            let author = line.username.as_deref();
+            [person(Written::All, author), person(Written::Posts, author)].into_iter().flatten().collect()
+        }
+        (Findable::Tweet(_) | Findable::Person(_) | Findable::Site(_), _) => Vec::new(),
+    }
+}
+
+/// The addresses of feeds in all their formats.
+fn addresses(kinds: &[FeedKind]) -> BTreeSet<String> {
+    let of_kind = |kind: &FeedKind| -> Vec<String> {
+        kind.formats().iter().map(|format| kind.address(*format)).collect()
+    };
+    kinds.iter().flat_map(of_kind).collect()
+}
+
+/// Tells the hub of some feeds.
+async fn tell(app: &App, hub: &Url, state: &HubState) -> Result<(), Error> {
+    let feeds = hub::claim(&app.site, app.now(), state).await?;
+    let (mut told, mut attempt) = (Vec::<WaitingFeed>::new(), Attempt::Told);
+    for feed in feeds {
+        match post(hub, &app.settings.site.url, &app.settings.site.link(&feed.address)).await {
+            Ok(()) => told.push(feed),
+            Err(error) if error.is_final() => {
+                tracing::warn!(feed = feed.address, %error, "the hub was not told of a feed, and is not again");
+                told.push(feed);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the hub was not told of changed feeds");
+                attempt = Attempt::Failed;
+                break;
+            }
+        }
+    }
+    match hub::finish(&app.site, app.now(), state, &told, attempt).await? {
+        Next::Now => {}
+        Next::After(seconds) => tracing::warn!(seconds, "the hub will be told again"),
+        Next::GivenUp => tracing::error!("the hub has failed for a day, and is not told of the changes"),
+    }
+    Ok(())
+}
+
+/// Tells the hub that the feed at an address has changed. `home` is the address of this site, which the hub is told.
+async fn post(hub: &Url, home: &Url, feed: &str) -> Result<(), HubError> {
+    // Hubs know a feed by one of the two names.
+    let fields = [("hub.mode", "publish"), ("hub.url", feed), ("hub.topic", feed)];
+    let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+    let headers = vec![(header::CONTENT_TYPE, "application/x-www-form-urlencoded".to_owned())];
+    let telling = async {
+        let host = hub.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        let found = tokio::net::lookup_host((host, hub.port_or_known_default().unwrap_or_default()));
+        let endpoints: Vec<_> = found.await.map_err(|_| OutgoingError::Unreachable)?.collect();
+        outgoing::post((&endpoints, hub, None), home, headers, body.into_bytes()).await
+    };
+    let status = timeout(HUB_TIMEOUT, telling).await.unwrap_or(Err(OutgoingError::TimedOut))?;
+    if status.is_success() { Ok(()) } else { Err(HubError::Status(status)) }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{line, news};
+    use tidings_domain::values::ids::{CommentAddress, NewsId};
+
+    #[test]
+    fn a_story_is_in_the_feeds_of_its_site_author_and_lists() {
+        let found = Finding::Story(Box::new(line(news("t", "http://www.a.com/x", false), None)));
+        let feeds = addresses(&feeds_with(&Findable::Story(NewsId(5)), Some(&found)));
+        for feed in [
+            "/atom",
+            "/json",
+            "/rss",
+            "/best/new/json",
+            "/user/alice/atom",
+            "/user/alice/stories/atom",
+            "/site/a.com/json",
+        ] {
+            assert!(feeds.contains(feed), "{feed} in {feeds:?}");
+        }
+        assert!(!feeds.contains("/comments/atom"), "{feeds:?}");
+        let gone = CommentAddress { news: NewsId(5), comment: 7.try_into().unwrap() };
+        let feeds = addresses(&feeds_with(&Findable::Comment(gone), None));
+        assert_eq!(
+            feeds.iter().collect::<Vec<_>>(),
+            ["/comments/atom", "/comments/json", "/news/5/atom", "/news/5/json"]
+        );
+    }
+
+    #[test]
+    fn only_feeds_whose_changes_are_told_name_the_hub() {
+        let topics = |text: &str| FeedKind::Articles(Some(text.parse().unwrap()), ArticleOrder::Time);
+        for (kind, is_told) in [
+            (FeedKind::Latest, true),
+            (topics("rust"), true),
+            (topics("go+rust"), false),
+            (FeedKind::Articles(None, ArticleOrder::Score), false),
+            (FeedKind::Top, true),
+            (FeedKind::Log, false),
+            (FeedKind::Inbox("alice".to_owned(), "1-a".to_owned()), false),
+        ] {
+            assert_eq!(kind.is_announced(), is_told, "{kind:?}");
+        }
+    }
+}

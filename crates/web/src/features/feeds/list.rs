@@ -1,0 +1,213 @@
+//! The page that lists the feeds, and the same for feed readers in OPML 2.0.
+
+use super::writers::escaped;
+use super::{headers, private_headers};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::inbox::page::feed_of;
+use crate::limits::{FEED_FOLLOWED, FEED_TOPICS, PAGE_BYTES};
+use crate::markup::addresses::{TOPICS, login_to};
+use crate::markup::feed_links::{FeedFormat, FeedKind, Written};
+use crate::markup::frame::Frame;
+use crate::markup::head::PageHead;
+use crate::request::local_path::LocalPath;
+use crate::request::viewer::SignedIn;
+use crate::settings::SiteSettings;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use maud::{Markup, html};
+use tidings_domain::accounts::users::User;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::articles::lists::ArticleOrder;
+use tidings_domain::articles::topics;
+use tidings_domain::timelines::follows::{Side, people};
+use tidings_domain::values::cursor::Window;
+use tidings_domain::values::topic::{Topic, TopicChoice};
+
+/// The lists of feeds in OPML.
+const OPML: &str = "/feeds.opml";
+/// The same of what one follows.
+const FOLLOWING: &str = "/feeds/following.opml";
+const OPML_TYPE: &str = "text/x-opml; charset=utf-8";
+
+/// GET /feeds.
+pub async fn page(State(app): State<App>, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let content = html! {
+        div.prose {
+            h1 { "Feeds" }
+            p {
+                "Every list of this site is a feed, too. Open one in a feed reader to read what is new there. Feed \
+                 readers also find the feed of any page by the address of the page."
+            }
+            h2 { "The whole site" }
+            (list(FeedKind::OF_SITE.iter().map(|kind| (words(kind), kind.clone()))))
+            p { a href=(OPML) type=(OPML_TYPE) { "All of these and the topics as one file" } " (OPML), for most feed readers." }
+            h2 { "Parts of the site" }
+            ul {
+                li { a href=(TOPICS) { "Topics" } ": add " code { "/atom" } " to the address of a topic or of several, such as " code { "/topic/rust/atom" } " for the best and " code { "/topic/rust/new/atom" } " for new stories." }
+                li { "A story: the comments on it are at an address such as " code { "/news/7/atom" } "." }
+                li {
+                    "A person: " code { "/user/alice/atom" } " is everything that alice writes, "
+                    code { "/user/alice/stories/atom" } " and " code { "/user/alice/comments/atom" } " are parts of that"
+                    @if frame.rules.features.timelines { ", and her posts are at " code { "/@alice/feed" } }
+                    "."
+                }
+                li { "A site that stories link to: " code { "/site/example.com/atom" } "." }
+                @if frame.settings.search.is_on {
+                    li { "A " a href="/search" { "search" } ": " code { "/search.atom?q=rust" } " has the stories that it finds, the newest first." }
+                }
+            }
+            p {
+                "Each is there as a JSON Feed as well: with " code { "json" } " in place of " code { "atom" }
+                @if frame.rules.features.timelines { ", or with " code { "/json" } " after " code { "feed" } }
+                "."
+            }
+            h2 { "For you" }
+            (own(&frame))
+        }
+    };
+    // That of the newest stories is in the head of each page.
+    let feeds = FeedKind::OF_SITE.into_iter().filter(|kind| *kind != FeedKind::Latest);
+    Ok(frame.page_with("Feeds", &PageHead::of("/feeds").feeds(feeds), &content))
+}
+
+/// What a feed of the site is called on the page.
+fn words(kind: &FeedKind) -> String {
+    match kind {
+        FeedKind::Top => "The front page".to_owned(),
+        FeedKind::Latest => "New stories".to_owned(),
+        FeedKind::Articles(..) => "The best stories".to_owned(),
+        FeedKind::Comments => "New comments".to_owned(),
+        other => other.heading().into_owned(),
+    }
+}
+
+/// Feeds with their names.
+fn list(feeds: impl Iterator<Item = (String, FeedKind)>) -> Markup {
+    html! {
+        ul {
+            @for (name, kind) in feeds {
+                li { a href=(kind.page()) { (name) } ": " (kind.links()) }
+            }
+        }
+    }
+}
+
+/// The feeds of the viewer.
+fn own(frame: &Frame<'_>) -> Markup {
+    let Some(viewer) = frame.viewer else {
+        return html! { p { a href=(login_to(None, "/feeds")) { "Log in" } " to see your own feeds." } };
+    };
+    let own = FeedKind::of_person(&viewer.username, frame.rules.features.timelines);
+    html! {
+        (list(own.into_iter().map(|kind| (kind.heading().into_owned(), kind))))
+        p { a href=(FOLLOWING) type=(OPML_TYPE) { "The topics and people you follow as one file" } " (OPML)." }
+        @match feed_of(viewer) {
+            Some(inbox) => p { "Your " a href="/inbox#feed" { "inbox" } ", at a private address: " (inbox.links()) },
+            None => p { a href="/inbox#feed" { "Your inbox" } " can be a feed at a private address." },
+        }
+    }
+}
+
+/// GET /feeds.opml: the feeds of the site and of the largest topics. Rounds: 2.
+pub async fn opml(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
+    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let topics = topics::largest(&mut visit, FEED_TOPICS).await?;
+    let brand = app.brand_for(&mut visit).await;
+    let topics: Vec<FeedKind> = topics.into_iter().map(|line| newest_in(line.topic)).collect();
+    let groups = [("The whole site", FeedKind::OF_SITE.to_vec()), ("Topics", topics)];
+    Ok((headers(OPML_TYPE), document(&brand.site, &brand.site.name, &groups)))
+}
+
+/// GET /feeds/following.opml: the topics and people that the viewer follows. Rounds: 5.
+pub async fn following(
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+) -> Result<impl IntoResponse, RequestError> {
+    let reader = visit.reader().await?;
+    let topics = reader.iter().flat_map(|reader| reader.followed.iter().cloned()).take(FEED_FOLLOWED);
+    let topics: Vec<FeedKind> = topics.map(newest_in).collect();
+    let has_people = app.site.rules.features.timelines;
+    let followed = if has_people { followed_by(&mut visit, &user).await? } else { Vec::new() };
+    let brand = app.brand_for(&mut visit).await;
+    let title = format!("Followed by {} - {}", user.username, brand.site.name);
+    let document = document(&brand.site, &title, &[("Topics", topics), ("People", followed)]);
+    Ok((private_headers(OPML_TYPE), document))
+}
+
+async fn followed_by(visit: &mut Visit, user: &User) -> Result<Vec<FeedKind>, RequestError> {
+    let window = Window::newest(FEED_FOLLOWED);
+    let page = people(visit, &user.username, Side::Followings, &window).await?;
+    let feed = |name: String| FeedKind::Person(Written::All, name);
+    Ok(page.people.into_iter().map(|person| feed(person.username)).collect())
+}
+
+fn newest_in(topic: Topic) -> FeedKind {
+    FeedKind::Articles(Some(TopicChoice::from(topic)), ArticleOrder::Time)
+}
+
+/// A document with groups of feeds. What does not fit is left out from the end.
+fn document(site: &SiteSettings, title: &str, groups: &[(&str, Vec<FeedKind>)]) -> String {
+    let mut room = PAGE_BYTES - 4 * 1_024;
+    let mut outlines = |kinds: &[FeedKind]| {
+        let mut outlines = String::new();
+        for kind in kinds {
+            let outline = outline(site, kind);
+            let Some(left) = room.checked_sub(outline.len()) else { break };
+            room = left;
+            outlines.push_str(&outline);
+        }
+        outlines
+    };
+    let mut body = String::new();
+    for (name, kinds) in groups {
+        body.push_str(&format!("<outline text=\"{name}\">\n{}</outline>\n", outlines(kinds)));
+    }
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<opml version=\"2.0\">\n<head><title>{}</title></head>\n\
+         <body>\n{body}</body>\n</opml>\n",
+        escaped(title)
+    )
+}
+
+fn outline(site: &SiteSettings, kind: &FeedKind) -> String {
+    let title = match kind {
+        FeedKind::Person(_, name) => name.clone(),
+        other => other.title(site),
+    };
+    // Readers know feeds of any format by this type.
+    format!(
+        "<outline type=\"rss\" text=\"{title}\" title=\"{title}\" xmlUrl=\"{}\" htmlUrl=\"{}\"/>\n",
+        escaped(&site.link(&kind.address(FeedFormat::Atom))),
+        escaped(&site.link(&kind.page())),
+        title = escaped(&title),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::settings;
+
+    #[test]
+    fn a_list_of_feeds_is_escaped_and_bounded() {
+        let mut site = settings().site;
+        site.name = "A \"<b>\" & c\u{0}".to_owned();
+        let person = |number: usize| FeedKind::Person(Written::All, format!("<{}>{number}", "ü".repeat(100)));
+        let people: Vec<FeedKind> = (0..FEED_FOLLOWED).map(person).collect();
+        let document = document(
+            &site,
+            &site.name,
+            &[("The whole site", FeedKind::OF_SITE.to_vec()), ("People", people)],
+        );
+        assert!(document.len() <= PAGE_BYTES, "{}", document.len());
+        for part in [
+            "<title>A &quot;&lt;b&gt;&quot; &amp; c</title>",
+            "text=\"Best - A &quot;&lt;b&gt;&quot; &amp; c\"",
+            "xmlUrl=\"http://localhost:8080/atom\" htmlUrl=\"http://localhost:8080/\"/>",
+        ] {
+            assert!(document.contains(part), "{part} in {document}");
+        }
+    }
+}

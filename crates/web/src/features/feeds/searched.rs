@@ -1,0 +1,52 @@
+//! The feed of a search: the stories that it finds, the newest first.
+
+use super::answer;
+use super::feed::Feed;
+use super::sources::story_entry;
+use crate::App;
+use crate::error::RequestError;
+use crate::features::search::page::{SearchQuery, Wanted};
+use crate::features::search::searching::{NoResults, find};
+use crate::limits::{SEARCH_PAGES, SEARCH_RESULTS};
+use crate::markup::feed_links::FeedFormat;
+use crate::request::form::Form;
+use crate::request::viewer::ClientAddress;
+use axum::extract::State;
+use axum::response::Response;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::found::Finding;
+use tidings_search::asking::Sort;
+
+const TOO_LONG: &str = "it must have at most 200 characters and 16 terms";
+
+/// GET /search.atom, /search.json.
+pub async fn search(
+    State(app): State<App>,
+    format: FeedFormat,
+    ClientAddress(from): ClientAddress,
+    Form(query): Form<SearchQuery>,
+) -> Result<Response, RequestError> {
+    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let asked = SearchQuery { wanted: Wanted::Stories, sort: Sort::New, ..query.clone() };
+    let results = match find(&app, &mut visit, &asked.asked(from)).await {
+        Ok(results) => results,
+        Err(NoResults::TooLong(_)) => return Err(RequestError::Field { name: "q", expected: TOO_LONG }),
+        Err(NoResults::Failed(error)) => return Err(error),
+    };
+    let brand = app.brand_for(&mut visit).await;
+    let site = &brand.site;
+    let mut feed = Feed::new(site, SearchQuery { page: 1, ..query.clone() }.feed());
+    let found = results.found.iter().filter_map(|(_, finding)| match finding {
+        Finding::Story(line) => Some(line),
+        _ => None,
+    });
+    feed.entries = found.map(|line| story_entry(site, &feed.kind, line)).collect();
+    if query.page > 1 {
+        feed.here = query.address("");
+    }
+    let until = u64::try_from(query.page.saturating_mul(SEARCH_RESULTS)).unwrap_or(u64::MAX);
+    if results.total > until && query.page < SEARCH_PAGES {
+        feed.next = Some(SearchQuery { page: query.page + 1, ..query }.address(""));
+    }
+    Ok(answer(&app, site, format, &feed))
+}

@@ -1,0 +1,557 @@
+//! How each feed reads a page of its entries: as a visitor, whoever asks.
+
+use super::answer;
+use super::feed::{Author, Discussion, Entry, Feed, Item, Text};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::inbox::rows::{description, destination};
+use crate::features::moderation::log::{moderator_name, summary};
+use crate::features::timelines::tweets::posted_at;
+use crate::limits::{
+    FEED_PERSON_ENTRIES, FEED_STORIES, FEED_TITLE_CHARACTERS, FEED_TWEETS, INBOX_ENTRIES, LOG_ENTRIES,
+    MAX_START, SITE_COMMENTS,
+};
+use crate::markup::feed_links::{FeedFormat, FeedKind, Written};
+use crate::request::form::{Fields, Form, FromFields};
+use crate::request::path::{AtName, PathOf};
+use crate::settings::SiteSettings;
+use axum::extract::State;
+use axum::response::Response;
+use std::cmp::Reverse;
+use std::fmt::Display;
+use std::str::FromStr;
+use std::sync::Arc;
+use tidings_domain::Refusal;
+use tidings_domain::accounts::inbox::{Cursor as InboxCursor, Kind, feed as inbox_feed};
+use tidings_domain::accounts::profiles;
+use tidings_domain::accounts::users::User;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::articles::lists::{self as articles, ArticleOrder, ArticlePart};
+use tidings_domain::comments::lists as comment_lists;
+use tidings_domain::comments::outline::{ThreadLine, ThreadLines};
+use tidings_domain::comments::threads;
+use tidings_domain::inbox::{InboxEntry, InboxWindow};
+use tidings_domain::moderation::log::{self, LogEntry, LogWindow};
+use tidings_domain::news::lines::NewsLine;
+use tidings_domain::news::lists::{self as news_lists, NewsPage};
+use tidings_domain::timelines::lines::TweetLine;
+use tidings_domain::timelines::reading;
+use tidings_domain::values::cursor::{Cursor, Window};
+use tidings_domain::values::hostname::Hostname;
+use tidings_domain::values::ids::{CommentAddress, CommentId, ItemNumber, ModerationId, NewsId};
+use tidings_domain::values::limits::ARTICLES_PER_PAGE;
+use tidings_domain::values::preferences::CommentOrder;
+use tidings_domain::values::topic::TopicChoice;
+use tidings_domain::values::urls::NewsUrl;
+
+/// What the parameters of pages are.
+const FROM_NEXT: &str = "it must be as in the link to the next page of the feed";
+
+/// The part of a list of stories that a page has.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ListPart {
+    /// The entries before it.
+    start: u64,
+}
+
+impl FromFields for ListPart {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let start: u64 = fields.parsed_optional("start", FROM_NEXT)?.unwrap_or_default();
+        if start > MAX_START {
+            return Err(RequestError::Field { name: "start", expected: FROM_NEXT });
+        }
+        Ok(Self { start })
+    }
+}
+
+impl ListPart {
+    /// The query string of this part.
+    fn here(self) -> String {
+        if self.start == 0 { String::new() } else { format!("?start={}", self.start) }
+    }
+
+    /// The query string of the next part, in a list of `total` entries of which a page has `count`.
+    fn next(self, count: u64, total: u64) -> Option<String> {
+        let start = self.start.saturating_add(count);
+        (start < total && start <= MAX_START).then(|| Self { start }.here())
+    }
+}
+
+/// The part of a list by time that a page has: what is older than this.
+#[derive(Debug, Clone, Copy)]
+pub struct Before<T>(Option<T>);
+
+impl<T: FromStr> FromFields for Before<T> {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self(fields.parsed_optional("before", FROM_NEXT)?))
+    }
+}
+
+/// The query string of such a part; empty for the newest.
+fn before<T: Display>(place: Option<T>) -> String {
+    place.map(|place| format!("?before={place}")).unwrap_or_default()
+}
+
+/// A visit without a session.
+fn visitor(app: &App) -> Visit {
+    Visit::new(app.site.clone(), app.now(), None)
+}
+
+/// The story of a line.
+pub(super) fn story_entry(site: &SiteSettings, kind: &FeedKind, line: &NewsLine) -> Entry {
+    let news = &line.news;
+    let item = Item::Story(news.id);
+    let page = item.page(site);
+    Entry {
+        link: NewsUrl::parse_imported(&news.url).ok().map(|url| url.ascii()),
+        discussion: Some(Discussion { page: page.clone(), comments: Some(news.comments) }),
+        author: Some(Author::of(site, line.username.as_deref())),
+        topics: news.topics.iter().map(ToString::to_string).collect(),
+        text: news.text().map(|text| Text::marked(site, text)),
+        ..Entry::new(item.id(site, kind, news.ctime), news.title.clone(), page, news.ctime)
+    }
+}
+
+/// A comment on a story with this title, if a visitor may know it.
+fn comment_entry(
+    site: &SiteSettings,
+    kind: &FeedKind,
+    (news, title): (NewsId, Option<&str>),
+    line: ThreadLine<'_>,
+    replies: Option<u64>,
+) -> Entry {
+    let comment = line.comment;
+    let item = Item::Comment(CommentAddress { news, comment: comment.id });
+    let page = item.page(site);
+    let author = Author::of(site, line.username);
+    let title = format!("{} on {}", author.name, title.unwrap_or("[deleted story]"));
+    let above = match comment.parent_id {
+        Some(comment) => Item::Comment(CommentAddress { news, comment }),
+        None => Item::Story(news),
+    };
+    Entry {
+        discussion: Some(Discussion { page: page.clone(), comments: replies }),
+        in_reply_to: Some((above.page(site), above.page(site))),
+        author: Some(author),
+        text: Some(Text::marked(site, &comment.body)),
+        ..Entry::new(item.id(site, kind, comment.ctime), title, page, comment.ctime)
+    }
+}
+
+/// A post.
+fn post_entry(site: &SiteSettings, kind: &FeedKind, line: &TweetLine) -> Entry {
+    let item = Item::Post(line.tweet.id);
+    let time = posted_at(line);
+    let story = line.news.as_ref().map(|news| (Item::Story(news.id).page(site), news.comments));
+    Entry {
+        related: story.as_ref().map(|(page, _)| page.clone()),
+        discussion: story.map(|(page, comments)| Discussion { page, comments: Some(comments) }),
+        text: Some(Text::Plain(site.with_moved_links(&line.tweet.text).into_owned())),
+        ..Entry::new(item.id(site, kind, time), title_of(&line.tweet.text), item.page(site), time)
+    }
+}
+
+/// The title of a post's entry: its first line, shortened.
+fn title_of(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(FEED_TITLE_CHARACTERS) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}
+
+/// A feed of stories.
+async fn of_stories(
+    app: &App,
+    mut visit: Visit,
+    format: FeedFormat,
+    kind: FeedKind,
+    (part, count): (ListPart, u64),
+    page: NewsPage,
+) -> Response {
+    let brand = app.brand_for(&mut visit).await;
+    let site = &brand.site;
+    let mut feed = Feed::new(site, kind);
+    let lines = page.lines.iter().filter(|line| !line.news.is_gone());
+    feed.entries = lines.map(|line| story_entry(site, &feed.kind, line)).collect();
+    feed.subtitle.clone_from(&site.description);
+    (feed.here, feed.next) = (part.here(), part.next(count, page.total));
+    answer(app, site, format, &feed)
+}
+
+/// GET /top/atom, /top/json. Rounds: as the front page.
+pub async fn top(
+    State(app): State<App>,
+    format: FeedFormat,
+    Form(part): Form<ListPart>,
+) -> Result<Response, RequestError> {
+    let mut visit = visitor(&app).of_public_list();
+    let page = news_lists::top(&mut visit, part.start, FEED_STORIES).await?;
+    Ok(of_stories(&app, visit, format, FeedKind::Top, (part, FEED_STORIES), page).await)
+}
+
+/// GET /rss, /atom, /json. Rounds: 3.
+pub async fn latest(
+    State(app): State<App>,
+    format: FeedFormat,
+    Form(part): Form<ListPart>,
+) -> Result<Response, RequestError> {
+    let mut visit = visitor(&app).of_public_list();
+    let page = news_lists::latest(&mut visit, part.start, FEED_STORIES).await?;
+    Ok(of_stories(&app, visit, format, FeedKind::Latest, (part, FEED_STORIES), page).await)
+}
+
+/// GET /site/:host/atom, /site/:host/json. Rounds: 4.
+pub async fn of_site(
+    State(app): State<App>,
+    format: FeedFormat,
+    PathOf(host): PathOf<String>,
+    Form(part): Form<ListPart>,
+) -> Result<Response, RequestError> {
+    let host = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
+    let mut visit = visitor(&app);
+    let page = news_lists::from_host(&mut visit, &host, part.start, FEED_STORIES).await?;
+    Ok(of_stories(&app, visit, format, FeedKind::Site(host), (part, FEED_STORIES), page).await)
+}
+
+/// GET /best/atom, /best/json. Rounds: 3.
+pub async fn best(
+    app: State<App>,
+    format: FeedFormat,
+    part: Form<ListPart>,
+) -> Result<Response, RequestError> {
+    of_articles(app, format, part, None, ArticleOrder::Score).await
+}
+
+/// GET /best/new/atom, /best/new/json. Rounds: 3.
+pub async fn newest(
+    app: State<App>,
+    format: FeedFormat,
+    part: Form<ListPart>,
+) -> Result<Response, RequestError> {
+    of_articles(app, format, part, None, ArticleOrder::Time).await
+}
+
+/// GET /topic/:name/atom, /topic/:name/json. Rounds: as the page.
+pub async fn best_of_topics(
+    PathOf(topics): PathOf<TopicChoice>,
+    app: State<App>,
+    format: FeedFormat,
+    part: Form<ListPart>,
+) -> Result<Response, RequestError> {
+    of_articles(app, format, part, Some(topics), ArticleOrder::Score).await
+}
+
+/// GET /topic/:name/new/atom, /topic/:name/new/json. Rounds: as the page.
+pub async fn newest_of_topics(
+    PathOf(topics): PathOf<TopicChoice>,
+    app: State<App>,
+    format: FeedFormat,
+    part: Form<ListPart>,
+) -> Result<Response, RequestError> {
+    of_articles(app, format, part, Some(topics), ArticleOrder::Time).await
+}
+
+/// A list of articles. Those without a story have no thread that an entry could lead to, and are left out.
+async fn of_articles(
+    State(app): State<App>,
+    format: FeedFormat,
+    Form(part): Form<ListPart>,
+    topics: Option<TopicChoice>,
+    order: ArticleOrder,
+) -> Result<Response, RequestError> {
+    let mut visit = visitor(&app).of_public_list();
+    let wanted = ArticlePart { start: part.start, count: ARTICLES_PER_PAGE };
+    let page = match &topics {
+        Some(topics) => articles::of_topics(&mut visit, topics, order, wanted).await?,
+        None => articles::all(&mut visit, order, wanted).await?,
+    };
+    let brand = app.brand_for(&mut visit).await;
+    let site = &brand.site;
+    let mut feed = Feed::new(site, FeedKind::Articles(topics, order));
+    let lines = page.lines.iter().filter_map(|article| article.line.as_ref());
+    feed.entries = lines.map(|line| story_entry(site, &feed.kind, line)).collect();
+    feed.subtitle = match page.about.sentences.as_slice() {
+        [sentence] if !sentence.is_empty() => sentence.clone(),
+        _ => site.description.clone(),
+    };
+    (feed.here, feed.next) = (part.here(), part.next(ARTICLES_PER_PAGE, page.total));
+    Ok(answer(&app, site, format, &feed))
+}
+
+/// GET /comments/atom, /comments/json. Rounds: 3.
+pub async fn comments(
+    State(app): State<App>,
+    format: FeedFormat,
+    Form(Before(older)): Form<Before<ItemNumber>>,
+) -> Result<Response, RequestError> {
+    let mut visit = visitor(&app).of_public_list();
+    let page = comment_lists::newest(&mut visit, older, SITE_COMMENTS).await?;
+    let brand = app.brand_for(&mut visit).await;
+    let site = &brand.site;
+    let mut feed = Feed::new(site, FeedKind::Comments);
+    let entry = |(_, comment): &(ItemNumber, comment_lists::SiteComment)| {
+        let news = (comment.news.id, Some(comment.news.title.as_str()));
+        comment_entry(site, &FeedKind::Comments, news, comment.line(), None)
+    };
+    feed.entries = page.comments.iter().map(entry).collect();
+    (feed.here, feed.next) = (before(older), page.next.map(|next| before(Some(next))));
+    Ok(answer(&app, site, format, &feed))
+}
+
+/// GET /news/:id/atom, /news/:id/json: the comments on a story, the newest first. Rounds: 3.
+pub async fn of_story(
+    State(app): State<App>,
+    format: FeedFormat,
+    PathOf(id): PathOf<NewsId>,
+    Form(Before(older)): Form<Before<CommentId>>,
+) -> Result<Response, RequestError> {
+    let mut visit = visitor(&app);
+    let wanted = |lines: &ThreadLines| newest_of(lines, older).0;
+    let thread = threads::get(&mut visit, id, CommentOrder::Score.into(), wanted).await?;
+    let news = &thread.news.news;
+    // Its title would be in each entry.
+    if news.is_gone() || !thread.news.marks.sight.is_shown() {
+        return Err(tidings_domain::Error::from(Refusal::NoSuchNews).into());
+    }
+    let lines = thread.outline();
+    let (shown, is_more) = newest_of(lines, older);
+    let brand = app.brand_for(&mut visit).await;
+    let site = &brand.site;
+    let mut feed = Feed::new(site, FeedKind::Story(id, news.title.clone()));
+    feed.began = news.ctime;
+    for position in &shown {
+        let Some(line) = thread.line(*position) else { continue };
+        let replies = u64::try_from(lines.told_below(Some(*position)).len()).ok();
+        let story = (id, Some(news.title.as_str()));
+        feed.entries.push(comment_entry(site, &feed.kind, story, line, replies));
+    }
+    let last = shown.last().and_then(|position| lines.places().get(*position)).map(|place| place.id);
+    (feed.here, feed.next) = (before(older), last.filter(|_| is_more).map(|last| before(Some(last))));
+    Ok(answer(&app, site, format, &feed))
+}
+
+/// The positions of the newest comments of a thread that a visitor sees, and whether there are more.
+fn newest_of(lines: &ThreadLines, older: Option<CommentId>) -> (Vec<usize>, bool) {
+    let places = lines.places().iter().enumerate();
+    let seen = places.filter(|(_, place)| !place.deleted && place.sight.is_shown());
+    let mut seen: Vec<(CommentId, usize)> = seen
+        .map(|(position, place)| (place.id, position))
+        .filter(|(id, _)| older.is_none_or(|older| *id < older))
+        .collect();
+    seen.sort_unstable_by_key(|(id, _)| Reverse(*id));
+    let is_more = seen.len() > SITE_COMMENTS;
+    (seen.into_iter().take(SITE_COMMENTS).map(|(_, position)| position).collect(), is_more)
+}
+
+/// The person with a name. A banned person's page is empty, and so there is no feed of it.
+async fn person(visit: &mut Visit, name: &str, has_page: bool) -> Result<Arc<User>, RequestError> {
+    let profile = profiles::profile(visit, name).await?;
+    if has_page && profile.user.ban(visit.now()).is_some() {
+        return Err(RequestError::NotFound);
+    }
+    Ok(profile.user.clone())
+}
+
+/// GET /user/:name/stories/atom, /user/:name/stories/json. Rounds: 6.
+pub async fn stories_of(
+    State(app): State<App>,
+    format: FeedFormat,
+    PathOf(name): PathOf<String>,
+    Form(part): Form<ListPart>,
+) -> Result<Response, RequestError> {
+    let mut visit = visitor(&app);
+    let user = person(&mut visit, &name, false).await?;
+    let page = news_lists::posted(&mut visit, user.id, part.start, FEED_STORIES).await?;
+    let kind = FeedKind::Person(Written::Stories, user.username.clone());
+    Ok(of_stories(&app, visit, format, kind, (part, FEED_STORIES), page).await)
+}
+
+/// GET /user/:name/comments/atom, /user/:name/comments/json. Rounds: 5.
+pub async fn comments_of(
+    State(app): State<App>,
+    format: FeedFormat,
+    PathOf(name): PathOf<String>,
+    Form(part): Form<ListPart>,
+) -> Result<Response, RequestError> {
+    let count = FEED_STORIES;
+    let mut visit = visitor(&app);
+    let user = person(&mut visit, &name, false).await?;
+    let page = comment_lists::of_user(&mut visit, user.id, &user.username, part.start, count).await?;
+    let brand = app.brand_for(&mut visit).await;
+    let site = &brand.site;
+    let mut feed = Feed::new(site, FeedKind::Person(Written::Comments, user.username.clone()));
+    feed.began = user.ctime;
+    feed.entries = page.comments.iter().map(|comment| user_comment(site, &feed.kind, comment)).collect();
+    (feed.here, feed.next) = (part.here(), part.next(count, page.total));
+    Ok(answer(&app, site, format, &feed))
+}
+
+fn user_comment(site: &SiteSettings, kind: &FeedKind, comment: &comment_lists::UserComment) -> Entry {
+    comment_entry(site, kind, (comment.news_id, comment.title.as_deref()), comment.line(), None)
+}
+
+/// GET /@:name/feed, /@:name/feed/json: the posts of a person. Rounds: 7.
+pub async fn posts_of(
+    State(app): State<App>,
+    format: FeedFormat,
+    PathOf(AtName(name)): PathOf<AtName>,
+    Form(Before(older)): Form<Before<Cursor>>,
+) -> Result<Response, RequestError> {
+    let mut visit = visitor(&app);
+    let user = person(&mut visit, &name, true).await?;
+    let window = Window { before: older, ..Window::newest(FEED_TWEETS) };
+    let page = reading::of_user(&mut visit, user.id, &window).await?;
+    let brand = app.brand_for(&mut visit).await;
+    let site = &brand.site;
+    let mut feed = Feed::new(site, FeedKind::Person(Written::Posts, user.username.clone()));
+    feed.author = Some(Author::of(site, Some(&user.username)));
+    feed.began = user.ctime;
+    feed.entries = page.lines.iter().map(|line| post_entry(site, &feed.kind, line)).collect();
+    (feed.here, feed.next) = (before(older), page.next.map(|next| before(Some(next))));
+    Ok(answer(&app, site, format, &feed))
+}
+
+/// The part of everything that a person has written: as many stories, comments and posts each.
+pub struct PersonPart {
+    part: ListPart,
+    /// Only posts older than this.
+    before: Option<Cursor>,
+}
+
+impl FromFields for PersonPart {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        Ok(Self { part: fields.read()?, before: fields.read::<Before<Cursor>>()?.0 })
+    }
+}
+
+impl PersonPart {
+    /// Whether posts are on this page. After the last of them, the other lists may go on.
+    const fn has_posts(&self) -> bool {
+        self.part.start == 0 || self.before.is_some()
+    }
+
+    fn here(&self) -> String {
+        match self.before {
+            Some(before) => format!("?start={}&before={before}", self.part.start),
+            None => self.part.here(),
+        }
+    }
+}
+
+/// GET /user/:name/atom, /user/:name/json: the stories, comments and posts of a person. Rounds: 12.
+pub async fn all_of(
+    State(app): State<App>,
+    format: FeedFormat,
+    PathOf(name): PathOf<String>,
+    Form(asked): Form<PersonPart>,
+) -> Result<Response, RequestError> {
+    const COUNT: u64 = FEED_PERSON_ENTRIES;
+    let mut visit = visitor(&app);
+    let user = person(&mut visit, &name, true).await?;
+    let start = asked.part.start;
+    let stories = news_lists::posted(&mut visit, user.id, start, COUNT).await?;
+    let comments = comment_lists::of_user(&mut visit, user.id, &user.username, start, COUNT).await?;
+    let posts = if app.site.rules.features.timelines && asked.has_posts() {
+        let window =
+            Window { before: asked.before, ..Window::newest(usize::try_from(COUNT).unwrap_or(usize::MAX)) };
+        reading::of_user(&mut visit, user.id, &window).await?
+    } else {
+        reading::TweetPage::default()
+    };
+    let brand = app.brand_for(&mut visit).await;
+    let site = &brand.site;
+    let mut feed = Feed::new(site, FeedKind::Person(Written::All, user.username.clone()));
+    let kind = &feed.kind;
+    let author = Author::of(site, Some(&user.username));
+    let mut entries: Vec<Entry> = stories.lines.iter().map(|line| story_entry(site, kind, line)).collect();
+    entries.extend(comments.comments.iter().map(|comment| user_comment(site, kind, comment)));
+    // The stories that posts announce are there already.
+    let posted = posts.lines.iter().filter(|line| line.tweet.news_id.is_none());
+    entries.extend(posted.map(|line| post_entry(site, kind, line)));
+    entries.sort_by_key(|entry| Reverse(entry.published));
+    let has_more = asked.part.next(COUNT, stories.total.max(comments.total)).is_some();
+    let next = (has_more || posts.next.is_some()).then(|| {
+        let part = ListPart { start: start.saturating_add(COUNT) };
+        PersonPart { part, before: posts.next }.here()
+    });
+    feed.entries = entries;
+    feed.author = Some(author);
+    feed.began = user.ctime;
+    (feed.here, feed.next) = (asked.here(), next);
+    Ok(answer(&app, site, format, &feed))
+}
+
+/// GET /moderations/atom, /moderations/json: the log as everybody sees it. Rounds: as the page.
+pub async fn moderation_log(
+    State(app): State<App>,
+    format: FeedFormat,
+    Form(Before(older)): Form<Before<ModerationId>>,
+) -> Result<Response, RequestError> {
+    let mut visit = visitor(&app);
+    let window = LogWindow { before: older, count: LOG_ENTRIES, ..LogWindow::default() };
+    let page = log::page(&mut visit, &window).await?;
+    let brand = app.brand_for(&mut visit).await;
+    let site = &brand.site;
+    let mut feed = Feed::new(site, FeedKind::Log);
+    feed.entries = page.entries.iter().map(|entry| log_entry(site, entry)).collect();
+    (feed.here, feed.next) = (before(older), page.next.map(|next| before(Some(next))));
+    Ok(answer(&app, site, format, &feed))
+}
+
+fn log_entry(site: &SiteSettings, entry: &LogEntry) -> Entry {
+    let page = site.link(&FeedKind::Log.page());
+    let line = format!("{page}?before={}#line-{}", entry.id.0.saturating_add(1), entry.id);
+    Entry {
+        author: Some(Author::unlinked(moderator_name(&entry.moderator))),
+        text: Some(Text::Plain(entry.reason.clone())),
+        ..Entry::new(format!("{page}#line-{}", entry.id), summary(entry), line, entry.time)
+    }
+}
+
+/// GET /inbox/feed/:secret, /inbox/feed/:secret/json: the inbox of whoever has this address. Rounds: 4.
+pub async fn inbox(
+    State(app): State<App>,
+    format: FeedFormat,
+    PathOf(secret): PathOf<String>,
+    Form(Before(older)): Form<Before<InboxCursor>>,
+) -> Result<Response, RequestError> {
+    let mut visit = visitor(&app);
+    let owner = inbox_feed::owner_of(&mut visit, &secret).await?.ok_or(RequestError::NotFound)?;
+    let window = InboxWindow { before: older, ..InboxWindow::newest(INBOX_ENTRIES) };
+    let page = tidings_domain::inbox::page(&mut visit, owner.id, &window).await?;
+    let brand = app.brand_for(&mut visit).await;
+    let site = &brand.site;
+    let mut feed = Feed::new(site, FeedKind::Inbox(owner.username.clone(), secret));
+    // All inboxes have the same page.
+    feed.id = format!("{}#{}", feed.id, owner.id);
+    feed.began = owner.ctime;
+    feed.entries = page.entries.iter().map(|entry| inbox_entry(site, &owner, entry)).collect();
+    (feed.here, feed.next) = (before(older), page.next.map(|next| before(Some(next))));
+    Ok(answer(&app, site, format, &feed))
+}
+
+fn inbox_entry(site: &SiteSettings, owner: &User, entry: &InboxEntry) -> Entry {
+    let inbox = site.link("/inbox");
+    let author = if entry.place.id.kind() == Kind::Moderation {
+        Author::unlinked(&site.name)
+    } else {
+        Author::of(site, entry.username.as_deref())
+    };
+    let text = |text: &str| match entry.place.id.comment() {
+        Some(_) => Text::marked(site, text),
+        None => Text::Plain(text.to_owned()),
+    };
+    let page = destination(entry).map_or_else(|| inbox.clone(), |address| site.link(&address));
+    Entry {
+        author: Some(author),
+        text: entry.text().map(text),
+        discussion: entry.place.id.comment().map(|_| Discussion { page: page.clone(), comments: None }),
+        ..Entry::new(
+            format!("{inbox}#{}-{}", owner.id, entry.place.id),
+            description(entry),
+            page,
+            entry.time(),
+        )
+    }
+}

@@ -1,0 +1,64 @@
+//! When accounts are trusted, and what that changes.
+
+use crate::App;
+use crate::error::RequestError;
+use crate::markup::frame::Frame;
+use crate::request::local_path::LocalPath;
+use axum::extract::State;
+use maud::{Markup, html};
+use tidings_domain::accounts::trust;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::values::limits::MAX_LINKS_OF_NEW;
+use tidings_domain::values::rules::{Rules, TrustRules};
+use tidings_domain::values::words::{counted, grouped_signed};
+
+/// GET /about/trust.
+pub async fn page(State(app): State<App>, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let content = html! {
+        div.prose {
+            h1 { "Trust" }
+            p { (rule(&frame.rules.trust)) }
+            @if frame.viewer.is_some() { p { strong { (own(&frame)) } } }
+            (differences(frame.rules))
+            p {
+                "Moderators and administrators are always trusted. There are no further ranks, and nobody \
+                 but the rule decides. Once you are trusted, you stay trusted, even if you spend karma on votes."
+            }
+        }
+    };
+    Ok(frame.page("Trust", &content))
+}
+
+/// When accounts are trusted, in a sentence.
+fn rule(rules: &TrustRules) -> String {
+    let age = (rules.days > 0).then(|| format!("is {} old", counted(rules.days, "day", "days")));
+    let karma = (rules.karma > 0).then(|| format!("has {} karma", grouped_signed(rules.karma)));
+    let parts: Vec<String> = age.into_iter().chain(karma).collect();
+    if parts.is_empty() {
+        return "All accounts are trusted here from the start.".to_owned();
+    }
+    format!("An account is trusted once it {}.", parts.join(" and "))
+}
+
+/// Whether the viewer is trusted.
+fn own(frame: &Frame<'_>) -> String {
+    match frame.viewer.and_then(|viewer| trust::lacking(&frame.rules.trust, frame.now, viewer)) {
+        None => "You are trusted.".to_owned(),
+        Some(lacking) => format!("You are trusted {lacking}."),
+    }
+}
+
+/// What is different before an account is trusted.
+fn differences(rules: &Rules) -> Markup {
+    html! {
+        p { "Until then:" }
+        ul {
+            li { "the limits of how much you can write and vote in a short time are lower;" }
+            li { "a comment of yours can have at most " (MAX_LINKS_OF_NEW) " links;" }
+            li { "you can’t create topics;" }
+            @if rules.accounts.invitations > 0 { li { "you can’t invite people;" } }
+            li { "a flag of yours counts half." }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The directory of accounts: what is asked for, and finding it. The page and the calls show the same.
+
+use super::form::{hours, reason, switch};
+use crate::App;
+use crate::error::RequestError;
+use crate::request::form::{Fields, FromFields};
+use crate::request::{paging, values};
+use tidings_domain::accounts::people;
+use tidings_domain::accounts::users::{Role, User};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::changes::Findable;
+use tidings_domain::moderation::directory::{self, AccountRow, AccountState, RowFilter};
+use tidings_domain::site::Site;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::day::Day;
+use tidings_domain::values::ids::{ModerationId, UserId};
+use tidings_domain::values::limits::{DIRECTORY_DEPTH, DIRECTORY_ROWS, MAX_REMOVED_DAYS};
+use tidings_domain::values::moderation::{Action, Deed, Hours, Reason};
+use tidings_domain::values::network::NetworkTag;
+use tidings_domain::values::rules::TrustRules;
+use tidings_search::accounts::{AccountOrder, AccountQuestion};
+use utoipa::{IntoParams, ToSchema};
+
+/// What the names of boxes begin with, one for each person.
+pub const BOX: &str = "person.";
+
+/// The accounts that are asked for.
+#[derive(Debug, Default, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct DirectoryQuery {
+    /// The maximum number of accounts, up to 50, which is the default.
+    #[param(value_type = values::PageSize, required = false)]
+    pub count: usize,
+    /// `next` of the part before.
+    #[param(value_type = values::Id, required = false)]
+    pub before: Option<u64>,
+    /// The beginning of a username or of a part of a full name; for administrators also of an e-mail address. Without
+    /// search, a whole username.
+    #[param(value_type = values::StoredUsername, required = false)]
+    pub q: String,
+    /// A state.
+    #[param(value_type = values::AccountState, required = false)]
+    pub state: Option<AccountState>,
+    /// Those who have posted from the network with this tag in the last 30 days.
+    #[param(value_type = values::NetworkTag, required = false)]
+    pub network: Option<NetworkTag>,
+    /// Those whom this person has invited.
+    #[param(value_type = values::StoredUsername, required = false)]
+    pub invited_by: String,
+    /// Accounts that were made on this day or later, such as `2026-11-01`.
+    #[param(value_type = values::Date, required = false)]
+    pub since: Option<Day>,
+    /// The order; the newest, the highest karma, or the last visit first.
+    #[param(value_type = values::AccountOrder, required = false)]
+    pub sort: AccountOrder,
+}
+
+impl FromFields for DirectoryQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        // A form without a choice sends empty fields.
+        let fields = &fields.given();
+        let text = |name: &str| fields.text(name).trim().to_owned();
+        Ok(Self {
+            count: paging::count(fields)?.min(DIRECTORY_ROWS),
+            before: fields.parsed_optional("before", "it must be what next was")?,
+            q: text("q"),
+            state: fields
+                .parsed_optional("state", "it must be new, silenced, banned, held, deactivated or staff")?,
+            network: fields
+                .parsed_optional("network", "it must be the tag of a network, 12 hexadecimal digits")?,
+            invited_by: text("invited_by"),
+            since: fields.parsed_optional("since", "it must be a date like 2026-11-01")?,
+            sort: fields.parsed_optional("sort", "it must be age, karma or activity")?.unwrap_or_default(),
+        })
+    }
+}
+
+/// A part of the directory.
+pub struct DirectoryPart {
+    /// The accounts.
+    pub rows: Vec<AccountRow>,
+    /// What `before` of the next part is.
+    pub next: Option<u64>,
+    /// How many accounts match, if that is known.
+    pub total: Option<usize>,
+    /// Whether the search index has answered.
+    pub is_searched: bool,
+    /// Whether the viewer is an administrator.
+    pub shows_addresses: bool,
+}
+
+/// The accounts that are asked for. Rounds: at most 5, and those of who the viewer is.
+///
+/// # Errors
+/// [`ModeratorsOnly`](tidings_domain::Refusal::ModeratorsOnly); a filter that needs the search index, where there is none; or the store's.
+pub async fn find(
+    app: &App,
+    visit: &mut Visit,
+    query: &DirectoryQuery,
+) -> Result<DirectoryPart, RequestError> {
+    let shows_addresses = directory::demand(visit).await? == Role::Administrator;
+    let inviter =
+        match &*query.invited_by {
+            "" => None,
+            name => Some(people::id_of(visit, name).await.map_err(|_| RequestError::Field {
+                name: "invited_by",
+                expected: "nobody has this username",
+            })?),
+        };
+    let since = query.since.map(Day::start);
+    let filter = RowFilter { state: query.state, invited_by: inviter, since };
+    let of_network = match &query.network {
+        None => None,
+        Some(tag) => Some(directory::of_network(&app.site, visit.now(), tag).await?),
+    };
+    let (ids, next, total, is_searched) = match app.search.get() {
+        Some(searching) if searching.preparing().is_none() => {
+            let rules = &app.site.rules.trust;
+            let question =
+                question(query, (filter, of_network.as_deref()), (rules, visit.now()), shows_addresses);
+            let skipped = question.page.0;
+            let found = searching.run(move |index, _| index.accounts(&question)).await?;
+            let ids = found.ids.iter().filter_map(|id| match id.parse() {
+                Ok(Findable::Person(id)) => Some(id),
+                _ => None,
+            });
+            let ids: Vec<UserId> = ids.collect();
+            let shown = skipped + ids.len();
+            let has_more = shown < found.total.min(DIRECTORY_DEPTH) && !ids.is_empty();
+            (ids, has_more.then_some(shown as u64), Some(found.total), true)
+        }
+        _ => {
+            let (ids, next) = unsearched((&app.site, visit), query, of_network).await?;
+            (ids, next, None, false)
+        }
+    };
+    let rows = directory::rows(visit, &ids, filter).await?;
+    Ok(DirectoryPart { rows, next, total, is_searched, shows_addresses })
+}
+
+/// What the index is asked.
+fn question(
+    query: &DirectoryQuery,
+    (filter, of_network): (RowFilter, Option<&[UserId]>),
+    (rules, now): (&TrustRules, Timestamp),
+    finds_addresses: bool,
+) -> AccountQuestion {
+    let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let skipped =
+        query.before.and_then(|before| usize::try_from(before).ok()).unwrap_or(0).min(DIRECTORY_DEPTH);
+    let mut question = AccountQuestion {
+        ids: of_network.map(|ids| ids.iter().map(|id| Findable::Person(*id).to_string()).collect()),
+        since: filter.since.map(|since| signed(since.0)),
+        order: query.sort,
+        page: (skipped, query.count),
+        ..AccountQuestion::default()
+    };
+    let beginning = query.q.to_lowercase();
+    if !beginning.is_empty() {
+        question.beginnings.push(format!("name:{beginning}"));
+        if finds_addresses {
+            question.beginnings.push(format!("email:{beginning}"));
+        }
+    }
+    question.all.extend(filter.invited_by.map(|inviter| format!("invited_by:{inviter}")));
+    match filter.state {
+        None => {}
+        Some(AccountState::New) => {
+            question.none = ["staff", "established", "deactivated"].map(str::to_owned).into();
+            question.young = Some((signed(now.0.saturating_sub(rules.days * 86_400)), rules.karma));
+        }
+        Some(state) => question.all.push(state.name().to_owned()),
+    }
+    question
+}
+
+/// Without an index: the newest accounts, those of a network, or the one with a name. Rounds: 1.
+async fn unsearched(
+    (site, visit): (&Site, &mut Visit),
+    query: &DirectoryQuery,
+    of_network: Option<Vec<UserId>>,
+) -> Result<(Vec<UserId>, Option<u64>), RequestError> {
+    let DirectoryQuery { state, invited_by, since, sort, .. } = query;
+    let needs = [
+        ("state", state.is_some()),
+        ("invited_by", !invited_by.is_empty()),
+        ("since", since.is_some()),
+        ("sort", *sort != AccountOrder::Age),
+    ];
+    if let Some((name, _)) = needs.into_iter().find(|(_, is_needed)| *is_needed) {
+        let expected = "this needs the search, which is off or not ready. Leave it empty";
+        return Err(RequestError::Field { name, expected });
+    }
+    if !query.q.is_empty() {
+        return Ok((people::id_of(visit, &query.q).await.into_iter().collect(), None));
+    }
+    let before = query.before.map(UserId);
+    let mut ids = match of_network {
+        Some(mut people) => {
+            people.retain(|id| before.is_none_or(|before| *id < before));
+            people
+        }
+        None => directory::newest(site, before, query.count + 1).await?,
+    };
+    let has_more = ids.len() > query.count;
+    ids.truncate(query.count);
+    let next = ids.last().filter(|_| has_more).map(|UserId(id)| *id);
+    Ok((ids, next))
+}
+
+/// What is done to several people.
+#[derive(ToSchema)]
+pub struct DirectoryForm {
+    /// Whom: usernames with commas between them, at most 50.
+    #[schema(value_type = values::Usernames)]
+    pub usernames: Vec<String>,
+    /// What: `ban`, `silence` or `note`.
+    #[schema(value_type = values::DirectoryAction)]
+    pub action: Action,
+    /// Why; the text of a note.
+    #[schema(value_type = values::Reason)]
+    pub reason: Reason,
+    /// How long a ban or a silence lasts; 0 or missing for ever.
+    #[schema(value_type = values::Hours, required = false)]
+    pub hours: Hours,
+    /// `1` to also remove all that those who are banned have posted.
+    #[schema(value_type = values::Switch, required = false)]
+    pub remove: bool,
+}
+
+impl FromFields for DirectoryForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let boxes = fields.iter().filter_map(|(name, _)| name.strip_prefix(BOX));
+        let typed = fields.text("usernames").split(',').map(str::trim).filter(|name| !name.is_empty());
+        let mut usernames: Vec<String> = Vec::new();
+        for name in typed.chain(boxes) {
+            if !usernames.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+                usernames.push(name.to_owned());
+            }
+        }
+        if usernames.is_empty() {
+            fields.required("usernames")?;
+        }
+        if usernames.is_empty() || usernames.len() > DIRECTORY_ROWS {
+            let expected = "choose at least one person, and at most 50";
+            return Err(RequestError::Field { name: "usernames", expected });
+        }
+        let action = Action::named(fields.required("action")?);
+        let action = action.filter(|action| matches!(action, Action::Ban | Action::Silence | Action::Note));
+        let expected = "it must be ban, silence or note";
+        let action = action.ok_or(RequestError::Field { name: "action", expected })?;
+        fields.required("reason")?;
+        let remove = switch(fields, "remove")?;
+        if remove && action != Action::Ban {
+            let expected = "only a ban removes what people have posted";
+            return Err(RequestError::Field { name: "remove", expected });
+        }
+        Ok(Self { usernames, action, reason: reason(fields)?, hours: hours(fields, "hours")?, remove })
+    }
+}
+
+impl DirectoryForm {
+    /// What is done to each. The ban is first, so that nothing is posted meanwhile.
+    fn deeds(&self) -> Vec<Deed> {
+        let first = match self.action {
+            Action::Silence => Deed::Silence(self.hours),
+            Action::Note => Deed::Note,
+            _ => Deed::Ban(self.hours),
+        };
+        let removal = self.remove.then_some(Deed::RemoveAll(MAX_REMOVED_DAYS));
+        std::iter::once(first).chain(removal).collect()
+    }
+}
+
+/// Does the same to several people, for both the form and the API.
+pub async fn act(
+    app: &App,
+    (visit, user): (&mut Visit, &User),
+    form: &DirectoryForm,
+) -> Result<Vec<ModerationId>, RequestError> {
+    let deeds = form.deeds();
+    let asked = (&form.usernames[..], &deeds[..], &form.reason);
+    Ok(user.once(&app.site, directory::act_on_all(visit, app.moment(), asked)).await?)
+}

@@ -1,0 +1,259 @@
+//! The page of the directory of accounts.
+
+use super::directory::{BOX, DirectoryForm, DirectoryPart, DirectoryQuery, act, find};
+use crate::App;
+use crate::error::RequestError;
+use crate::markup::addresses::profile_address;
+use crate::markup::fields::{Field, RefusedForm, choice, summary};
+use crate::markup::frame::Frame;
+use crate::markup::moderation_tools::REASONS;
+use crate::markup::parts::{DELETED_USER, age, date, number};
+use crate::request::form::Form;
+use crate::request::local_path::LocalPath;
+use crate::request::viewer::{SignedFields, SignedIn};
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use strum::VariantArray;
+use tidings_domain::accounts::users::User;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::moderation::directory::{AccountRow, AccountState};
+use tidings_domain::values::moderation::Action;
+use tidings_domain::values::words::counted;
+use tidings_search::accounts::AccountOrder;
+use url::form_urlencoded::Serializer;
+
+/// The address of the page.
+pub const ADDRESS: &str = "/people";
+
+/// The parameter of the page that says for how many people something was done.
+const DONE: &str = "done";
+
+const ACTIONS: [(Action, &str); 3] =
+    [(Action::Ban, "Ban"), (Action::Silence, "Silence"), (Action::Note, "Write a note")];
+
+/// GET /people: count, before, q, state, network, invited_by, since, sort.
+pub async fn page(
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+    Form(query): Form<DirectoryQuery>,
+) -> Result<Markup, RequestError> {
+    show(&app, (&mut visit, &user), &here, (&query, None)).await
+}
+
+async fn show(
+    app: &App,
+    (visit, user): (&mut Visit, &User),
+    here: &LocalPath,
+    (query, refused): (&DirectoryQuery, Option<&RefusedForm>),
+) -> Result<Markup, RequestError> {
+    let part = find(app, visit, query).await?;
+    let frame = Frame::for_user(app, here, user);
+    let content = html! {
+        h1 { "People" }
+        @if let Some(people) = here.parameter(DONE).and_then(|people| people.parse().ok()) {
+            p.notice role="status" {
+                "Done for " (counted(people, "person", "people")) ". The "
+                a href="/moderations" { "moderation log" } " has a line for each, and can undo it."
+            }
+        }
+        @if !part.is_searched {
+            p.hint { "Without search, this page finds whole usernames only, and shows the newest accounts first." }
+        }
+        (filters(query, &part))
+        (summary(refused))
+        @if part.rows.is_empty() { p.empty { "Nobody matches." } } @else {
+            @if let Some(total) = part.total { p.hint { (counted(total as u64, "account", "accounts")) } }
+            form method="post" action=(ADDRESS) {
+                (frame.signed_fields())
+                (table(&frame, &part))
+                (tools(&part, refused))
+            }
+        }
+        @if let Some(next) = part.next {
+            nav.more aria-label="Pages" { a href=(address(query, next)) rel="next" { "more" } }
+        }
+    };
+    Ok(frame.page("People", &content))
+}
+
+/// The address of a further part.
+fn address(query: &DirectoryQuery, before: u64) -> String {
+    let mut fields = Serializer::new(String::new());
+    let since = query.since.map(|day| day.to_string()).unwrap_or_default();
+    let network = query.network.as_ref().map(ToString::to_string).unwrap_or_default();
+    for (name, value) in [
+        ("q", &*query.q),
+        ("state", query.state.map(AccountState::name).unwrap_or_default()),
+        ("network", &network),
+        ("invited_by", &query.invited_by),
+        ("since", &since),
+        ("sort", query.sort.name()),
+        ("before", &before.to_string()),
+    ] {
+        if !value.is_empty() {
+            fields.append_pair(name, value);
+        }
+    }
+    format!("{ADDRESS}?{}", fields.finish())
+}
+
+const fn order_words(order: AccountOrder) -> &'static str {
+    match order {
+        AccountOrder::Age => "the newest",
+        AccountOrder::Karma => "the highest karma",
+        AccountOrder::Activity => "the last visit",
+    }
+}
+
+fn filters(query: &DirectoryQuery, part: &DirectoryPart) -> Markup {
+    let since = query.since.map(|day| day.to_string()).unwrap_or_default();
+    let network = query.network.as_ref().map(ToString::to_string).unwrap_or_default();
+    html! {
+        form.log-filters action=(ADDRESS) {
+            label { @if part.shows_addresses { "Name or e-mail address" } @else { "Name" }
+                input type="search" name="q" value=(query.q) autocapitalize="none";
+            }
+            @if part.is_searched {
+                label { "State"
+                    select name="state" {
+                        option value="" { "all" }
+                        @for state in AccountState::VARIANTS {
+                            option value=(state.name()) selected[query.state == Some(*state)] { (state.name()) }
+                        }
+                    }
+                }
+                label { "Invited by"
+                    input type="text" name="invited_by" value=(query.invited_by) autocapitalize="none";
+                }
+                label { "Joined since"
+                    input type="date" name="since" value=(since);
+                }
+            }
+            label { "Network"
+                input type="text" name="network" value=(network) autocapitalize="none" maxlength="12";
+            }
+            @if part.is_searched {
+                label { "First"
+                    select name="sort" {
+                        @for order in AccountOrder::VARIANTS {
+                            option value=(order.name()) selected[query.sort == *order] { (order_words(*order)) }
+                        }
+                    }
+                }
+            }
+            button.button.small { "Show" }
+        }
+    }
+}
+
+fn table(frame: &Frame<'_>, part: &DirectoryPart) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="People" {
+            table.directory {
+                thead { tr {
+                    th scope="col" { "name" }
+                    @if part.shows_addresses { th scope="col" { "e-mail" } }
+                    th scope="col" { "state" }
+                    th scope="col" { "joined" }
+                    th scope="col" { "invited by" }
+                    th.number scope="col" { "karma" }
+                    th.number scope="col" { "stories" }
+                    th.number scope="col" { "comments" }
+                    th.number scope="col" title="flags that moderators found right" { "flags" }
+                    th scope="col" { "last seen" }
+                    th scope="col" { "network" }
+                } }
+                tbody { @for person in &part.rows { (row(frame, person, part.shows_addresses)) } }
+            }
+        }
+    }
+}
+
+fn row(frame: &Frame<'_>, person: &AccountRow, shows_addresses: bool) -> Markup {
+    let named = |name: &str| html! { a.author href=(profile_address(name, "")) { (name) } };
+    html! {
+        tr {
+            th scope="row" {
+                @match &person.username {
+                    Some(name) => {
+                        div.choice {
+                            input type="checkbox" name={ (BOX) (name) } value="1" aria-label={ "Choose " (name) };
+                            (named(name))
+                        }
+                    }
+                    None => { (DELETED_USER) " " (person.id) }
+                }
+            }
+            @if shows_addresses { td { (person.email.as_deref().unwrap_or_default()) } }
+            td { (person.state.map(AccountState::name).unwrap_or_default()) }
+            td { (age(frame, person.created)) }
+            td { @if let Some(inviter) = &person.invited_by { (named(inviter)) } }
+            td.number { (number(person.karma)) }
+            td.number { (number(person.stories)) }
+            td.number { (number(person.comments)) }
+            td.number { (number(person.flags_upheld)) }
+            td { @if let Some(day) = person.last_seen { (date(day.start())) } }
+            td {
+                @if let Some(tag) = &person.network {
+                    a href={ (ADDRESS) "?network=" (tag) } rel="nofollow" { code { (tag) } }
+                }
+            }
+        }
+    }
+}
+
+/// Choosing all, and the choice of an action on those who are chosen.
+fn tools(part: &DirectoryPart, refused: Option<&RefusedForm>) -> Markup {
+    let members = part.rows.iter().filter(|person| person.state != Some(AccountState::Staff));
+    let all: Vec<&str> = members.filter_map(|person| person.username.as_deref()).collect();
+    let reason = Field::new("reason", "Reason (public), or the note").with("list", REASONS).required();
+    let hours = Field::new("hours", "Hours").with("inputmode", "numeric");
+    let hours = hours.hint(html! { "How long a ban or a silence lasts; 0 or empty until it is lifted." });
+    let actions = ACTIONS.iter().map(|(action, words)| (action.name(), *words));
+    html! {
+        div.form.narrow {
+            h2 { "Act on those who are chosen" }
+            label.choice {
+                input type="checkbox" name="usernames" value=(all.join(","));
+                span { "All on this page, except moderators and administrators" }
+            }
+            (choice("action", "Action", actions, ""))
+            (reason.input(refused))
+            (hours.input(refused))
+            label.choice {
+                input type="checkbox" name="remove" value="1";
+                span { "With a ban, also remove all that they have posted" }
+            }
+            div.buttons { button.button { "Do this" } }
+        }
+    }
+}
+
+/// POST /people: usernames or boxes, action, reason, hours, remove, apisecret.
+pub async fn change(
+    State(app): State<App>,
+    here: LocalPath,
+    mut form: SignedFields,
+) -> Result<Response, RequestError> {
+    let done = match form.fields.read::<DirectoryForm>() {
+        Ok(asked) => {
+            let people = asked.usernames.len();
+            act(&app, (&mut form.visit, &form.user), &asked).await.map(|_| people)
+        }
+        Err(failure) => Err(failure),
+    };
+    match done {
+        Ok(people) => Ok(Redirect::to(&format!("{ADDRESS}?{DONE}={people}")).into_response()),
+        Err(failure) => {
+            let refused = RefusedForm::from_failure(failure)?.beside(&["reason", "hours"]);
+            let query = DirectoryQuery {
+                count: tidings_domain::values::limits::DIRECTORY_ROWS,
+                ..Default::default()
+            };
+            let page = show(&app, (&mut form.visit, &form.user), &here, (&query, Some(&refused))).await?;
+            Ok(refused.response(page))
+        }
+    }
+}

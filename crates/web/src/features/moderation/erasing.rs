@@ -1,0 +1,82 @@
+//! The page on which an administrator confirms that a post is erased.
+
+use crate::App;
+use crate::error::RequestError;
+use crate::markup::addresses::address_of_thing;
+use crate::markup::frame::Frame;
+use crate::markup::moderation_tools::reason_field;
+use crate::request::local_path::LocalPath;
+use crate::request::viewer::SignedIn;
+use axum::extract::{Path, State};
+use maud::{Markup, html};
+use tidings_domain::accounts::users::Role;
+use tidings_domain::moderation::erasing;
+use tidings_domain::values::moderation::{Action, Thing};
+
+/// The address of the page about a post.
+fn address(thing: &Thing) -> String {
+    format!("/moderate/erase/{}/{}", thing.kind(), thing.id())
+}
+
+/// The link of an administrator to the page that erases a post; nothing for others, and for what is erased.
+#[must_use]
+pub fn erase_link(frame: &Frame<'_>, thing: &Thing, is_erased: bool) -> Markup {
+    let may_erase = frame.viewer.is_some_and(|viewer| viewer.role() == Role::Administrator);
+    html! {
+        @if may_erase && !is_erased {
+            p { a.action href=(address(thing)) rel="nofollow" { "Erase for good" } }
+        }
+    }
+}
+
+/// GET /moderate/erase/{kind}/{id}.
+pub async fn page(
+    State(app): State<App>,
+    Path((kind, id)): Path<(String, String)>,
+    SignedIn { user, .. }: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let thing = Thing::parse(&kind, &id).map_err(|_| RequestError::NotFound)?;
+    let sentence = erasing::sentence(&app.site, &user, &thing).await?;
+    let frame = Frame::for_user(&app, &here, &user);
+    let mut letters = sentence.chars();
+    let sentence: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+    let content = html! {
+        h1 { "Erase for good?" }
+        div.prose {
+            p dir="auto" { (sentence) ". You can't undo this." }
+            p {
+                "It leaves every page, feed, inbox, waiting mail, list, search and new backup at once. The public \
+                 log says who did it and why, so don't repeat in the reason what is to be forgotten."
+            }
+            ul {
+                li {
+                    "The files of the store and of the search index may hold old bytes for a day, or until you run "
+                    code { "tidings compact" } ". On Redis, the manual has the command."
+                }
+                li {
+                    "Old backups still have it. " code { "tidings erase --from-backup FILE THING OUT" }
+                    " writes a copy without it; the thing is " code { (thing) } "."
+                }
+                li { "Other sites and readers of feeds may have copies." }
+            }
+        }
+        form.form.narrow method="post" action="/moderate" {
+            (frame.signed_fields())
+            input type="hidden" name="kind" value=(thing.kind());
+            input type="hidden" name="id" value=(thing.id());
+            input type="hidden" name="confirm" value=(thing.id());
+            @let next = if let Thing::Tweet(_) = thing { "/moderations".to_owned() } else { address_of_thing(&thing) };
+            input type="hidden" name="next" value=(next);
+            (reason_field("Reason (public)", ""))
+            label.choice {
+                input type="checkbox" name="anonymous" value="1";
+                " Sign as “a moderator” in the public log"
+            }
+            input type="hidden" name="action" value=(Action::Erase.name());
+            button.button.grave { "Erase it" }
+        }
+        p { a.action href=(address_of_thing(&thing)) { "Keep it" } }
+    };
+    Ok(frame.page("Erase a post", &content))
+}

@@ -1,0 +1,49 @@
+//! The review queue and the decisions of moderators in numbers.
+
+use super::log::moderator_name;
+use crate::App;
+use crate::error::RequestError;
+use crate::markup::frame::Frame;
+use crate::markup::moderation_tools::action_words;
+use crate::markup::parts::{age, number};
+use crate::request::local_path::LocalPath;
+use crate::request::viewer::SignedIn;
+use axum::extract::State;
+use maud::{Markup, html};
+use tidings_domain::moderation::figures::{self, Figures};
+use tidings_domain::values::limits::{FIGURES_DAYS, FIGURES_LINES};
+use tidings_domain::values::words::{grouped, span};
+
+/// GET /moderate/figures.
+pub async fn page(
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let Figures { waiting, oldest, median_seconds, deeds, is_cut } = figures::figures(&mut visit).await?;
+    let frame = Frame::for_user(&app, &here, &user);
+    let content = html! {
+        h1 { "Moderation in figures" }
+        dl.facts {
+            div { dt { a href="/moderate" { "waiting" } } dd { (number(waiting)) } }
+            @if let Some(oldest) = oldest { div { dt { "the oldest, since" } dd { (age(&frame, oldest)) } } }
+            @if let Some(median) = median_seconds { div { dt { "half were decided within" } dd { (span(median)) } } }
+        }
+        h2 { "The last " (FIGURES_DAYS) " days" }
+        @if deeds.is_empty() { p.empty { "Nothing was decided." } } @else {
+            div.scroll tabindex="0" role="region" aria-label="Decisions" {
+                table {
+                    thead { tr { th scope="col" { "moderator" } th scope="col" { "action" } th.number scope="col" { "times" } } }
+                    tbody {
+                        @for (moderator, action, count) in &deeds {
+                            tr { td { (moderator_name(moderator)) } td { (action_words(*action)) } td.number { (number(*count)) } }
+                        }
+                    }
+                }
+            }
+        }
+        @if is_cut { p.hint { "Only the newest " (grouped(FIGURES_LINES as u64)) " lines of the log are counted." } }
+        p { a.action href="/moderations" { "Moderation log" } }
+    };
+    Ok(frame.page("Moderation in figures", &content))
+}

@@ -1,0 +1,474 @@
+//! Messages to the moderators: the form, the list of threads, and the page of one.
+
+use super::appeals::line_link;
+use super::message_form::{AboutQuery, MessageForm, ThreadQuery, ThreadsQuery};
+use crate::App;
+use crate::error::RequestError;
+use crate::features::inbox::letters;
+use crate::limits::MESSAGE_THREADS_SHOWN;
+use crate::markup::addresses::{
+    MESSAGES, address_of_thing, message_address, message_thread_address, profile_address,
+};
+use crate::markup::autolink::autolink;
+use crate::markup::fields::{Field, RefusedForm, draft_key, summary};
+use crate::markup::frame::Frame;
+use crate::markup::head::shortened;
+use crate::markup::moderation_tools::{ActionForm, action_words, may_moderate, thing_name, tools};
+use crate::markup::parts::{DELETED_USER, age};
+use crate::request::cookies::session_token;
+use crate::request::form::{Fields, Form};
+use crate::request::local_path::LocalPath;
+use crate::request::path::PathOf;
+use crate::request::viewer::{Call, ClientAddress, SignedFields, SignedIn};
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use std::net::IpAddr;
+use tidings_domain::accounts::users::{Role, User};
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::moderation::messages::reading::{
+    self, Sender, ShownMessage, ShownThread, ThreadList, ThreadState, ThreadWindow,
+};
+use tidings_domain::moderation::messages::{self, Matter, NewMessage};
+use tidings_domain::values::ids::{MessageAddress, MessageThreadId, ModerationId};
+use tidings_domain::values::limits::{MAX_MESSAGE, MESSAGES_A_DAY};
+use tidings_domain::values::moderation::Action;
+
+/// Who writes an answer whose author is not named.
+pub const THE_MODERATORS: &str = "the moderators";
+
+const HEADING: &str = "Write to the moderators";
+
+/// The form of a message.
+#[derive(Default)]
+struct MessageFields<'a> {
+    /// The thread to write in.
+    thread: Option<MessageThreadId>,
+    /// The decision to write about.
+    about: Option<ModerationId>,
+    /// For a moderator who answers, the last message on the page.
+    answers: Option<u64>,
+    text: &'a str,
+    /// The name of somebody without a session, who also enters the password.
+    username: Option<&'a str>,
+    refused: Option<&'a RefusedForm>,
+}
+
+impl MessageFields<'_> {
+    fn render(&self, frame: &Frame<'_>) -> Markup {
+        let most = MAX_MESSAGE.to_string();
+        let label = if self.answers.is_some() { "Your answer" } else { "Your message" };
+        let draft = match (self.thread, self.about) {
+            (Some(thread), _) => format!("messages/{thread}"),
+            (None, Some(line)) => format!("messages/about/{line}"),
+            (None, None) => "messages".to_owned(),
+        };
+        let draft = draft_key(frame, &draft);
+        let text = Field::new("text", label).value(self.text).required();
+        let text =
+            text.with("rows", "6").with("maxlength", &most).with("dir", "auto").with("data-draft", &draft);
+        html! {
+            form.form method="post" action=(MESSAGES) {
+                (frame.signed_fields())
+                @if let Some(thread) = self.thread { input type="hidden" name="thread" value=(thread); }
+                @if let Some(line) = self.about { input type="hidden" name="moderation_id" value=(line); }
+                (text.hint(self.hint()).text_area(self.refused))
+                @if let Some(last) = self.answers {
+                    input type="hidden" name="after" value=(last);
+                    label.choice {
+                        input type="checkbox" name="anonymous" value="1" checked;
+                        " Answer as “the moderators”, without your name"
+                    }
+                }
+                @if let Some(username) = self.username {
+                    input type="hidden" name="username" value=(username);
+                    (Field::new("password", "Your password").with("autocomplete", "current-password")
+                        .required().password(self.refused))
+                }
+                button.button { "Send" }
+            }
+        }
+    }
+
+    fn hint(&self) -> Markup {
+        html! {
+            @if self.answers.is_some() {
+                "The member gets it in their inbox. You can't take it back."
+            } @else {
+                "Only you and the moderators can read it. You can write " (MESSAGES_A_DAY) " messages a day."
+            }
+        }
+    }
+}
+
+/// GET /moderators: moderation_id. The form.
+pub async fn form(
+    State(app): State<App>,
+    SignedIn { user, .. }: SignedIn,
+    here: LocalPath,
+    Form(AboutQuery { moderation_id: about }): Form<AboutQuery>,
+) -> Markup {
+    let frame = Frame::for_user(&app, &here, &user);
+    new_page(&frame, &MessageFields { about, ..MessageFields::default() })
+}
+
+fn new_page(frame: &Frame<'_>, form: &MessageFields<'_>) -> Markup {
+    let content = html! {
+        h1 { (HEADING) }
+        (summary(form.refused))
+        @if let Some(line) = form.about { p { "About the decision in " (line_link(line)) "." } }
+        p { "Ask about a decision, answer a warning, or report a problem. The answer comes to your inbox." }
+        (form.render(frame))
+        p { a.action href=(MESSAGES) { "Your messages" } }
+    };
+    frame.page(HEADING, &content)
+}
+
+/// GET /messages: start. The viewer's threads; for moderators those of all members.
+pub async fn list(
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+    Form(ThreadsQuery { start }): Form<ThreadsQuery>,
+) -> Result<Markup, RequestError> {
+    let window = ThreadWindow { start, threads: MESSAGE_THREADS_SHOWN, messages: 1 };
+    let list = reading::list(&mut visit, &user, &window).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    Ok(list_page(&frame, &list, start))
+}
+
+fn list_page(frame: &Frame<'_>, list: &ThreadList, start: u64) -> Markup {
+    let is_staff = frame.viewer.is_some_and(|viewer| viewer.role() >= Role::Moderator);
+    let heading = if is_staff { "Messages of members" } else { "Your messages" };
+    let content = html! {
+        h1 { (heading) }
+        @if is_staff {
+            p.hint { "What waits for an answer is in the " a href="/moderate" { "review queue" } ", too." }
+        }
+        p { a.action href="/moderators" { (HEADING) } }
+        @if list.threads.is_empty() { p.empty { "No messages here." } }
+        ol.log role="list" {
+            @for thread in &list.threads {
+                li data-item {
+                    p {
+                        a href=(message_thread_address(thread.id)) data-open {
+                            "Thread " (thread.id)
+                            @if is_staff { ", " (thread.username.as_deref().unwrap_or(DELETED_USER)) }
+                        }
+                        " " span.tag { (state_name(thread.state)) }
+                        " " span.entry-age { (age(frame, thread.changed)) }
+                    }
+                    (about(thread))
+                    @if let Some(last) = thread.messages.last() {
+                        p.hint dir="auto" { (sender(&last.from)) ": " (shortened(&last.text)) }
+                    }
+                }
+            }
+        }
+        @if list.is_more {
+            nav.more aria-label="Pages" {
+                a href={ (MESSAGES) "?start=" (start + MESSAGE_THREADS_SHOWN as u64) } rel="next" { "more" }
+            }
+        }
+    };
+    frame.page(heading, &content)
+}
+
+pub(super) const fn state_name(state: ThreadState) -> &'static str {
+    match state {
+        ThreadState::Waiting(_) => "waits for an answer",
+        ThreadState::Answered => "answered",
+        ThreadState::Closed(_) => "closed",
+    }
+}
+
+/// The decision that a thread is about.
+fn about(thread: &ShownThread) -> Markup {
+    html! {
+        @if let Some((line, action, thing)) = &thread.about {
+            p.hint {
+                "About " (line_link(*line)) ": " (action_words(*action)) " "
+                a href=(address_of_thing(thing)) { (thing_name(thing)) }
+            }
+        }
+    }
+}
+
+/// Who wrote a message, in words.
+fn sender(from: &Sender) -> &str {
+    match from {
+        Sender::Member(name) | Sender::Moderator(name) => name.as_deref().unwrap_or(DELETED_USER),
+        Sender::Moderators(_) => "The moderators",
+    }
+}
+
+/// GET /messages/:id: before. A thread.
+pub async fn show(
+    PathOf(id): PathOf<MessageThreadId>,
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+    Form(ThreadQuery { before }): Form<ThreadQuery>,
+) -> Result<Markup, RequestError> {
+    let thread = reading::thread(&mut visit, &user, (id, before)).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    Ok(thread_page(&frame, (&thread, before.is_some()), &MessageFields::default()))
+}
+
+fn thread_page(
+    frame: &Frame<'_>,
+    (thread, is_part): (&ShownThread, bool),
+    form: &MessageFields<'_>,
+) -> Markup {
+    let is_own = frame.viewer.is_some_and(|viewer| viewer.id == thread.member);
+    let name = thread.username.as_deref().unwrap_or(DELETED_USER);
+    let heading =
+        if is_own { "Messages with the moderators".to_owned() } else { format!("Messages with {name}") };
+    let answers = (!is_own).then(|| form.answers.unwrap_or(thread.count));
+    let form = MessageFields { thread: Some(thread.id), answers, ..*form };
+    let content = html! {
+        h1 { (heading) }
+        (summary(form.refused))
+        @if !is_own { p { "With " a.author href=(profile_address(name, "")) { (name) } "." } }
+        (conversation(frame, thread))
+        @if is_part {
+            p { a.action href=(message_thread_address(thread.id)) { "Newest messages" } }
+        } @else {
+            (form.render(frame))
+            @if may_moderate(frame, thread.member) && matches!(thread.state, ThreadState::Waiting(_)) {
+                (close_form(frame, thread.id))
+            }
+        }
+        p { a.action href=(MESSAGES) { @if is_own { "Your messages" } @else { "All messages" } } }
+    };
+    frame.page(&heading, &content)
+}
+
+/// The form that closes a thread without an answer.
+fn close_form(frame: &Frame<'_>, id: MessageThreadId) -> Markup {
+    let actions = [(Action::Close, "Close without an answer")];
+    let form = ActionForm { actions: &actions, fields: html! {} };
+    tools(frame, "Close without an answer", &form.render(frame, &id.into()))
+}
+
+/// The messages of a thread, and where it stands.
+fn conversation(frame: &Frame<'_>, thread: &ShownThread) -> Markup {
+    html! {
+        (about(thread))
+        @if let Some(earlier) = thread.earlier {
+            nav.more aria-label="Pages" {
+                a href={ (message_thread_address(thread.id)) "?before=" (earlier) } rel="prev" { "earlier messages" }
+            }
+        }
+        ol.log role="list" {
+            @for message in &thread.messages { (shown_message(frame, message)) }
+        }
+        @match thread.state {
+            ThreadState::Waiting(since) => p.hint { "Waiting for the moderators since " (age(frame, since)) "." },
+            ThreadState::Answered => {},
+            ThreadState::Closed(line) => p.notice { "Closed without an answer: " (line_link(line)) "." },
+        }
+    }
+}
+
+fn shown_message(frame: &Frame<'_>, message: &ShownMessage) -> Markup {
+    html! {
+        li #{ "message-" (message.number) } data-item {
+            p {
+                @match &message.from {
+                    Sender::Member(Some(name)) | Sender::Moderator(Some(name)) => {
+                        a.author href=(profile_address(name, "")) { (name) }
+                    }
+                    from => strong { (sender(from)) },
+                }
+                @match &message.from {
+                    Sender::Moderator(_) => " (moderator)",
+                    Sender::Moderators(Some(by)) => { " (" (by) ")" },
+                    _ => {},
+                }
+                " " span.entry-age { (age(frame, message.time)) }
+            }
+            div.review-text dir="auto" { (autolink(&message.text, frame.link_target())) }
+        }
+    }
+}
+
+/// POST /messages: text, thread or moderation_id, anonymous, after, and apisecret or username and password.
+pub async fn send(
+    State(app): State<App>,
+    visit: Visit,
+    ClientAddress(address): ClientAddress,
+    here: LocalPath,
+    headers: HeaderMap,
+    call: Call,
+    fields: Fields,
+) -> Result<Response, RequestError> {
+    let failure = match write(&app, visit, (fields.clone(), &call), address).await {
+        Ok((Some(user), _)) => return sent_without_session(&app, &here, &user).await,
+        Ok((None, written)) => return Ok(Redirect::to(&message_address(written)).into_response()),
+        Err(failure) => failure,
+    };
+    let refused = RefusedForm::from_failure(failure)?.beside(&["text", "password"]);
+    let form = MessageFields {
+        thread: fields.get("thread").and_then(|id| id.parse().ok()),
+        about: fields.get("moderation_id").and_then(|id| id.parse().ok()),
+        text: fields.text("text"),
+        username: fields.get("username"),
+        refused: Some(&refused),
+        ..MessageFields::default()
+    };
+    let mut again = Visit::new(app.site.clone(), app.now(), session_token(&app, &headers).as_deref());
+    let viewer = again.viewer().await?.cloned();
+    // With what was written meanwhile.
+    let thread = match (form.thread, &viewer) {
+        (Some(id), Some(viewer)) => Some(reading::thread(&mut again, viewer, (id, None)).await?),
+        _ => None,
+    };
+    let frame = Frame::of(&app, &mut again, &here).await?.keeping_request(&fields);
+    let page = match &thread {
+        Some(thread) => thread_page(&frame, (thread, false), &form),
+        None => new_page(&frame, &form),
+    };
+    Ok(refused.response(page))
+}
+
+/// Writes a message, for both the form and the API: in a session, or with username and password for who
+/// cannot have one, who is then returned.
+pub(crate) async fn write(
+    app: &App,
+    mut visit: Visit,
+    (fields, call): (Fields, &Call),
+    address: IpAddr,
+) -> Result<(Option<User>, MessageAddress), RequestError> {
+    let (site, now) = (&app.site, app.moment());
+    if visit.recognise().await?.is_some() {
+        let sender = SignedFields::sign(visit, fields, address, call).await?;
+        let message = NewMessage::from(sender.fields.read::<MessageForm>()?);
+        let written = messages::write(site, now, &sender.user, &message).await?;
+        if matches!(message.matter, Matter::Thread(_)) && sender.user.role() >= Role::Moderator {
+            let app = app.clone();
+            tokio::spawn(async move { mail_answer(&app, written.thread, message.text.as_str()).await });
+        }
+        return Ok((None, written));
+    }
+    let form: MessageForm = fields.read()?;
+    let (Some(username), Some(password)) = (form.username.clone(), form.password.clone()) else {
+        return Err(RequestError::LoginRequired);
+    };
+    let who = (username.as_str(), password.0.as_str(), address);
+    let (user, written) = messages::write_with_password(site, now, who, &form.into()).await?;
+    Ok((Some(user), written))
+}
+
+/// What somebody reads who has written and cannot log in: the thread, whose member they have proved to be.
+async fn sent_without_session(app: &App, here: &LocalPath, user: &User) -> Result<Response, RequestError> {
+    let thread = reading::newest_of(&app.site, &user.username).await?;
+    let frame = Frame::anonymous(app, here).await;
+    let content = html! {
+        h1 { "Your message has been sent" }
+        p.notice role="status" {
+            "Log in again to read the answer on the page that tells you of the ban. If your account has an e-mail \
+             address, we'll mail it to you."
+        }
+        @if let Some(thread) = &thread { (conversation(&frame, thread)) }
+    };
+    Ok(frame.page("Your message has been sent", &content).into_response())
+}
+
+/// The newest thread of somebody who has typed the right password but is banned.
+pub(super) async fn newest_of_banned(app: &App, username: &str) -> Option<ShownThread> {
+    reading::newest_of(&app.site, username).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "messages of somebody who is banned not read");
+        None
+    })
+}
+
+/// That thread, and the form that continues it, or begins one.
+pub(super) fn for_banned(frame: &Frame<'_>, username: &str, thread: Option<&ShownThread>) -> Markup {
+    html! {
+        details.review-more open[thread.is_some()] {
+            summary { (HEADING) }
+            @if let Some(thread) = thread { (conversation(frame, thread)) }
+            // The form of an appeal is on the same page, with fields of the same names.
+            form.form method="post" action=(MESSAGES) {
+                @if let Some(thread) = thread { input type="hidden" name="thread" value=(thread.id); }
+                input type="hidden" name="username" value=(username);
+                label { span { "Your message" } textarea name="text" rows="6" maxlength=(MAX_MESSAGE) dir="auto" required {} }
+                label {
+                    span { "Your password" }
+                    input type="password" name="password" autocomplete="current-password" required;
+                }
+                button.button { "Send" }
+            }
+        }
+    }
+}
+
+/// Mails an answer to a member who is banned, if mail is configured and they get none about the entry of
+/// their inbox.
+pub(super) async fn mail_answer(app: &App, id: MessageThreadId, text: &str) {
+    let Some(mailer) = app.mailer.clone() else { return };
+    let member = match messages::member_to_mail(&app.site, app.moment(), id).await {
+        Ok(Some(member)) => member,
+        Ok(None) => return,
+        Err(error) => return tracing::warn!(thread = %id, %error, "member of a thread not read"),
+    };
+    let brand = app.brand().await;
+    let (subject, text) = letters::moderators_answer(&brand.site, &member, text);
+    if let Err(error) = mailer.send_notice(&member.email, &subject, &text).await {
+        tracing::error!(thread = %id, %error, "answer of the moderators not sent");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::PAGE_BYTES;
+    use crate::markup::test_support::{NOW, framed, user};
+    use tidings_domain::values::ids::UserId;
+    use tidings_domain::values::limits::MESSAGES_SHOWN;
+
+    fn thread(member: u64) -> ShownThread {
+        let message = |number| ShownMessage {
+            number,
+            from: Sender::Moderators(Some("mod".to_owned())),
+            time: NOW,
+            text: "\"".repeat(MAX_MESSAGE),
+        };
+        ShownThread {
+            id: MessageThreadId(7),
+            member: UserId(member),
+            username: Some("b<b>".to_owned()),
+            about: None,
+            changed: NOW,
+            count: MESSAGES_SHOWN + 5,
+            state: ThreadState::Waiting(NOW),
+            messages: (6..=MESSAGES_SHOWN + 5).map(message).collect(),
+            earlier: Some(6),
+        }
+    }
+
+    fn shown(viewer: u64, flags: &str) -> String {
+        let viewer = user(&viewer.to_string(), "viewer", flags);
+        let thread = thread(2);
+        framed(Some(&viewer), |frame| thread_page(frame, (&thread, false), &MessageFields::default()))
+            .into_string()
+    }
+
+    #[test]
+    fn a_page_of_the_longest_messages_is_bounded() {
+        let html = shown(1, "m");
+        assert!(html.len() <= PAGE_BYTES, "{}", html.len());
+        assert!(html.contains("/messages/7?before=6") && html.contains("b&lt;b&gt;"));
+    }
+
+    #[test]
+    fn a_moderator_answers_and_the_member_writes() {
+        for (viewer, flags, answers) in [(1, "m", true), (2, "", false), (2, "m", false)] {
+            let html = shown(viewer, flags);
+            assert_eq!(html.contains(r#"name="anonymous" value="1" checked"#), answers, "{viewer} {flags}");
+            assert_eq!(html.contains(r#"value="close""#), answers, "{viewer} {flags}");
+        }
+    }
+}

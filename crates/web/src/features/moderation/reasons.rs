@@ -1,0 +1,192 @@
+//! The reasons that moderators have at hand: the list, and changing it.
+
+use super::form::switch;
+use crate::App;
+use crate::error::RequestError;
+use crate::features::action::{Action, ActionEntry};
+use crate::markup::frame::Frame;
+use crate::markup::moderation_tools::field;
+use crate::request::answers::Status;
+use crate::request::form::{Fields, FromFields};
+use crate::request::local_path::LocalPath;
+use crate::request::values;
+use crate::request::viewer::SignedIn;
+use axum::Json;
+use axum::extract::State;
+use maud::{Markup, html};
+use serde::Serialize;
+use tidings_domain::Error;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::moderation::saved_reasons::{self, ReasonChange};
+use tidings_domain::values::ids::ModerationId;
+use tidings_domain::values::limits::MAX_SAVED_REASONS;
+use tidings_domain::values::saved_reason::SavedReason;
+use utoipa::ToSchema;
+
+/// The address of the page.
+const ADDRESS: &str = "/moderate/reasons";
+
+/// A reason to add; with a number, one to change or to remove.
+#[derive(ToSchema)]
+#[schema(as = ReasonChange)]
+pub struct ReasonForm {
+    /// The number of the reason to change or to remove; missing to add one.
+    #[schema(value_type = values::Id, required = false)]
+    pub reason_id: Option<u64>,
+    /// `1` to remove it.
+    #[schema(value_type = values::Switch, required = false)]
+    pub remove: bool,
+    /// What the list calls it; required, except to remove one.
+    #[schema(value_type = values::ReasonTitle, required = false)]
+    pub title: String,
+    /// The text; required, except to remove one.
+    #[schema(value_type = values::Reason, required = false)]
+    pub text: String,
+    /// The rule of the site that it is about, as the log names it with a link to the rules; may be empty.
+    #[schema(value_type = values::ReasonRule, required = false)]
+    pub rule: String,
+}
+
+impl FromFields for ReasonForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let text = |name| fields.text(name).to_owned();
+        let remove = switch(fields, "remove")?;
+        if !remove {
+            fields.required("title")?;
+            fields.required("text")?;
+        }
+        let form = Self {
+            reason_id: fields.parsed_optional("reason_id", "it must be the number of a reason")?,
+            remove,
+            title: text("title"),
+            text: text("text"),
+            rule: text("rule"),
+        };
+        form.change()?;
+        Ok(form)
+    }
+}
+
+impl ReasonForm {
+    fn change(&self) -> Result<ReasonChange, RequestError> {
+        let Self { reason_id, remove, title, text, rule } = self;
+        if *remove {
+            let missing = RequestError::Field { name: "reason_id", expected: RequestError::MISSING };
+            return Ok(ReasonChange::Remove(reason_id.ok_or(missing)?));
+        }
+        let reason = SavedReason::parse(reason_id.unwrap_or(0), title, text, rule).map_err(Error::from)?;
+        Ok(if reason_id.is_some() { ReasonChange::Replace(reason) } else { ReasonChange::Add(reason) })
+    }
+}
+
+/// The reasons that moderators have at hand.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SavedReasons)]
+pub struct ReasonsResponse {
+    status: Status,
+    reasons: Vec<ReasonEntry>,
+}
+
+/// A reason that moderators have at hand.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SavedReason)]
+pub struct ReasonEntry {
+    /// Its number.
+    reason_id: u64,
+    /// What the list calls it.
+    title: String,
+    /// The text.
+    text: String,
+    /// The rule of the site that it is about; may be empty.
+    rule: String,
+}
+
+/// A change of the reasons.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ReasonChanged)]
+pub struct ReasonChangedResponse {
+    status: Status,
+    /// The line in the log.
+    #[schema(value_type = u64)]
+    moderation_id: ModerationId,
+}
+
+/// The reasons that moderators have at hand (moderators only).
+#[utoipa::path(
+    get,
+    path = "/api/moderate/reasons",
+    responses((status = 200, body = ReasonsResponse)),
+    security(("session" = [])),
+)]
+pub async fn list(mut visit: Visit) -> Result<Json<ReasonsResponse>, RequestError> {
+    let reasons = saved_reasons::all(&mut visit).await?;
+    let entry = |reason: &SavedReason| {
+        let SavedReason { id, title, text, rule } = reason.clone();
+        ReasonEntry { reason_id: id, title, text, rule }
+    };
+    Ok(Json(ReasonsResponse { status: Status::Ok, reasons: reasons.all().iter().map(entry).collect() }))
+}
+
+/// GET /moderate/reasons.
+pub async fn page(
+    State(app): State<App>,
+    SignedIn { mut visit, user }: SignedIn,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
+    let reasons = saved_reasons::all(&mut visit).await?;
+    let frame = Frame::for_user(&app, &here, &user);
+    let content = html! {
+        h1 { "Saved reasons" }
+        p {
+            "Wherever moderators give a reason, their browser offers these texts. They can be changed before they are \
+             sent. The log names the rule, with a link to the " a href="/about#rules" { "rules" } "."
+        }
+        @for reason in reasons.all() { (reason_form(&frame, Some(reason))) }
+        @if reasons.all().len() < MAX_SAVED_REASONS {
+            h2 { "Add a reason" }
+            (reason_form(&frame, None))
+        }
+    };
+    Ok(frame.page("Saved reasons", &content))
+}
+
+/// The form of a reason, or of a new one.
+fn reason_form(frame: &Frame<'_>, reason: Option<&SavedReason>) -> Markup {
+    let text = |part: fn(&SavedReason) -> &String| reason.map(part).map_or("", String::as_str);
+    html! {
+        form.form.narrow method="post" action=(ADDRESS) aria-label=[reason.map(|reason| &reason.title)] {
+            (frame.signed_fields())
+            @if let Some(reason) = reason { input type="hidden" name="reason_id" value=(reason.id); }
+            (field("Title", ("title", text(|reason| &reason.title)), None))
+            (field("Text", ("text", text(|reason| &reason.text)), None))
+            (field("Rule (optional)", ("rule", text(|reason| &reason.rule)), None))
+            div.buttons {
+                button.button { @if reason.is_some() { "Save" } @else { "Add" } }
+                @if reason.is_some() { " " button.button.grave name="remove" value="1" { "Remove" } }
+            }
+        }
+    }
+}
+
+/// The actions behind the forms of this file.
+#[must_use]
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        Action::once(
+            "/moderate/reasons",
+            "Add, change or remove a reason that moderators have at hand (moderators only).",
+            |app, by, form: &ReasonForm| {
+                Box::pin(async move {
+                    let change = form.change()?;
+                    Ok::<_, RequestError>(
+                        saved_reasons::change(&app.site, app.moment(), by.user, &change).await?,
+                    )
+                })
+            },
+        )
+        .answering(async |_, (_, moderation_id)| {
+            Ok(ReasonChangedResponse { status: Status::Ok, moderation_id })
+        })
+        .then(|_, ()| ADDRESS.to_owned()),
+    ]
+}

@@ -1,0 +1,30 @@
+//! The description of the search for browsers.
+
+use crate::App;
+use crate::features::feeds::headers;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use maud::{Escaper, html};
+use std::fmt::Write;
+
+/// GET /opensearch.xml.
+pub async fn description(State(app): State<App>) -> impl IntoResponse {
+    let brand = app.brand().await;
+    let site = &brand.site;
+    let mut name = String::new();
+    write!(Escaper::new(&mut name), "{}", site.name).ok();
+    let page = html! { (site.link("/search")) }.into_string();
+    let suggestions = html! { (site.link("/api/search/suggest")) }.into_string();
+    let document = format!(
+        r#"<?xml version="1.0" encoding="UTF-8"?>
+<OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/">
+<ShortName>{name}</ShortName>
+<Description>Search {name}</Description>
+<InputEncoding>UTF-8</InputEncoding>
+<Url type="text/html" template="{page}?q={{searchTerms}}"/>
+<Url type="application/x-suggestions+json" template="{suggestions}?q={{searchTerms}}"/>
+</OpenSearchDescription>
+"#
+    );
+    (headers("application/opensearchdescription+xml"), document)
+}

@@ -1,0 +1,89 @@
+//! `tidings compact`: writes the files of the store and of the search index anew.
+
+use super::reach_existing_store;
+use crate::compaction::{self, CompactionState};
+use crate::config::Config;
+use crate::control;
+use anyhow::{Context, bail};
+use clap::Args;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tidings_domain::changes;
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_keyspace::Store;
+use tidings_web::features::search::following;
+use tidings_web::features::search::searching::Searching;
+
+/// How often the server is asked whether it is done.
+const ASK_EVERY: Duration = Duration::from_millis(200);
+
+/// Write the files of the store and of the search index anew, without what was deleted.
+///
+/// The site may be in use; writes wait meanwhile. A server does this within a day after something was erased. On
+/// Redis, only the search index is written; docs/moderating.md has the command for its files.
+#[derive(Debug, Args)]
+pub struct CompactCommand {}
+
+impl CompactCommand {
+    /// Compacts.
+    ///
+    /// # Errors
+    /// When the store cannot be reached, or a disk fails.
+    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+        let store = reach_existing_store(config.server.store.as_str(), config).await?;
+        let done = compact(&store, config).await;
+        store.close().await;
+        if done? {
+            say!("the files have nothing of what was deleted");
+        } else {
+            say!(
+                "the search index has nothing of what was deleted; Redis rewrites its files with BGREWRITEAOF and SAVE"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Compacts through the server that has the store, or here. Returns whether the store has a file.
+async fn compact(store: &Store, config: &Config) -> anyhow::Result<bool> {
+    let Some(mut state) = ask(store, control::COMPACT).await? else {
+        return compaction::compact(store, open_index(store, config).await?).await;
+    };
+    while state.is_running {
+        tokio::time::sleep(ASK_EVERY).await;
+        state = ask(store, control::COMPACTION).await?.context("the server has stopped")?;
+    }
+    match state.error {
+        Some(error) => bail!(error),
+        None => Ok(state.has_file),
+    }
+}
+
+/// The search index, if there is one, with everything that the store has. No server follows the store.
+async fn open_index(store: &Store, config: &Config) -> anyhow::Result<Option<Arc<Searching>>> {
+    let settings = config.search_settings();
+    let Some(folder) = settings.folder.clone().filter(|folder| config.search.enabled && folder.exists())
+    else {
+        return Ok(None);
+    };
+    let searching = Searching::open(&settings)?;
+    if searching.index.folder() != Some(folder.as_path()) {
+        let own = searching.index.folder().map(Path::to_owned).unwrap_or_default();
+        drop(searching);
+        std::fs::remove_dir_all(own).ok();
+        bail!("a server uses the search index, and this command does not reach it; set server.control");
+    }
+    let (progress, last) = (searching.index.progress()?, store.fetch(changes::last()).await?);
+    if !progress.is_complete || progress.place < last.0 {
+        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+        following::make(&site, &searching).await?;
+    }
+    Ok(Some(searching))
+}
+
+async fn ask(store: &Store, question: &str) -> anyhow::Result<Option<CompactionState>> {
+    let Some(answer) = store.ask_server(question).await? else { return Ok(None) };
+    serde_json::from_str(&answer).map(Some).context("the running server cannot compact")
+}

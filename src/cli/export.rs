@@ -1,0 +1,118 @@
+//! `tidings export site FILE.zip`: writes everything that is public into one file, which `tidings import hn` reads.
+
+use super::{progress_bar, reach_existing_store};
+use crate::config::Config;
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use serde_json::json;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use strum::IntoEnumIterator;
+use tempfile::NamedTempFile;
+use tidings_domain::exports::site::{ABOUT, FORMAT, Section, SiteExport};
+use tidings_domain::imports::archive::source_of_site;
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::words::{counted, grouped};
+use tidings_keyspace::EngineClock;
+use tidings_web::features::hacker_news::archive;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+/// The level of compression, from 1 to 9. A higher one takes much longer and saves little.
+const LEVEL: i64 = 4;
+
+/// Write what everybody may read into a file for other programs.
+#[derive(Debug, Subcommand)]
+pub enum ExportCommand {
+    /// Everything that is public.
+    Site(ExportSite),
+}
+
+/// Write all that is public into a new zip file.
+///
+/// It has people who have posted, stories, comments, topics and votes on sites as lines in the shape of the API of Hacker
+/// News, and nothing that a visitor could not read. `tidings import hn` reads it. For a copy of everything use
+/// `tidings backup`.
+#[derive(Debug, Args)]
+pub struct ExportSite {
+    /// The file to write. It must not exist.
+    file: PathBuf,
+}
+
+impl ExportCommand {
+    /// Writes the export.
+    ///
+    /// # Errors
+    /// When the file exists or cannot be written, or the store cannot be read.
+    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+        let Self::Site(export) = self;
+        export.run(config).await
+    }
+}
+
+impl ExportSite {
+    async fn run(self, config: &Config) -> anyhow::Result<()> {
+        let shown = self.file.display();
+        if self.file.exists() {
+            bail!("{shown} exists already; choose another name");
+        }
+        let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        let file =
+            NamedTempFile::new_in(folder).with_context(|| format!("cannot write to {}", folder.display()))?;
+        let store = reach_existing_store(config.server.store.as_str(), config).await?;
+        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
+            .reached_at(config.site.url.as_str());
+        let written = write(Arc::new(site), config, &file).await;
+        store.close().await;
+        let lines = written.with_context(|| format!("cannot write {shown}"))?;
+        file.as_file().sync_all().with_context(|| format!("cannot write {shown}"))?;
+        let bytes = file.as_file().metadata().map_or(0, |metadata| metadata.len());
+        file.persist_noclobber(&self.file).with_context(|| format!("cannot write {shown}"))?;
+        say!("exported {} in {} bytes: {shown}", counted(lines, "line", "lines"), grouped(bytes));
+        Ok(())
+    }
+}
+
+/// Writes the files of an export. Returns the number of lines.
+async fn write(site: Arc<Site>, config: &Config, file: &NamedTempFile) -> anyhow::Result<u64> {
+    let now = Timestamp::now(&EngineClock::System);
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Deflated)
+        .compression_level(Some(LEVEL))
+        .large_file(true);
+    let Some(source) = source_of_site(&site) else {
+        bail!("the site's address {} has no host; set site.url", site.address);
+    };
+    let mut zip = ZipWriter::new(BufWriter::new(file.as_file()));
+    zip.start_file(ABOUT, options)?;
+    let about = json!({
+        "format": FORMAT,
+        "source": source.to_string(),
+        "site": {"name": config.site.name.as_str(), "url": config.site.url.as_str()},
+        "exported": now,
+    });
+    writeln!(zip, "{about}")?;
+    let mut export = SiteExport::begin(site, now).await?;
+    let bar = progress_bar(export.highest(), "writing items");
+    let mut lines = 0;
+    for section in Section::iter() {
+        zip.start_file(section.file(), options)?;
+        export.begin_section();
+        while let Some(part) = export.next(section).await? {
+            for exported in part {
+                writeln!(zip, "{}", archive::line(exported)?)?;
+                lines += 1;
+            }
+            if section == Section::Items {
+                bar.set_position(export.position());
+            }
+        }
+    }
+    bar.finish_and_clear();
+    zip.finish()?.flush()?;
+    Ok(lines)
+}

@@ -1,0 +1,453 @@
+//! `tidings import hn FILE`: imports an archive in the shape of the API of Hacker News, or an export of another site.
+//!
+//! Lines are read one after the other and imported in chunks, each one atomic batch that also notes the numbers of
+//! its items. So an import can be stopped at any time and run again: what is there is skipped. The memory that it
+//! takes does not depend on the length of the file.
+
+mod aside;
+mod reader;
+
+use super::super::{CreateOption, WrongUse, patiently, progress_bar, reach_store};
+use super::{demand_all, has_administrator};
+use crate::config::Config;
+use anyhow::{Context, bail};
+use aside::Aside;
+use clap::Args;
+use indicatif::ProgressBar;
+use reader::{Found, LineReader, MAX_LINE_BYTES};
+use serde::Deserialize;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use strum::IntoEnumIterator;
+use tidings_domain::exports::site::{ABOUT, FORMAT, Section};
+use tidings_domain::imports::archive::{self, Imported, LINES_AT_ONCE, NumberedLine};
+use tidings_domain::imports::lines::Line;
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::imported::Source;
+use tidings_domain::values::words::{counted, grouped};
+use tidings_keyspace::EngineClock;
+use zip::ZipArchive;
+
+/// The file name that stands for standard input.
+const STANDARD_INPUT: &str = "-";
+/// What a zip file begins with.
+const ZIP_START: &[u8] = b"PK";
+/// The most bytes of the file in an export that says what it is.
+const MAX_ABOUT_BYTES: u64 = 64 * 1024;
+/// Bytes of the lines of one chunk after which it is imported, however few they are.
+const CHUNK_BYTES: usize = 1024 * 1024;
+/// The most lines that are named one by one as refused.
+const NAMED_LINES: u64 = 1_000;
+/// The most people who are named as renamed.
+const NAMED_PEOPLE: usize = 20;
+const MEBIBYTE: u64 = 1024 * 1024;
+
+/// Import stories, comments and people from an archive in the shape of the API of Hacker News.
+///
+/// The file has an item or a person as JSON on each line, or is an export of `tidings export site`. What is there
+/// already stays as it is, so the command can be run again. docs/importing.md says what becomes of each line.
+#[derive(Debug, Args)]
+pub struct ImportArchive {
+    /// The file, or - for standard input.
+    file: PathBuf,
+    /// What to call the site that the items come from. Items with the same number and the same source are the same
+    /// [default: hn, for an export its site].
+    #[arg(long, value_name = "NAME")]
+    source: Option<Source>,
+    /// Stop after so many minutes.
+    #[arg(long, value_name = "COUNT", default_value_t = 1_440)]
+    max_minutes: u64,
+    /// Stop after so many MiB of lines.
+    #[arg(long, value_name = "COUNT", default_value_t = 65_536)]
+    max_mebibytes: u64,
+    #[command(flatten)]
+    pub(in crate::cli) create: CreateOption,
+}
+
+/// What an export says of itself.
+#[derive(Deserialize)]
+struct About {
+    format: u64,
+    source: String,
+}
+
+impl ImportArchive {
+    /// Imports the file, and reports what was not taken.
+    ///
+    /// # Errors
+    /// When the file cannot be read, a cap is reached, lines were refused, or the store fails.
+    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+        let mut input = Input::open(&self.file)?;
+        let about = input.about()?;
+        let store = reach_store(config).await?;
+        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
+            .reached_at(config.site.url.as_str());
+        let source = match (&self.source, about) {
+            (Some(source), _) => source.clone(),
+            (None, Some(source)) => {
+                if archive::is_own_export(&site, &source).await? {
+                    let shown = self.file.display();
+                    bail!(
+                        "{shown} is an export of {source}, as this site is called, and this site has items of \
+                         its own; import it into an empty store, or name the other site with --source"
+                    );
+                }
+                source
+            }
+            (None, None) => "hn".parse()?,
+        };
+        let limits = Limits {
+            until: Instant::now() + Duration::from_secs(self.max_minutes.saturating_mul(60)),
+            minutes: self.max_minutes,
+            bytes: self.max_mebibytes.saturating_mul(MEBIBYTE),
+            mebibytes: self.max_mebibytes,
+        };
+        let bar = progress_bar(input.length, "importing lines");
+        let mut import = Import::new(&site, source, limits, bar.clone());
+        let outcome = import.read_all(&mut input).await;
+        bar.finish_and_clear();
+        let report = import.report;
+        report.say()?;
+        if !has_administrator(&store).await? {
+            say!(
+                "the site has no administrator yet: sign up on the site, then run `tidings user promote NAME`"
+            );
+        }
+        store.close().await;
+        outcome?;
+        demand_all(&self.file, report.refused, ["line", "lines"])
+    }
+}
+
+/// The file, standard input, or the files of an export.
+struct Input {
+    content: Content,
+    /// In bytes, as far as it is known: those of the lines.
+    length: u64,
+}
+
+enum Content {
+    Lines(Box<dyn BufRead>),
+    Export(ZipArchive<BufReader<File>>),
+}
+
+impl Input {
+    fn open(path: &Path) -> anyhow::Result<Self> {
+        let shown = path.display();
+        if path.as_os_str() == STANDARD_INPUT {
+            let mut lines = BufReader::new(std::io::stdin());
+            if lines.fill_buf().context("cannot read standard input")?.starts_with(ZIP_START) {
+                let words = "an export cannot be read from standard input; name its file";
+                return Err(WrongUse(words.to_owned()).into());
+            }
+            return Ok(Self { content: Content::Lines(Box::new(lines)), length: 0 });
+        }
+        let mut file = BufReader::new(File::open(path).with_context(|| format!("cannot read {shown}"))?);
+        let start = file.fill_buf().with_context(|| format!("cannot read {shown}"))?;
+        if !start.starts_with(ZIP_START) {
+            let length = file.get_ref().metadata().map_or(0, |metadata| metadata.len());
+            return Ok(Self { content: Content::Lines(Box::new(file)), length });
+        }
+        file.rewind()?;
+        let mut zip = ZipArchive::new(file).with_context(|| format!("cannot read {shown}"))?;
+        let mut length = 0;
+        for name in Section::iter().map(Section::file) {
+            length += zip.by_name(name).map_or(0, |file| file.size());
+        }
+        Ok(Self { content: Content::Export(zip), length })
+    }
+
+    /// The source that an export names.
+    fn about(&mut self) -> anyhow::Result<Option<Source>> {
+        let Content::Export(zip) = &mut self.content else { return Ok(None) };
+        let file = zip.by_name(ABOUT).with_context(|| format!("it is no export of a site: no {ABOUT}"))?;
+        let mut text = String::new();
+        file.take(MAX_ABOUT_BYTES)
+            .read_to_string(&mut text)
+            .with_context(|| format!("cannot read {ABOUT}"))?;
+        let about: About = serde_json::from_str(&text).with_context(|| format!("cannot read {ABOUT}"))?;
+        if about.format != FORMAT {
+            bail!("the export has the format {}, and this program reads {FORMAT}", about.format);
+        }
+        Ok(Some(about.source.parse().with_context(|| format!("source {:?}", about.source))?))
+    }
+}
+
+/// When an import stops.
+#[derive(Clone, Copy)]
+struct Limits {
+    until: Instant,
+    minutes: u64,
+    bytes: u64,
+    mebibytes: u64,
+}
+
+/// What became of the file.
+#[derive(Default)]
+struct Report {
+    counts: Imported,
+    refused: u64,
+    /// Comments without what they reply to, and the line of the first.
+    orphans: u64,
+    first_orphan: u64,
+    renamed: u64,
+}
+
+impl Report {
+    fn refuse(&mut self, place: &str, line: u64, reason: &str) {
+        self.refused += 1;
+        if self.refused <= NAMED_LINES {
+            eprintln!("{place}line {line}: {reason}");
+        } else if self.refused == NAMED_LINES + 1 {
+            eprintln!("further lines that are refused are only counted");
+        }
+    }
+
+    fn add(&mut self, place: &str, chunk: Imported) {
+        let counts = &mut self.counts;
+        for (all, more) in [
+            (&mut counts.stories, chunk.stories),
+            (&mut counts.comments, chunk.comments),
+            (&mut counts.people, chunk.people),
+            (&mut counts.sites, chunk.sites),
+            (&mut counts.topics, chunk.topics),
+            (&mut counts.known, chunk.known),
+            (&mut counts.places, chunk.places),
+            (&mut counts.deleted, chunk.deleted),
+            (&mut counts.dead, chunk.dead),
+            (&mut counts.polls, chunk.polls),
+            (&mut counts.absent, chunk.absent),
+        ] {
+            *all += more;
+        }
+        self.renamed += chunk.renamed.len() as u64;
+        let room = NAMED_PEOPLE.saturating_sub(counts.renamed.len());
+        counts.renamed.extend(chunk.renamed.into_iter().take(room));
+        for (line, reason) in chunk.refused {
+            self.refuse(place, line, &reason);
+        }
+    }
+
+    fn say(&self) -> anyhow::Result<()> {
+        let Imported { stories, comments, people, sites, topics, known, .. } = &self.counts;
+        say!(
+            "imported {}, {} and {}; {} already existed; {} refused",
+            counted(*stories, "story", "stories"),
+            counted(*comments, "comment", "comments"),
+            counted(*people, "profile", "profiles"),
+            grouped(*known),
+            counted(self.refused, "line was", "lines were")
+        );
+        if sites + topics > 0 {
+            say!(
+                "imported the votes on {} and the sentences of {}",
+                counted(*sites, "site", "sites"),
+                counted(*topics, "topic", "topics")
+            );
+        }
+        let Imported { places, deleted, dead, polls, absent, renamed, .. } = &self.counts;
+        if deleted + dead + polls + absent > 0 {
+            say!(
+                "not taken: {} deleted, {} dead, {}, {}; the places of {} in threads are kept",
+                grouped(*deleted),
+                grouped(*dead),
+                counted(*polls, "poll or choice of one", "polls and their choices"),
+                counted(*absent, "line with null", "lines with null"),
+                counted(*places, "deleted or dead comment", "deleted or dead comments")
+            );
+        }
+        if self.orphans > 0 {
+            say!(
+                "left out {}, because what they reply to is not there, such as on line {}",
+                counted(self.orphans, "comment", "comments"),
+                self.first_orphan
+            );
+        }
+        if self.renamed > 0 {
+            let names: Vec<String> =
+                renamed.iter().map(|[there, here]| format!("{there} is {here} here")).collect();
+            let more = self.renamed.saturating_sub(renamed.len() as u64);
+            let more = if more > 0 { format!(", and {} more", grouped(more)) } else { String::new() };
+            say!(
+                "{} got another username, because theirs is taken: {}{more}",
+                counted(self.renamed, "person", "people"),
+                names.join(", ")
+            );
+        }
+        Ok(())
+    }
+}
+
+/// An import under way.
+struct Import<'a> {
+    site: &'a Site,
+    now: Timestamp,
+    source: Source,
+    limits: Limits,
+    bar: ProgressBar,
+    /// Bytes of the lines that were read.
+    bytes: u64,
+    /// What the lines are in, for messages.
+    place: &'static str,
+    chunk: Vec<NumberedLine>,
+    /// The same lines as they were read.
+    written: Vec<Vec<u8>>,
+    chunk_bytes: usize,
+    aside: Aside,
+    report: Report,
+}
+
+impl<'a> Import<'a> {
+    fn new(site: &'a Site, source: Source, limits: Limits, bar: ProgressBar) -> Self {
+        Self {
+            site,
+            now: Timestamp::now(&EngineClock::System),
+            source,
+            limits,
+            bar,
+            bytes: 0,
+            place: "",
+            chunk: Vec::new(),
+            written: Vec::new(),
+            chunk_bytes: 0,
+            aside: Aside::default(),
+            report: Report::default(),
+        }
+    }
+
+    async fn read_all(&mut self, input: &mut Input) -> anyhow::Result<()> {
+        match &mut input.content {
+            Content::Lines(lines) => self.read(lines).await?,
+            Content::Export(zip) => {
+                for name in Section::iter().map(Section::file) {
+                    let Ok(file) = zip.by_name(name) else { continue };
+                    self.place = name;
+                    self.read(&mut BufReader::new(file)).await?;
+                }
+            }
+        }
+        self.read_aside().await
+    }
+
+    /// Imports all lines of one file.
+    async fn read(&mut self, input: &mut dyn BufRead) -> anyhow::Result<()> {
+        let mut lines = LineReader::new(input);
+        let mut line = Vec::new();
+        while let Some(found) = lines.next(&mut line).context("cannot read the lines")? {
+            self.bytes += found.bytes();
+            self.bar.set_position(self.bytes);
+            let number = lines.number();
+            match found {
+                Found::TooLong(_) => {
+                    let most = grouped(MAX_LINE_BYTES);
+                    self.report.refuse(
+                        &prefix(self.place),
+                        number,
+                        &format!("it has more than {most} bytes"),
+                    );
+                }
+                Found::Line(_) => self.add(number, &line).await?,
+            }
+            if self.bytes > self.limits.bytes {
+                self.flush().await?;
+                bail!(
+                    "stopped after {} MiB; to go on, run the command again with a higher --max-mebibytes",
+                    grouped(self.limits.mebibytes)
+                );
+            }
+        }
+        self.flush().await?;
+        Ok(())
+    }
+
+    /// Adds a line to the chunk, and imports a full one.
+    async fn add(&mut self, number: u64, line: &[u8]) -> anyhow::Result<()> {
+        if line.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        match Line::parse(line, self.now) {
+            Ok(content) => {
+                self.chunk.push(NumberedLine { line: number, content });
+                self.written.push(line.to_vec());
+                self.chunk_bytes += line.len();
+            }
+            Err(error) => self.report.refuse(&prefix(self.place), number, &error.to_string()),
+        }
+        if self.chunk.len() >= LINES_AT_ONCE || self.chunk_bytes >= CHUNK_BYTES {
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    /// Imports the chunk, and puts comments aside whose parent is not there yet. Returns how many items are new.
+    async fn flush(&mut self) -> anyhow::Result<u64> {
+        let (chunk, written) = (std::mem::take(&mut self.chunk), std::mem::take(&mut self.written));
+        self.chunk_bytes = 0;
+        if chunk.is_empty() {
+            return Ok(0);
+        }
+        let (site, now, source) = (self.site, self.now, &self.source);
+        let imported =
+            patiently(async || Ok(archive::import_lines(site, now, source, &chunk).await?)).await?;
+        for position in &imported.orphans {
+            if let (Some(NumberedLine { line, content: Line::Comment(comment) }), Some(written)) =
+                (chunk.get(*position), written.get(*position))
+            {
+                self.aside.put(comment.number, *line, written)?;
+            }
+        }
+        let new = imported.stories + imported.comments + imported.places;
+        self.report.add(&prefix(self.place), imported);
+        if Instant::now() > self.limits.until {
+            bail!(
+                "stopped after {}; run the command again to go on",
+                counted(self.limits.minutes, "minute", "minutes")
+            );
+        }
+        Ok(new)
+    }
+
+    /// Imports the comments that were put aside, in the order of their numbers, until what is left has no parent.
+    async fn read_aside(&mut self) -> anyhow::Result<()> {
+        // Only items are put aside.
+        if !self.place.is_empty() {
+            self.place = Section::Items.file();
+        }
+        loop {
+            let mut lines = std::mem::take(&mut self.aside).into_lines()?;
+            if lines.is_empty() {
+                return Ok(());
+            }
+            self.bar.set_message("importing replies");
+            self.bar.set_length(lines.len());
+            self.bar.set_position(0);
+            let (mut line, mut new, first) = (Vec::new(), 0, lines.first_line());
+            while let Some(number) = lines.next(&mut line)? {
+                // It was read before.
+                let Ok(content) = Line::parse(&line, self.now) else { continue };
+                self.chunk.push(NumberedLine { line: number, content });
+                self.chunk_bytes += line.len();
+                self.written.push(std::mem::take(&mut line));
+                self.bar.inc(1);
+                if self.chunk.len() >= LINES_AT_ONCE || self.chunk_bytes >= CHUNK_BYTES {
+                    new += self.flush().await?;
+                }
+            }
+            new += self.flush().await?;
+            if new == 0 {
+                self.report.orphans = self.aside.len();
+                self.report.first_orphan = first;
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Where a line is, before its number.
+fn prefix(place: &str) -> String {
+    if place.is_empty() { String::new() } else { format!("{place}, ") }
+}

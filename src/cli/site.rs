@@ -1,0 +1,136 @@
+//! `tidings site move OLD NEW`: what a move to another host name needs, and a mail to the owners of passkeys.
+
+use super::{WrongUse, progress_bar, reach_existing_store};
+use crate::config::{Config, HostName};
+use anyhow::bail;
+use clap::{Args, Subcommand};
+use tidings_domain::accounts::harden::count_accounts;
+use tidings_domain::accounts::two_factor::{HostMove, PasskeyOwners, visit_owners};
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::hostname::Hostname;
+use tidings_domain::values::words::counted;
+use tidings_keyspace::EngineClock;
+
+/// Do something with the whole site.
+#[derive(Debug, Subcommand)]
+pub enum SiteCommand {
+    /// `tidings site move OLD NEW`.
+    Move(MoveSite),
+}
+
+/// Prepare the move of the site to another host name.
+///
+/// Says what happens and which settings to change. With --yes, it also writes to the owners of
+/// passkeys: a passkey belongs to a host name, so theirs stop working. Nothing else is stored:
+/// the site moves when you change the settings and restart it.
+#[derive(Debug, Args)]
+pub struct MoveSite {
+    /// The host name that the site has, such as news.example.com.
+    #[arg(value_parser = host)]
+    old: Hostname,
+    /// The host name that it will have.
+    #[arg(value_parser = host)]
+    new: Hostname,
+    /// Write to the owners of passkeys now.
+    #[arg(long)]
+    yes: bool,
+}
+
+fn host(text: &str) -> Result<Hostname, String> {
+    let is_plain = !text.contains(['/', ':', '@']);
+    let name = Hostname::parse(text).ok().filter(|_| is_plain);
+    name.ok_or_else(|| "it must be a host name, such as news.example.com".to_owned())
+}
+
+impl SiteCommand {
+    /// Prepares the move.
+    ///
+    /// # Errors
+    /// When the names do not fit the settings, no mail can be sent, or the store fails.
+    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+        let Self::Move(MoveSite { old, new, yes }) = self;
+        if old == new {
+            return Err(WrongUse("OLD and NEW are the same host name".to_owned()).into());
+        }
+        let here = config.site.url.host_str().unwrap_or_default();
+        if here != old.as_str() && here != new.as_str() {
+            bail!(
+                "site.url has the host name {here}, so the site moves neither from nor to it: nothing done"
+            );
+        }
+        let sends_mail = config.mail.relay.is_some();
+        if yes && !sends_mail {
+            bail!("mail.relay is not set, so nobody can be written to; leave out --yes");
+        }
+        let store = reach_existing_store(config.server.store.as_str(), config).await?;
+        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+        let site = site.sending_mail(sends_mail).for_command();
+        let hosts = HostMove { from: old, to: new };
+        let found = visit(&site, yes.then_some(&hosts)).await;
+        store.close().await;
+        explain(config, &hosts, found?, yes)
+    }
+}
+
+async fn visit(site: &Site, told: Option<&HostMove>) -> anyhow::Result<PasskeyOwners> {
+    let bar = progress_bar(count_accounts(site).await?, "looking for passkeys");
+    let now = Timestamp::now(&EngineClock::System);
+    let told = told.map(|hosts| (hosts, now));
+    let found = visit_owners(site, told, |found| bar.set_position(found.checked)).await?;
+    bar.finish_and_clear();
+    Ok(found)
+}
+
+/// Says what happens, and what is to do.
+fn explain(config: &Config, hosts: &HostMove, found: PasskeyOwners, told: bool) -> anyhow::Result<()> {
+    let HostMove { from, to } = hosts;
+    let owners = counted(found.owners, "member has", "members have");
+    let mut url = config.site.url.clone();
+    url.set_host(Some(to.as_str()))?;
+    let mut old_hosts: Vec<&str> = config
+        .server
+        .old_hosts
+        .iter()
+        .map(|HostName(name)| name.as_str())
+        .filter(|name| *name != to.as_str())
+        .collect();
+    if !old_hosts.contains(&from.as_str()) {
+        old_hosts.push(from.as_str());
+    }
+    say!("The site moves from {from} to {to}:");
+    say!("- Everybody logs in again: sessions belong to a host name.");
+    say!(
+        "- Passkeys for {from} stop working: {owners} some, and log in with their password and a recovery code."
+    );
+    say!(
+        "- Apps, feed readers and the browser extension follow the redirect; people should enter the new address."
+    );
+    say!(
+        "- Links to {from} are redirected as long as that name points here, and shown in texts as links to {to}."
+    );
+    say!("");
+    say!("1. Point {to} at this server, and get a certificate for it. Keep the one for {from}.");
+    if told {
+        say!(
+            "2. Done: {} to owners of passkeys wait in the outbox.",
+            counted(found.reachable, "mail", "mails")
+        );
+    } else {
+        say!("2. Tell the owners of passkeys by mail: tidings site move {from} {to} --yes");
+    }
+    let unreachable = found.owners - found.reachable;
+    if unreachable > 0 {
+        say!(
+            "   {} no e-mail address. Announce the move on the site too.",
+            counted(unreachable, "of them has", "of them have")
+        );
+    }
+    say!("3. Set these, and restart the server:");
+    say!("   [site]");
+    say!("   url = \"{}\"", url.as_str().trim_end_matches('/'));
+    say!("   [server]");
+    say!("   old_hosts = \"{}\"", old_hosts.join(","));
+    Ok(())
+}

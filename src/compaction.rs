@@ -1,0 +1,126 @@
+//! Compaction: the files of the store and of the search index are written anew, so that they have nothing of what
+//! was deleted. A server does it within a day of an erasure, and `tidings compact` at once.
+
+use anyhow::bail;
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tidings_domain::changes;
+use tidings_domain::moderation::erasing;
+use tidings_keyspace::Store;
+use tidings_web::App;
+use tidings_web::features::search::searching::Searching;
+
+/// How often a server looks whether something was erased.
+const LOOK_EVERY: Duration = Duration::from_secs(3_600);
+/// How long the files may hold what was erased, in seconds: less than a day.
+const WITHIN: u64 = 20 * 3_600;
+
+/// How long the search index may take to get what was changed.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// How a compaction is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompactionState {
+    /// Whether one is under way.
+    pub is_running: bool,
+    /// Whether the last one has written the file of the store anew: on Redis there is none.
+    pub has_file: bool,
+    /// Why the last one has failed.
+    pub error: Option<String>,
+}
+
+static STATE: Mutex<CompactionState> =
+    Mutex::new(CompactionState { is_running: false, has_file: false, error: None });
+
+/// How the compaction of this process is.
+#[must_use]
+pub fn state() -> CompactionState {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Says that a compaction begins; false if one is under way.
+fn may_begin() -> bool {
+    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    let may_begin = !state.is_running;
+    state.is_running = true;
+    may_begin
+}
+
+/// Begins a compaction of a server's files, unless one is under way.
+pub fn begin(app: &App) {
+    if may_begin() {
+        let app = app.clone();
+        tokio::spawn(async move { run(&app).await });
+    }
+}
+
+/// Compacts, and keeps the outcome.
+async fn run(app: &App) -> bool {
+    let searching = app.search.get().cloned();
+    let outcome = compact(&app.site.store, searching).await;
+    let (has_file, error) = match outcome {
+        Ok(has_file) => (has_file, None),
+        Err(error) => {
+            tracing::error!(error = format!("{error:#}"), "cannot compact the files");
+            (false, Some(format!("{error:#}")))
+        }
+    };
+    let is_done = error.is_none();
+    *STATE.lock().unwrap_or_else(PoisonError::into_inner) =
+        CompactionState { is_running: false, has_file, error };
+    is_done
+}
+
+/// Writes the file of the store and the search index anew. Returns whether the store has a file.
+///
+/// # Errors
+/// When a disk fails.
+pub async fn compact(store: &Store, searching: Option<Arc<Searching>>) -> anyhow::Result<bool> {
+    let has_file = store.compact().await?;
+    if let Some(searching) = searching {
+        follow(store, &searching).await?;
+        tokio::task::spawn_blocking(move || searching.index.compact()).await??;
+    }
+    tracing::info!("the files are compacted");
+    Ok(has_file)
+}
+
+/// Waits until an index that follows the store has what was changed so far.
+async fn follow(store: &Store, searching: &Searching) -> anyhow::Result<()> {
+    let last = store.fetch(changes::last()).await?;
+    let began = Instant::now();
+    while searching.index.progress()?.place < last.0 {
+        if began.elapsed() > PATIENCE {
+            bail!("the search index does not keep up; try again");
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+    Ok(())
+}
+
+/// Compacts within a day after an erasure, until the future is dropped.
+pub async fn watch(app: App) {
+    let mut done = None;
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let erased = match erasing::last(&app.site).await {
+            Ok(erased) => erased,
+            Err(error) => {
+                tracing::debug!(%error, "cannot find out whether something was erased");
+                continue;
+            }
+        };
+        let is_due = erased.filter(|time| Some(*time) != done && app.now().seconds_since(*time) >= WITHIN);
+        if is_due.is_some() && may_begin() && run(&app).await {
+            done = is_due;
+            // Each server of a shared store has an index of its own.
+            if state().has_file
+                && let Err(error) = erasing::forget_last(&app.site, is_due).await
+            {
+                tracing::debug!(%error, "the files will be compacted again after a start");
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The directory of accounts: what moderators find, with search and without it, and acting on several people.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+use crate::client::{Client, ok, refused};
+use crate::commands::Place;
+use crate::pages::page;
+use crate::server::{Server, each_engine};
+
+const TIMEOUT: Duration = Duration::from_secs(20);
+const SEARCHED: [(&str, &str); 3] = [("search.enabled", "true"), ("trust.days", "7"), ("trust.karma", "10")];
+
+/// The names in an answer; that of a deactivated account is empty.
+fn names(answer: &Value) -> Vec<&str> {
+    let people = answer["people"].as_array().unwrap_or_else(|| panic!("{answer}"));
+    people.iter().map(|person| person["username"].as_str().unwrap_or_default()).collect()
+}
+
+/// Waits until moderators find exactly these.
+async fn finds(by: &Client, parameters: &str, expected: &[&str]) {
+    let deadline = Instant::now() + TIMEOUT;
+    loop {
+        let found = by.get(&format!("/api/moderate/people?{parameters}")).await.json();
+        if found["status"] == "ok" && names(&found) == expected {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{parameters}: {found:#}, not {expected:?}");
+        tidings_testing::pause().await;
+    }
+}
+
+async fn act(by: &Client, names: &str, action: &str, more: &[(&str, &str)]) -> Value {
+    let fields = [&[("usernames", names), ("action", action), ("reason", "a raid")], more].concat();
+    by.api_post("/api/moderate/people", &fields).await
+}
+
+/// An administrator, a moderator, and four members.
+async fn people(server: &Server) -> [Client; 2] {
+    let alice = server.register("alice").await;
+    let moderator = server.member("mod").await;
+    server.set_field("user:2", "flags", "m").await;
+    server.members(0).await;
+    for name in ["bob", "bella", "carl", "dora"] {
+        server.member(name).await;
+    }
+    for (id, field, value) in [
+        (3, "fullname", "Robert van Dijk"),
+        (3, "email", "Robert@mail.example"),
+        (4, "karma", "50"),
+        (4, "invited_by", "3"),
+        (5, "invited_by", "3"),
+    ] {
+        server.set_field(&format!("user:{id}"), field, value).await;
+    }
+    [alice, moderator]
+}
+
+#[tokio::test]
+async fn moderators_find_people_by_what_is_true_of_them() {
+    each_engine(&SEARCHED, async |server| {
+        let [alice, moderator] = people(&server).await;
+        finds(&moderator, "", &["dora", "carl", "bella", "bob", "mod", "alice"]).await;
+        finds(&moderator, "q=B", &["bella", "bob"]).await;
+        finds(&moderator, "q=dij", &["bob"]).await;
+        finds(&moderator, "q=van+di", &["bob"]).await;
+        finds(&alice, "q=robert@mail", &["bob"]).await;
+        finds(&moderator, "q=robert@mail", &[]).await;
+        finds(&moderator, "invited_by=BOB", &["carl", "bella"]).await;
+        finds(&moderator, "state=staff", &["mod", "alice"]).await;
+        finds(&moderator, "sort=karma&count=1", &["bella"]).await;
+        ok(act(&moderator, "carl,dora", "ban", &[("hours", "2")]).await);
+        ok(act(&moderator, "bob", "silence", &[]).await);
+        finds(&moderator, "state=banned", &["dora", "carl"]).await;
+        finds(&moderator, "state=banned&invited_by=bob", &["carl"]).await;
+        finds(&moderator, "state=silenced", &["bob"]).await;
+        // Readers find neither.
+        for name in ["carl", "dora"] {
+            let found = ok(server.visitor().api_get(&format!("/api/search?kind=people&q={name}")).await);
+            assert_eq!(found["total"], 0, "{found}");
+            let found = ok(server.visitor().api_get(&format!("/api/search?kind=all&q=by:{name}")).await);
+            assert_eq!(found["total"], 0, "{found}");
+        }
+        server.advance(2 * 3_600);
+        finds(&moderator, "state=banned", &[]).await;
+
+        // A part after the other.
+        let mut all = Vec::new();
+        let mut next = Value::from(0);
+        while !next.is_null() {
+            let part = ok(moderator.api_get(&format!("/api/moderate/people?count=4&before={next}")).await);
+            all.extend(names(&part).into_iter().map(str::to_owned));
+            next = part["next"].clone();
+        }
+        assert_eq!(all, ["dora", "carl", "bella", "bob", "mod", "alice"]);
+        let bella = ok(alice.api_get("/api/moderate/people?q=bella").await)["people"][0].clone();
+        assert_eq!((&bella["invited_by"], &bella["karma"]), (&json!("bob"), &json!(50)), "{bella}");
+        assert!(bella["email"].is_string() && bella["created"].is_u64(), "{bella}");
+        let bella = ok(moderator.api_get("/api/moderate/people?q=bella").await)["people"][0].clone();
+        assert!(bella.get("email").is_none(), "{bella}");
+
+        let shown = page(&moderator, "/people?state=staff&sort=karma").await;
+        assert!(shown.content().contains("alice") && !shown.content().contains("bella"));
+        let member = server.client_of(4).await;
+        assert_eq!(member.get("/people").await.status, StatusCode::FORBIDDEN);
+        refused(member.api_get("/api/moderate/people").await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn without_search_there_are_the_newest_whole_names_and_networks() {
+    each_engine(&[("web.trusted_proxies", "127.0.0.1")], async |server| {
+        let [alice, moderator] = people(&server).await;
+        for (name, address) in [("bob", "192.0.2.1"), ("carl", "192.0.2.77"), ("dora", "198.51.100.1")] {
+            let id = ok(moderator.api_get(&format!("/api/moderate/people?q={name}")).await);
+            assert_eq!(names(&id), [name]);
+            let id =
+                ["bob", "bella", "carl", "dora"].iter().position(|known| *known == name).unwrap() as u64 + 3;
+            server.client_of(id).await.forwarded_for(address).tweet("A post").await;
+        }
+        finds(&moderator, "count=2", &["dora", "carl"]).await;
+        finds(&moderator, "q=BOB", &["bob"]).await;
+        finds(&moderator, "q=bo", &[]).await;
+        let bob = ok(alice.api_get("/api/moderate/people?q=bob").await)["people"][0].clone();
+        let tag = bob["network"].as_str().unwrap_or_else(|| panic!("{bob}")).to_owned();
+        finds(&moderator, &format!("network={tag}"), &["carl", "bob"]).await;
+        finds(&moderator, &format!("network={tag}&count=1"), &["carl"]).await;
+        for (parameters, field) in [
+            ("state=banned", "state"),
+            ("invited_by=bob", "invited_by"),
+            ("since=2026-01-01", "since"),
+            ("sort=karma", "sort"),
+            ("state=sad", "state"),
+            ("network=xyz", "network"),
+            ("invited_by=nobody", "invited_by"),
+        ] {
+            let told = refused(moderator.api_get(&format!("/api/moderate/people?{parameters}")).await);
+            assert!(told.starts_with(&format!("The field {field} is wrong")), "{told}");
+        }
+        server.advance(31 * 86_400);
+        finds(&moderator, &format!("network={tag}"), &[]).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_reason_for_several_people() {
+    each_engine(&[], async |server| {
+        let [alice, moderator] = people(&server).await;
+        let carl = server.client_of(5).await;
+        let story = carl.submit_text("Spam", "text").await;
+        let done = ok(act(&moderator, "carl, dora", "ban", &[("remove", "1")]).await);
+        assert_eq!(done["moderation_ids"], json!([1, 2, 3, 4]), "{done}");
+        server.finish_jobs().await;
+        assert_eq!(server.visitor().get(&format!("/news/{story}")).await.status, 410);
+        // Nothing is done if one of them cannot be acted on.
+        for (names, why) in [
+            ("bob,nobody", "There is no user with this name"),
+            ("bob,mod", "yourself"),
+            ("bob,alice", "higher role"),
+        ] {
+            let told = refused(act(&moderator, names, "silence", &[]).await);
+            assert!(told.contains(why), "{told}");
+        }
+        assert!(server.field("user:3", "silenced").await.is_none());
+        for (names, action, more, field) in [
+            ("", "ban", &[][..], "usernames"),
+            ("bob", "warn", &[], "action"),
+            ("bob", "silence", &[("remove", "1")], "remove"),
+            ("bob", "ban", &[("hours", "x")], "hours"),
+        ] {
+            let told = refused(act(&moderator, names, action, more).await);
+            assert!(told.contains(field), "{told}");
+        }
+        // The page has a box for each.
+        assert!(page(&alice, "/people").await.content().contains("Act on those who are chosen"));
+        let boxes =
+            [("person.bob", "1"), ("person.bella", "1"), ("action", "note"), ("reason", "the same person?")];
+        assert_eq!(alice.post("/people", &boxes).await.status, StatusCode::SEE_OTHER);
+        for id in [3, 4] {
+            assert_eq!(
+                server.dump().await.keys().filter(|key| *key == &format!("user:{id}:notes")).count(),
+                1
+            );
+        }
+        let shown = page(&alice, "/people").await;
+        let all = shown.find("input", &[("name", "usernames")]);
+        assert_eq!(all[0].attribute("value"), Some("dora,carl,bella,bob"));
+    })
+    .await;
+}
+
+#[test]
+fn the_command_lists_accounts_without_an_index() {
+    for place in Place::each() {
+        for name in ["alice", "bob", "bert"] {
+            place.run_with(&["user", "add", name, "--create"], "swordfish 12\n", &[]).good();
+        }
+        let list = |more: &[&str]| place.run(&[&["user", "list"], more].concat()).good();
+        let answer: Value = serde_json::from_str(&list(&["--json", "--q", "b"])).unwrap();
+        assert_eq!(names(&answer), ["bert", "bob"]);
+        assert_eq!((&answer["next"], &answer["people"][0]["email"]), (&Value::Null, &json!("")), "{answer}");
+        assert!(list(&["--state", "staff"]).starts_with("alice: joined "));
+        assert_eq!(list(&["--count", "2"]).lines().count(), 2);
+        place.run(&["user", "list", "--state", "sad"]).failed(2);
+        place.run(&["user", "list", "--invited-by", "nobody"]).failed(1);
+    }
+}

@@ -1,0 +1,204 @@
+//! The hub of the feeds is told what has changed, soon, together, and again if it has failed.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::client::ok;
+use crate::server::{Engine, Server};
+
+const HERE: &str = "https://news.example.com";
+
+/// A hub at an address of this machine.
+struct Hub {
+    url: String,
+    /// The feeds that it was told of.
+    told: Arc<Mutex<Vec<String>>>,
+    /// The status of its answers.
+    status: Arc<AtomicU16>,
+    accepting: JoinHandle<()>,
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+impl Hub {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/hub?key=1", listener.local_addr().unwrap());
+        let (told, status) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicU16::new(204)));
+        let (noted, answered) = (told.clone(), status.clone());
+        let accepting = tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut request = Vec::new();
+                let body = loop {
+                    let text = String::from_utf8_lossy(&request).into_owned();
+                    if let Some((head, body)) = text.split_once("\r\n\r\n")
+                        && let Some((_, length)) = head.to_lowercase().split_once("content-length: ")
+                        && length.split("\r\n").next().unwrap().parse::<usize>().unwrap() <= body.len()
+                    {
+                        assert!(head.starts_with("POST /hub?key=1 HTTP/1.1\r\n"), "{head}");
+                        break body.to_owned();
+                    }
+                    let byte = stream.read_u8().await.unwrap();
+                    request.push(byte);
+                };
+                let fields: Vec<(String, String)> =
+                    url::form_urlencoded::parse(body.as_bytes()).into_owned().collect();
+                let field = |name: &str| fields.iter().find(|field| field.0 == name).unwrap().1.clone();
+                assert_eq!((field("hub.mode"), field("hub.topic")), ("publish".to_owned(), field("hub.url")));
+                let status = answered.load(Ordering::Relaxed);
+                noted.lock().unwrap().push(field("hub.url"));
+                let answer = format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+                stream.write_all(answer.as_bytes()).await.ok();
+            }
+        });
+        Self { url, told, status, accepting }
+    }
+
+    fn told(&self) -> Vec<String> {
+        self.told.lock().unwrap().clone()
+    }
+
+    /// Waits until a condition holds, and returns how long that was.
+    async fn wait(&self, is_so: impl Fn(&BTreeSet<String>) -> bool) -> Duration {
+        let began = Instant::now();
+        while !is_so(&self.told().into_iter().collect()) {
+            assert!(began.elapsed() < Duration::from_secs(30), "{:?}", self.told());
+            tidings_testing::pause().await;
+        }
+        began.elapsed()
+    }
+}
+
+/// Waits until a feed no longer waits, or does.
+async fn wait_for_feed(server: &Server, feed: &str, waits: bool) {
+    let began = Instant::now();
+    while server.field("hub:feeds", feed).await.is_some() != waits {
+        assert!(began.elapsed() < Duration::from_secs(30), "{feed}");
+        tidings_testing::pause().await;
+    }
+}
+
+/// A site that has begun to follow what changes.
+async fn site(engine: Engine, hub: &Hub) -> Server {
+    let server = Server::start(engine, &[("site.url", HERE), ("feeds.hub", &hub.url)]).await;
+    let began = Instant::now();
+    while server.field("hub:state", "place").await.is_none() {
+        assert!(began.elapsed() < Duration::from_secs(30));
+        tidings_testing::pause().await;
+    }
+    server
+}
+
+#[tokio::test]
+async fn a_hub_is_told_of_the_feeds_that_have_changed() {
+    for engine in [Engine::Memory, Engine::Redis] {
+        let hub = Hub::start().await;
+        let server = site(engine, &hub).await;
+        let alice = server.member("alice").await;
+        server.set_karma(&alice, 100).await;
+        let news = alice.submit_on("rust", "A story").await;
+        alice.comment(news, "A comment").await;
+        alice.tweet("A post").await;
+        let expected = [
+            "/top/atom",
+            "/atom",
+            "/json",
+            "/rss",
+            "/best/new/atom",
+            "/topic/rust/new/json",
+            "/user/alice/atom",
+            "/user/alice/stories/json",
+            "/user/alice/comments/atom",
+            "/comments/atom",
+            "/news/1/json",
+            "/@alice/feed",
+            "/@alice/feed/json",
+        ];
+        let took = hub.wait(|told| expected.iter().all(|feed| told.contains(&format!("{HERE}{feed}")))).await;
+        assert!(took < Duration::from_secs(5), "{took:?}");
+        wait_for_feed(&server, "/atom", false).await;
+        // Votes change no feed.
+        let count = hub.told().len();
+        let bob = server.member("bob").await;
+        server.set_karma(&bob, 100).await;
+        ok(bob.vote(news, "up").await);
+        bob.comment(news, "Another").await;
+        hub.wait(|told| told.contains(&format!("{HERE}/user/bob/comments/atom"))).await;
+        wait_for_feed(&server, "/news/1/atom", false).await;
+        let later = &hub.told()[count..];
+        assert!(!later.contains(&format!("{HERE}/atom")), "{later:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_hub_that_fails_is_told_later_and_one_that_refuses_is_not_asked_again() {
+    let hub = Hub::start().await;
+    let server = site(Engine::Memory, &hub).await;
+    hub.status.store(503, Ordering::Relaxed);
+    let alice = server.member("alice").await;
+    alice.submit_text("A story", "text").await;
+    hub.wait(|told| !told.is_empty()).await;
+    wait_for_feed(&server, "/atom", true).await;
+    let failing = async || server.field("hub:state", "failing").await;
+    let began = Instant::now();
+    while failing().await.is_none() {
+        assert!(began.elapsed() < Duration::from_secs(30));
+        tidings_testing::pause().await;
+    }
+    let due: u64 = server.field("hub:state", "due").await.unwrap().parse().unwrap();
+    assert_eq!(due, server.now() + 60);
+    // One failure was enough.
+    assert_eq!(hub.told().len(), 1, "{:?}", hub.told());
+    hub.status.store(202, Ordering::Relaxed);
+    server.advance(61);
+    hub.wait(|told| told.contains(&format!("{HERE}/user/alice/atom"))).await;
+    wait_for_feed(&server, "/atom", false).await;
+    // What it does not want to know is over.
+    hub.status.store(404, Ordering::Relaxed);
+    alice.submit_text("Another story", "text").await;
+    let count = hub.told().len();
+    let began = Instant::now();
+    while hub.told().len() == count || server.field("hub:feeds", "/atom").await.is_some() {
+        assert!(began.elapsed() < Duration::from_secs(30));
+        tidings_testing::pause().await;
+    }
+    assert_eq!(failing().await, None);
+}
+
+#[tokio::test]
+async fn feeds_name_their_hub_if_there_is_one() {
+    let hub = Hub::start().await;
+    let server = site(Engine::Memory, &hub).await;
+    let visitor = server.visitor();
+    for feed in ["/top/atom", "/atom", "/json", "/rss", "/comments/atom"] {
+        let answer = visitor.get(feed).await;
+        let expected = format!("<{}>; rel=\"hub\", <{HERE}{feed}>; rel=\"self\"", hub.url);
+        assert_eq!(answer.headers["link"].to_str().unwrap(), expected);
+        assert!(String::from_utf8(answer.body).unwrap().contains(&hub.url), "{feed}");
+    }
+    for feed in ["/best/atom", "/moderations/json"] {
+        let answer = visitor.get(feed).await;
+        assert!(
+            !answer.headers.contains_key("link")
+                && !String::from_utf8(answer.body).unwrap().contains("/hub?")
+        );
+    }
+    let without = Server::start(Engine::Memory, &[]).await;
+    alice_writes(&without).await;
+    assert!(!without.visitor().get("/atom").await.headers.contains_key("link"));
+    assert_eq!(without.field("hub:state", "place").await, None);
+}
+
+async fn alice_writes(server: &Server) {
+    server.member("alice").await.submit_text("A story", "text").await;
+}

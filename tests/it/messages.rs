@@ -1,0 +1,435 @@
+//! Messages between members and the moderators.
+
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+use crate::client::{Client, PASSWORD, ok, refused};
+use crate::mails::send_all;
+use crate::moderation::undo;
+use crate::night::text_of;
+use crate::pages::{page, redirects_to};
+use crate::server::{Engine, Server, each_engine};
+use crate::smtp_server::SmtpServer;
+use crate::store_check::demand_clean;
+
+/// An administrator, a moderator, and two members.
+async fn people(server: &Server) -> [Client; 4] {
+    let [alice, moderator, bob, carol] = [
+        server.register("alice").await,
+        server.member("mod").await,
+        server.member("bob").await,
+        server.member("carol").await,
+    ];
+    server.set_field("user:2", "flags", "m").await;
+    [alice, moderator, bob, carol]
+}
+
+/// Writes a message. Returns the thread and the number.
+async fn write(who: &Client, fields: &[(&str, &str)]) -> (String, u64) {
+    let written = ok(who.api_post("/api/messages", fields).await);
+    (written["thread_id"].to_string(), written["message_id"].as_u64().unwrap())
+}
+
+async fn threads(who: &Client) -> Vec<Value> {
+    ok(who.api_get("/api/messages").await)["threads"].as_array().unwrap().clone()
+}
+
+/// The rows of the queue, as their kind and id.
+async fn waiting(moderator: &Client) -> Vec<String> {
+    let queue = ok(moderator.api_get("/api/moderate/queue").await);
+    let rows = queue["items"].as_array().unwrap().iter();
+    rows.map(|row| format!("{}:{}", row["kind"].as_str().unwrap(), row["id"].as_str().unwrap())).collect()
+}
+
+async fn warn(moderator: &Client, name: &str) -> String {
+    let fields = [("action", "warn"), ("kind", "user"), ("id", name), ("reason", "be kind")];
+    ok(moderator.api_post("/api/moderate", &fields).await)["moderation_id"].to_string()
+}
+
+#[tokio::test]
+async fn a_member_writes_and_moderators_answer() {
+    each_engine(&[], async |server| {
+        let [alice, moderator, bob, carol] = people(&server).await;
+        assert!(threads(&bob).await.is_empty());
+        let (thread, number) = write(&bob, &[("text", "Why is my\npost <b>gone</b>?")]).await;
+        assert_eq!((thread.as_str(), number), ("1", 1));
+        assert_eq!(waiting(&moderator).await, ["message:1"]);
+        let queue = ok(moderator.api_get("/api/moderate/queue").await);
+        assert_eq!(
+            (&queue["items"][0]["why"], &queue["items"][0]["author"], &queue["items"][0]["text"]),
+            (&json!("message"), &json!("bob"), &json!("Why is my\npost <b>gone</b>?"))
+        );
+        server.advance(60);
+        let answer = [("text", "It was off topic."), ("thread", "1"), ("anonymous", "1")];
+        assert_eq!(write(&moderator, &answer).await, ("1".to_owned(), 2));
+        assert!(waiting(&moderator).await.is_empty());
+        let inbox = ok(bob.api_get("/api/inbox").await);
+        assert_eq!(
+            (&inbox["unread"], &inbox["entries"][0]["id"], &inbox["entries"][0]["text"]),
+            (&json!(1), &json!("moderation:message:1-2"), &json!("It was off topic."))
+        );
+        assert_eq!(inbox["entries"][0].get("username"), None);
+        // By name, without a question that waits.
+        server.advance(60);
+        write(&alice, &[("text", "You can post it again."), ("thread", "1")]).await;
+        let inbox = ok(bob.api_get("/api/inbox").await);
+        assert_eq!((&inbox["unread"], &inbox["entries"][0]["username"]), (&json!(2), &json!("alice")));
+        let read = threads(&bob).await;
+        assert_eq!(read.len(), 1);
+        assert_eq!((&read[0]["thread_id"], &read[0]["state"]), (&json!(1), &json!("answered")));
+        let from: Vec<&Value> =
+            read[0]["messages"].as_array().unwrap().iter().map(|message| &message["from"]).collect();
+        assert_eq!(from, ["bob", "the moderators", "alice"]);
+        assert!(read[0]["messages"][1].get("by").is_none());
+        // Administrators see who answered as the moderators.
+        assert_eq!(threads(&moderator).await[0]["messages"][1].get("by"), None);
+        assert_eq!(threads(&alice).await[0]["messages"][1]["by"], "mod");
+        // The page of the thread marks the answers as read.
+        let listed = page(&bob, "/inbox").await;
+        assert!(
+            listed.links_to("/messages/1#message-2") && listed.text().contains("The moderators answered you")
+        );
+        let shown = text_of(&bob.get("/messages/1").await);
+        assert!(shown.contains("&lt;b&gt;gone") && shown.contains("The moderators"), "{shown}");
+        tidings_testing::pause().await;
+        for _ in 0..50 {
+            if ok(bob.api_get("/api/inbox").await)["unread"] == 0 {
+                break;
+            }
+            tidings_testing::pause().await;
+        }
+        assert_eq!(ok(bob.api_get("/api/inbox").await)["unread"], 0);
+        // The next message waits again, in the same thread.
+        assert_eq!(write(&bob, &[("text", "Thank you"), ("thread", "1")]).await.1, 4);
+        assert_eq!(waiting(&moderator).await, ["message:1"]);
+        // Nobody else knows of it.
+        assert!(threads(&carol).await.is_empty());
+        for path in ["/messages/1", "/messages/99"] {
+            assert_eq!(carol.get(path).await.status, StatusCode::NOT_FOUND);
+        }
+        for thread in ["1", "99"] {
+            let fields = [("text", "Me too"), ("thread", thread)];
+            assert!(refused(carol.api_post("/api/messages", &fields).await).contains("no such messages"));
+            let path = format!("/api/messages?thread={thread}");
+            assert!(refused(carol.api_get(&path).await).contains("no such messages"));
+        }
+        let log = text_of(&server.visitor().get("/moderations").await);
+        assert!(log.contains("messages 1 to the moderators") && !log.contains("off topic"), "{log}");
+        demand_clean(&server).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_decision_has_one_thread_and_a_warning_can_be_answered() {
+    each_engine(&[], async |server| {
+        let [_, moderator, bob, carol] = people(&server).await;
+        let line = warn(&moderator, "bob").await;
+        let told = ok(bob.api_get("/api/inbox").await);
+        let told = told["entries"][0]["text"].as_str().unwrap();
+        assert!(told.ends_with(&format!("/moderators?moderation_id={line}")), "{told}");
+        let form = page(&bob, &format!("/moderators?moderation_id={line}")).await.form("/messages");
+        let sent = form.with("text", "I was quoting").send(&bob).await;
+        assert_eq!(redirects_to(&sent), "/messages/1#message-1");
+        let about = [("text", "Really"), ("moderation_id", &*line)];
+        assert_eq!(write(&bob, &about).await, ("1".to_owned(), 2));
+        assert_eq!(threads(&bob).await[0]["moderation_id"].to_string(), line);
+        assert_eq!(write(&bob, &[("text", "Something else")]).await.0, "2");
+        assert!(refused(carol.api_post("/api/messages", &about).await).contains("decisions about you"));
+        let both = [("text", "Really"), ("moderation_id", &*line), ("thread", "1")];
+        assert!(refused(bob.api_post("/api/messages", &both).await).contains("moderation_id"));
+        let shown = page(&moderator, "/moderate").await;
+        assert!(shown.links_to("/messages/1") && shown.text().contains("Decision: warn"));
+        // Closed without an answer, and undone.
+        let close = [("action", "close"), ("kind", "message"), ("id", "1"), ("reason", "answered by mail")];
+        let closed = ok(moderator.api_post("/api/moderate", &close).await)["moderation_id"].as_u64().unwrap();
+        assert_eq!(waiting(&moderator).await, ["message:2"]);
+        assert_eq!(threads(&bob).await[1]["state"], "closed");
+        let told = ok(bob.api_get("/api/inbox").await);
+        let told = told["entries"][0]["text"].as_str().unwrap();
+        assert!(told.contains("answered by mail") && told.ends_with("/messages/1"), "{told}");
+        assert!(refused(moderator.api_post("/api/moderate", &close).await).contains("waiting for an answer"));
+        demand_clean(&server).await;
+        ok(undo(&moderator, closed).await);
+        assert_eq!(waiting(&moderator).await.len(), 2);
+        demand_clean(&server).await;
+        let closed = ok(moderator.api_post("/api/moderate", &close).await)["moderation_id"].as_u64().unwrap();
+        write(&bob, &[("text", "No"), ("thread", "1")]).await;
+        assert!(refused(undo(&moderator, closed).await).contains("reopened already"));
+        // An answer to what has changed since the moderator read it.
+        let late = [("text", "Fine"), ("thread", "1"), ("after", "2")];
+        assert!(refused(moderator.api_post("/api/messages", &late).await).contains("changed since"));
+        server.advance(1);
+        let form = page(&moderator, "/messages/1").await.form("/messages");
+        assert_eq!(redirects_to(&form.with("text", "Fine").send(&moderator).await), "/messages/1#message-4");
+        // The box is ticked: without a name.
+        let last = threads(&bob).await[0]["messages"].as_array().unwrap().last().unwrap().clone();
+        assert_eq!((&last["from"], &last["text"]), (&json!("the moderators"), &json!("Fine")));
+        demand_clean(&server).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn somebody_silenced_or_banned_can_write_and_a_moderator_not_to_themselves() {
+    let mut relay = SmtpServer::start().await;
+    let server = Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await;
+    let [alice, moderator, bob, _] = people(&server).await;
+    let password = server.field("user:1", "password").await.unwrap();
+    server.set_field("user:3", "password", &password).await;
+    server.set_field("user:3", "email", "bob@example.org").await;
+    let restrict = |action| [("action", action), ("kind", "user"), ("id", "bob"), ("reason", "shouting")];
+    ok(moderator.api_post("/api/moderate", &restrict("silence")).await);
+    write(&bob, &[("text", "For how long?")]).await;
+    let by_password =
+        |password| [("text", "And now?"), ("thread", "1"), ("username", "bob"), ("password", password)];
+    // Whoever can log in does so, perhaps with a second factor.
+    let visitor = server.visitor();
+    assert!(
+        refused(visitor.api_post("/api/messages", &by_password(PASSWORD)).await).contains("Log in again")
+    );
+    ok(moderator.api_post("/api/moderate", &restrict("ban")).await);
+    assert!(
+        refused(visitor.api_post("/api/messages", &by_password("wrong")).await).contains("Wrong username")
+    );
+    assert!(refused(visitor.api_post("/api/messages", &[("text", "Who?")]).await).contains("logged in"));
+    assert_eq!(write(&visitor, &by_password(PASSWORD)).await, ("1".to_owned(), 2));
+    write(&moderator, &[("text", "Until you calm down."), ("thread", "1"), ("anonymous", "1")]).await;
+    let mail = relay.next_message().await;
+    assert_eq!(mail.to, ["bob@example.org"]);
+    assert!(mail.text().contains("Until you calm down."), "{}", mail.text());
+    // The page that tells of the ban has the thread, and the form.
+    let login = [("username", "bob"), ("password", PASSWORD)];
+    let refused_login = visitor.post("/login", &login).await;
+    assert_eq!(refused_login.status, StatusCode::FORBIDDEN);
+    let shown = text_of(&refused_login);
+    assert!(shown.contains("Until you calm down."), "{shown}");
+    let sent = visitor.post("/messages", &by_password(PASSWORD)).await;
+    assert_eq!(sent.status, StatusCode::OK);
+    assert!(text_of(&sent).contains("And now?"));
+    // Moderators write as members in their own threads, and do not answer themselves.
+    let (own, _) = write(&moderator, &[("text", "A question of mine")]).await;
+    write(&moderator, &[("text", "One more"), ("thread", &own)]).await;
+    let read = ok(moderator.api_get(&format!("/api/messages?thread={own}")).await);
+    assert_eq!(
+        (&read["threads"][0]["state"], &read["threads"][0]["messages"][1]["from"]),
+        (&json!("waiting"), &json!("mod"))
+    );
+    let close = [("action", "close"), ("kind", "message"), ("id", &*own), ("reason", "mine")];
+    assert!(refused(moderator.api_post("/api/moderate", &close).await).contains("yourself"));
+    ok(alice.api_post("/api/moderate", &close).await);
+    demand_clean(&server).await;
+}
+
+#[tokio::test]
+async fn messages_are_bounded() {
+    each_engine(&[], async |server| {
+        let [_, moderator, bob, carol] = people(&server).await;
+        let long = "x".repeat(5_000);
+        write(&bob, &[("text", &long)]).await;
+        let longer = "x".repeat(5_001);
+        assert!(refused(bob.api_post("/api/messages", &[("text", &longer)]).await).contains("too long"));
+        assert!(
+            refused(bob.api_post("/api/messages", &[("text", " ")]).await).to_lowercase().contains("text")
+        );
+        for _ in 1..10 {
+            write(&bob, &[("text", "Hello?"), ("thread", "1")]).await;
+        }
+        let fields = [("text", "Hello?"), ("thread", "1")];
+        assert!(refused(bob.api_post("/api/messages", &fields).await).contains("10 messages"));
+        let form = page(&bob, "/messages/1").await.form("/messages").with("text", "Kept?");
+        let sent = form.send(&bob).await;
+        assert_eq!(sent.status, StatusCode::TOO_MANY_REQUESTS);
+        assert!(text_of(&sent).contains("Kept?"));
+        // Answers are not counted, and another day has room.
+        for number in 1..=11 {
+            write(&moderator, &[("text", &number.to_string()), ("thread", "1")]).await;
+        }
+        let counters = server.dump().await.into_keys().filter(|key| key.starts_with("limit:messages:"));
+        let counters: Vec<String> = counters.collect();
+        server.write(|batch| counters.iter().for_each(|key| batch.delete(key))).await;
+        write(&bob, &[("text", "Hello?"), ("thread", "1")]).await;
+        // The newest 20, and those before.
+        let read = ok(bob.api_get("/api/messages?thread=1").await);
+        let numbers: Vec<u64> = read["threads"][0]["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|message| message["message_id"].as_u64().unwrap())
+            .collect();
+        assert_eq!(numbers, (3..=22).collect::<Vec<_>>());
+        assert_eq!(read["threads"][0]["earlier"], 3);
+        let read = ok(bob.api_get("/api/messages?thread=1&before=3").await);
+        assert_eq!(read["threads"][0]["messages"].as_array().unwrap().len(), 2);
+        let shown = page(&bob, "/messages/1").await;
+        assert!(shown.links_to("/messages/1?before=3"));
+        page(&bob, "/messages/1?before=3").await;
+        // A thread has 200 messages. The last is an answer.
+        let fill = |count: &'static str| server.set_field("messages:1", "count", count);
+        fill("199").await;
+        assert!(refused(bob.api_post("/api/messages", &fields).await).contains("200 messages"));
+        write(&moderator, &[("text", "The last"), ("thread", "1")]).await;
+        assert!(refused(moderator.api_post("/api/messages", &fields).await).contains("200 messages"));
+        // A member has 100 threads.
+        server
+            .write(|batch| {
+                for id in 1_000..1_099 {
+                    batch.sorted_add("user:3:message_threads", id.to_string(), 1.0);
+                }
+            })
+            .await;
+        assert!(refused(bob.api_post("/api/messages", &[("text", "New")]).await).contains("100 threads"));
+        write(&carol, &[("text", "New")]).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn threads_are_listed_in_parts_and_cost_few_rounds() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [_, moderator, bob, carol] = people(&server).await;
+    for (who, count) in [(&bob, 9), (&carol, 4)] {
+        for number in 0..count {
+            write(who, &[("text", &format!("Matter {number}"))]).await;
+            server.advance(1);
+        }
+    }
+    let listed = ok(moderator.api_get("/api/messages").await);
+    assert_eq!((listed["threads"].as_array().unwrap().len(), &listed["next"]), (10, &json!(10)));
+    assert_eq!(listed["threads"][0]["username"], "carol");
+    let rest = ok(moderator.api_get("/api/messages?start=10").await);
+    assert_eq!((rest["threads"].as_array().unwrap().len(), &rest["next"]), (3, &Value::Null));
+    assert_eq!(threads(&carol).await.len(), 4);
+    for path in ["/messages", "/messages/1", "/moderate", "/api/messages"] {
+        server.clear_caches().await;
+        let before = server.store().rounds();
+        assert_eq!(moderator.get(path).await.status, StatusCode::OK);
+        let rounds = server.store().rounds() - before;
+        assert!(rounds <= 8, "{path}: {rounds}");
+    }
+}
+
+#[tokio::test]
+async fn answers_are_mailed_and_messages_go_with_the_account() {
+    let mut relay = SmtpServer::start().await;
+    let server = Server::start(Engine::Memory, &[("mail.relay", &relay.relay())]).await;
+    let [_, moderator, bob, _] = people(&server).await;
+    let password = server.field("user:1", "password").await.unwrap();
+    for (field, value) in [
+        ("password", password.as_str()),
+        ("email", "bob@example.org"),
+        ("confirmed_email", "bob@example.org"),
+        ("mail_replies", "1"),
+    ] {
+        server.set_field("user:3", field, value).await;
+    }
+    let line = warn(&moderator, "bob").await;
+    send_all(&server).await;
+    relay.next_message().await;
+    write(&bob, &[("text", "Why?"), ("moderation_id", &line)]).await;
+    write(&moderator, &[("text", "Because of that."), ("thread", "1"), ("anonymous", "1")]).await;
+    send_all(&server).await;
+    let mail = relay.next_message().await;
+    assert!(
+        mail.text().contains("Because of that.") && mail.text().contains("/messages/1"),
+        "{}",
+        mail.text()
+    );
+    write(&bob, &[("text", "I see")]).await;
+    let exported = crate::export::export(&bob).await.data;
+    let messages = exported["messages"].as_array().unwrap();
+    let texts: Vec<&Value> = messages.iter().map(|message| &message["text"]).collect();
+    assert_eq!(texts, ["I see", "Why?", "Because of that."], "{exported}");
+    assert_eq!((&messages[1]["from"], messages[2].get("from")), (&json!("bob"), None));
+    demand_clean(&server).await;
+    redirects_to(&bob.post("/settings/deactivate", &[("password", PASSWORD)]).await);
+    server.finish_jobs().await;
+    let left: Vec<String> = server
+        .dump()
+        .await
+        .into_keys()
+        .filter(|key| key.contains("messages") || key.contains("message_threads"))
+        .collect();
+    assert_eq!(left, ["limit:messages:3", "messages:count"]);
+    assert!(waiting(&moderator).await.is_empty());
+    assert_eq!(server.field(&format!("moderation:{line}"), "messages").await, None);
+    assert_eq!(moderator.get("/messages/1").await.status, StatusCode::NOT_FOUND);
+    demand_clean(&server).await;
+}
+
+#[tokio::test]
+async fn the_page_of_a_person_has_everything_that_moderators_need() {
+    each_engine(&[], async |server| {
+        let [alice, moderator, bob, carol] = people(&server).await;
+        let story = bob.submit_text("A story of <bob>", "text").await;
+        bob.comment(story, "A comment of bob").await;
+        bob.tweet("A post of bob").await;
+        let gone = bob.submit_text("A removed story", "text").await.to_string();
+        let of_carol = carol.submit_text("A story of carol", "text").await.to_string();
+        let posted = story.to_string();
+        for (who, id) in [(&carol, &posted), (&bob, &of_carol)] {
+            let flag = [("kind", "story"), ("id", id.as_str()), ("reason", "spam")];
+            ok(who.api_post("/api/flag", &flag).await);
+        }
+        let act = async |action: &str, (kind, id): (&str, &str)| {
+            let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "a <reason>")];
+            ok(moderator.api_post("/api/moderate", &fields).await);
+        };
+        act("keep", ("story", &of_carol)).await;
+        act("remove", ("story", &gone)).await;
+        act("warn", ("user", "bob")).await;
+        act("note", ("user", "bob")).await;
+        server
+            .write(|batch| {
+                batch.sorted_add("invites:by:3", "4", 1.0);
+                batch.set_field("user:4", "invited_by", "3");
+            })
+            .await;
+        write(&bob, &[("text", "Why?")]).await;
+        let shown = page(&moderator, "/moderate/person/BOB").await;
+        let text = shown.text();
+        for part in [
+            "A story of <bob>",
+            "A comment of bob",
+            "A post of bob",
+            "A removed story",
+            "1 flag, waiting: spam × 1",
+            "0 upheld, 1 rejected",
+            "a <reason>",
+            "mod warned",
+            "Invited 1 person: carol",
+            "Network",
+            "waits for an answer",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert!(shown.links_to("/messages/1"));
+        assert!(page(&alice, "/@bob").await.links_to("/moderate/person/bob"));
+        assert_eq!(bob.get("/moderate/person/carol").await.status, StatusCode::FORBIDDEN);
+        assert_eq!(moderator.get("/moderate/person/nobody").await.status, StatusCode::NOT_FOUND);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_page_of_a_person_takes_the_same_rounds_whatever_they_did() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [_, moderator, bob, _] = people(&server).await;
+    let rounds = async || {
+        server.clear_caches().await;
+        let before = server.store().rounds();
+        assert_eq!(moderator.get("/moderate/person/bob").await.status, StatusCode::OK);
+        server.store().rounds() - before
+    };
+    let story = bob.submit_text("A story", "text").await;
+    bob.comment(story, "A comment").await;
+    warn(&moderator, "bob").await;
+    write(&bob, &[("text", "Why?")]).await;
+    let few = rounds().await;
+    for number in 0..30 {
+        bob.comment(story, &format!("Comment {number}")).await;
+        warn(&moderator, "bob").await;
+    }
+    assert_eq!(rounds().await, few);
+    assert!(few <= 30, "{few}");
+}

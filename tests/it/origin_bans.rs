@@ -1,0 +1,163 @@
+//! Bans of networks and of domains of e-mail addresses.
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, ok, refused};
+use crate::moderation::undo;
+use crate::night::text_of;
+use crate::pages::page;
+use crate::server::{Engine, Server, each_engine};
+use crate::signups::sign_up;
+
+const PROXY: &[(&str, &str)] = &[("web.trusted_proxies", "127.0.0.1")];
+
+/// A client whose requests come from an address.
+fn from(client: &Client, address: &str) -> Client {
+    client.clone().forwarded_for(address)
+}
+
+async fn ban(by: &Client, fields: [(&str, &str); 3], more: &[(&str, &str)]) -> Value {
+    let [what, scope, reason] = fields;
+    by.api_post("/api/moderate/bans", &[&[what, scope, reason], more].concat()).await
+}
+
+#[tokio::test]
+async fn nobody_signs_up_or_posts_from_a_banned_network() {
+    each_engine(PROXY, async |server| {
+        let alice = server.register("alice").await;
+        let bob = server.member("bob").await;
+        let story = bob.submit_text("A story", "text").await;
+        for (value, inside, outside) in [
+            ("192.0.2.0/24", "192.0.2.77", "192.0.3.1"),
+            ("2001:db8:1::/48", "2001:db8:1:2::3", "2001:db8:2::1"),
+            ("198.51.100.7", "198.51.100.7", "198.51.100.8"),
+        ] {
+            let fields = [("what", "network"), ("scope", "both"), ("reason", "a flood")];
+            let made = ok(ban(&alice, fields, &[("value", value)]).await);
+            let stranger = from(&server.visitor(), inside);
+            let error = refused(sign_up(&stranger, "mallory", &[]).await);
+            assert_eq!(error, "New accounts from your network are not accepted here at the moment: a flood.");
+            let inside = from(&bob, inside);
+            for refusal in [
+                inside.try_submit_on("rust", "Another").await,
+                inside.try_comment(story, None, "a comment").await,
+                inside.try_tweet("a post").await,
+            ] {
+                let error = "Posts from your network are not accepted here at the moment: a flood.";
+                assert_eq!(refused(refusal), error, "{value}");
+            }
+            ok(from(&bob, outside).try_comment(story, None, "a comment").await);
+            // Staff is never locked out.
+            ok(from(&alice, "192.0.2.77").try_comment(story, None, "a comment").await);
+            let list = ok(alice.api_get("/api/moderate/bans").await);
+            assert_eq!(list["bans"][0]["stopped"], 4, "{list}");
+            ok(undo(&alice, made["moderation_id"].as_u64().unwrap()).await);
+            ok(inside.try_comment(story, None, "again").await);
+            assert_eq!(ok(alice.api_get("/api/moderate/bans").await)["bans"], json!([]));
+        }
+        crate::store_check::demand_clean(&server).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_ban_covers_what_it_says_and_ends() {
+    let server = Server::start(Engine::Memory, PROXY).await;
+    let alice = server.register("alice").await;
+    let bob = server.member("bob").await;
+    let story = bob.submit_text("A story", "text").await;
+    server.set_field("user:2", "email", "bob@mail.spam.example").await;
+    bob.get("/").await;
+    let fields = [("what", "domain"), ("scope", "signup"), ("reason", "throw-away")];
+    let tried = ok(ban(&alice, fields, &[("value", "spam.example"), ("dry_run", "1")]).await);
+    assert_eq!(tried["stops"], 1, "{tried}");
+    ok(ban(&alice, fields, &[("value", "spam.example"), ("hours", "1")]).await);
+    ok(bob.try_comment(story, None, "a comment").await);
+    let address = [("email", "eve@spam.example")];
+    let error = refused(sign_up(&server.visitor(), "eve", &address).await);
+    assert!(error.starts_with("New accounts with this domain of your e-mail address"), "{error}");
+    ok(sign_up(&server.visitor(), "frank", &[("email", "frank@notspam.example")]).await);
+    server.advance(3_600);
+    ok(sign_up(&server.visitor(), "eve", &address).await);
+    let fields = [("what", "domain"), ("scope", "post"), ("reason", "spam")];
+    ok(ban(&alice, fields, &[("value", "spam.example")]).await);
+    assert!(refused(bob.try_comment(story, None, "another").await).contains("Posts with this domain"));
+    // The one that has ended is gone.
+    let list = ok(alice.api_get("/api/moderate/bans").await);
+    assert_eq!(
+        (list["bans"].as_array().unwrap().len(), &list["bans"][0]["ban_id"]),
+        (1, &json!(2)),
+        "{list}"
+    );
+}
+
+#[tokio::test]
+async fn a_trial_counts_those_whom_a_ban_would_stop() {
+    each_engine(PROXY, async |server| {
+        let alice = server.register("alice").await;
+        let people = server.members(4).await;
+        let addresses = ["192.0.2.1", "192.0.2.2", "192.0.3.1", "2001:db8:1::1"];
+        for (person, address) in people.iter().zip(addresses) {
+            from(person, address).submit_text("A story", "text").await;
+        }
+        let stops = async |value| {
+            let fields = [("what", "network"), ("scope", "both"), ("reason", "r")];
+            ok(ban(&alice, fields, &[("value", value), ("dry_run", "1")]).await)["stops"].clone()
+        };
+        for (value, count) in [
+            ("192.0.2.0/24", json!(2)),
+            ("192.0.2.1", json!(1)),
+            ("192.0.2.128/25", json!(0)),
+            ("192.0.0.0/16", json!(3)),
+            ("2001:db8:1::/48", json!(1)),
+            ("2001:db8::/40", json!(1)),
+            ("2001:db8::/32", Value::Null),
+        ] {
+            assert_eq!(stops(value).await, count, "{value}");
+        }
+        assert_eq!(server.hash("bans:origins").await.len(), 0);
+        let fields = [
+            ("what", "network"),
+            ("value", "192.0.2.0/24"),
+            ("scope", "both"),
+            ("reason", "r"),
+            ("dry_run", "1"),
+        ];
+        let tried = alice.post("/moderate/bans", &fields).await;
+        assert!(text_of(&tried).contains("This ban stops 2 members"), "{}", text_of(&tried));
+        server.advance(8 * 86_400);
+        assert_eq!(stops("192.0.2.0/24").await, json!(0));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn only_administrators_ban_and_the_log_does_not_say_what() {
+    let server = Server::start(Engine::Memory, PROXY).await;
+    let alice = server.register("alice").await;
+    let moderator = server.member("moderator").await;
+    server.set_field("user:2", "flags", "m").await;
+    let fields = [("what", "network"), ("scope", "both"), ("reason", "a flood")];
+    let value = [("value", "192.0.2.0/24")];
+    assert!(refused(ban(&moderator, fields, &value).await).contains("Only administrators"));
+    assert_eq!(moderator.get("/moderate/bans").await.status, 403);
+    let made = ok(ban(&alice, fields, &value).await);
+    let undone = moderator
+        .api_post(
+            "/api/moderate/undo",
+            &[("moderation_id", &made["moderation_id"].to_string()), ("reason", "r")],
+        )
+        .await;
+    assert!(refused(undone).contains("dministrator"));
+    let log = text_of(&server.visitor().get("/moderations").await);
+    assert!(log.contains("ban 1 of a network or a domain") && log.contains("a flood"), "{log}");
+    assert!(!log.contains("192.0.2"), "{log}");
+    for (value, expected) in [("10.0.0.0/8", "at most a /16"), ("example", "enter an address or a network")] {
+        let error = refused(ban(&alice, fields, &[("value", value)]).await);
+        assert!(error.to_lowercase().contains(expected), "{error}");
+    }
+    // By pages alone.
+    let form = page(&alice, "/moderate/bans").await.form("/moderate/bans/lift");
+    assert_eq!(form.with("reason", "over").send(&alice).await.status, 303);
+    assert!(page(&alice, "/moderate/bans").await.content().contains("Nothing is banned."));
+}

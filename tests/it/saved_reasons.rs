@@ -1,0 +1,81 @@
+//! Reasons that moderators have at hand.
+
+use serde_json::json;
+
+use crate::client::{ok, refused};
+use crate::moderation::undo;
+use crate::night::text_of;
+use crate::pages::{page, redirects_to};
+use crate::server::{Engine, Server, each_engine};
+
+#[tokio::test]
+async fn moderators_choose_from_saved_reasons_and_the_log_links_to_the_rule() {
+    each_engine(&[], async |server| {
+        let alice = server.register("alice").await;
+        let bob = server.member("bob").await;
+        let story = bob.submit_text("A story", "text").await.to_string();
+        let before = server.hash("site").await;
+        let fields = [("title", "Politics"), ("text", "No politics here."), ("rule", "Rule <3>")];
+        let made = ok(alice.api_post("/api/moderate/reasons", &fields).await);
+        let place = format!("/news/{story}");
+        let offered = text_of(&alice.get(&place).await);
+        assert!(offered.contains(r#"<option value="No politics here." label="Politics">"#), "{offered}");
+        assert!(!text_of(&bob.get(&place).await).contains("No politics"));
+        let action =
+            [("action", "remove"), ("kind", "story"), ("id", &*story), ("reason", "No politics here.")];
+        ok(alice.api_post("/api/moderate", &action).await);
+        let log = text_of(&server.visitor().get("/moderations").await);
+        assert!(log.contains(r#"No politics here. (<a href="/about#rules">Rule &lt;3&gt;</a>)"#), "{log}");
+        // To change, to remove, and to take that back.
+        let changed = [("reason_id", "7"), ("title", "Politics"), ("text", "Not here.")];
+        ok(alice.api_post("/api/moderate/reasons", &changed).await);
+        let list = ok(alice.api_get("/api/moderate/reasons").await);
+        assert_eq!(
+            list["reasons"][6],
+            json!({"reason_id": 7, "title": "Politics", "text": "Not here.", "rule": ""})
+        );
+        let removed =
+            ok(alice.api_post("/api/moderate/reasons", &[("reason_id", "7"), ("remove", "1")]).await);
+        assert_eq!(ok(alice.api_get("/api/moderate/reasons").await)["reasons"].as_array().unwrap().len(), 6);
+        ok(undo(&alice, removed["moderation_id"].as_u64().unwrap()).await);
+        assert_eq!(ok(alice.api_get("/api/moderate/reasons").await)["reasons"][6]["text"], "Not here.");
+        ok(undo(&alice, made["moderation_id"].as_u64().unwrap()).await);
+        assert_eq!(server.hash("site").await, before);
+        crate::store_check::demand_clean(&server).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn only_moderators_change_them_and_there_is_a_limit() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.register("alice").await;
+    let bob = server.member("bob").await;
+    let fields = [("title", "Politics"), ("text", "No politics here.")];
+    assert!(refused(bob.api_post("/api/moderate/reasons", &fields).await).contains("Only moderators"));
+    assert_eq!(bob.get("/moderate/reasons").await.status, 403);
+    for (fields, expected) in [
+        (vec![("title", ""), ("text", "x")], "title"),
+        (vec![("title", "x"), ("text", " ")], "text"),
+        (vec![("remove", "1")], "reason_id"),
+        (vec![("remove", "1"), ("reason_id", "99")], "no such saved reason"),
+    ] {
+        let error = refused(alice.api_post("/api/moderate/reasons", &fields).await).to_lowercase();
+        assert!(error.contains(expected), "{fields:?}: {error}");
+    }
+    for _ in 6..30 {
+        ok(alice.api_post("/api/moderate/reasons", &fields).await);
+    }
+    assert!(refused(alice.api_post("/api/moderate/reasons", &fields).await).contains("30 saved reasons"));
+    // By pages alone.
+    let form = page(&alice, "/moderate/reasons")
+        .await
+        .forms()
+        .into_iter()
+        .find(|form| form.value("reason_id") == Some("1"));
+    let form = form.unwrap();
+    let sent = form.with("text", "Changed on the page").send(&alice).await;
+    assert_eq!(redirects_to(&sent), "/moderate/reasons");
+    let list = ok(alice.api_get("/api/moderate/reasons").await);
+    assert_eq!(list["reasons"][0]["text"], "Changed on the page");
+}
