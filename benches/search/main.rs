@@ -116,7 +116,7 @@ async fn tidings(folder: &Path, corpus: &Corpus) -> Figures {
     let began = Instant::now();
     following::make(&site, &searching).await.unwrap();
     let build = began.elapsed();
-    searching.index.gather().unwrap();
+    searching.index.merge_all().unwrap();
     let cut = Arc::new(AtomicUsize::new(0));
     let search = {
         let (searching, cut) = (searching.clone(), cut.clone());

@@ -112,7 +112,7 @@ async fn make(store: &Store, config: &Config, bar: &ProgressBar) -> anyhow::Resu
             made = &mut making => {
                 made?;
                 let index = searching.clone();
-                tokio::task::spawn_blocking(move || index.index.gather()).await??;
+                tokio::task::spawn_blocking(move || index.index.merge_all()).await??;
                 return Ok(searching.state());
             }
             () = tokio::time::sleep(ASK_EVERY) => show(bar, searching.state().made.unwrap_or(1.0)),

@@ -279,6 +279,9 @@ async fn what_moderators_removed_and_names_in_the_log_are_kept_for_a_year() {
             act(&alice, "remove", ("story", id), &[]).await;
         }
         act(&alice, "restore", ("story", &restored), &[]).await;
+        let carol = server.member("carol").await;
+        server.set_karma(&carol, 100).await;
+        ok(carol.api_post("/api/flag", &[("kind", "user"), ("id", "bob"), ("reason", "spam")]).await);
         act(&alice, "warn", ("user", "bob"), &[]).await;
         assert!(bob.post("/settings/deactivate", &[("password", PASSWORD)]).await.status.is_redirection());
         server.finish_jobs().await;
@@ -287,6 +290,7 @@ async fn what_moderators_removed_and_names_in_the_log_are_kept_for_a_year() {
         assert!(sweep().await);
         assert!(!sweep().await);
         assert!(!keys_with(&server, WORD).await.is_empty());
+        assert!(server.dump().await.contains_key("flags:user:bob"));
         server.advance(2 * 86_400);
         assert!(sweep().await);
         server.finish_jobs().await;
@@ -294,6 +298,7 @@ async fn what_moderators_removed_and_names_in_the_log_are_kept_for_a_year() {
         assert_eq!(server.field(&format!("news:{restored}"), "title").await.as_deref(), Some("restored"));
         let log = ok(server.visitor().api_get("/api/moderations").await);
         assert_eq!(log["entries"][0]["target"], json!("a former member"), "{log}");
+        assert!(!server.dump().await.contains_key("flags:user:bob"));
         crate::store_check::demand_clean(&server).await;
     })
     .await;

@@ -1,8 +1,8 @@
 //! Finding accounts, for moderators: by tags and numbers instead of words, and with those that readers do not find.
 
 use crate::asking::exactly;
-use crate::beginning::Beginning;
 use crate::index::{IndexError, Kind, View};
+use crate::prefix::PrefixQuery;
 use std::ops::Bound;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 use tantivy::collector::{Count, TopDocs};
@@ -100,7 +100,7 @@ impl View {
             clauses.push((Occur::MustNot, Box::new(TermSetQuery::new(terms))));
         }
         if !question.beginnings.is_empty() {
-            let any = question.beginnings.iter().map(|beginning| Beginning::of(fields.tags, beginning));
+            let any = question.beginnings.iter().map(|beginning| PrefixQuery::of(fields.tags, beginning));
             clauses.push((Occur::Must, Box::new(BooleanQuery::union(any.collect()))));
         }
         if let Some(since) = question.since {

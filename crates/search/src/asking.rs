@@ -5,11 +5,11 @@
 //! its stem), its votes, and its age. A document whose title has every word of the search comes before all that have
 //! not.
 
-use crate::beginning::Beginning;
-use crate::best_of::BestOf;
+use crate::dis_max::DisMax;
 use crate::index::{Body, HIDDEN, IndexError, Kind, View};
 use crate::language::{Bounds, MAX_TERMS, Search, Term, What};
 use crate::plain::Plain;
+use crate::prefix::PrefixQuery;
 use crate::words;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
@@ -168,8 +168,9 @@ impl View {
         by_frequency.sort_unstable();
         let rare = by_frequency.iter().filter(|(count, _)| *count <= frequent).count();
         by_frequency.truncate(if rare > 0 { rare.min(MAX_TERMS) } else { MAX_TERMS });
-        let clauses =
-            by_frequency.iter().map(|(_, word)| (Occur::Should, self.title(std::slice::from_ref(word))));
+        let clauses = by_frequency
+            .iter()
+            .map(|(_, word)| (Occur::Should, self.title(std::slice::from_ref(word), true)));
         let needed = (2 * by_frequency.len()).div_ceil(3).max(1);
         let most = BooleanQuery::with_minimum_required_clauses(clauses.collect(), needed);
         let query = BooleanQuery::intersection(vec![Box::new(self.query(question)), Box::new(most)]);
@@ -317,15 +318,20 @@ impl View {
     fn of(&self, term: &Term, question: &Question<'_>) -> Box<dyn Query> {
         let fields = &self.fields;
         match &term.what {
-            What::Words(words) => self.texts(words, question.kind, true),
-            What::Phrase(words) => self.texts(words, question.kind, false),
-            What::Title(words) => self.title(words),
+            What::Words(words) => {
+                let is_exact = question.search.is_exact();
+                self.texts(question.kind, words, |body, weights| self.by_stem(body, words, weights, is_exact))
+            }
+            What::Phrase(words) => self.texts(question.kind, words, |body, [exact, _]| {
+                boosted(one_after_the_other(body.words, words), exact)
+            }),
+            What::Title(words) => self.title(words, question.search.is_exact()),
             What::Prefix(prefix) => {
                 let bodies = fields.bodies_of(question.kind).iter().map(|body| (body.words, WEIGHTS[3]));
                 let title = question.kind.is_none_or(Kind::has_title).then_some((fields.title, WEIGHTS[0]));
                 let place = question.kind.is_none_or(Kind::has_place).then_some((fields.place, WEIGHTS[2]));
                 let fields = title.into_iter().chain(place).chain(bodies).collect();
-                Box::new(Beginning { prefix: prefix.clone(), fields })
+                Box::new(PrefixQuery { prefix: prefix.clone(), fields })
             }
             What::By(name) => match question.authors.get(name) {
                 Some(author) => {
@@ -356,17 +362,16 @@ impl View {
         }
     }
 
-    /// Words one after the other, in any text of a kind; also by their stems, if that is wanted.
-    fn texts(&self, words: &[String], kind: Option<Kind>, by_stem: bool) -> Box<dyn Query> {
+    /// Words one after the other, in any text of a kind. `find` looks in one; it gets the weights of a word as it was
+    /// typed and of its stem.
+    fn texts(
+        &self,
+        kind: Option<Kind>,
+        words: &[String],
+        find: impl Fn(Body, [f32; 2]) -> Box<dyn Query>,
+    ) -> Box<dyn Query> {
         let fields = &self.fields;
         let [title, title_stems, place, text, text_stems] = WEIGHTS;
-        let find = |field, weights| {
-            if by_stem {
-                self.exact_or_stem(field, words, weights)
-            } else {
-                boosted(one_after_the_other(field.words, words), weights[0])
-            }
-        };
         let mut queries: Vec<Box<dyn Query>> =
             fields.bodies_of(kind).iter().map(|body| find(*body, [text, text_stems])).collect();
         if kind.is_none_or(Kind::has_title) {
@@ -375,13 +380,22 @@ impl View {
         if kind.is_none_or(Kind::has_place) {
             queries.push(boosted(one_after_the_other(fields.place, words), place));
         }
-        Box::new(BestOf::new(queries, TIE))
+        Box::new(DisMax::new(queries, TIE))
     }
 
-    /// Words one after the other, or their stems. Where the words are, their stems are too, so only these are
-    /// looked for everywhere.
-    fn exact_or_stem(&self, field: Body, words: &[String], [exact, stem]: [f32; 2]) -> Box<dyn Query> {
+    /// The stems of words one after the other. Where the words are, their stems are too, so only these are looked for
+    /// everywhere; the words as they were typed add to the score.
+    fn by_stem(
+        &self,
+        field: Body,
+        words: &[String],
+        [exact, stem]: [f32; 2],
+        is_exact: bool,
+    ) -> Box<dyn Query> {
         let by_stem = boosted(self.stems_one_after_the_other(field, words), stem);
+        if !is_exact {
+            return by_stem;
+        }
         let addition = boosted(one_after_the_other(field.words, words), exact - (1.0 - TIE) * stem);
         Box::new(BooleanQuery::new(vec![(Occur::Must, by_stem), (Occur::Should, addition)]))
     }
@@ -392,8 +406,8 @@ impl View {
     }
 
     /// Words one after the other in the title, or their stems.
-    fn title(&self, words: &[String]) -> Box<dyn Query> {
-        self.exact_or_stem(self.fields.titles(), words, [WEIGHTS[0], WEIGHTS[1]])
+    fn title(&self, words: &[String], is_exact: bool) -> Box<dyn Query> {
+        self.by_stem(self.fields.titles(), words, [WEIGHTS[0], WEIGHTS[1]], is_exact)
     }
 
     /// The titles with every word of a search; `None` if it has none.
@@ -403,7 +417,7 @@ impl View {
             let words = group.iter().filter(|term| !term.is_excluded && !term.words().is_empty());
             let any: Vec<Box<dyn Query>> = words
                 .map(|term| match &term.what {
-                    What::Prefix(prefix) => Beginning::of(self.fields.title, prefix),
+                    What::Prefix(prefix) => PrefixQuery::of(self.fields.title, prefix),
                     _ => self.stems_one_after_the_other(self.fields.titles(), term.words()),
                 })
                 .collect();

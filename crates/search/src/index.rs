@@ -33,8 +33,8 @@ const WRITER_BYTES: usize = 20_000_000;
 const STORED_BLOCK_BYTES: usize = 2_048;
 /// The share of a file's documents that may be out of date before it is written anew.
 const MOST_REMOVED: f32 = 0.25;
-/// How often to try to gather the files into one, beside merges that have begun before.
-const GATHERINGS: usize = 5;
+/// How often to try to merge all sets of files, beside merges that have begun before.
+const MERGE_ATTEMPTS: usize = 5;
 /// The highest number of a folder; so many servers may share a working folder.
 const MOST_FOLDERS: usize = 16;
 /// The longest text that is indexed, in bytes; what comes after it is not found.
@@ -559,15 +559,18 @@ impl Index {
     ///
     /// # Errors
     /// When the library fails. The files are then as they were.
-    pub fn gather(&self) -> Result<(), IndexError> {
+    pub fn merge_all(&self) -> Result<(), IndexError> {
         let mut outcome = Ok(());
-        for _ in 0..GATHERINGS {
+        for _ in 0..MERGE_ATTEMPTS {
             let metas = self.view.index.searchable_segment_metas()?;
             if metas.len() <= 1 {
                 return Ok(());
             }
             // Fails if a merge that had begun took some of them away.
             outcome = self.merge(&metas);
+            if outcome.is_ok() {
+                break;
+            }
         }
         outcome
     }

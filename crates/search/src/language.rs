@@ -14,7 +14,11 @@ pub const MAX_CHARACTERS: usize = 200;
 /// The most terms of a search.
 pub const MAX_TERMS: usize = 16;
 /// The maximum number of words with a star: what they find is the most that a search holds in memory.
-const MAX_BEGINNINGS: usize = 8;
+const MAX_PREFIXES: usize = 8;
+/// The maximum number of words of all terms. A term can have several: `well-known`, or a phrase.
+const MAX_WORDS: usize = 24;
+/// A search with more words than this looks for stems only, not also for each word as it was typed.
+const MAX_EXACT_WORDS: usize = 12;
 /// The fewest letters before the star of a prefix.
 pub const MIN_PREFIX: usize = 3;
 
@@ -210,7 +214,7 @@ impl Search {
         }
         let parts = parts(typed);
         let mut search = Self::default();
-        let (mut follows_term, mut joins, mut beginnings) = (false, false, 0);
+        let (mut follows_term, mut joins, mut prefixes, mut words) = (false, false, 0, 0);
         for (index, part) in parts.iter().enumerate() {
             if *part == "OR" && follows_term && index + 1 < parts.len() {
                 (follows_term, joins) = (false, true);
@@ -218,9 +222,16 @@ impl Search {
             }
             let mut term = term(part, now);
             if matches!(term, Ok(Term { what: What::Prefix(_), .. })) {
-                beginnings += 1;
-                if beginnings > MAX_BEGINNINGS {
+                prefixes += 1;
+                if prefixes > MAX_PREFIXES {
                     term = Err("at most eight words can have a star");
+                }
+            }
+            if let Ok(found) = &term {
+                words += found.words().len();
+                if words > MAX_WORDS {
+                    words -= found.words().len();
+                    term = Err("a search has at most 24 words");
                 }
             }
             follows_term = term.is_ok();
@@ -274,6 +285,12 @@ impl Search {
             terms.iter().enumerate().map(typed).collect::<Vec<_>>().join(" OR ")
         };
         self.groups.iter().enumerate().map(group).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether it looks for its words as they were typed, and not by their stems alone.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.terms().map(|term| term.words().len()).sum::<usize>() <= MAX_EXACT_WORDS
     }
 
     /// Whether it looks for words, and not only by filters.
@@ -463,6 +480,13 @@ mod tests {
         let search = Search::parse(&typed, NOW).unwrap();
         assert_eq!(search.terms().count(), 8);
         assert_eq!(search.ignored[0].part, "abc8*");
+    }
+
+    #[test]
+    fn all_terms_have_24_words_together() {
+        let search = Search::parse(&format!("\"{}\" a-b c by:alice", "a ".repeat(23)), NOW).unwrap();
+        assert_eq!(search.terms().count(), 3);
+        assert_eq!(search.ignored[0].part, "a-b");
     }
 
     #[test]

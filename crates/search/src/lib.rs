@@ -3,17 +3,18 @@
 //! - [`words`] cuts texts into words, the same way for texts and for searches.
 //! - [`language`] reads what a person typed.
 //! - [`index`] holds the texts, on tantivy.
-//! - [`asking`] finds them, the most relevant first.
+//! - [`asking`] finds them, the most relevant first, with two queries of its own: `prefix` and `dis_max`.
+//! - [`accounts`] is an index of accounts, for who moderates.
 //! - [`excerpts`] shows why they were found.
 //!
 //! The crate knows nothing of stores, pages or people. A document has an id, which means something to the caller.
 
 pub mod accounts;
 pub mod asking;
-mod beginning;
-mod best_of;
+mod dis_max;
 pub mod excerpts;
 pub mod index;
 pub mod language;
 mod plain;
+mod prefix;
 pub mod words;

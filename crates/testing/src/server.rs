@@ -225,6 +225,10 @@ impl Server {
         let mut web_settings = config.web_settings();
         // Tests compare what is stored.
         web_settings.keep_figures_every = Duration::from_secs(86_400);
+        if settings.iter().all(|(name, _)| *name != "server.request_timeout_seconds") {
+            // Many tests at once are slow.
+            web_settings.request_timeout = Duration::from_secs(60);
+        }
         if config.search.folder.is_empty() {
             // Nothing to clean up.
             web_settings.search.folder = None;
@@ -464,7 +468,7 @@ pub fn http_client() -> reqwest::Client {
     reqwest::Client::builder()
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
-        .timeout(Duration::from_secs(60))
+        .timeout(Duration::from_secs(120))
         .build()
         .unwrap()
 }

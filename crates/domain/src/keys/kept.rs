@@ -259,7 +259,9 @@ pub static CLASSES: &[Class] = &[
     },
     Class {
         name: "Flags",
-        kept: Kept::Until("as long as what they are about; what you flagged, until you leave"),
+        kept: Kept::Until(
+            "as long as what they are about, of people as long as their names in the log; what you flagged, until you leave",
+        ),
         families: &[&of::FLAGS, &of::USER_FLAGS, &of::USER_FLAG_OUTCOMES],
     },
     Class {

@@ -1,5 +1,5 @@
 //! What moderation keeps for some time only. Once a day a server goes through the log: texts that were removed
-//! or replaced long ago are erased, and people who left long ago are no longer named.
+//! or replaced long ago are erased, and people who left long ago are no longer named, nor are flags of them kept.
 //!
 //! Key: `retention`, with the time of the last run, and the line up to which texts are erased.
 
@@ -209,7 +209,7 @@ async fn forget_names(site: &Site, until: Option<Timestamp>) -> Result<(), Error
     loop {
         let (lines, last) = lines_after(site, after).await?;
         let Some(last) = last else { return Ok(()) };
-        let named: Vec<(ModerationId, &str)> = lines
+        let mut named: Vec<(ModerationId, &str)> = lines
             .iter()
             .filter_map(|line| match &line.thing {
                 Thing::User(name) | Thing::Application(name) if &**name != FORMER => Some((line.id, &**name)),
@@ -217,20 +217,24 @@ async fn forget_names(site: &Site, until: Option<Timestamp>) -> Result<(), Error
             })
             .collect();
         judge(site, &mut judged, named.iter().map(|(_, name)| *name).collect(), until).await?;
-        let left = named.into_iter().filter(|(_, name)| judged.get(&name.to_lowercase()) == Some(&true));
-        forget_targets(site, left.map(|(line, _)| line).collect()).await?;
+        named.retain(|(_, name)| judged.get(&name.to_lowercase()) == Some(&true));
+        forget_targets(site, named).await?;
         after = last.0;
     }
 }
 
-/// Takes the names out of some lines. Rounds: 1, none without lines.
-async fn forget_targets(site: &Site, lines: Vec<ModerationId>) -> Result<(), Error> {
-    if lines.is_empty() {
+/// Takes names out of some lines, and forgets the flags of these people, whose keys name them. Rounds: 1, none without
+/// lines.
+async fn forget_targets(site: &Site, named: Vec<(ModerationId, &str)>) -> Result<(), Error> {
+    if named.is_empty() {
         return Ok(());
     }
     let mut batch = Batch::new();
-    for line in lines {
+    for (line, name) in named {
         batch.set_field(keys::moderation(line), "target", FORMER);
+        let person = Thing::User(name.to_lowercase().into());
+        batch.delete(keys::flags(&person));
+        batch.sorted_remove(keys::REVIEW_QUEUE, person.key());
     }
     site.store.commit(batch).await?;
     Ok(())

@@ -133,7 +133,7 @@ impl Follower {
             (Progress { place, ..progress }, Some(Walk::begin(site).await?))
         } else {
             let progress = make(site, &self.searching).await?;
-            gather(self.searching.clone());
+            merge_all(self.searching.clone());
             (progress, None)
         };
         Ok(At { progress, walk, has_gap: false, is_dirty: false })
@@ -257,15 +257,15 @@ pub async fn make(site: &Site, searching: &Arc<Searching>) -> Result<Progress, F
     Ok(progress)
 }
 
-/// Gathers the files of a new index on a thread of its own, so that nothing waits for it.
-fn gather(searching: Arc<Searching>) {
-    let gather = move || {
-        if let Err(error) = searching.index.gather() {
+/// Merges the files of a new index on a thread of its own, so that nothing waits for it.
+fn merge_all(searching: Arc<Searching>) {
+    let merge = move || {
+        if let Err(error) = searching.index.merge_all() {
             tracing::warn!(%error, "the search index stays in several parts, and searches take longer");
         }
     };
-    if let Err(error) = std::thread::Builder::new().name("gather".to_owned()).spawn(gather) {
-        tracing::warn!(%error, "cannot start a thread to gather the search index");
+    if let Err(error) = std::thread::Builder::new().name("merge".to_owned()).spawn(merge) {
+        tracing::warn!(%error, "cannot start a thread to merge the search index");
     }
 }
 

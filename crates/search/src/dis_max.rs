@@ -8,28 +8,28 @@ use tantivy::{DocId, DocSet, Score, SegmentReader, TERMINATED, Term};
 
 /// Finds what any of some queries finds. The score is the highest of theirs, and a share of the others.
 #[derive(Debug)]
-pub(crate) struct BestOf {
+pub(crate) struct DisMax {
     queries: Vec<Box<dyn Query>>,
     /// The share of all but the highest score.
     tie: Score,
 }
 
-impl BestOf {
+impl DisMax {
     pub(crate) const fn new(queries: Vec<Box<dyn Query>>, tie: Score) -> Self {
         Self { queries, tie }
     }
 }
 
-impl Clone for BestOf {
+impl Clone for DisMax {
     fn clone(&self) -> Self {
         Self { queries: self.queries.iter().map(|query| query.box_clone()).collect(), tie: self.tie }
     }
 }
 
-impl Query for BestOf {
+impl Query for DisMax {
     fn weight(&self, scoring: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
         let weights: tantivy::Result<_> = self.queries.iter().map(|query| query.weight(scoring)).collect();
-        Ok(Box::new(BestOfWeight { weights: weights?, tie: self.tie }))
+        Ok(Box::new(DisMaxWeight { weights: weights?, tie: self.tie }))
     }
 
     fn query_terms<'a>(&'a self, visitor: &mut dyn FnMut(&'a Term, bool)) {
@@ -37,12 +37,12 @@ impl Query for BestOf {
     }
 }
 
-struct BestOfWeight {
+struct DisMaxWeight {
     weights: Vec<Box<dyn Weight>>,
     tie: Score,
 }
 
-impl Weight for BestOfWeight {
+impl Weight for DisMaxWeight {
     fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
         let scorers: tantivy::Result<Vec<_>> =
             self.weights.iter().map(|weight| weight.scorer(reader, boost)).collect();
@@ -52,18 +52,18 @@ impl Weight for BestOfWeight {
             return Ok(scorers.remove(0));
         }
         let doc = least(&scorers);
-        Ok(Box::new(BestOfScorer { scorers, doc, tie: self.tie }))
+        Ok(Box::new(DisMaxScorer { scorers, doc, tie: self.tie }))
     }
 
     fn explain(&self, reader: &SegmentReader, doc: DocId) -> tantivy::Result<Explanation> {
         let mut scorer = self.scorer(reader, 1.0)?;
         let score = if scorer.doc() <= doc && scorer.seek(doc) == doc { scorer.score() } else { 0.0 };
-        Ok(Explanation::new("BestOf", score))
+        Ok(Explanation::new("DisMax", score))
     }
 }
 
 /// Few scorers, so the next document is found by looking at each.
-struct BestOfScorer {
+struct DisMaxScorer {
     scorers: Vec<Box<dyn Scorer>>,
     doc: DocId,
     tie: Score,
@@ -73,7 +73,7 @@ fn least(scorers: &[Box<dyn Scorer>]) -> DocId {
     scorers.iter().map(|scorer| scorer.doc()).min().unwrap_or(TERMINATED)
 }
 
-impl DocSet for BestOfScorer {
+impl DocSet for DisMaxScorer {
     fn advance(&mut self) -> DocId {
         let mut next = TERMINATED;
         for scorer in &mut self.scorers {
@@ -103,7 +103,7 @@ impl DocSet for BestOfScorer {
     }
 }
 
-impl Scorer for BestOfScorer {
+impl Scorer for DisMaxScorer {
     fn score(&mut self) -> Score {
         let (mut highest, mut sum) = (0.0_f32, 0.0);
         for scorer in self.scorers.iter_mut().filter(|scorer| scorer.doc() == self.doc) {

@@ -1,23 +1,23 @@
 //! The query for words that begin with some letters, in several fields together.
 //!
-//! One set of bits for all fields keeps a search with many beginnings small; a set for each field would take
+//! One set of bits for all fields keeps a search with many prefixes small; a set for each field would take
 //! megabytes.
 
 use tantivy::query::{BitSetDocSet, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{BitSet, DocId, DocSet, Score, SegmentReader};
 
-/// Finds the documents that have a word with a beginning in one of the fields. The score is the highest weight of the
+/// Finds the documents that have a word with a prefix in one of the fields. The score is the highest weight of the
 /// fields that have one.
 #[derive(Debug, Clone)]
-pub(crate) struct Beginning {
-    /// The beginning of the words.
+pub(crate) struct PrefixQuery {
+    /// The first letters of the words.
     pub(crate) prefix: String,
     /// The fields with their weights.
     pub(crate) fields: Vec<(Field, Score)>,
 }
 
-impl Beginning {
+impl PrefixQuery {
     /// Words of one field.
     pub(crate) fn of(field: Field, prefix: &str) -> Box<dyn Query> {
         Box::new(Self { prefix: prefix.to_owned(), fields: vec![(field, 0.0)] })
@@ -28,13 +28,13 @@ impl Beginning {
     }
 }
 
-impl Query for Beginning {
+impl Query for PrefixQuery {
     fn weight(&self, _: EnableScoring<'_>) -> tantivy::Result<Box<dyn Weight>> {
         Ok(Box::new(self.clone()))
     }
 }
 
-impl Weight for Beginning {
+impl Weight for PrefixQuery {
     fn scorer(&self, reader: &SegmentReader, boost: Score) -> tantivy::Result<Box<dyn Scorer>> {
         let least = self.least();
         let mut all = BitSet::with_max_value(reader.max_doc());
@@ -64,24 +64,24 @@ impl Weight for Beginning {
             }
         }
         heavier.sort_unstable_by(|(left, _), (right, _)| right.total_cmp(left));
-        Ok(Box::new(BeginningScorer { all: all.into(), heavier, least: least * boost }))
+        Ok(Box::new(PrefixScorer { all: all.into(), heavier, least: least * boost }))
     }
 
     fn explain(&self, reader: &SegmentReader, doc: DocId) -> tantivy::Result<Explanation> {
         let mut scorer = self.scorer(reader, 1.0)?;
         let score = if scorer.seek(doc) == doc { scorer.score() } else { 0.0 };
-        Ok(Explanation::new("Beginning", score))
+        Ok(Explanation::new("PrefixQuery", score))
     }
 }
 
-struct BeginningScorer {
+struct PrefixScorer {
     all: BitSetDocSet,
     /// The documents of the fields that weigh more than the least, in order; the heaviest field first.
     heavier: Vec<(Score, Vec<DocId>)>,
     least: Score,
 }
 
-impl DocSet for BeginningScorer {
+impl DocSet for PrefixScorer {
     fn advance(&mut self) -> DocId {
         self.all.advance()
     }
@@ -99,7 +99,7 @@ impl DocSet for BeginningScorer {
     }
 }
 
-impl Scorer for BeginningScorer {
+impl Scorer for PrefixScorer {
     fn score(&mut self) -> Score {
         let doc = self.all.doc();
         let found = self.heavier.iter().find(|(_, docs)| docs.binary_search(&doc).is_ok());
