@@ -223,18 +223,30 @@ async fn forget_names(site: &Site, until: Option<Timestamp>) -> Result<(), Error
     }
 }
 
-/// Takes names out of some lines, and forgets the flags of these people, whose keys name them. Rounds: 1, none without
-/// lines.
+/// Takes names out of some lines, and forgets the flags of these people, because their keys have the names. Rounds: 2,
+/// none without lines.
 async fn forget_targets(site: &Site, named: Vec<(ModerationId, &str)>) -> Result<(), Error> {
     if named.is_empty() {
         return Ok(());
     }
     let mut batch = Batch::new();
+    let mut query = Query::new();
+    let mut flagged = HashMap::new();
     for (line, name) in named {
         batch.set_field(keys::moderation(line), "target", FORMER);
         let person = Thing::User(name.to_lowercase().into());
+        flagged.entry(person.key()).or_insert_with(|| query.hash(keys::flags(&person)));
         batch.delete(keys::flags(&person));
         batch.sorted_remove(keys::REVIEW_QUEUE, person.key());
+    }
+    let mut answers = site.store.query(query).await?;
+    for (person, flags) in flagged {
+        for flagger in answers.take(flags).0.iter().filter_map(|(field, _)| field.parse().ok()) {
+            batch.sorted_remove(keys::user_flags(flagger), &person);
+            for outcome in ['+', '-'] {
+                batch.sorted_remove(keys::user_flag_outcomes(flagger), format!("{outcome}{person}"));
+            }
+        }
     }
     site.store.commit(batch).await?;
     Ok(())
