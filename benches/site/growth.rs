@@ -107,7 +107,7 @@ fn first_views(plan: &Plan) -> Vec<(&'static str, Vec<Request>)> {
         (
             "/site/:host",
             each(&|number| {
-                Request::get(format!("/site/{}", dataset::host(among(plan.size.hosts, number) - 1)))
+                Request::get(format!("/site/{}", dataset::site(among(plan.size.hosts, number) - 1)))
             }),
         ),
         ("/home logged in", by_users("/home")),

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ranking;
 use tidings_domain::values::rules::RankingRules;
-use tidings_testing::dataset::{Plan, Random, host, people};
+use tidings_testing::dataset::{Plan, Random, host, people, site};
 
 /// Sessions that logged-in rows rotate over.
 const SESSIONS: u64 = 500;
@@ -56,7 +56,7 @@ pub fn rows(plan: &Plan) -> Vec<Row> {
         row("thread of 500, anonymous", 0.6, one(&long)),
         row("/rss", 0.6, one("/rss")),
         row("/@name anonymous", 0.6, names("/@", people::username)),
-        row("/site/:host anonymous", 0.6, names("/site/", host)),
+        row("/site/:host anonymous", 0.6, names("/site/", site)),
         row("other threads, anonymous", 0.75, other_threads(plan)),
         row("other threads, logged in", 0.55, by_members(plan, other_threads(plan))),
         row("/ of one member", 0.65, vec![Request::get("/").by(1)]),

@@ -23,7 +23,7 @@ mod writer;
 pub use news::TOPICS;
 pub use plan::{LONG_THREAD_DEPTH, Plan, Size};
 pub use random::Random;
-pub use sites::host;
+pub use sites::{host, site};
 
 use tidings_domain::keys;
 use tidings_domain::migrations::LAYOUT_VERSION;

@@ -25,6 +25,11 @@ pub fn host(number: u64) -> String {
     format!("{www}{}{number}.{domain}", words::noun(&mut random))
 }
 
+/// The name of the host's site: pages of others redirect to it.
+pub fn site(number: u64) -> String {
+    host(number).trim_start_matches("www.").to_owned()
+}
+
 fn voter(number: u64) -> VoterId {
     let mut random = Random::of("voter", number);
     let mut bytes = [0; 16];
