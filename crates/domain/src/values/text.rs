@@ -572,25 +572,38 @@ const LOOKED_AT: usize = 64;
 /// has nothing of the kind, costs one look at each byte and is not copied.
 #[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    let bytes = text.as_bytes();
-    let has_unprintable = bytes.chunks(LOOKED_AT).zip((0..).step_by(LOOKED_AT)).any(|(chunk, start)| {
-        // Without a branch for each byte, the compiler compares many at once. Most chunks are
-        // plain ASCII on one line, which takes the fewest comparisons.
-        chunk.iter().fold(false, |found, byte| found | !matches!(byte, 0x20..0x7F))
-            && chunk.iter().fold(false, |found, byte| found | may_begin_unprintable(*byte))
-            && (start..start + chunk.len()).any(|at| begins_unprintable(bytes.get(at..).unwrap_or_default()))
-    });
-    if !has_unprintable {
+    if !has_unprintable(text.as_bytes()) {
         return Cow::Borrowed(text);
     }
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     Cow::Owned(text.replace(|c| is_unprintable(c) && !matches!(c, '\n' | '\t'), ""))
 }
 
-/// Whether the byte can be the first of a character that [`printable_lines`] removes or
-/// replaces: a control character, or one from U+0080 to U+00BF or from U+F000 to U+FFFF.
-const fn may_begin_unprintable(byte: u8) -> bool {
-    (byte < 0x20 && byte != b'\n' && byte != b'\t') || matches!(byte, 0x7F | 0xC2 | 0xEF)
+/// Whether a text has a character that [`printable_lines`] removes or replaces: a control character or a noncharacter.
+/// Without a branch for each byte, the compiler compares many at once. Most chunks are plain ASCII on one line, which
+/// takes the fewest comparisons.
+fn has_unprintable(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    // The beginning of such a character and the two bytes after it.
+    while let Some(chunk) = rest.first_chunk::<{ LOOKED_AT + 2 }>() {
+        let (first, _) = chunk.split_at(LOOKED_AT);
+        if first.iter().fold(false, |found, byte| found | !matches!(byte, 0x20..0x7F)) {
+            let second = chunk.get(1..).unwrap_or_default();
+            let third = chunk.get(2..).unwrap_or_default();
+            let found = first.iter().zip(second).zip(third).fold(false, |found, ((a, b), c)| {
+                found
+                    | ((*a < 0x20) & (*a != b'\n') & (*a != b'\t'))
+                    | (*a == 0x7F)
+                    | ((*a == 0xC2) & (*b < 0xA0))
+                    | ((*a == 0xEF) & (*b == 0xBF) & (*c >= 0xBE))
+            });
+            if found {
+                return true;
+            }
+        }
+        rest = rest.get(LOOKED_AT..).unwrap_or_default();
+    }
+    (0..rest.len()).any(|at| begins_unprintable(rest.get(at..).unwrap_or_default()))
 }
 
 /// Whether the text in these bytes begins with such a character.
@@ -736,9 +749,11 @@ mod tests {
             let Some(character) = char::from_u32(code) else { continue };
             let is_kept = !is_unprintable(character) || "\n\t".contains(character);
             for before in [0, LOOKED_AT - 2, LOOKED_AT - 1] {
-                let text = format!("{}{character}", "x".repeat(before));
-                let is_unchanged = matches!(printable_lines(&text), Cow::Borrowed(same) if same == text);
-                assert_eq!(is_unchanged, is_kept, "U+{code:04X} after {before}");
+                for after in [0, LOOKED_AT] {
+                    let text = format!("{}{character}{}", "x".repeat(before), "x".repeat(after));
+                    let is_unchanged = matches!(printable_lines(&text), Cow::Borrowed(same) if same == text);
+                    assert_eq!(is_unchanged, is_kept, "U+{code:04X} after {before}, before {after}");
+                }
             }
         }
     }

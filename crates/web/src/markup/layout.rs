@@ -4,6 +4,7 @@ use super::addresses::{FEEDS, appeal_address, login_address, profile_address};
 use super::assets::{ASSETS, LOGO};
 use super::brand::Brand;
 use super::feed_links::FeedKind;
+use super::fragments::written;
 use super::frame::Frame;
 use super::head::{PageHead, icons};
 use super::moderation_tools::{done_line, saved_reasons};
@@ -59,14 +60,15 @@ impl Frame<'_> {
             head(&self.brand, title, (page_head, theme, self.settings.search.is_on), self.viewer.is_none());
         let shortcuts = self.viewer.map(|viewer| viewer.preferences.shortcuts);
         let footer = footer(&self.brand, &self.rules.features, is_admin, shortcuts);
-        let content = html! {
-            (self.announcement())
-            (self.role_notice())
-            (done_line(self))
-            (self.silence_notice())
-            (content)
-            (saved_reasons(self))
-        };
+        // Written where it stands, because most of a page is its content.
+        let content = written(|html| {
+            self.announcement().render_to(html);
+            self.role_notice().render_to(html);
+            done_line(self).render_to(html);
+            self.silence_notice().render_to(html);
+            content.render_to(html);
+            saved_reasons(self).render_to(html);
+        });
         let look = self.viewer.map(|viewer| viewer.preferences).unwrap_or_default();
         document(&self.brand, look, [&head, &navigation, &footer], &content)
     }

@@ -9,11 +9,11 @@ use super::comment_item::{
 use super::thread_part::{Sorting, ThreadPart};
 use crate::features::moderation::post_tools::comment_tools;
 use crate::limits::COMMENT_CACHE_BYTES;
-use crate::markup::fragments::{Fragment, LinkTarget, PartKey, written};
+use crate::markup::fragments::{ContentPlaceholder, Fragment, LinkTarget, PartKey, written};
 use crate::markup::frame::Frame;
 use crate::markup::parts::{DELETED_USER, ago};
 use crate::settings::SiteSettings;
-use maud::{Render, html};
+use maud::{Markup, Render, html};
 use strum::IntoEnumIterator;
 use tidings_domain::accounts::reader::Sight;
 use tidings_domain::cache::Shared;
@@ -74,9 +74,9 @@ impl ThreadList<'_> {
             html.push('>');
             let mut open = Vec::new();
             for (index, position) in self.shown.iter().enumerate() {
-                let fragment = fragments.as_ref().and_then(|fragments| fragments.get(index));
+                let of_comment = fragments.as_ref().and_then(|fragments| fragments.get(index));
                 close(html, &mut open, self.pages.level(*position));
-                self.write_comment(html, frame, &mut open, (*position, &relatives, fragment));
+                self.write_comment(html, frame, &mut open, (*position, &relatives, of_comment));
             }
             close(html, &mut open, 0);
             html.push_str("</ol>");
@@ -100,7 +100,7 @@ impl ThreadList<'_> {
         html: &mut String,
         frame: &Frame<'_>,
         open: &mut Vec<OpenItem>,
-        (position, relatives, fragment): (usize, &[Relatives], Option<&Fragment<CommentPlaceholder>>),
+        (position, relatives, fragments): (usize, &[Relatives], Option<&CommentFragments>),
     ) {
         let Some(line) = self.thread.line(position) else { return };
         let sight = self.thread.sight(position);
@@ -118,30 +118,22 @@ impl ThreadList<'_> {
         open_list(html, open);
         let place = CommentContext::alone(&self.thread.news.news);
         let comment = line.comment;
-        let name = match sight {
-            _ if comment.deleted => "[deleted comment]",
-            Sight::Shown => line.username.unwrap_or(DELETED_USER),
-            Sight::Collapsed(_) | Sight::LeftOut => "[hidden comment]",
-        };
-        let replies = relatives.get(position).map_or(0, |relatives| relatives.branch - 1) as u64;
+        let fragments = fragments.filter(|_| sight.is_shown());
+        let age = ago(frame.now, comment.ctime);
         html.push_str("<li id=\"");
         place.anchor(comment.id).render_to(html);
         html.push_str("\" class=\"depth-");
         level.render_to(html);
-        html.push_str("\"><details class=\"branch\" open><summary><span>");
-        name.render_to(html);
-        html.push_str(" · ");
-        ago(frame.now, comment.ctime).render_to(html);
-        html.push_str(" · ");
-        counted(replies, "reply", "replies").render_to(html);
-        if !comment.deleted && sight.is_shown() {
-            html.push_str(" · ");
-            first_words(&comment.body).render_to(html);
+        html.push_str("\"><details class=\"branch\" open>");
+        match fragments {
+            Some(fragments) => {
+                fragments.summary.fill(html, |ContentPlaceholder::Content, html| age.render_to(html))
+            }
+            None => summary((line, sight), relatives.get(position), age).render_to(html),
         }
-        html.push_str("</span></summary>");
-        let markup = match fragment {
-            Some(fragment) if sight.is_shown() => CommentSource::Fragment(fragment),
-            _ => {
+        let markup = match fragments {
+            Some(fragments) => CommentSource::Fragment(&fragments.comment),
+            None => {
                 let lines = self.thread.outline();
                 CommentSource::Addresses(addresses(self.part, lines, self.pages, (position, relatives)))
             }
@@ -161,6 +153,29 @@ impl ThreadList<'_> {
             open_list(html, open);
             let address = self.part.address_of(reply.id);
             html! { li.continue { a.action href=(address) { "continue this thread" } } }.render_to(html);
+        }
+    }
+}
+
+/// What stays of a branch that is collapsed: whose comment it is, its age, its replies and its first words.
+fn summary(
+    (line, sight): (ThreadLine<'_>, Sight),
+    relatives: Option<&Relatives>,
+    age: impl Render,
+) -> Markup {
+    let comment = line.comment;
+    let name = match sight {
+        _ if comment.deleted => "[deleted comment]",
+        Sight::Shown => line.username.unwrap_or(DELETED_USER),
+        Sight::Collapsed(_) | Sight::LeftOut => "[hidden comment]",
+    };
+    let replies = relatives.map_or(0, |relatives| relatives.branch - 1) as u64;
+    html! {
+        summary {
+            span {
+                (name) " · " (age) " · " (counted(replies, "reply", "replies"))
+                @if !comment.deleted && sight.is_shown() { " · " (first_words(&comment.body)) }
+            }
         }
     }
 }
@@ -217,13 +232,27 @@ fn addresses(
     }
 }
 
+/// The markup of a comment on a page.
+struct CommentFragments {
+    /// What stays of its branch when it is collapsed, with its age as the placeholder.
+    summary: Fragment<ContentPlaceholder>,
+    /// The comment itself.
+    comment: Fragment<CommentPlaceholder>,
+}
+
+impl CommentFragments {
+    fn size(&self) -> usize {
+        self.summary.size() + self.comment.size()
+    }
+}
+
 /// The markup of the comments on a page.
-type PageFragments = Box<[Fragment<CommentPlaceholder>]>;
+type PageFragments = Box<[CommentFragments]>;
 
 tidings_domain::cache_kind! {
     /// The markup of the comments of threads, by page and order.
     struct ThreadFragments: PartKey => PageFragments, "thread_fragments",
-        COMMENT_CACHE_BYTES, |_, fragments| fragments.iter().map(Fragment::size).sum();
+        COMMENT_CACHE_BYTES, |_, fragments| fragments.iter().map(CommentFragments::size).sum();
 }
 
 /// The number of a page and its order as one number.
@@ -251,7 +280,13 @@ fn page_fragments(
     let Some(pages) = part.pages(outline) else { return PageFragments::default() };
     let fragment = |(position, line): (usize, ThreadLine<'_>)| {
         let addresses = addresses(part, outline, &pages, (position, &relatives));
-        Fragment::new(|slots| comment_markup(part.news, line, (site, links, &addresses), slots))
+        let age = ContentPlaceholder::Content;
+        CommentFragments {
+            summary: Fragment::new(|slots| {
+                summary((line, Sight::Shown), relatives.get(position), slots.at(age))
+            }),
+            comment: Fragment::new(|slots| comment_markup(part.news, line, (site, links, &addresses), slots)),
+        }
     };
     let shown = pages.shown(part.number).unwrap_or_default().into_iter();
     shown.filter_map(|position| Some((position, ordered.line(position)?))).map(fragment).collect()
