@@ -18,6 +18,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("TIDINGS_LIMITS__SITE_VOTES_PER_NETWORK", "0"),
     ("TIDINGS_LIMITS__SITE_SCORE_NETWORKS", "0"),
     ("TIDINGS_LOG", "warn"),
+    ("TIDINGS_SEARCH__ENABLED", "false"),
 ];
 
 /// The settings, as the program reads them from its environment.
