@@ -100,7 +100,9 @@ async fn measure_engine(engine: &str, url: &str) {
 fn config() -> Config {
     let free = ["NEW_VOTERS_PER_DAY", "SITE_VOTES_PER_NETWORK", "SITE_SCORE_NETWORKS"]
         .map(|limit| (format!("TIDINGS_LIMITS__{limit}"), "0".to_owned()));
-    Config::load(None, free.into_iter().chain(without_rates()), &CommandLineSettings::default()).unwrap()
+    let search_off = ("TIDINGS_SEARCH__ENABLED".to_owned(), "false".to_owned());
+    let settings = free.into_iter().chain([search_off]).chain(without_rates());
+    Config::load(None, settings, &CommandLineSettings::default()).unwrap()
 }
 
 /// Sites with votes of the last days.

@@ -290,6 +290,7 @@ async fn what_moderators_removed_and_names_in_the_log_are_kept_for_a_year() {
         assert!(sweep().await);
         assert!(!sweep().await);
         assert!(!keys_with(&server, WORD).await.is_empty());
+        assert_eq!(server.sorted("user:3:flag_outcomes").await.len(), 1);
         assert!(server.dump().await.contains_key("flags:user:bob"));
         server.advance(2 * 86_400);
         assert!(sweep().await);
@@ -298,7 +299,9 @@ async fn what_moderators_removed_and_names_in_the_log_are_kept_for_a_year() {
         assert_eq!(server.field(&format!("news:{restored}"), "title").await.as_deref(), Some("restored"));
         let log = ok(server.visitor().api_get("/api/moderations").await);
         assert_eq!(log["entries"][0]["target"], json!("a former member"), "{log}");
-        assert!(!server.dump().await.contains_key("flags:user:bob"));
+        let dump = server.dump().await;
+        let of_flags = ["flags:user:bob", "user:3:flags", "user:3:flag_outcomes"];
+        assert!(of_flags.iter().all(|key| !dump.contains_key(*key)), "{dump:?}");
         crate::store_check::demand_clean(&server).await;
     })
     .await;

@@ -755,6 +755,18 @@ mod tests {
     }
 
     #[test]
+    fn all_sets_of_files_are_merged_into_one_that_finds_the_same() {
+        let index = index(&[story("1", "first", "text")]);
+        index.put(&story("2", "second", "text")).unwrap();
+        index.commit(Progress::default()).unwrap();
+        let sets = || index.view.reader.searcher().segment_readers().len();
+        let before = (sets(), found(&index, "text", Sort::New));
+        index.merge_all().unwrap();
+        assert_eq!((before.0, sets()), (2, 1));
+        assert_eq!(found(&index, "text", Sort::New), before.1);
+    }
+
+    #[test]
     fn what_is_replaced_or_removed_is_not_found() {
         let index = index(&[story("one", "Rust", ""), story("two", "Rust", "")]);
         index.put(&story("one", "Go", "")).unwrap();

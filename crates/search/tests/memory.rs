@@ -1,5 +1,5 @@
-//! What the dearest searches hold in memory. It grows with their words, not with the documents; only the bits of words with
-//! a star do, and docs/security.md gives them for a large site.
+//! The memory of the dearest searches. It grows with their words and not with the documents, except for words with a
+//! star; docs/security.md says by how much.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::HashMap;

@@ -226,7 +226,7 @@ impl Server {
         // Tests compare what is stored.
         web_settings.keep_figures_every = Duration::from_secs(86_400);
         if settings.iter().all(|(name, _)| *name != "server.request_timeout_seconds") {
-            // Many tests at once are slow.
+            // With many tests at once, a request takes long.
             web_settings.request_timeout = Duration::from_secs(60);
         }
         if config.search.folder.is_empty() {

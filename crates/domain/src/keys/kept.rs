@@ -260,7 +260,7 @@ pub static CLASSES: &[Class] = &[
     Class {
         name: "Flags",
         kept: Kept::Until(
-            "as long as what they are about, of people as long as their names in the log; what you flagged, until you leave",
+            "as long as what they are about; flags of people, as long as their names in the moderation log; what you flagged, until you leave",
         ),
         families: &[&of::FLAGS, &of::USER_FLAGS, &of::USER_FLAG_OUTCOMES],
     },

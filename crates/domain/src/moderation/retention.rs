@@ -1,5 +1,5 @@
 //! What moderation keeps for some time only. Once a day a server goes through the log: texts that were removed
-//! or replaced long ago are erased, and people who left long ago are no longer named, nor are flags of them kept.
+//! or replaced long ago are erased, people who left long ago are no longer named, and the flags of these people are deleted.
 //!
 //! Key: `retention`, with the time of the last run, and the line up to which texts are erased.
 
@@ -49,7 +49,7 @@ pub(crate) async fn watch(site: Arc<Site>, clock: EngineClock) {
 }
 
 /// Goes through the log, if nobody has for a day. Returns whether it did. Rounds: 1; for a run at most 4 for
-/// each 200 lines, and those of the erasures.
+/// each 200 lines, 2 for each person whose name is forgotten, and those of the erasures.
 ///
 /// # Errors
 /// When the store fails. The next run goes on.
@@ -209,7 +209,7 @@ async fn forget_names(site: &Site, until: Option<Timestamp>) -> Result<(), Error
     loop {
         let (lines, last) = lines_after(site, after).await?;
         let Some(last) = last else { return Ok(()) };
-        let mut named: Vec<(ModerationId, &str)> = lines
+        let named: Vec<(ModerationId, &str)> = lines
             .iter()
             .filter_map(|line| match &line.thing {
                 Thing::User(name) | Thing::Application(name) if &**name != FORMER => Some((line.id, &**name)),
@@ -217,36 +217,43 @@ async fn forget_names(site: &Site, until: Option<Timestamp>) -> Result<(), Error
             })
             .collect();
         judge(site, &mut judged, named.iter().map(|(_, name)| *name).collect(), until).await?;
-        named.retain(|(_, name)| judged.get(&name.to_lowercase()) == Some(&true));
-        forget_targets(site, named).await?;
+        let left = named.into_iter().filter(|(_, name)| judged.get(&name.to_lowercase()) == Some(&true));
+        let (lines, names): (Vec<_>, HashSet<_>) =
+            left.map(|(line, name)| (line, name.to_lowercase())).unzip();
+        // The flags come first: after an interruption, the names lead to the rest of them.
+        for name in names {
+            forget_flags(site, Thing::User(name.into())).await?;
+        }
+        forget_targets(site, lines).await?;
         after = last.0;
     }
 }
 
-/// Takes names out of some lines, and forgets the flags of these people, because their keys have the names. Rounds: 2,
-/// none without lines.
-async fn forget_targets(site: &Site, named: Vec<(ModerationId, &str)>) -> Result<(), Error> {
-    if named.is_empty() {
+/// Deletes the flags of somebody, whose name is in their key, and their traces with the people who flagged. Rounds: 2.
+async fn forget_flags(site: &Site, person: Thing) -> Result<(), Error> {
+    let (flags, person) = (keys::flags(&person), person.key());
+    let flaggers = site.store.fetch(read::hash(&flags)).await?;
+    let mut batch = Batch::new();
+    for flagger in flaggers.0.iter().filter_map(|(flagger, _)| flagger.parse().ok()) {
+        batch.sorted_remove(keys::user_flags(flagger), &person);
+        for outcome in ['+', '-'] {
+            batch.sorted_remove(keys::user_flag_outcomes(flagger), format!("{outcome}{person}"));
+        }
+    }
+    batch.sorted_remove(keys::REVIEW_QUEUE, person);
+    batch.delete(flags);
+    site.store.commit(batch).await?;
+    Ok(())
+}
+
+/// Takes the names out of some lines. Rounds: 1, none without lines.
+async fn forget_targets(site: &Site, lines: Vec<ModerationId>) -> Result<(), Error> {
+    if lines.is_empty() {
         return Ok(());
     }
     let mut batch = Batch::new();
-    let mut query = Query::new();
-    let mut flagged = HashMap::new();
-    for (line, name) in named {
+    for line in lines {
         batch.set_field(keys::moderation(line), "target", FORMER);
-        let person = Thing::User(name.to_lowercase().into());
-        flagged.entry(person.key()).or_insert_with(|| query.hash(keys::flags(&person)));
-        batch.delete(keys::flags(&person));
-        batch.sorted_remove(keys::REVIEW_QUEUE, person.key());
-    }
-    let mut answers = site.store.query(query).await?;
-    for (person, flags) in flagged {
-        for flagger in answers.take(flags).0.iter().filter_map(|(field, _)| field.parse().ok()) {
-            batch.sorted_remove(keys::user_flags(flagger), &person);
-            for outcome in ['+', '-'] {
-                batch.sorted_remove(keys::user_flag_outcomes(flagger), format!("{outcome}{person}"));
-            }
-        }
     }
     site.store.commit(batch).await?;
     Ok(())
