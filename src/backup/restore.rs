@@ -37,6 +37,14 @@ pub fn verify(path: &Path, mut progress: impl FnMut(u64)) -> Result<Summary, Bac
     reader.summary().ok_or(BackupError::Truncated { at: reader.position(), missing: "the end" })
 }
 
+/// What a file says about itself in its first bytes.
+///
+/// # Errors
+/// See [`BackupError`].
+pub fn header(path: &Path) -> Result<Header, BackupError> {
+    Ok(open(path)?.header())
+}
+
 /// Refuses a backup that this program cannot serve.
 ///
 /// # Errors
@@ -86,8 +94,26 @@ pub async fn write_keys(
     path: &Path,
     summary: Summary,
     now_ms: u64,
-    mut progress: impl FnMut(u64),
+    progress: impl FnMut(u64),
 ) -> anyhow::Result<()> {
+    let read = write_unverified(store, path, now_ms, progress).await?;
+    if read.checksum != summary.checksum {
+        bail!("the file has changed while it was restored");
+    }
+    Ok(migrations::end_restore(store).await?)
+}
+
+/// Writes the keys of a file to a store while it is checked.
+///
+/// # Errors
+/// A [`BackupError`] when the file is not a whole backup, and others when the store fails. Then the store has
+/// a part of the keys.
+pub async fn write_unverified(
+    store: &Store,
+    path: &Path,
+    now_ms: u64,
+    mut progress: impl FnMut(u64),
+) -> anyhow::Result<Summary> {
     let (sender, mut groups) = mpsc::channel::<Group>(MAX_WAITING_GROUPS);
     let path = path.to_owned();
     let reading = tokio::task::spawn_blocking(move || read_groups(&path, now_ms, &sender));
@@ -102,11 +128,7 @@ pub async fn write_keys(
     // Ends the reader if a write has failed.
     drop(groups);
     written?;
-    let read = reading.await.context("the reader has failed")??;
-    if read.checksum != summary.checksum {
-        bail!("the file has changed while it was restored");
-    }
-    Ok(migrations::end_restore(store).await?)
+    Ok(reading.await.context("the reader has failed")??)
 }
 
 /// Entries that are written together.

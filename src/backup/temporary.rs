@@ -1,6 +1,7 @@
 //! A backup in a store of its own, in a temporary folder, to look into it or to change a copy.
 
 use super::format::Summary;
+use super::reader::BackupError;
 use super::restore;
 use crate::cli::progress_bar;
 use crate::config::Config;
@@ -35,28 +36,29 @@ pub async fn restored(
 ) -> anyhow::Result<RestoredBackup> {
     let named = || format!("{} is no good backup", path.display());
     let length = std::fs::metadata(path).with_context(named)?.len();
-    let bar = progress_bar(length, "verifying");
-    let (verified, shown) = (path.to_owned(), bar.clone());
-    let verifying = move || restore::verify(&verified, |position| shown.set_position(position));
-    let verified = tokio::task::spawn_blocking(verifying).await.context("the reader has failed")?;
-    bar.finish_and_clear();
-    let summary = verified.with_context(named)?;
-    restore::demand_known_layout(summary.header).with_context(named)?;
+    let header = restore::header(path).with_context(named)?;
+    restore::demand_known_layout(header).with_context(named)?;
 
     let folder =
         tempfile::Builder::new().prefix("tidings-check-").tempdir().context("cannot create a folder")?;
     let url = format!("redb:{}", folder.path().join("backup.redb").display());
-    let standing = || EngineClock::Manual(Arc::new(AtomicU64::new(summary.header.taken_at_ms)));
+    let standing = || EngineClock::Manual(Arc::new(AtomicU64::new(header.taken_at_ms)));
     let clock = clock.unwrap_or_else(standing);
     let now_ms = clock.now_ms();
     let options = StoreOptions { create: true, clock, ..StoreOptions::default() };
     let store = Store::open(&url, &options).await?;
-    restore::begin(&store, &summary).await?;
     let bar = progress_bar(length, "restoring");
     let shown = bar.clone();
-    restore::write_keys(&store, path, summary, now_ms, move |position| shown.set_position(position))
-        .await
-        .context("the backup cannot be restored into the folder for temporary files (TMPDIR)")?;
+    // Nobody else sees this store, so the file need not be verified first.
+    let written =
+        restore::write_unverified(&store, path, now_ms, move |position| shown.set_position(position));
+    let summary = written.await.map_err(|error| {
+        if error.is::<BackupError>() {
+            error.context(named())
+        } else {
+            error.context("the backup cannot be restored into the folder for temporary files (TMPDIR)")
+        }
+    })?;
     bar.finish_and_clear();
     let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
         .reached_at(config.site.url.as_str());

@@ -109,7 +109,7 @@ async fn the_login_page_says_why_and_keeps_it_for_signing_up() {
     // The vote buttons of a visitor lead there too, and a wrong password keeps the reason.
     let vote = page(&visitor, "/latest/0").await.forms().into_iter().find(|form| form.action == "/login");
     let vote = vote.unwrap();
-    assert_eq!((vote.value("next"), vote.value("reason")), (Some("/vote/story/1"), Some("vote")));
+    assert_eq!((vote.buttons("next"), vote.value("reason")), (vec!["/vote/story/1"], Some("vote")));
     let follow = page(&visitor, "/@alice").await.forms().into_iter().find(|form| form.action == "/login");
     assert_eq!(follow.unwrap().value("reason"), Some("follow"));
     let refused = page(&visitor, "/login?next=%2F&reason=vote").await.form("/login");
@@ -125,14 +125,15 @@ async fn what_a_visitor_wanted_is_done_after_the_login_and_one_question() {
     alice.submit_text("A story", "text").await;
     alice.comment(1, "A comment").await;
     let thread = page(&server.visitor(), "/news/1").await;
-    let wishes: Vec<_> = thread.forms().into_iter().filter(|form| form.action == "/login").collect();
+    let buttons = thread.form("/login");
+    let wishes = buttons.buttons("next");
     let expected = [
-        ("/vote/story/1", "Vote for “A story” now?", "/votenews", "/news/1"),
+        ("/vote/story/1", "Vote for “A story” now?", "/votenews", "/news/1#news-1"),
         ("/vote/comment/1-1", "Vote for the comment by alice now?", "/votecomment", "/news/1?at=1#comment-1"),
     ];
     assert_eq!(wishes.len(), expected.len());
-    for (wish, (_, question, action, back)) in wishes.iter().zip(expected) {
-        let next = wish.value("next").unwrap();
+    for (next, (address, question, action, back)) in wishes.into_iter().zip(expected) {
+        assert_eq!(next, address);
         let asked = page(&bob, next).await;
         assert_eq!(asked.one("h1", &[]).text(), question);
         assert!(asked.links_to(back), "{next}");

@@ -190,10 +190,12 @@ async fn no_form_redirects_to_another_site() {
         let id = bob.submit_text(&format!("Number {number}"), "text").await.to_string();
         let fields = [("news_id", &*id), ("vote_type", "up"), ("next", away)];
         server.set_karma(&alice, 10).await;
-        assert_eq!(redirects_to(&alice.post("/votenews", &fields).await), "/", "{away:?}");
+        let back = format!("/#news-{id}");
+        assert_eq!(redirects_to(&alice.post("/votenews", &fields).await), back, "{away:?}");
         let comment = format!("{id}-{}", bob.comment(id.parse().unwrap(), "text").await);
         let fields = [("comment_id", &*comment), ("vote_type", "up"), ("next", away)];
-        assert_eq!(redirects_to(&alice.post("/votecomment", &fields).await), "/", "{away:?}");
+        let back = format!("/#{comment}");
+        assert_eq!(redirects_to(&alice.post("/votecomment", &fields).await), back, "{away:?}");
     }
 }
 
@@ -408,7 +410,7 @@ async fn a_refused_reply_leaves_the_buttons_of_the_comment_above_in_order() {
         page(&alice, "/reply/1/1").await.form("/postcomment").with("comment", " ").send(&alice).await;
     let back = refused_page(&answer, StatusCode::UNPROCESSABLE_ENTITY, "comment");
     let voted = back.form("/votecomment").pressing("up").send(&alice).await;
-    assert_eq!(redirects_to(&voted), "/reply/1/1#comment-1");
+    assert_eq!(redirects_to(&voted), "/reply/1/1#1-1");
 }
 
 #[tokio::test]

@@ -158,10 +158,12 @@ fn ways_on(page: &Page) -> Vec<String> {
         page.all("a").filter_map(|link| link.attribute("href")).map(str::to_owned).collect();
     for form in page.forms() {
         ways.extend(form.value("next").map(str::to_owned));
-        if !form.is_post {
-            let next = form.value("next").map_or(String::new(), login_and_back);
+        if form.action == "/login" && !form.is_post {
             let reason = form.value("reason").map_or(String::new(), |reason| format!("&reason={reason}"));
-            ways.push(if form.action == "/login" { next + &reason } else { form.action });
+            let wishes = form.value("next").into_iter().chain(form.buttons("next"));
+            ways.extend(wishes.map(|next| login_and_back(next) + &reason));
+        } else if !form.is_post {
+            ways.push(form.action);
         }
     }
     ways.retain(|way| way.starts_with('/') && way != "/random");
@@ -459,7 +461,7 @@ async fn comments_with_the_same_id_on_two_stories_have_different_anchors() {
     let votes = page(&bob, "/usercomments/alice/0").await.forms();
     let vote = votes.into_iter().find(|form| form.value("comment_id") == Some("2-1")).unwrap();
     let voted = vote.pressing("up").send(&bob).await;
-    assert_eq!(redirects_to(&voted), "/usercomments/alice/0#comment-2-1");
+    assert_eq!(redirects_to(&voted), "/usercomments/alice/0#2-1");
 }
 
 #[tokio::test]

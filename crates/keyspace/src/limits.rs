@@ -58,11 +58,7 @@ pub(crate) const MAX_GROUP_BATCHES: usize = 256;
 /// bounds how long batches wait for it.
 pub(crate) const MAX_SWEPT_ROWS: u64 = 2_000;
 
-/// The most writes that a restore puts into one transaction of the embedded engine. So many
-/// are more than a record of the journal holds, so they are flushed to the store file at once.
-pub(crate) const MAX_RESTORED_WRITES: usize = 50_000;
-
-/// The most fields in one of these writes.
+/// The most fields of a hash that a restore writes to the embedded engine at a time.
 pub(crate) const MAX_RESTORED_FIELDS: usize = 1000;
 
 /// The keys in one page of a snapshot at most.

@@ -28,12 +28,12 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-use super::batch::{Batch, CommitError, Write};
+use super::batch::{Batch, CommitError};
 use super::events::{Message, Subscription};
 use super::query::{Query, Read, ReadOutcomes};
-use super::{Entry, KeyPage, KeyspaceError, OpenError, ScanPage, StoreHealth, StoreOptions, Value};
+use super::{Entry, KeyPage, KeyspaceError, OpenError, ScanPage, StoreHealth, StoreOptions};
 use crate::file_check::{FileCheck, FileState};
-use crate::limits::{MAX_QUEUED_BATCHES, MAX_QUEUED_MESSAGES, MAX_RESTORED_FIELDS, MAX_RESTORED_WRITES};
+use crate::limits::{MAX_QUEUED_BATCHES, MAX_QUEUED_MESSAGES};
 use crate::read_set::Versions;
 use crate::snapshot::{self, Snapshot};
 use database::{Opener, ReopenableDatabase};
@@ -301,34 +301,24 @@ impl Redb {
 
     /// Writes the file anew, without what was deleted. No batch is applied meanwhile.
     pub(super) async fn compact(&self) -> Result<(), KeyspaceError> {
+        self.ask_writer(Task::Compact).await
+    }
+
+    /// Asks the writer for something that is no batch, and waits for it.
+    async fn ask_writer<T>(
+        &self,
+        task: impl FnOnce(oneshot::Sender<Result<T, KeyspaceError>>) -> Task,
+    ) -> Result<T, KeyspaceError> {
         let closed = || KeyspaceError::Unavailable("the store is closed".to_owned());
-        let (reply, compacted) = oneshot::channel();
+        let (reply, done) = oneshot::channel();
         let queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        queue.ok_or_else(closed)?.send(Task::Compact(reply)).map_err(|_| closed())?;
-        compacted.await.map_err(|_| closed())?
+        queue.ok_or_else(closed)?.send(task(reply)).map_err(|_| closed())?;
+        done.await.map_err(|_| closed())?
     }
 
-    /// Replaces whole keys, in batches of bounded size, without a time-out: a restore takes
-    /// as long as it needs.
+    /// Replaces whole keys, in one transaction, without a time-out: a restore takes as long as it needs.
     pub(super) async fn restore(&self, entries: Vec<Entry>) -> Result<(), KeyspaceError> {
-        let mut batch = Batch::new();
-        for write in entries.into_iter().flat_map(writes_of) {
-            batch.write(write);
-            if batch.writes().len() >= MAX_RESTORED_WRITES {
-                self.submit_restored(std::mem::take(&mut batch)).await?;
-            }
-        }
-        if batch.writes().is_empty() { Ok(()) } else { self.submit_restored(batch).await }
-    }
-
-    async fn submit_restored(&self, batch: Batch) -> Result<(), KeyspaceError> {
-        match self.submit(batch).await {
-            Ok(_) => Ok(()),
-            Err(CommitError::Keyspace(error)) => Err(error),
-            Err(CommitError::Rejected(_)) => {
-                Err(KeyspaceError::Invalid("a restore has no checks".to_owned()))
-            }
-        }
+        self.ask_writer(|reply| Task::Restore(entries, reply)).await
     }
 
     /// Subscribes to a channel. On a closed store the subscription ends at once.
@@ -413,32 +403,4 @@ fn of_one_key<T>(key: &str, read: impl FnOnce() -> Result<T, KeyspaceError>) -> 
 
 fn unavailable(reason: &str) -> CommitError {
     KeyspaceError::Unavailable(reason.to_owned()).into()
-}
-
-/// The writes that replace what a key holds by an entry.
-fn writes_of(entry: Entry) -> Vec<Write> {
-    let Entry { key, value, time_to_live } = entry;
-    let mut writes = vec![Write::Delete(key.clone())];
-    if time_to_live.is_some_and(|left| left.as_millis() == 0) {
-        return writes;
-    }
-    match value {
-        Value::String(text) => writes.push(Write::Set(key.clone(), text, None)),
-        Value::Hash(fields) => {
-            let chunks = fields.chunks(MAX_RESTORED_FIELDS);
-            writes.extend(chunks.map(|chunk| Write::SetFields(key.clone(), chunk.to_vec())));
-        }
-        Value::Set(members) => {
-            writes.extend(members.into_iter().map(|member| Write::AddMember(key.clone(), member)));
-        }
-        Value::SortedSet(members) => {
-            let adds =
-                members.into_iter().map(|(member, score)| Write::SortedAdd(key.clone(), member, score));
-            writes.extend(adds);
-        }
-    }
-    if let Some(time_to_live) = time_to_live {
-        writes.push(Write::Expire(key, time_to_live));
-    }
-    writes
 }

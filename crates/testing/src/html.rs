@@ -282,10 +282,30 @@ impl Page {
         form
     }
 
-    /// All forms.
+    /// All forms. One whose buttons are outside is there once for each address that they send it to, with the
+    /// fields that are in the address.
     pub fn forms(&self) -> Vec<Form> {
         let forms = self.elements.iter().enumerate().filter(|(_, element)| element.name == "form");
-        forms.map(|(index, form)| self.form_of(form, &self.elements[index + 1..form.end])).collect()
+        forms.flat_map(|(index, form)| self.forms_of(form, &self.elements[index + 1..form.end])).collect()
+    }
+
+    fn forms_of(&self, form: &Element, within: &[Element]) -> Vec<Form> {
+        let own = self.form_of(form, within);
+        let mut forms: Vec<(&str, Form)> = Vec::new();
+        let id = form.attribute("id");
+        for button in self.all("button").filter(|button| id.is_some() && button.attribute("form") == id) {
+            let address = button.attribute("formaction").unwrap_or(&own.action);
+            let position = forms.iter().position(|(known, _)| *known == address).unwrap_or_else(|| {
+                let (action, query) = address.split_once('?').unwrap_or((address, ""));
+                let mut form = Form { action: action.to_owned(), ..own.clone() };
+                let named = query.split('&').filter_map(|field| field.split_once('='));
+                form.fields.extend(named.map(|(name, value)| (name.to_owned(), value.to_owned())));
+                forms.push((address, form));
+                forms.len() - 1
+            });
+            forms[position].1.buttons.extend(button_of(button));
+        }
+        if forms.is_empty() { vec![own] } else { forms.into_iter().map(|(_, form)| form).collect() }
     }
 
     fn form_of(&self, form: &Element, within: &[Element]) -> Form {
@@ -306,12 +326,18 @@ impl Page {
                     // The options follow their list.
                     read.fields.last_mut().into_iter().for_each(|(_, chosen)| chosen.clone_from(&value));
                 }
-                "button" if element.attribute("disabled").is_none() => read.buttons.push((name, value)),
+                "button" => read.buttons.extend(button_of(element)),
                 _ => {}
             }
         }
         read
     }
+}
+
+/// The name and the value of a button, unless it is disabled.
+fn button_of(button: &Element) -> Option<(String, String)> {
+    let attribute = |name| button.attribute(name).unwrap_or_default().to_owned();
+    button.attribute("disabled").is_none().then(|| (attribute("name"), attribute("value")))
 }
 
 /// Whether it is a box that is not ticked, or a choice that is not made: a browser does not send it.
@@ -348,6 +374,11 @@ impl Form {
         assert!(self.value(name).is_some(), "a field {name}");
         self.fields.retain(|(known, _)| known != name);
         self
+    }
+
+    /// The values of the buttons with a name.
+    pub fn buttons(&self, name: &str) -> Vec<&str> {
+        self.buttons.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
     }
 
     /// Whether there is a button with this value.

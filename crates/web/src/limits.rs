@@ -243,9 +243,9 @@ pub const VOTE_LABEL_NAME_BYTES: usize = 96;
 /// Bytes of the items of a page. The rest is for the layout, a story's text, and the parts of
 /// the request that a page repeats.
 pub const PAGE_LIST_BYTES: usize = PAGE_BYTES - 192 * 1024;
-/// The most bytes of a comment on a page without its text, ids and its author's name: the form with its
-/// way back, and the links to the comments around it.
-pub const COMMENT_MARKUP_BYTES: usize = 2_000;
+/// The most bytes of a comment on a page without its text, ids and its author's name: the buttons
+/// and the links to the comments around it.
+pub const COMMENT_MARKUP_BYTES: usize = 1_760;
 /// How often the author's name is there: as it is, encoded in the address of the profile, in the
 /// names of the buttons and in the line of a collapsed branch.
 pub const COMMENT_NAMES: usize = 5;
@@ -253,7 +253,7 @@ pub const COMMENT_NAMES: usize = 5;
 pub const COMMENT_IDS: usize = 22;
 /// The most bytes of a comment in a list without its thread, but with the longest name: there is no
 /// branch, and fewer links.
-pub const LISTED_COMMENT_BYTES: usize = 2_960;
+pub const LISTED_COMMENT_BYTES: usize = 2_720;
 /// The most bytes of a listed story without its title and URL, but with the title in the names
 /// of the buttons.
 pub const LISTED_STORY_BYTES: usize = 5_500;

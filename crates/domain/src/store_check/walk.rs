@@ -1,5 +1,5 @@
 //! One walk over all keys: it finds what differs and, if it mends, mends what rests on nothing
-//! that is called wrong.
+//! that is called wrong. The next values, and what the last ones are compared with, are read meanwhile.
 
 use super::claims::{Claim, Claims, Fault, Found, Mend};
 use super::counters::{self, Highest};
@@ -18,11 +18,15 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 use tidings_keyspace::{
-    Answer, Batch, Check as BatchCheck, Expiry, KeyspaceError, Order, Query, Read, Write,
+    Answer, Answers, Batch, Check as BatchCheck, Expiry, KeyspaceError, Order, Query, Read, Store, Write,
 };
+use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinHandle};
 
 /// Keys whose values are read together.
 const KEYS_AT_ONCE: usize = 250;
+/// Groups of keys that are read ahead.
+const PAGES_AHEAD: usize = 1;
 /// A value that may be large counts as many: a thread has up to 2,000 comments.
 const LARGE_VALUE: usize = 25;
 /// Members of a large sorted set that are read together.
@@ -91,6 +95,8 @@ pub(super) struct Walk<'a> {
     pending_rounds: Vec<Suspect>,
     /// The reads of both.
     pending_reads: usize,
+    /// Claims whose reads are under way.
+    asked: Option<(Vec<Pending>, JoinHandle<Result<Answers, KeyspaceError>>)>,
     /// What seems to differ.
     suspects: Vec<Suspect>,
     /// How much that is: a large value counts as many.
@@ -118,6 +124,7 @@ impl<'a> Walk<'a> {
             pending: Vec::new(),
             pending_rounds: Vec::new(),
             pending_reads: 0,
+            asked: None,
             suspects: Vec::new(),
             suspects_weight: 0,
             ready: Vec::new(),
@@ -126,32 +133,11 @@ impl<'a> Walk<'a> {
     }
 
     pub(super) async fn run(mut self, progress: &mut (impl FnMut(u64) + Send)) -> Result<StoreReport, Error> {
-        let mut cursor = None;
-        loop {
-            let page = self.site.store.scan_keys(cursor, KEYS_AT_ONCE).await?;
-            if let Some((before, after)) = &page.damaged {
-                self.add_damage(before, after);
-            }
-            for name in &page.not_text {
-                self.report.add_stranger(name);
-            }
-            let count = u64::try_from(page.keys.len()).unwrap_or(0);
-            let mut keys = page.keys.as_slice();
-            while !keys.is_empty() {
-                let (now, later) = keys.split_at(read_together(keys));
-                self.check_keys(now).await?;
-                keys = later;
-            }
-            if self.suspects_weight + self.ready.len() >= SUSPECTS_AT_ONCE {
-                self.settle_suspects().await?;
-            }
-            self.report.keys += count;
-            progress(count);
-            cursor = page.next;
-            if cursor.is_none() {
-                break;
-            }
+        let (mut values, reading) = read_all(self.site.store.clone(), self.now);
+        while let Some(page) = values.recv().await {
+            self.check_page(page?, progress).await?;
         }
+        joined(reading.await)?;
         for found in std::mem::take(&mut self.highest).faults(self.site).await? {
             self.add(found, counters::SENTENCE);
         }
@@ -159,31 +145,28 @@ impl<'a> Walk<'a> {
         Ok(self.report)
     }
 
-    /// Reads the values of some keys and asks for what the rules demand.
-    async fn check_keys(&mut self, keys: &[String]) -> Result<(), Error> {
-        let mut query = Query::new();
-        query.expect_large();
-        let mut known = Vec::with_capacity(keys.len());
-        for key in keys {
-            let Some(subject) = Subject::of_key(key, self.now) else {
-                self.report.add_stranger(key);
-                continue;
-            };
-            query.read(value_read(&subject, 0));
-            query.read(Read::Expiry(key.clone()));
-            known.push(subject);
+    /// Asks for what the rules demand of some keys.
+    async fn check_page(
+        &mut self,
+        page: ReadPage,
+        progress: &mut (impl FnMut(u64) + Send),
+    ) -> Result<(), Error> {
+        if let Some((before, after)) = &page.damaged {
+            self.add_damage(before, after);
         }
-        query.tolerate_all();
-        let mut outcomes = self.site.store.query(query).await?.into_outcomes().into_iter();
-        for subject in known {
-            let (value, expiry) = (outcomes.next(), outcomes.next());
-            let (Some(value), Some(expiry)) = (value, expiry) else { break };
+        page.strangers.iter().for_each(|name| self.report.add_stranger(name));
+        for (subject, value, expiry) in page.values {
             match (value, expiry) {
                 (_, Ok(Answer::Expiry(Expiry::Absent))) => {}
                 (Err(error), _) | (_, Err(error)) => self.add_unreadable(&subject, &error),
                 (Ok(value), Ok(expiry)) => self.check_value(subject, value, &expiry).await?,
             }
         }
+        if self.suspects_weight + self.ready.len() >= SUSPECTS_AT_ONCE {
+            self.settle_suspects().await?;
+        }
+        self.report.keys += page.keys;
+        progress(page.keys);
         Ok(())
     }
 
@@ -337,9 +320,8 @@ impl<'a> Walk<'a> {
         self.suspects.push((subject, rule));
     }
 
-    /// Reads what the pending claims need, and notes what seems to differ.
+    /// Judges the claims that were asked for last, and begins to read what the pending ones need.
     async fn judge_pending(&mut self) -> Result<(), Error> {
-        self.run_rounds().await?;
         let pending = std::mem::take(&mut self.pending);
         self.pending_reads = 0;
         let mut query = Query::new();
@@ -348,8 +330,29 @@ impl<'a> Walk<'a> {
             query.read(read.clone());
         }
         query.tolerate_all();
-        let mut outcomes = self.site.store.query(query).await?.into_outcomes().into_iter();
-        for (subject, rule, claims) in pending {
+        let store = self.site.store.clone();
+        let reading = tokio::spawn(async move { store.query(query).await });
+        let asked = self.asked.replace((pending, reading));
+        self.run_rounds().await?;
+        if let Some((claims, reading)) = asked {
+            self.judge(claims, joined(reading.await)??);
+        }
+        Ok(())
+    }
+
+    /// Judges all claims that are not judged yet.
+    async fn judge_all(&mut self) -> Result<(), Error> {
+        self.judge_pending().await?;
+        if let Some((claims, reading)) = self.asked.take() {
+            self.judge(claims, joined(reading.await)??);
+        }
+        Ok(())
+    }
+
+    /// Notes what seems to differ.
+    fn judge(&mut self, claims: Vec<Pending>, answers: Answers) {
+        let mut outcomes = answers.into_outcomes().into_iter();
+        for (subject, rule, claims) in claims {
             let mut differs = false;
             for claim in &claims {
                 differs |= !claim.judge_next(&mut outcomes).is_empty();
@@ -358,12 +361,11 @@ impl<'a> Walk<'a> {
                 self.suspect(subject, rule);
             }
         }
-        Ok(())
     }
 
     /// Looks again at what seems to differ, reports it, and mends it.
     async fn settle_suspects(&mut self) -> Result<(), Error> {
-        self.judge_pending().await?;
+        self.judge_all().await?;
         let ready = std::mem::take(&mut self.ready);
         self.decide(ready).await?;
         while !self.suspects.is_empty() {
@@ -624,6 +626,92 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// Keys of a page, with what they hold.
+#[derive(Default)]
+struct ReadPage {
+    /// How many keys there are.
+    keys: u64,
+    /// Each value and its expiry.
+    values: Vec<(Subject, Result<Answer, KeyspaceError>, Result<Answer, KeyspaceError>)>,
+    /// Keys that are none of ours.
+    strangers: Vec<String>,
+    /// The keys between which nothing can be read.
+    damaged: Option<(String, String)>,
+}
+
+/// Reads all keys with what they hold, a little ahead of what is taken.
+fn read_all(store: Store, now: Moment) -> (mpsc::Receiver<Result<ReadPage, KeyspaceError>>, JoinHandle<()>) {
+    let (sender, pages) = mpsc::channel(PAGES_AHEAD);
+    let reading = tokio::spawn(async move {
+        if let Err(error) = send_all(&store, now, &sender).await {
+            // This fails if the walk has ended.
+            let _ = sender.send(Err(error)).await;
+        }
+    });
+    (pages, reading)
+}
+
+async fn send_all(
+    store: &Store,
+    now: Moment,
+    pages: &mpsc::Sender<Result<ReadPage, KeyspaceError>>,
+) -> Result<(), KeyspaceError> {
+    let mut cursor = None;
+    loop {
+        let names = store.scan_keys(cursor, KEYS_AT_ONCE).await?;
+        let (mut damaged, mut strangers) = (names.damaged, names.not_text);
+        let mut keys = names.keys.as_slice();
+        loop {
+            let (now_read, later) = keys.split_at(read_together(keys));
+            let (damaged, strangers) = (damaged.take(), std::mem::take(&mut strangers));
+            let mut page = ReadPage { damaged, strangers, ..ReadPage::default() };
+            page.read(store, now, now_read).await?;
+            if pages.send(Ok(page)).await.is_err() {
+                return Ok(());
+            }
+            keys = later;
+            if keys.is_empty() {
+                break;
+            }
+        }
+        cursor = names.next;
+        if cursor.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+impl ReadPage {
+    /// Reads the values of some keys.
+    async fn read(&mut self, store: &Store, now: Moment, keys: &[String]) -> Result<(), KeyspaceError> {
+        let mut query = Query::new();
+        query.expect_large();
+        let mut known = Vec::with_capacity(keys.len());
+        for key in keys {
+            let Some(subject) = Subject::of_key(key, now) else {
+                self.strangers.push(key.clone());
+                continue;
+            };
+            query.read(value_read(&subject, 0));
+            query.read(Read::Expiry(key.clone()));
+            known.push(subject);
+        }
+        query.tolerate_all();
+        let mut outcomes = store.query(query).await?.into_outcomes().into_iter();
+        for subject in known {
+            let (Some(value), Some(expiry)) = (outcomes.next(), outcomes.next()) else { break };
+            self.values.push((subject, value, expiry));
+        }
+        self.keys = u64::try_from(keys.len()).unwrap_or(0);
+        Ok(())
+    }
+}
+
+/// What a task of the walk returns.
+fn joined<T>(outcome: Result<T, JoinError>) -> Result<T, Error> {
+    outcome.map_err(|error| Error::Internal(format!("a read of the check has failed: {error}")))
+}
+
 impl Found {
     /// A fault of a whole key.
     pub(super) const fn of(fault: Fault, sources: Vec<Source>) -> Self {
@@ -713,7 +801,7 @@ fn read_together(keys: &[String]) -> usize {
         *sum += weight(key);
         Some(*sum)
     });
-    weights.take_while(|sum| *sum <= KEYS_AT_ONCE).count().max(1)
+    weights.take_while(|sum| *sum <= KEYS_AT_ONCE).count().max(1).min(keys.len())
 }
 
 /// The families whose values are read whole and may be large. Sorted sets are read in parts.

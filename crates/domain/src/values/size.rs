@@ -30,13 +30,13 @@ pub fn shown_name(name: &str) -> &str {
 /// The bytes of a text in HTML or XML, once escaped.
 #[must_use]
 pub fn escaped_bytes(text: &str) -> usize {
-    let bytes = text.bytes().map(|byte| match byte {
-        b'"' => "&quot;".len(),
-        b'&' => "&amp;".len(),
-        b'<' | b'>' => "&lt;".len(),
-        _ => 1,
-    });
-    bytes.sum()
+    let special = text.bytes().filter(|byte| matches!(byte, b'"' | b'&' | b'<' | b'>'));
+    let added = |byte| match byte {
+        b'"' => "&quot;".len() - 1,
+        b'&' => "&amp;".len() - 1,
+        _ => "&lt;".len() - 1,
+    };
+    text.len() + special.map(added).sum::<usize>()
 }
 
 /// The most bytes of a comment or the text of a story as HTML, or as HTML within JSON.

@@ -10,11 +10,11 @@ use super::tables::{
     joined, pack_field, prefix, split_expiry_key, text,
 };
 use crate::batch::{Batch, CheckId, CommitError, Write, parse_counter};
-use crate::{COUNTER_LIMIT, KeyspaceError};
+use crate::limits::MAX_RESTORED_FIELDS;
+use crate::{COUNTER_LIMIT, Entry, KeyspaceError, Value};
 use redb::{ReadableTable, StorageError};
 use sorted::packed_set;
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, hash_map};
 use std::time::Duration;
 
 /// Decides whether a batch can be applied, and computes the new values of its counters,
@@ -112,8 +112,8 @@ fn plan_of<'plans, 'batch, T: ReadableTable<Bytes, Bytes>>(
     now: u64,
 ) -> Result<&'plans mut PlannedKey<'batch>, StorageError> {
     Ok(match plans.entry(key) {
-        Entry::Occupied(plan) => plan.into_mut(),
-        Entry::Vacant(plan) => {
+        hash_map::Entry::Occupied(plan) => plan.into_mut(),
+        hash_map::Entry::Vacant(plan) => {
             let row = tables.live_row(key, now)?;
             let header = row.map(|row| RowHeader::of(row.value())).transpose()?;
             plan.insert(PlannedKey {
@@ -202,9 +202,9 @@ impl Tables<WriteTable<'_>> {
                     self.set_fields(key, &[(field.clone(), next_counter())], now)?;
                 }
                 Write::DeleteField(key, field) => self.delete_field(key, field, now)?,
-                Write::AddMember(key, member) => self.add_member(key, member, now)?,
+                Write::AddMember(key, member) => self.add_members(key, std::slice::from_ref(member), now)?,
                 Write::RemoveMember(key, member) => self.remove_member(key, member, now)?,
-                Write::SortedAdd(key, member, score) => self.sorted_add(key, member, *score, now)?,
+                Write::SortedAdd(key, member, score) => self.sorted_add(key, &[(member, *score)], now)?,
                 Write::SortedAddBounded(key, member, score, bound) => {
                     self.sorted_add_bounded(key, member, *score, bound, now)?;
                 }
@@ -212,7 +212,7 @@ impl Tables<WriteTable<'_>> {
                 Write::SortedRaise(key, member, score) => self.sorted_raise(key, member, *score, now)?,
                 Write::SortedAddIfPresent(key, member, score) => {
                     if self.row(key, now)?.is_some() {
-                        self.sorted_add(key, member, *score, now)?;
+                        self.sorted_add(key, &[(member, *score)], now)?;
                     }
                 }
                 Write::SortedStore(key, selection) => {
@@ -230,6 +230,29 @@ impl Tables<WriteTable<'_>> {
             }
         }
         Ok(())
+    }
+
+    /// Replaces what a key holds.
+    pub(super) fn replace(&mut self, entry: &Entry, now: u64) -> Result<(), StorageError> {
+        let Entry { key, value, time_to_live } = entry;
+        self.delete(key)?;
+        if time_to_live.is_some_and(|left| milliseconds(left) == 0) {
+            return Ok(());
+        }
+        match value {
+            Value::String(text) => self.set(key, text, 0)?,
+            Value::Hash(fields) => {
+                for fields in fields.chunks(MAX_RESTORED_FIELDS) {
+                    self.set_fields(key, fields, now)?;
+                }
+            }
+            Value::Set(members) => self.add_members(key, members, now)?,
+            Value::SortedSet(members) => self.sorted_add(key, members, now)?,
+        }
+        match time_to_live {
+            Some(left) => self.expire(key, expiry_time(now, *left), now),
+            None => Ok(()),
+        }
     }
 
     /// Removes expired keys until about `limit` rows are gone. Returns whether there may be
@@ -402,14 +425,14 @@ impl Tables<WriteTable<'_>> {
         self.store_or_clear(key, &row)
     }
 
-    fn add_member(&mut self, key: &str, member: &str, now: u64) -> Result<(), StorageError> {
+    fn add_members(&mut self, key: &str, members: &[String], now: u64) -> Result<(), StorageError> {
         let mut row = self.row_or_new(key, Encoding::Set, now)?;
-        let row_key = joined(&prefix(key), member.as_bytes());
-        if self.members.insert(row_key.as_slice(), &[][..])?.is_some() {
-            return Ok(());
+        let (prefix, before) = (prefix(key), row.header.count);
+        for member in members {
+            let row_key = joined(&prefix, member.as_bytes());
+            row.header.count += u64::from(self.members.insert(row_key.as_slice(), &[][..])?.is_none());
         }
-        row.header.count += 1;
-        self.store(key, &row)
+        if row.header.count == before { Ok(()) } else { self.store(key, &row) }
     }
 
     fn remove_member(&mut self, key: &str, member: &str, now: u64) -> Result<(), StorageError> {

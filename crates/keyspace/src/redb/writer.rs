@@ -30,7 +30,7 @@ use crate::batch::{Batch, Check, CommitError, Write};
 use crate::events::Message;
 use crate::limits::{MAX_GROUP_BATCHES, MAX_SWEPT_ROWS};
 use crate::read_set::Versions;
-use crate::{KeyspaceError, StoreHealth};
+use crate::{Entry, KeyspaceError, StoreHealth};
 use redb::Durability;
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -58,6 +58,8 @@ pub(super) struct QueuedBatch {
 /// What the writer is asked for.
 pub(super) enum Task {
     Commit(QueuedBatch),
+    /// To replace whole keys, in one transaction.
+    Restore(Vec<Entry>, oneshot::Sender<Result<(), KeyspaceError>>),
     /// To pin the store file as of a checkpoint.
     Pin(oneshot::Sender<Result<PinnedFile, Unpinned>>),
     /// To write the store file anew, without what was deleted.
@@ -177,16 +179,22 @@ impl WriterThread {
 
     /// Applies the batches among some tasks as one group, and then does the rest.
     fn perform(&mut self, tasks: impl Iterator<Item = Task>) {
-        let (mut group, mut pins, mut compactions) = (Vec::new(), Vec::new(), Vec::new());
+        let mut group = Vec::new();
+        let (mut restores, mut pins, mut compactions) = (Vec::new(), Vec::new(), Vec::new());
         for task in tasks {
             match task {
                 Task::Commit(batch) => group.push(batch),
+                Task::Restore(entries, reply) => restores.push((entries, reply)),
                 Task::Pin(reply) => pins.push(reply),
                 Task::Compact(reply) => compactions.push(reply),
             }
         }
         if !group.is_empty() {
             self.commit_group(group);
+        }
+        for (entries, reply) in restores {
+            // This fails if nobody waits any more.
+            let _ = reply.send(self.restore(&entries));
         }
         for reply in pins {
             // This fails if the check was dropped.
@@ -232,6 +240,34 @@ impl WriterThread {
             return Err(KeyspaceError::Unavailable("the new store file cannot be opened".to_owned()));
         }
         Ok(())
+    }
+
+    /// Replaces whole keys. They are too much for the journal, so they are flushed to the store file at once.
+    fn restore(&mut self, entries: &[Entry]) -> Result<(), KeyspaceError> {
+        if let Some(trouble) = self.trouble() {
+            return Err(KeyspaceError::ReadOnly(trouble.cause));
+        }
+        let restored = catch_unwind(AssertUnwindSafe(|| {
+            let transaction = self.database.begin_write()?;
+            let mut tables = Tables::write(&transaction)?;
+            let now = self.clock.now_ms();
+            entries.iter().try_for_each(|entry| tables.replace(entry, now))?;
+            drop(tables);
+            // If the flush fails, readers see what may be lost, unless the store is opened again.
+            self.in_doubt = self.files.is_some();
+            self.commit_checkpoint(transaction)?;
+            self.in_doubt = false;
+            Ok(())
+        }));
+        let restored = restored.unwrap_or_else(|_| {
+            self.in_doubt = true;
+            Err(redb::Error::Corrupted("the writer has failed".to_owned()))
+        });
+        restored.map_err(|error| {
+            self.recover();
+            self.note_health();
+            KeyspaceError::Unavailable(format!("the restore failed: {error}"))
+        })
     }
 
     /// Makes a checkpoint and pins the store file as it is then.

@@ -115,8 +115,8 @@ impl Store {
 
     /// Writes entries, replacing what their keys held. Ends all read sets.
     ///
-    /// It is not atomic: entries are written in groups, of up to 50,000 writes on the embedded
-    /// engine and a thousand on Redis.
+    /// The embedded engine writes them in one transaction. On Redis it is not atomic: they are written in
+    /// groups of up to a thousand commands.
     ///
     /// # Errors
     /// [`KeyspaceError::Unavailable`]; then some of the entries may be written.

@@ -10,7 +10,7 @@ const OPPOSITE_MARKS = {
 };
 
 document.addEventListener("click", (event) => {
-  const button = event.target.closest("button[form=marks]");
+  const button = event.target.closest(".meta button[form=items]");
   if (!button?.form) return;
   event.preventDefault();
   markStory(button);
@@ -34,7 +34,7 @@ async function markStory(button) {
 
 function sendMark(button, action) {
   // The button of a story that has left the list is not in the document, and has no form.
-  const fields = new URLSearchParams(new FormData(document.getElementById("marks")));
+  const fields = new URLSearchParams(new FormData(document.getElementById("items")));
   fields.delete("next");
   fields.set("news_id", button.value);
   return post(`/api${action}`, fields);

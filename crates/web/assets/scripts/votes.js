@@ -6,44 +6,46 @@ const VOTE_TEXTS = { up: "Voted up", down: "Voted down", none: "Vote taken back"
 const voteStatus = document.createElement("p");
 voteStatus.className = "hidden";
 voteStatus.setAttribute("role", "status");
-if (document.querySelector("form.vote[data-api]")) document.body.append(voteStatus);
+if (document.querySelector(".vote[data-api]")) document.body.append(voteStatus);
 
 document.addEventListener("submit", (event) => {
-  const form = event.target;
-  if (!form.matches("form.vote[data-api]") || !event.submitter) return;
+  const button = event.submitter;
+  const pair = button?.closest(".vote[data-api]");
+  if (!pair) return;
   event.preventDefault();
-  if (event.submitter.getAttribute("aria-disabled") !== "true") vote(form, event.submitter);
+  if (button.getAttribute("aria-disabled") !== "true") vote(pair, button);
 });
 
 const directionOf = (button) => (button.classList.contains("up") ? "up" : "down");
 
 // The value of a button is a vote, or "none" to take it back.
-async function vote(form, button) {
-  if (form.dataset.busy) return;
-  form.dataset.busy = "yes";
+async function vote(pair, button) {
+  if (pair.dataset.busy) return;
+  pair.dataset.busy = "yes";
   const choice = button.value;
-  const fields = new URLSearchParams(new FormData(form));
+  // The address of the button names what it votes on.
+  const fields = new URLSearchParams([...new FormData(button.form), ...new URL(button.formAction).searchParams]);
   fields.delete("next");
   fields.set(button.name, choice);
-  const item = form.closest("[data-item]");
+  const item = pair.closest("[data-item]");
   item.querySelector(".refusal")?.remove();
   voteStatus.textContent = "";
-  const error = await post(form.dataset.api, fields);
-  delete form.dataset.busy;
+  const error = await post(pair.dataset.api, fields);
+  delete pair.dataset.busy;
   if (error) {
     showError(item, error);
     return;
   }
   changeCount(item, directionOf(button), choice === "none" ? -1 : 1);
-  showVote(form, choice);
+  showVote(pair, choice);
   changeKarma(Number(button.dataset.cost ?? 0) * (choice === "none" ? 1 : -1));
   voteStatus.textContent = VOTE_TEXTS[choice];
 }
 
 // The pressed button stays enabled, so that it keeps the focus and can take the vote back.
-function showVote(form, vote) {
-  const isFinal = "final" in form.dataset;
-  for (const button of form.querySelectorAll("button")) {
+function showVote(pair, vote) {
+  const isFinal = "final" in pair.dataset;
+  for (const button of pair.querySelectorAll("button")) {
     const direction = directionOf(button);
     const pressed = direction === vote;
     button.title = pressed && !isFinal ? "Take back your vote" : "";

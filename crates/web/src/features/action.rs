@@ -41,6 +41,7 @@ pub struct Action<T, A, E = Error> {
     call_path: String,
     summary: &'static str,
     acts_once: bool,
+    is_named_in_address: bool,
     act: Act<T, A, E>,
     call: MethodRouter<App>,
     describe: fn(&mut OpenApi, (&str, &str), &str),
@@ -80,6 +81,7 @@ where
             call_path: format!("/api{path}"),
             summary,
             acts_once: false,
+            is_named_in_address: false,
             act: Arc::new(act),
             call: MethodRouter::new(),
             describe: |_, _, _| {},
@@ -94,6 +96,12 @@ where
         act: impl for<'a> Fn(&'a App, Actor<'a>, &'a T) -> BoxFuture<'a, Result<A, E>> + Send + Sync + 'static,
     ) -> Self {
         Self { acts_once: true, ..Self::setting(path, summary, act) }
+    }
+
+    /// Buttons of pages name in their address what they act on, because all belong to one form.
+    pub const fn named_in_address(mut self) -> Self {
+        self.is_named_in_address = true;
+        self
     }
 
     /// The call is at another address.
@@ -151,8 +159,9 @@ where
     }
 
     fn entry(self, page: MethodRouter<App>) -> ActionEntry {
-        let Self { path, call_path, summary, acts_once, call, describe, .. } = self;
+        let Self { path, call_path, summary, acts_once, is_named_in_address, call, describe, .. } = self;
         let page = if acts_once { page.layer(map_request(viewer::mark_acting_once)) } else { page };
+        let page = if is_named_in_address { page.layer(map_request(viewer::mark_named)) } else { page };
         ActionEntry { path, page, call_path, call, summary, describe }
     }
 }

@@ -6,15 +6,19 @@ use crate::App;
 use crate::error::RequestError;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
+use crate::request::login_reason::LoginReason;
 use crate::settings::{Settings, SiteSettings};
 use maud::{Markup, html};
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::cache::{CacheKind, Caches, Shared};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::rules::Rules;
 use tidings_domain::values::secrets::random_hex;
+
+/// The id of the form that the buttons of a page's items belong to: votes, hiding, saving.
+pub const ITEMS_FORM: &str = "items";
 
 /// The field with the name of a request, so that it can be sent again.
 const REQUEST_FIELD: &str = "request";
@@ -37,7 +41,7 @@ pub struct Frame<'a> {
     /// The page's own address.
     pub here: &'a LocalPath,
     /// The address to which the forms of the page's items redirect, before the item's anchor.
-    /// It is in each of them, so it is short: see [`LocalPath::way_back`].
+    /// It may be in each of them, so it is short: see [`LocalPath::way_back`].
     pub way_back: String,
     /// The viewer; `None` if they are not logged in.
     pub viewer: Option<&'a User>,
@@ -47,6 +51,8 @@ pub struct Frame<'a> {
     answered: Option<String>,
     /// The fields that prove that a form is from the viewer's session, masked for this page.
     signed_fields: OnceCell<Markup>,
+    /// Whether the page has a button of [`ITEMS_FORM`].
+    has_item_buttons: Cell<bool>,
 }
 
 impl<'a> Frame<'a> {
@@ -71,6 +77,7 @@ impl<'a> Frame<'a> {
             waiting_rows: None,
             answered: answered.map(|request| request.name().to_owned()),
             signed_fields: OnceCell::new(),
+            has_item_buttons: Cell::new(false),
         }
     }
 
@@ -142,6 +149,32 @@ impl<'a> Frame<'a> {
                 }
             }
         })
+    }
+
+    /// Says that the page has a button of [`ITEMS_FORM`].
+    pub fn note_item_button(&self) {
+        self.has_item_buttons.set(true);
+    }
+
+    /// The form that the buttons of the page's items belong to, after them. So each is only a button, and the
+    /// fields that are the same for all stand once on the page. It redirects to the page. The buttons of
+    /// visitors lead to the login.
+    #[must_use]
+    pub fn items_form(&self) -> Markup {
+        html! {
+            @if self.has_item_buttons.get() {
+                @if self.viewer.is_some() {
+                    form #(ITEMS_FORM) method="post" action="/hide" {
+                        (self.signed_fields())
+                        input type="hidden" name="next" value=(self.way_back);
+                    }
+                } @else {
+                    form #(ITEMS_FORM) action="/login" {
+                        input type="hidden" name="reason" value=(LoginReason::Vote.name());
+                    }
+                }
+            }
+        }
     }
 
     /// The name of the request that the page answers, or a new one.

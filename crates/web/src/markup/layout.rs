@@ -68,6 +68,7 @@ impl Frame<'_> {
             self.silence_notice().render_to(html);
             content.render_to(html);
             saved_reasons(self).render_to(html);
+            self.items_form().render_to(html);
         });
         let look = self.viewer.map(|viewer| viewer.preferences).unwrap_or_default();
         document(&self.brand, look, [&head, &navigation, &footer], &content)

@@ -1,10 +1,9 @@
 //! The buttons that vote on a story or a comment.
 
 use super::fragments::{Fragment, Slots, placeholders, written};
-use super::frame::Frame;
+use super::frame::{Frame, ITEMS_FORM};
 use super::parts::DELETED_USER;
 use crate::limits::{VOTE_LABEL_CHARACTERS, VOTE_LABEL_NAME_BYTES};
-use crate::request::login_reason::LoginReason;
 use maud::{Markup, PreEscaped, Render, html};
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -13,7 +12,7 @@ use tidings_domain::accounts::users::Role;
 use tidings_domain::news::item::{Direction, News};
 use tidings_domain::values::ids::{CommentAddress, UserId};
 use tidings_domain::values::limits::USERNAME_MAX;
-use tidings_domain::values::rules::VotePrice;
+use tidings_domain::values::rules::{Rules, VotePrice};
 use tidings_domain::values::size;
 
 /// Takes the place of the buttons where voting is not possible.
@@ -97,6 +96,16 @@ enum TargetKind {
     Comment,
 }
 
+impl TargetKind {
+    /// Where a vote is sent, the field with the id, and what it is called in addresses.
+    const fn form(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::News | Self::OwnNews => ("/votenews", "news_id", "story"),
+            Self::Comment => ("/votecomment", "comment_id", "comment"),
+        }
+    }
+}
+
 /// How many kinds there are.
 const KINDS: usize = 3;
 
@@ -150,32 +159,83 @@ impl ButtonState {
     }
 }
 
-/// The fragments of the vote buttons of a site, without and with the one to vote down. Each is made
-/// when it is first needed.
-#[derive(Debug, Default)]
-pub struct VoteButtons([[[OnceLock<Fragment<VotePlaceholder>>; STATES]; KINDS]; 2]);
+/// What a pair of buttons is like for its viewer, whatever it votes on.
+#[derive(Clone, Copy)]
+pub struct ButtonPair {
+    kind: TargetKind,
+    state: ButtonState,
+    has_down: bool,
+}
+
+impl ButtonPair {
+    /// The buttons that the viewer has for a target.
+    pub fn of(frame: &Frame<'_>, target: VoteTarget<'_>, my_vote: Option<Direction>) -> Self {
+        frame.note_item_button();
+        let kind = target.kind(frame.viewer.map(|viewer| viewer.id));
+        let state = ButtonState::of(frame, target, my_vote);
+        let has_down = may_vote_down(frame, kind) || state.vote() == Some(Direction::Down);
+        Self { kind, state, has_down }
+    }
+
+    /// A number for each combination, below [`ButtonPair::COUNT`].
+    pub const fn index(self) -> usize {
+        (self.kind as usize * STATES + self.state.index()) * 2 + self.has_down as usize
+    }
+
+    /// How many combinations there are.
+    pub const COUNT: usize = KINDS * STATES * 2;
+
+    /// The buttons for a target.
+    pub fn on<'a>(self, frame: &'a Frame<'_>, target: VoteTarget<'a>) -> impl Render + 'a {
+        let fragment = frame.brand.markup.vote_buttons.get(frame.rules, self);
+        written(move |html| {
+            // The first label, which the second one repeats.
+            let label: Cell<Option<(usize, usize)>> = Cell::new(None);
+            fragment.fill(html, |placeholder, html| match placeholder {
+                VotePlaceholder::Target => target.write_id(html),
+                VotePlaceholder::Label => match label.get() {
+                    Some((start, end)) => html.extend_from_within(start..end),
+                    None => {
+                        let start = html.len();
+                        target.write_label(html);
+                        label.set(Some((start, html.len())));
+                    }
+                },
+            });
+        })
+    }
+}
+
+/// The fragments of the vote buttons of a site. Each is made when it is first needed.
+#[derive(Debug)]
+pub struct VoteButtons([OnceLock<Fragment<VotePlaceholder>>; ButtonPair::COUNT]);
+
+impl Default for VoteButtons {
+    fn default() -> Self {
+        Self([const { OnceLock::new() }; ButtonPair::COUNT])
+    }
+}
 
 impl VoteButtons {
-    fn get(&self, frame: &Frame<'_>, kind: TargetKind, state: ButtonState) -> &Fragment<VotePlaceholder> {
-        // The indexes are below the lengths: a place for each combination.
-        let place = &self.0[usize::from(may_vote_down(frame, kind))][kind as usize][state.index()];
-        place.get_or_init(|| Fragment::new(|slots| buttons_markup(frame, kind, state, slots)))
+    fn get(&self, rules: &Rules, pair: ButtonPair) -> &Fragment<VotePlaceholder> {
+        // The index is below the length: a place for each combination.
+        self.0[pair.index()].get_or_init(|| Fragment::new(|slots| buttons_markup(rules, pair, slots)))
     }
 }
 
 /// What a vote on a thing of a kind needs and costs.
-const fn price(frame: &Frame<'_>, kind: TargetKind, button: Direction) -> VotePrice {
+const fn price(rules: &Rules, kind: TargetKind, button: Direction) -> VotePrice {
     let is_up = matches!(button, Direction::Up);
     match kind {
-        TargetKind::News => frame.rules.karma.story_vote(is_up),
+        TargetKind::News => rules.karma.story_vote(is_up),
         TargetKind::OwnNews => VotePrice { needed: 0, cost: 0, transfer: 0 },
-        TargetKind::Comment => frame.rules.karma.comment_vote(is_up),
+        TargetKind::Comment => rules.karma.comment_vote(is_up),
     }
 }
 
 /// Whether the viewer has the karma to vote down.
 fn may_vote_down(frame: &Frame<'_>, kind: TargetKind) -> bool {
-    let needed = price(frame, kind, Direction::Down).needed;
+    let needed = price(frame.rules, kind, Direction::Down).needed;
     frame.viewer.is_some_and(|viewer| {
         needed <= 0 || viewer.karma >= needed || viewer.flags.karma_source || viewer.role() >= Role::Moderator
     })
@@ -186,106 +246,68 @@ placeholders! {
     enum VotePlaceholder {
         /// The number of the story or the address of the comment.
         Target,
-        Anchor,
         /// What the names of the buttons say about the target.
         Label,
-        /// The page to return to.
-        Back,
-        /// The fields of each of the viewer's forms.
-        Signed,
     }
 }
 
-/// The buttons to vote up and, with the karma for it, down, within the element with the id `anchor`.
-/// They show the viewer's vote, and take it back while that is possible. Without a session
-/// they open the login page, which leads to the question whether to vote.
+/// The buttons to vote up and, with the karma for it, down. They show the viewer's vote, and take it back while
+/// that is possible. Without a session they open the login page, which leads to the question whether to vote.
 pub fn vote_buttons<'a>(
     frame: &'a Frame<'_>,
     target: VoteTarget<'a>,
     my_vote: Option<Direction>,
-    anchor: impl Render + 'a,
 ) -> impl Render + 'a {
-    let kind = target.kind(frame.viewer.map(|viewer| viewer.id));
-    let state = ButtonState::of(frame, target, my_vote);
-    let fragment = frame.brand.markup.vote_buttons.get(frame, kind, state);
-    written(move |html| {
-        // The first label, which the second one repeats.
-        let label: Cell<Option<(usize, usize)>> = Cell::new(None);
-        fragment.fill(html, |placeholder, html| match placeholder {
-            VotePlaceholder::Target => target.write_id(html),
-            VotePlaceholder::Anchor => anchor.render_to(html),
-            VotePlaceholder::Label => match label.get() {
-                Some((start, end)) => html.extend_from_within(start..end),
-                None => {
-                    let start = html.len();
-                    target.write_label(html);
-                    label.set(Some((start, html.len())));
-                }
-            },
-            VotePlaceholder::Back => frame.way_back.render_to(html),
-            VotePlaceholder::Signed => html.push_str(&frame.signed_fields().0),
-        });
-    })
+    ButtonPair::of(frame, target, my_vote).on(frame, target)
 }
 
-fn buttons_markup(
-    frame: &Frame<'_>,
-    kind: TargetKind,
-    state: ButtonState,
-    slots: &Slots<'_, VotePlaceholder>,
-) -> Markup {
-    let label = slots.at(VotePlaceholder::Label);
-    let button = |direction| vote_button(state, direction, price(frame, kind, direction).cost, &label);
-    let has_down = may_vote_down(frame, kind) || state.vote() == Some(Direction::Down);
-    let both = html! { (button(Direction::Up)) @if has_down { (button(Direction::Down)) } };
-    let next = html! {
-        input type="hidden" name="next"
-            value={ (slots.at(VotePlaceholder::Back)) "#" (slots.at(VotePlaceholder::Anchor)) };
-    };
-    let (thing, action, api, id) = match kind {
-        TargetKind::News | TargetKind::OwnNews => ("story", "/votenews", "/api/votenews", "news_id"),
-        TargetKind::Comment => ("comment", "/votecomment", "/api/votecomment", "comment_id"),
+fn buttons_markup(rules: &Rules, pair: ButtonPair, slots: &Slots<'_, VotePlaceholder>) -> Markup {
+    let ButtonPair { kind, state, has_down } = pair;
+    let button = |direction| vote_button((kind, state), direction, price(rules, kind, direction).cost, slots);
+    let api = match state {
+        ButtonState::LogIn | ButtonState::Final(_) => None,
+        ButtonState::Open | ButtonState::Voted(_) => Some(format!("/api{}", kind.form().0)),
     };
     html! {
-        @match state {
-            ButtonState::LogIn => {
-                form.vote action="/login" {
-                    input type="hidden" name="next" value={ "/vote/" (thing) "/" (slots.at(VotePlaceholder::Target)) };
-                    input type="hidden" name="reason" value=(LoginReason::Vote.name());
-                    (both)
-                }
-            }
-            ButtonState::Open | ButtonState::Voted(_) => {
-                // The script has to know whether it may offer to take a vote back.
-                form.vote method="post" action=(action) data-api=(api)
-                    data-final[frame.rules.karma.take_back_seconds == 0] {
-                    input type="hidden" name=(id) value=(slots.at(VotePlaceholder::Target));
-                    (slots.at(VotePlaceholder::Signed))
-                    (next)
-                    (both)
-                }
-            }
-            ButtonState::Final(_) => { div.vote { (both) } }
+        // The script has to know whether it may offer to take a vote back.
+        div.vote data-api=[&api] data-final[api.is_some() && rules.karma.take_back_seconds == 0] {
+            (button(Direction::Up))
+            @if has_down { (button(Direction::Down)) }
         }
     }
 }
 
 /// One of the two buttons. The pressed one takes the vote back, while that is possible.
-fn vote_button(state: ButtonState, direction: Direction, cost: i64, label: &dyn Render) -> Markup {
+fn vote_button(
+    (kind, state): (TargetKind, ButtonState),
+    direction: Direction,
+    cost: i64,
+    slots: &Slots<'_, VotePlaceholder>,
+) -> Markup {
     let (name, text) = match direction {
         Direction::Up => ("up", "Vote up: "),
         Direction::Down => ("down", "Vote down: "),
     };
-    let text = html! { span.hidden { (text) (label) } };
-    if state == ButtonState::LogIn {
-        return html! { button class=(name) { (text) } };
-    }
+    let text = html! { span.hidden { (text) (slots.at(VotePlaceholder::Label)) } };
+    let (action, id, thing) = kind.form();
+    let target = slots.at(VotePlaceholder::Target);
     let pressed = state.vote() == Some(direction);
-    let takes_back = pressed && state == ButtonState::Voted(direction);
-    html! {
-        button class=(name) name="vote_type" value=(if takes_back { "none" } else { name })
-            aria-pressed=(if pressed { "true" } else { "false" })
-            disabled[state.vote().is_some() && !takes_back]
-            title=[takes_back.then_some("Take back your vote")] data-cost=[(cost > 0).then_some(cost)] { (text) }
+    let pressed_as = if pressed { "true" } else { "false" };
+    let cost = (cost > 0).then_some(cost);
+    match state {
+        ButtonState::LogIn => html! {
+            button class=(name) form=(ITEMS_FORM) name="next" value={ "/vote/" (thing) "/" (target) } { (text) }
+        },
+        ButtonState::Open | ButtonState::Voted(_) => {
+            let takes_back = pressed.then_some("Take back your vote");
+            html! {
+                button class=(name) form=(ITEMS_FORM) formaction={ (action) "?" (id) "=" (target) } name="vote_type"
+                    value=(if pressed { "none" } else { name }) aria-pressed=(pressed_as)
+                    disabled[state.vote().is_some() && !pressed] title=[takes_back] data-cost=[cost] { (text) }
+            }
+        }
+        ButtonState::Final(_) => html! {
+            button class=(name) aria-pressed=(pressed_as) disabled { (text) }
+        },
     }
 }

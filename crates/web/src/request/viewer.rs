@@ -46,6 +46,16 @@ pub async fn mark_acting_once(mut request: Request) -> Request {
     request
 }
 
+/// An extension of requests whose address has fields, too.
+#[derive(Clone, Copy)]
+struct NamedInAddress;
+
+/// Middleware that marks the requests of its routes as such whose address has fields, too.
+pub async fn mark_named(mut request: Request) -> Request {
+    request.extensions_mut().insert(NamedInAddress);
+    request
+}
+
 impl FromRequestParts<App> for Visit {
     type Rejection = RequestError;
 
@@ -199,7 +209,8 @@ impl<T: FromFields> FromRequest<App> for Form<T> {
 impl FromRequest<App> for Fields {
     type Rejection = RequestError;
 
-    /// The body of a POST, the query string of anything else.
+    /// The body of a POST, and where buttons name in their address what they act on, its query string; only the
+    /// query string of anything else.
     async fn from_request(request: Request, _: &App) -> Result<Self, RequestError> {
         if request.method() != Method::POST {
             return Ok(Self::parse(request.uri().query().unwrap_or_default().as_bytes())?);
@@ -207,8 +218,13 @@ impl FromRequest<App> for Fields {
         if !is_form(request.headers()) {
             return Err(Malformed::NotAForm.into());
         }
+        let is_named = request.extensions().get::<NamedInAddress>().is_some();
+        let name = request.uri().query().filter(|_| is_named).map(str::to_owned);
         let body = json::read_body(request).await?;
-        Ok(Self::parse(&body)?)
+        Ok(match name {
+            Some(name) => Self::parse(&[name.as_bytes(), &body[..]].join(&b'&'))?,
+            None => Self::parse(&body)?,
+        })
     }
 }
 

@@ -207,7 +207,7 @@ impl CommentItem<'_> {
                 let address = CommentAddress { news, comment: comment.id };
                 let target = VoteTarget::Comment(address, line.username);
                 let my_vote = frame.viewer.and_then(|viewer| comment.vote_of(viewer.id));
-                vote_buttons(frame, target, my_vote, place.anchor(comment.id)).render_to(html);
+                vote_buttons(frame, target, my_vote).render_to(html);
             }
             CommentItemPart::Comment => match markup {
                 CommentSource::Fragment(fragment) => fragment.fill(html, fill),
@@ -386,9 +386,8 @@ mod tests {
             html
         });
         let branch = 200;
-        // The way back of the test is shorter than that of a page of a thread may be, and
-        // a button that takes a vote back has some attributes more.
-        let longer = 60 + 80;
+        // A button that takes a vote back has some attributes more.
+        let longer = 80;
         let alone =
             framed(Some(&admin), |frame| comment_item(frame, place, (line, Sight::Shown), 7).render());
         (html.len() + branch + longer, alone.into_string().len() + longer)

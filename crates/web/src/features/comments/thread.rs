@@ -298,7 +298,7 @@ fn news_head(frame: &Frame<'_>, thread: &Thread) -> Markup {
     };
     html! {
         article.item.lead #(anchor) data-item {
-            (news_buttons(frame, line, anchor))
+            (news_buttons(frame, line))
             div.story {
                 (leading_story(frame, line, &words))
                 @if let (true, Some(text)) = (is_shown, news.text()) {

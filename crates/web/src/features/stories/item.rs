@@ -1,16 +1,16 @@
 //! A story as lists and its own page show it.
 
-use super::marks::{mark_buttons, marks_form};
+use super::marks::mark_buttons;
 use crate::limits::{LISTED_STORY_BYTES, STORY_CACHE_BYTES};
 use crate::markup::addresses::{news_address, topic_link};
 use crate::markup::fragments::{
-    ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written,
+    ContentPlaceholder, Fragment, LinkTarget, PartKey, Slots, placeholders, written,
 };
 use crate::markup::frame::Frame;
 use crate::markup::parts::{age_as, ago, author, news_anchor, number, title_link, titled_link, vote_counts};
-use crate::markup::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
+use crate::markup::vote_buttons::{ButtonPair, NO_BUTTONS, VoteTarget, vote_buttons};
 use crate::markup::withheld::{insider_notice, show_link, title_stand_in};
-use maud::{Markup, Render, html};
+use maud::{Markup, PreEscaped, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::accounts::reader::Sight;
 use tidings_domain::news::item::News;
@@ -38,8 +38,12 @@ impl Render for Standing {
 }
 
 placeholders! {
-    /// The parts of a listed story that depend on the viewer or the time.
+    /// The parts of a listed story that differ between viewers, lists or times.
     pub enum StoryPlaceholder {
+        /// Its number in the list.
+        Number,
+        /// The mark of one that is pinned.
+        Pinned,
         /// The votes: up and down, or those that count for an article.
         Votes,
         /// How old it is.
@@ -53,28 +57,12 @@ placeholders! {
 
 tidings_domain::cache_kind! {
     /// The markup of listed stories.
-    struct StoryFragments: DerivedKey => Fragment<StoryPlaceholder>, "story_fragments", STORY_CACHE_BYTES,
+    struct StoryFragments: PartKey => Fragment<StoryPlaceholder>, "story_fragments", STORY_CACHE_BYTES,
         |_, fragment| fragment.size();
 }
 
-/// The title of a story and the line below it: votes (up and down, or those that count for an
-/// article), author, age, comments, topics, links to edit and delete.
-fn listed_story(frame: &Frame<'_>, line: &NewsLine, standing: Option<Standing>) -> impl Render {
-    written(move |html| {
-        let fill = story_filling(frame, line, standing, None);
-        let fragment = frame.derived::<StoryFragments, _>(&line.summary, |summary, links| {
-            Fragment::new(|slots| listed_story_markup(summary, links, slots))
-        });
-        match fragment {
-            Some(fragment) => fragment.fill(html, fill),
-            None => listed_story_markup(&line.summary, frame.link_target(), &Slots::filled_by(&fill))
-                .render_to(html),
-        }
-    })
-}
-
-/// Like `listed_story`, for the head of the story's own page, which has more `words` for what can be done. The page of a story that is not
-/// shown has no forms; what its reader has hidden or saved can be changed on the lists of those.
+/// A story at the head of its own page, which has more `words` for what can be done. The page of a story that is
+/// not shown has no forms; what its reader has hidden or saved can be changed on the lists of those.
 pub fn leading_story(frame: &Frame<'_>, line: &NewsLine, words: &Markup) -> Markup {
     // The page itself says what is new.
     let mut shown = NewsLine { new_comments: 0, ..line.clone() };
@@ -83,7 +71,8 @@ pub fn leading_story(frame: &Frame<'_>, line: &NewsLine, words: &Markup) -> Mark
     if !is_shown {
         shown.marks = Marks::default();
     }
-    let fill = story_filling(frame, &shown, None, is_shown.then_some(words));
+    let tools = tools(frame, &shown, is_shown.then_some(words));
+    let fill = story_filling(frame, &shown, None, None);
     let links = frame.link_target();
     let title = html! {
         h1 dir="auto" {
@@ -97,24 +86,21 @@ pub fn leading_story(frame: &Frame<'_>, line: &NewsLine, words: &Markup) -> Mark
         }
     };
     html! {
-        (story_markup(&line.summary, &title, &Slots::filled_by(&fill)))
+        (story_markup(&line.summary, &title, &tools, &Slots::filled_by(&fill)))
         @if is_shown {
             (insider_notice(line.news.withheld.as_ref()))
-            (marks_form(frame))
         }
     }
 }
 
-fn listed_story_markup(
+/// The title of a story and the line below it: votes (up and down, or those that count for an
+/// article), author, age, comments, topics, and what the viewer can do.
+fn story_markup(
     summary: &NewsSummary,
-    links: LinkTarget,
+    title: &Markup,
+    tools: &dyn Render,
     slots: &Slots<'_, StoryPlaceholder>,
 ) -> Markup {
-    let title = html! { h2 dir="auto" { (title_link(links, &summary.news, summary.site_score)) } };
-    story_markup(summary, &title, slots)
-}
-
-fn story_markup(summary: &NewsSummary, title: &Markup, slots: &Slots<'_, StoryPlaceholder>) -> Markup {
     let NewsSummary { news, username, .. } = summary;
     html! {
         (title)
@@ -127,7 +113,7 @@ fn story_markup(summary: &NewsSummary, title: &Markup, slots: &Slots<'_, StoryPl
                 @if news.comments == 0 { "discuss" } @else { (counted(news.comments, "comment", "comments")) }
             }
             (slots.at(StoryPlaceholder::NewComments))
-            (slots.at(StoryPlaceholder::Links))
+            (tools)
         }
     }
 }
@@ -135,16 +121,43 @@ fn story_markup(summary: &NewsSummary, title: &Markup, slots: &Slots<'_, StoryPl
 /// The beginning of the viewer's actions on a story. Wide pages show them when the story has the pointer or
 /// the focus, others in a menu.
 const TOOLS: &str = r#" <details class="row-tools"><summary aria-label="More actions">…</summary>"#;
+/// Their end.
+const TOOLS_END: &str = "</details>";
 
-/// The function that fills the placeholders of a story.
+/// What the viewer can do with a story, with more `words` on its own page.
+fn tools<'a>(frame: &'a Frame<'_>, line: &'a NewsLine, words: Option<&'a Markup>) -> impl Render + 'a {
+    written(move |html| {
+        let start = html.len();
+        html.push_str(TOOLS);
+        let empty = html.len();
+        news_links(frame, &line.news).render_to(html);
+        if frame.viewer.is_some() {
+            frame.note_item_button();
+            mark_buttons(&line.news, line.marks).render_to(html);
+        }
+        if let Some(words) = words {
+            words.render_to(html);
+        }
+        if html.len() == empty {
+            html.truncate(start);
+        } else {
+            html.push_str(TOOLS_END);
+        }
+    })
+}
+
+/// The function that fills the placeholders of a story, which has a number in a list, or is pinned.
 fn story_filling(
     frame: &Frame<'_>,
     line: &NewsLine,
     standing: Option<Standing>,
-    words: Option<&Markup>,
+    number: Option<u64>,
 ) -> impl Fn(StoryPlaceholder, &mut String) {
     let news = &line.news;
     move |placeholder, html| match (placeholder, &standing) {
+        (StoryPlaceholder::Number, _) => number.iter().for_each(|number| number.render_to(html)),
+        (StoryPlaceholder::Pinned, _) if number.is_none() => html.push_str(PINNED),
+        (StoryPlaceholder::Pinned, _) => {}
         (StoryPlaceholder::Votes, Some(standing)) => standing.render_to(html),
         (StoryPlaceholder::Votes, None) => {
             let [up, down] = news.votes();
@@ -152,21 +165,7 @@ fn story_filling(
         }
         (StoryPlaceholder::Age, _) => ago(frame.now, news.ctime).render_to(html),
         (StoryPlaceholder::NewComments, _) => new_comments_link(line).render_to(html),
-        (StoryPlaceholder::Links, _) => {
-            let start = html.len();
-            html.push_str(TOOLS);
-            let empty = html.len();
-            news_links(frame, news).render_to(html);
-            mark_buttons(frame, line).render_to(html);
-            if let Some(words) = words {
-                words.render_to(html);
-            }
-            if html.len() == empty {
-                html.truncate(start);
-            } else {
-                html.push_str("</details>");
-            }
-        }
+        (StoryPlaceholder::Links, _) => news_links(frame, news).render_to(html),
     }
 }
 
@@ -187,8 +186,7 @@ fn new_comments_link(line: &NewsLine) -> impl Render {
 
 /// The links to the actions that the viewer may take.
 fn news_links(frame: &Frame<'_>, news: &News) -> impl Render {
-    let window = frame.rules.limits.news_edit_seconds;
-    let may_change = frame.viewer.is_some_and(|viewer| news.may_change(viewer, frame.now, window).is_ok());
+    let may_change = may_change(frame, news);
     written(move |html| {
         if may_change {
             let links = html! {
@@ -198,6 +196,11 @@ fn news_links(frame: &Frame<'_>, news: &News) -> impl Render {
             links.render_to(html);
         }
     })
+}
+
+fn may_change(frame: &Frame<'_>, news: &News) -> bool {
+    let window = frame.rules.limits.news_edit_seconds;
+    frame.viewer.is_some_and(|viewer| news.may_change(viewer, frame.now, window).is_ok())
 }
 
 /// The mark of a story that is pinned.
@@ -212,7 +215,6 @@ pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Rend
     });
     written(move |html| {
         html.reserve(lines.len() * USUAL_STORY_BYTES);
-        marks_form(frame).render_to(html);
         LIST.fill(html, |ContentPlaceholder::Content, html| {
             let pinned: &[NewsId] =
                 if frame.here.path() == "/" { frame.brand.announcement.pinned(frame.now) } else { &[] };
@@ -235,39 +237,90 @@ pub fn news_item(
     line: &NewsLine,
     standing: Option<Standing>,
 ) -> impl Render {
-    placeholders! {
-        enum NewsItemPart {
-            Anchor,
-            Number,
-            Buttons,
-            Story,
+    written(move |html| {
+        let own = RowOfViewer::of(frame, line);
+        let fill = story_filling(frame, line, standing, number);
+        let fragment =
+            frame.derived_part::<StoryFragments, _>(&line.summary, own.key(), |summary, _, links| {
+                Fragment::new(|slots| row_markup(frame, (summary, links), own, slots))
+            });
+        match fragment {
+            Some(fragment) => fragment.fill(html, fill),
+            None => {
+                let slots = Slots::filled_by(&fill);
+                row_markup(frame, (&line.summary, frame.link_target()), own, &slots).render_to(html);
+            }
+        }
+    })
+}
+
+/// What is a viewer's own in the row of a story and the same for many viewers, so that it is in the cached
+/// markup.
+#[derive(Clone, Copy)]
+struct RowOfViewer {
+    /// The vote buttons, if the story has them.
+    buttons: Option<ButtonPair>,
+    /// What the viewer has marked; `None` for visitors.
+    marks: Option<Marks>,
+    /// Whether the viewer may change the story.
+    may_change: bool,
+}
+
+impl RowOfViewer {
+    fn of(frame: &Frame<'_>, line: &NewsLine) -> Self {
+        let target = VoteTarget::News(&line.news);
+        let buttons = has_buttons(line).then(|| ButtonPair::of(frame, target, line.my_vote));
+        let marks = frame.viewer.map(|_| line.marks);
+        if marks.is_some() {
+            frame.note_item_button();
+        }
+        Self { buttons, marks, may_change: may_change(frame, &line.news) }
+    }
+
+    /// A number for each combination.
+    fn key(self) -> u64 {
+        let buttons = self.buttons.map_or(0, |pair| 1 + pair.index());
+        let marks =
+            self.marks.map_or(0, |marks| 1 + usize::from(marks.hidden) + 2 * usize::from(marks.saved));
+        ((buttons * 5 + marks) * 2 + usize::from(self.may_change)) as u64
+    }
+
+    /// Whether there is anything that the viewer can do, besides voting.
+    fn has_tools(self, news: &News) -> bool {
+        self.may_change || self.marks.is_some_and(|marks| !news.is_gone() || marks.hidden || marks.saved)
+    }
+}
+
+/// The row of a story in a list. Of the frame, it depends on the settings alone.
+fn row_markup(
+    frame: &Frame<'_>,
+    (summary, links): (&NewsSummary, LinkTarget),
+    own: RowOfViewer,
+    slots: &Slots<'_, StoryPlaceholder>,
+) -> Markup {
+    let news = &summary.news;
+    let title = html! {
+        (slots.at(StoryPlaceholder::Pinned))
+        h2 dir="auto" { (title_link(links, news, summary.site_score)) }
+    };
+    let tools = html! {
+        @if own.has_tools(news) {
+            (PreEscaped(TOOLS))
+            (slots.at(StoryPlaceholder::Links))
+            @if let Some(marks) = own.marks { (mark_buttons(news, marks)) }
+            (PreEscaped(TOOLS_END))
+        }
+    };
+    html! {
+        li.item #(news_anchor(news.id)) data-item {
+            span.rank aria-hidden="true" { (slots.at(StoryPlaceholder::Number)) }
+            @match own.buttons {
+                Some(pair) => (pair.on(frame, VoteTarget::News(news))),
+                None => (NO_BUTTONS),
+            }
+            div.story { (story_markup(summary, &title, &tools, slots)) }
         }
     }
-    static ITEM: LazyLock<Fragment<NewsItemPart>> = LazyLock::new(|| {
-        Fragment::new(|slots| {
-            html! {
-                li.item #(slots.at(NewsItemPart::Anchor)) data-item {
-                    span.rank aria-hidden="true" { (slots.at(NewsItemPart::Number)) }
-                    (slots.at(NewsItemPart::Buttons))
-                    div.story { (slots.at(NewsItemPart::Story)) }
-                }
-            }
-        })
-    });
-    written(move |html| {
-        let anchor = news_anchor(line.news.id);
-        ITEM.fill(html, |placeholder, html| match placeholder {
-            NewsItemPart::Anchor => anchor.render_to(html),
-            NewsItemPart::Number => number.iter().for_each(|number| number.render_to(html)),
-            NewsItemPart::Buttons => news_buttons(frame, line, anchor).render_to(html),
-            NewsItemPart::Story => {
-                if number.is_none() {
-                    html.push_str(PINNED);
-                }
-                listed_story(frame, line, standing).render_to(html);
-            }
-        });
-    })
 }
 
 /// A story that a search has found, with its title as given.
@@ -280,12 +333,13 @@ pub fn found_story<'a>(
     written(move |html| {
         let anchor = news_anchor(line.news.id);
         let fill = story_filling(frame, line, None, None);
+        let tools = tools(frame, line, None);
         let heading = html! { h2 dir="auto" { (titled_link(frame.link_target(), &line.news, line.site_score, title)) } };
         let row = html! {
             div.item #(anchor) data-item {
                 span.rank aria-hidden="true" { (number) }
-                (news_buttons(frame, line, anchor))
-                div.story { (story_markup(&line.summary, &heading, &Slots::filled_by(&fill))) }
+                (news_buttons(frame, line))
+                div.story { (story_markup(&line.summary, &heading, &tools, &Slots::filled_by(&fill))) }
             }
         };
         row.render_to(html);
@@ -302,18 +356,18 @@ pub fn found_story_bytes(line: &NewsLine) -> usize {
 const FOUND_EXCERPT_BYTES: usize = 5_000;
 
 /// The vote buttons of a story, or an empty element if the story is gone or not shown.
-pub fn news_buttons<'a>(
-    frame: &'a Frame<'_>,
-    line: &'a NewsLine,
-    anchor: impl Render + Copy + 'a,
-) -> impl Render + 'a {
+pub fn news_buttons<'a>(frame: &'a Frame<'_>, line: &'a NewsLine) -> impl Render + 'a {
     written(move |html| {
-        if line.news.is_gone() || !line.marks.sight.is_shown() {
-            NO_BUTTONS.render_to(html);
+        if has_buttons(line) {
+            vote_buttons(frame, VoteTarget::News(&line.news), line.my_vote).render_to(html);
         } else {
-            vote_buttons(frame, VoteTarget::News(&line.news), line.my_vote, anchor).render_to(html);
+            NO_BUTTONS.render_to(html);
         }
     })
+}
+
+fn has_buttons(line: &NewsLine) -> bool {
+    !line.news.is_gone() && line.marks.sight.is_shown()
 }
 
 /// The most bytes of a story in a list.

@@ -1,14 +1,11 @@
 //! Hiding and saving stories: the buttons, what they do, and what a list says about hidden stories.
-//!
-//! All buttons of a page belong to one form (`marks`), so that a story in a list costs little
-//! more than its two buttons.
 
 use super::form::NewsIdForm;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
 use crate::markup::addresses::news_address;
 use crate::markup::fragments::{ContentPlaceholder, Fragment, written};
-use crate::markup::frame::Frame;
+use crate::markup::frame::{Frame, ITEMS_FORM};
 use crate::markup::parts::news_anchor;
 use crate::markup::withheld;
 use crate::request::form::Next;
@@ -16,40 +13,26 @@ use crate::request::local_path::{LocalPath, add_parameter};
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::news::lines::NewsLine;
+use tidings_domain::news::item::News;
+use tidings_domain::news::listing::Marks;
 use tidings_domain::news::lists;
 use tidings_domain::news::marking::{self, Mark};
 use tidings_domain::values::ids::NewsId;
 
-/// The id of the form that the buttons belong to.
-const FORM: &str = "marks";
 /// The parameter of a page that names the story that was just hidden.
 const JUST_HIDDEN: &str = "hid";
-
-/// The form that the buttons of all stories on a page belong to. It redirects to the page.
-#[must_use]
-pub fn marks_form(frame: &Frame<'_>) -> Markup {
-    html! {
-        @if frame.viewer.is_some() {
-            form #(FORM) method="post" action="/hide" {
-                (frame.signed_fields())
-                input type="hidden" name="next" value=(frame.way_back);
-            }
-        }
-    }
-}
 
 /// A button of a story. The placeholder is the number of the story.
 type Button = Fragment<ContentPlaceholder>;
 
-/// The buttons to hide a story or undo that, and to save it or undo that, for a viewer who is
-/// logged in. A deleted story can only be removed from what the viewer has marked.
-pub fn mark_buttons(frame: &Frame<'_>, line: &NewsLine) -> impl Render {
+/// The buttons to hide a story or undo that, and to save it or undo that. A deleted story can only be removed
+/// from what the viewer has marked.
+pub fn mark_buttons(news: &News, marks: Marks) -> impl Render {
     static BUTTONS: LazyLock<[Button; 4]> = LazyLock::new(|| {
         let button = |action: &str, title: Option<&str>, text: &str| {
             Fragment::new(|slots| {
                 html! {
-                    " " button form=(FORM) formaction=(action) name="news_id"
+                    " " button form=(ITEMS_FORM) formaction=(action) name="news_id"
                         value=(slots.at(ContentPlaceholder::Content)) title=[title] { (text) }
                 }
             })
@@ -61,14 +44,9 @@ pub fn mark_buttons(frame: &Frame<'_>, line: &NewsLine) -> impl Render {
             button("/unsave", Some("Remove it from your saved stories"), "saved"),
         ]
     });
-    let has_viewer = frame.viewer.is_some();
+    let (id, can_mark) = (news.id, !news.is_gone());
     written(move |html| {
-        if !has_viewer {
-            return;
-        }
         let [hide, unhide, save, unsave] = &*BUTTONS;
-        let marks = line.marks;
-        let can_mark = !line.news.is_gone();
         let shown = [
             (hide, can_mark && !marks.hidden),
             (unhide, marks.hidden),
@@ -76,7 +54,7 @@ pub fn mark_buttons(frame: &Frame<'_>, line: &NewsLine) -> impl Render {
             (unsave, marks.saved),
         ];
         for (button, _) in shown.into_iter().filter(|(_, is_shown)| *is_shown) {
-            button.fill(html, |ContentPlaceholder::Content, html| line.news.id.0.render_to(html));
+            button.fill(html, |ContentPlaceholder::Content, html| id.0.render_to(html));
         }
     })
 }
@@ -85,7 +63,7 @@ pub fn mark_buttons(frame: &Frame<'_>, line: &NewsLine) -> impl Render {
 #[must_use]
 pub fn story_button(news: NewsId, action: &str, (title, text): (&str, &str)) -> Markup {
     html! {
-        " " button form=(FORM) formaction=(action) name="news_id" value=(news) title=(title) { (text) }
+        " " button form=(ITEMS_FORM) formaction=(action) name="news_id" value=(news) title=(title) { (text) }
     }
 }
 
@@ -138,15 +116,15 @@ pub fn actions() -> Vec<ActionEntry> {
         Action::setting("/unhide", "Show a hidden story again.", |app, by, form: &NewsIdForm| {
             Box::pin(marking::unmark(&app.site, by.user, Mark::Hidden, form.news_id))
         })
-        .then(story_in_list),
+        .then(marked_story),
         Action::setting("/save", "Save a story without voting.", |app, by, form: &NewsIdForm| {
             Box::pin(marking::mark(&app.site, app.now(), by.user, Mark::Saved, form.news_id))
         })
-        .then(story_in_list),
+        .then(marked_story),
         Action::setting("/unsave", "Remove a story from the saved ones.", |app, by, form: &NewsIdForm| {
             Box::pin(marking::unmark(&app.site, by.user, Mark::Saved, form.news_id))
         })
-        .then(story_in_list),
+        .then(marked_story),
     ]
 }
 
@@ -159,21 +137,22 @@ fn list_saying_what_was_hidden(form: &NewsIdForm, Next { next }: Next) -> String
     back
 }
 
-/// The story on the page that the button was on.
-fn story_in_list(form: &NewsIdForm, Next { next }: Next) -> String {
-    format!("{}#{}", next.way_back(), news_anchor(form.news_id).render().into_string())
+fn marked_story(form: &NewsIdForm, next: Next) -> String {
+    story_on_page(form.news_id, &next)
+}
+
+/// The story on the page that a button was on.
+pub fn story_on_page(news: NewsId, Next { next }: &Next) -> String {
+    format!("{}#{}", next.way_back(), news_anchor(news).render().into_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::{framed, line, news, user};
-    use tidings_domain::news::listing::Marks;
+    use crate::markup::test_support::{framed, news, user};
 
     fn buttons(marks: Marks, deleted: bool) -> String {
-        let bob = user("2", "bob", "");
-        let line = NewsLine { marks, ..line(news("t", "http://a.com/", deleted), None) };
-        framed(Some(&bob), |frame| mark_buttons(frame, &line).render()).into_string()
+        mark_buttons(&news("t", "http://a.com/", deleted), marks).render().into_string()
     }
 
     #[test]
@@ -191,9 +170,6 @@ mod tests {
                 assert_eq!(html.contains(&button), shown.contains(&action), "{action} in {html}");
             }
         }
-        let line = line(news("t", "http://a.com/", false), None);
-        let html = framed(None, |frame| mark_buttons(frame, &line).render()).into_string();
-        assert_eq!(html, "", "visitors have none");
     }
 
     #[test]

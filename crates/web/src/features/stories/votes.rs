@@ -2,6 +2,7 @@
 //! asked whether to vote.
 
 use super::form::NewsVoteForm;
+use super::marks::story_on_page;
 use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry, SentForm};
@@ -106,7 +107,8 @@ pub fn actions_on_news() -> Vec<ActionEntry> {
                 }
             })
         })
-        .back(),
+        .named_in_address()
+        .then(|form, next| story_on_page(form.news_id, &next)),
     ]
 }
 
@@ -125,6 +127,7 @@ pub fn actions_on_comments() -> Vec<ActionEntry> {
             })
         })
         .answering(async |_, comment| Ok(CommentVotedResponse::new(comment)))
+        .named_in_address()
         .page(comment_in_thread),
     ]
 }
@@ -137,5 +140,7 @@ async fn comment_in_thread(
     let (_, address) = voted?;
     let Next { next } = form.fields.read()?;
     let is_in_thread = next.path() == news_address(address.news);
-    Ok(Redirect::to(&if is_in_thread { comment_address(address) } else { next.to_string() }))
+    let CommentAddress { news, comment } = address;
+    let on_page = || format!("{}#{news}-{comment}", next.way_back());
+    Ok(Redirect::to(&if is_in_thread { comment_address(address) } else { on_page() }))
 }

@@ -4,7 +4,7 @@ use super::list::{admin_forms, combinations, followed_topics, sentences, stance_
 use crate::App;
 use crate::error::RequestError;
 use crate::features::stories::item::{Standing, news_item};
-use crate::features::stories::marks::{JustHidden, marks_form, unlisted_note};
+use crate::features::stories::marks::{JustHidden, unlisted_note};
 use crate::limits::PAGE_ROWS;
 use crate::markup::addresses::{FOLLOWED, TOPICS, described, in_order, list_address};
 use crate::markup::feed_links::{FeedFormat, FeedKind};
@@ -60,7 +60,6 @@ impl ArticlesPage<'_> {
             @if self.page.lines.is_empty() {
                 (self.nothing())
             } @else {
-                (marks_form(frame))
                 ol.news role="list" {
                     @for (number, article) in (self.number.of(PAGE_ROWS).start + 1..).zip(&self.page.lines) {
                         @let standing = Standing {
