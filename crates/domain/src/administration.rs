@@ -89,9 +89,6 @@ pub struct FirstSteps {
 }
 
 /// What has happened on the site so far. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn first_steps(visit: &mut Visit) -> Result<FirstSteps, Error> {
     let (news, topics, users) = visit
         .fetch((

@@ -45,9 +45,6 @@ pub fn last_due(now: Timestamp, hour: u64) -> DigestsDue {
 pub struct Candidates(Vec<News>);
 
 /// Reads what digests choose from: at most 2,000 stories of the last 8 days. Rounds: at most 5.
-///
-/// # Errors
-/// When the store fails.
 pub async fn candidates(site: &Site, now: Timestamp) -> Result<Candidates, Error> {
     let oldest = Timestamp(now.0.saturating_sub(DIGEST_MAX_AGE_SECONDS)).as_score();
     let scores = (oldest, f64::INFINITY);
@@ -96,9 +93,6 @@ pub struct DigestStory {
 
 /// The digest of a user, with what is new since a time. `None` if there is nothing new, or the
 /// user wants no digest or has no confirmed e-mail address. Rounds: at most 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_user(
     visit: &mut Visit,
     candidates: &Candidates,

@@ -145,9 +145,6 @@ pub enum ReplyTarget {
 
 /// A part of a user's inbox. Entries whose comment or tweet is gone, because another program
 /// has deleted it, are left out. Rounds: 3.
-///
-/// # Errors
-/// When the store fails.
 pub async fn page(visit: &mut Visit, user: UserId, window: &InboxWindow) -> Result<InboxPage, Error> {
     let mut query = Query::new();
     let entries = EntriesRead::ask(&mut query, user);
@@ -165,9 +162,6 @@ pub async fn page(visit: &mut Visit, user: UserId, window: &InboxWindow) -> Resu
 
 /// An entry to mail, and to whom. `None` if it is read, gone or muted, or the user wants no mail or has
 /// no e-mail address. Rounds: 3.
-///
-/// # Errors
-/// When the store fails.
 pub async fn to_mail(
     visit: &mut Visit,
     user: UserId,

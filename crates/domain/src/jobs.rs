@@ -335,9 +335,6 @@ async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<
 
 /// Does all jobs in the queue, except those that another server is working on. Jobs of
 /// unknown kinds stay in the queue.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn finish_waiting(site: &Site, now: Moment, kinds: &[JobKind]) -> Result<(), Error> {
     let mut query = Query::new();
     let waiting = query.sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX);
@@ -418,9 +415,6 @@ pub struct JobStatus {
 }
 
 /// The figures of the background jobs. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn status(site: &Site) -> Result<JobStatus, Error> {
     let (waiting, oldest) = site
         .store

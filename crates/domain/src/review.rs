@@ -68,9 +68,6 @@ pub struct QueueStatus {
 }
 
 /// What waits in the queue. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn status(site: &Site) -> Result<QueueStatus, Error> {
     let rows = read::sorted_count(keys::REVIEW_QUEUE).or_absent();
     let places = read::sorted_range(keys::REVIEW_QUEUE, Order::Descending, 0, COUNTED_ROWS).or_absent();

@@ -24,9 +24,6 @@ pub struct SiteCounts {
 }
 
 /// Counts users and news. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn counts(visit: &mut Visit) -> Result<SiteCounts, Error> {
     let (users, news, listed) = visit
         .fetch((

@@ -136,9 +136,6 @@ pub enum Progress {
 }
 
 /// Checks everything that is stored, and with `repair` mends what follows from something else.
-///
-/// # Errors
-/// When the store fails.
 pub async fn check(
     site: &Site,
     now: Moment,

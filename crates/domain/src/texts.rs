@@ -191,9 +191,6 @@ fn topics_of(news: &News) -> Vec<String> {
 }
 
 /// The present texts of some things, in their order; `None` for what nobody may find. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of(site: &Site, things: &[Findable]) -> Result<Vec<Option<Text>>, Error> {
     let (mut stories, mut comments, mut tweets, mut people) = (vec![], vec![], vec![], vec![]);
     for thing in things {
@@ -232,9 +229,6 @@ pub async fn of(site: &Site, things: &[Findable]) -> Result<Vec<Option<Text>>, E
 }
 
 /// The texts of the comments of a story. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_thread(site: &Site, id: NewsId) -> Result<Vec<Text>, Error> {
     let (news, thread) = site
         .store
@@ -270,9 +264,6 @@ pub fn are_in(key: &str) -> bool {
 }
 
 /// The texts of the things of some keys. Rounds: 1, and 1 for each 10 threads among them.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_keys(site: &Site, keys: &[String]) -> Result<Vec<Text>, Error> {
     let (mut things, mut threads) = (Vec::new(), Vec::new());
     for held in keys.iter().filter_map(|key| holds(key)) {
@@ -301,9 +292,6 @@ pub struct Walk {
 
 impl Walk {
     /// A walk from the beginning. Rounds: 1.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn begin(site: &Site) -> Result<Self, Error> {
         let count = |key: &'static str| {
             read::string(key)

@@ -109,9 +109,6 @@ pub enum Vacancy {
 }
 
 /// How the site gets its first administrator; `None` if it has had one. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn vacancy(visit: &mut Visit) -> Result<Option<Vacancy>, Error> {
     let mut query = Query::new();
     let (holder, count) = (query.string(keys::FIRST_ADMINISTRATOR), query.string(keys::USERS_COUNT));
@@ -132,9 +129,6 @@ fn is_first_account_chosen(site: &Site, is_used: bool) -> bool {
 
 /// Logs the link for the first administrator at the start if it is needed. Rounds: those of
 /// [`link`].
-///
-/// # Errors
-/// When the store fails.
 pub async fn announce(site: &Site, now: Timestamp) -> Result<(), Error> {
     if let Some(link) = link(site, now).await? {
         log(&link);
@@ -145,9 +139,6 @@ pub async fn announce(site: &Site, now: Timestamp) -> Result<(), Error> {
 /// The link for the first administrator, unless there is an administrator, or the first account on
 /// this machine will be it. It is a secret. Rounds: 1 once somebody was an administrator; else 4,
 /// and 1 for each 500 accounts.
-///
-/// # Errors
-/// When the store fails.
 pub async fn link(site: &Site, now: Timestamp) -> Result<Option<String>, Error> {
     let mut query = Query::new();
     let (holder, count) = (query.string(keys::FIRST_ADMINISTRATOR), query.string(keys::USERS_COUNT));
@@ -170,9 +161,6 @@ pub async fn link(site: &Site, now: Timestamp) -> Result<Option<String>, Error> 
 }
 
 /// Logs the link if nobody has become an administrator. Rounds: at most 4.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn announce_if_missing(site: &Site) -> Result<(), Error> {
     let mut query = Query::new();
     let holder = query.string(keys::FIRST_ADMINISTRATOR);

@@ -28,9 +28,6 @@ pub struct Hardened {
 }
 
 /// The number of accounts that [`harden`] looks at. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn count_accounts(site: &Site) -> Result<u64, Error> {
     let count = site.store.fetch(read::string(keys::USERS_COUNT)).await?;
     Ok(fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0))

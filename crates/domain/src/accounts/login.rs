@@ -163,17 +163,11 @@ pub(crate) async fn refuse_if_slowed_down(site: &Site, attempt: &Attempt<'_>) ->
 
 /// Counts a failed second step of a login to an account, even if the client does not wait for the
 /// answer.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn count_failure(site: &Site, user_id: UserId, attempt: &Attempt<'_>) -> Result<(), Error> {
     count_failed(site, Some(user_id), attempt).await
 }
 
 /// Counts a failed login to nobody's account.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn count_failure_of_address(site: &Site, attempt: &Attempt<'_>) -> Result<(), Error> {
     count_failed(site, None, attempt).await
 }
@@ -276,9 +270,6 @@ impl Site {
 
 /// The owner of an account that many addresses have tried, to be told by mail; `None` without
 /// an e-mail address. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn owner_to_tell(site: &Site, id: UserId) -> Result<Option<User>, Error> {
     let user = site.store.fetch(User::by_id(id)).await?;
     Ok(user.filter(|user| user.notice_address().is_some()))

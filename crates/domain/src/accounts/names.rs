@@ -33,9 +33,6 @@ const REFOLDED_AT_ONCE: usize = 1_000;
 /// accounts whose names look alike, the older one gets it. Returns whether all have theirs.
 /// Accounts of earlier versions also get the fields that Lamer News needs. Rounds: 3 if there is
 /// nothing to do; else 3 and a commit for each chunk.
-///
-/// # Errors
-/// When the store fails.
 pub async fn fold_usernames(site: &Site, chunks: u64) -> Result<bool, Error> {
     for _ in 0..chunks {
         if let Folded { all: true, .. } = fold_chunk(site).await? {
@@ -46,9 +43,6 @@ pub async fn fold_usernames(site: &Site, chunks: u64) -> Result<bool, Error> {
 }
 
 /// The same for all accounts, saying after each chunk how far it is.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn fold_all_usernames(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
     loop {
         let Folded { last, count, all } = fold_chunk(site).await?;
@@ -172,9 +166,6 @@ async fn missing(site: &Site, first: u64, last: u64) -> Result<Missing, Error> {
 /// deactivated accounts. Of names that look alike only now, both stay, and the older account gets
 /// the entry. The earlier entries stay too, so that the earlier version could still use them; nothing
 /// here reads them.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn fold_anew(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
     let total = site.store.count_keys().await?;
     let (mut cursor, mut seen) = (None, 0);

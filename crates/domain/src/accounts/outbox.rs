@@ -287,9 +287,6 @@ impl MailStatusRead {
 }
 
 /// The mails that wait. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn status(site: &Site) -> Result<MailStatus, Error> {
     let mut query = Query::new();
     let read = MailStatusRead::ask(&mut query);
@@ -298,9 +295,6 @@ pub async fn status(site: &Site) -> Result<MailStatus, Error> {
 
 /// Notes when the mails were written that waited in a store of an earlier version: as far as is
 /// known, when they are due. Rounds: 1, and 2 for each 500 mails.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn note_written(site: &Site) -> Result<(), Error> {
     let mut start = 0;
     while note_some_written(site, start).await? {
@@ -327,9 +321,6 @@ async fn note_some_written(site: &Site, start: u64) -> Result<bool, Error> {
 }
 
 /// The account that a mail is for; `None` if it is deactivated. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn account(site: &Site, user: UserId) -> Result<Option<User>, Error> {
     let mut query = Query::new();
     let read = query.hash(keys::user(user));
@@ -360,9 +351,6 @@ pub struct DigestsDue {
 /// The mails that are due. Puts digests that are due into the outbox; the next look finds them.
 /// Rounds: 1, 1 with digests, and 3 after a server of an earlier version has sent mails. At most 40
 /// mails, and 200 digests.
-///
-/// # Errors
-/// When the store fails.
 pub async fn look(store: &Store, now: Timestamp, due: DigestsDue) -> Result<Vec<Waiting>, Error> {
     let mut query = Query::new();
     let up_to = |time: Timestamp| (f64::NEG_INFINITY, time.as_score());
@@ -437,9 +425,6 @@ pub struct Claim {
 
 /// Takes a waiting mail to send it. `None` if another server sends it or has sent it, or too
 /// many were sent to the user; then it is dropped. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn claim(site: &Site, now: Timestamp, mail: &Waiting) -> Result<Option<Claim>, Error> {
     let member = mail.to_string();
     let (lease, user) = (keys::mail_lease(&member), keys::user(mail.user));
@@ -487,9 +472,6 @@ pub async fn claim(site: &Site, now: Timestamp, mail: &Waiting) -> Result<Option
 }
 
 /// Removes a mail from the outbox that is no longer wanted. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn remove(site: &Site, mail: &Waiting) -> Result<(), Error> {
     let mut batch = Batch::new();
     write_removal(&mut batch, &mail.to_string());
@@ -499,9 +481,6 @@ pub async fn remove(site: &Site, mail: &Waiting) -> Result<(), Error> {
 
 /// Removes a mail from the outbox that the relay has accepted. `works_again` says that the address
 /// of the account has refused mails before. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn accepted(site: &Site, mail: &Waiting, works_again: bool) -> Result<(), Error> {
     let mut batch = Batch::new();
     write_removal(&mut batch, &mail.to_string());
@@ -514,9 +493,6 @@ pub async fn accepted(site: &Site, mail: &Waiting, works_again: bool) -> Result<
 
 /// Removes a mail from the outbox whose address does not exist, and counts that for the account if
 /// it has this address. Rounds: at most 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn refused(site: &Site, mail: &Waiting, address: &str) -> Result<(), Error> {
     let user = keys::user(mail.user);
     let mut batch = Batch::new();
@@ -540,9 +516,6 @@ pub enum Postponed {
 
 /// Puts a claimed mail that could not be sent back, or drops it when it is a day old. `since` is
 /// when it was first due. Rounds: at most 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn postpone(
     site: &Site,
     now: Timestamp,
@@ -589,9 +562,6 @@ pub struct Subscriber {
 }
 
 /// Whom a token of a mail names. Rounds: 1, none for what cannot be a token.
-///
-/// # Errors
-/// When the store fails.
 pub async fn subscriber(site: &Site, token: &str) -> Result<Option<Subscriber>, Error> {
     let mut parts = token.splitn(3, '-');
     let name = parts.next().unwrap_or_default();
@@ -607,9 +577,6 @@ pub async fn subscriber(site: &Site, token: &str) -> Result<Option<Subscriber>, 
 }
 
 /// Switches a kind of mails off. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn unsubscribe(site: &Site, now: Timestamp, subscriber: &Subscriber) -> Result<(), Error> {
     let key = keys::user(subscriber.user);
     let mut batch = Batch::new();

@@ -38,9 +38,6 @@ pub async fn id_of(visit: &mut Visit, username: &str) -> Result<UserId, Error> {
 }
 
 /// The ids of the users with these names, ignoring case; without names that nobody has. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn ids_of(visit: &mut Visit, usernames: &[String]) -> Result<HashMap<String, UserId>, Error> {
     let id = |name: &String| {
         let (key, name) = (keys::username_to_id(name), name.clone());

@@ -76,9 +76,6 @@ pub(crate) fn write_role_password(batch: &mut Batch, id: UserId, flags: [&str; 2
 
 /// Notes at a login whether the password of somebody who was given a role is long enough. Rounds: none, and 1 the
 /// first time.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn note_password(site: &Site, user: &Hash, password: &str) -> Result<(), Error> {
     let id = fields::read::<UserId>(user.get("id"), || "a user".to_owned(), "id");
     let (Some(id), Some(UNKNOWN_PASSWORD)) = (id, user.get(ROLE_PASSWORD)) else { return Ok(()) };

@@ -15,17 +15,11 @@ use tidings_keyspace::{Query, read};
 /// mail about that entry and have an address, so that the caller can. The flags of accounts are
 /// not indexed, since they may be set by hand: all accounts are looked at, 500 in a round. So
 /// this is for what happens rarely.
-///
-/// # Errors
-/// When the store fails.
 pub async fn tell_administrators(site: &Site, now: Moment, text: &str) -> Result<Vec<User>, Error> {
     tell(site, now, Role::Administrator, text).await
 }
 
 /// Adds a message to the inboxes of all who have a role or a higher one. Returns as [`tell_administrators`].
-///
-/// # Errors
-/// When the store fails.
 pub async fn tell(site: &Site, now: Moment, role: Role, text: &str) -> Result<Vec<User>, Error> {
     let mut to_mail = Vec::new();
     for user in staff(site, role).await? {

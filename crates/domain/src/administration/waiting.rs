@@ -18,9 +18,6 @@ pub struct Waiting {
 }
 
 /// Reads what waits. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn waiting(visit: &mut Visit) -> Result<Waiting, Error> {
     let mut query = Query::new();
     let reviews = query.sorted_count(keys::REVIEW_QUEUE);

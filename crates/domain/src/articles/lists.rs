@@ -124,9 +124,6 @@ pub struct ArticlePage {
 }
 
 /// A page of all articles. Rounds: 3.
-///
-/// # Errors
-/// When the store fails.
 pub async fn all(visit: &mut Visit, order: ArticleOrder, part: ArticlePart) -> Result<ArticlePage, Error> {
     let (range, total) = visit
         .fetch((
@@ -173,9 +170,6 @@ pub async fn of_topics(
 /// A page of the articles of the topics that the viewer follows. `None` if there are none, and
 /// without a viewer. The list has an end: see `combinations`. Rounds: at most 7; 1 more where
 /// the list of a topic has to be built, and 1 for each further one.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_followed(
     visit: &mut Visit,
     order: ArticleOrder,

@@ -51,9 +51,6 @@ impl<'a> NewsWalk<'a> {
     /// Checks the next items; `None` after the last. A repair then raises the counter of
     /// articles to that of stories. Rounds: 3, and some for each item
     /// that is repaired.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn next(&mut self) -> Result<Option<CheckReport>, Error> {
         let ids = self
             .site
@@ -336,9 +333,6 @@ async fn repair_article(site: &Site, now: Timestamp, state: State) -> Result<boo
 }
 
 /// What differs of the articles of some stories that are shown, and what it should be. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn differences(
     site: &Site,
     now: Timestamp,
@@ -350,9 +344,6 @@ pub(crate) async fn differences(
 }
 
 /// Makes the articles of some stories what they should be. Rounds: 2, and some for each that differs.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn mend(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<(), Error> {
     let states = read_states(site, now, ids).await?.into_iter().filter(|state| state.differs(site));
     let repairs = stream::iter(states.map(|state| repair_article(site, now, state)));
@@ -362,9 +353,6 @@ pub(crate) async fn mend(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<
 /// Finds articles whose news are deleted or withheld, and names of articles that do not exist, and with
 /// `repair` removes them. A whole article that has no news item is another program's, and
 /// stays.
-///
-/// # Errors
-/// When the store fails.
 pub async fn check_orphans(site: &Site, repair: bool) -> Result<CheckReport, Error> {
     let mut orphans: BTreeMap<String, Owner> = BTreeMap::new();
     for list in [keys::ARTICLES_BY_TIME, keys::ARTICLES_BY_SCORE] {
@@ -442,9 +430,6 @@ async fn find_owners(site: &Site, names: &[String]) -> Result<Vec<Owner>, Error>
 
 /// Compares the groups of topics with the topics of news, and the counts of articles with
 /// the groups. `named` are the topics that news have.
-///
-/// # Errors
-/// When the store fails.
 pub async fn check_topics(site: &Site, named: BTreeSet<Topic>, repair: bool) -> Result<CheckReport, Error> {
     let listed = site.store.fetch(read::sorted_range(keys::TOPICS, Order::Ascending, 0, ALL)).await?;
     let listed = listed.into_iter().filter_map(|(name, _)| Topic::parse("topic", &name).ok());

@@ -71,9 +71,6 @@ fn shown(stored: Option<&str>) -> String {
 }
 
 /// The sentence that describes a topic; empty without one. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn sentence_of(visit: &mut Visit, topic: &Topic) -> Result<String, Error> {
     let sentence = visit.fetch(read::field(keys::TOPIC_SENTENCES, topic.as_str())).await?;
     Ok(shown(sentence.as_deref()))
@@ -124,9 +121,6 @@ pub async fn describe(
 
 /// The `most` topics with the most articles; ties by name, the last first, as Redis lists them.
 /// Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn largest(visit: &mut Visit, most: u64) -> Result<Vec<TopicLine>, Error> {
     Ok(overview(visit, most).await?.topics)
 }
@@ -141,9 +135,6 @@ pub struct TopicsOverview {
 }
 
 /// All topics that have articles, and all moves. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn all(visit: &mut Visit) -> Result<TopicsOverview, Error> {
     overview(visit, MAX_LISTED_TOPICS).await
 }

@@ -97,9 +97,6 @@ pub struct SiteExport {
 
 impl SiteExport {
     /// Begins an export. Rounds: 1.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn begin(site: Arc<Site>, now: Timestamp) -> Result<Self, Error> {
         let highest = site.store.fetch(read::string(keys::ITEMS_COUNT)).await?;
         let highest = fields::read_string(highest.as_deref(), || keys::ITEMS_COUNT.to_owned()).unwrap_or(0);
@@ -125,9 +122,6 @@ impl SiteExport {
 
     /// The next part of a section, which may be empty; `None` at its end. Rounds: at most 4 for each story that the
     /// items are on, and 2.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn next(&mut self, section: Section) -> Result<Option<Vec<Exported>>, Error> {
         match section {
             Section::People => self.people().await,

@@ -107,18 +107,12 @@ pub async fn wait_for_traces(site: &Site, now: Moment, thing: &Thing) {
 }
 
 /// When something was erased last, unless that is long ago or forgotten. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn last(site: &Site) -> Result<Option<Timestamp>, Error> {
     let time = site.store.fetch(read::string(keys::ERASED_LAST)).await?;
     Ok(fields::read_string(time.as_deref(), || keys::ERASED_LAST.to_owned()).map(Timestamp))
 }
 
 /// Forgets when something was erased last, unless something has been erased since. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn forget_last(site: &Site, time: Option<Timestamp>) -> Result<(), Error> {
     let Some(time) = time else { return Ok(()) };
     let mut batch = Batch::new();

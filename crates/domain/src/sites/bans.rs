@@ -137,9 +137,6 @@ pub async fn unban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -
 
 /// Bans the voter of an account with the account, or ends that. A ban by an administrator of
 /// the sites stays. Rounds as [`ban`].
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn set_account_ban(site: &Site, voter: VoterId, is_banned: bool) -> Result<(), Error> {
     match begin(site, None, voter, (BanCause::Account, is_banned)).await {
         Ok(()) | Err(Error::Refused(Refusal::NoSuchVoter)) => finish(site, voter).await,
@@ -148,9 +145,6 @@ pub(crate) async fn set_account_ban(site: &Site, voter: VoterId, is_banned: bool
 }
 
 /// Finishes all bans and lifted bans that were interrupted. Returns their number.
-///
-/// # Errors
-/// When the store fails.
 pub async fn finish_bans(site: &Site) -> Result<usize, Error> {
     let unfinished = site.store.fetch(read::members(keys::SITES_UNFINISHED)).await?;
     let voters: Vec<VoterId> = unfinished.iter().filter_map(|voter| voter.parse().ok()).collect();

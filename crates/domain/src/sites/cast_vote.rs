@@ -190,9 +190,6 @@ impl StoredVote {
 }
 
 /// A voter's own votes on some hosts, in the order asked. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn own_votes(
     visit: &mut Visit,
     voter: VoterId,

@@ -62,9 +62,6 @@ pub(super) fn is_true(stored: Option<&str>) -> bool {
 }
 
 /// The settings in force. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn voting_settings(visit: &mut Visit) -> Result<VotingSettings, Error> {
     let mut query = Query::new();
     let settings = SettingsRead::ask(&mut query);

@@ -92,9 +92,6 @@ impl StartingVoters {
     /// of other voters and of banned voters stay. Returns the number of changed votes.
     /// They have no network, so each counts as a network of its own. Rounds: 2, and 1 if
     /// no vote of the list is left.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn import(&self, site: &Site, time: Timestamp, listed: &Listed) -> Result<u64, Error> {
         let key = keys::link_votes(&listed.host);
         let importing = site.act(&key, || async {

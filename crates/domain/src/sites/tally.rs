@@ -95,9 +95,6 @@ impl Tally {
 
     /// The stored counts of networks that [`Tally::write`] needs and that are not in `known`.
     /// Rounds: 1, none if all are known.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(super) async fn read_networks(
         &self,
         site: &Site,

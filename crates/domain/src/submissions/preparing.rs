@@ -17,9 +17,6 @@ use tidings_keyspace::Query;
 
 /// The story that a submission of this URL would lead to now; `None` if it would be new.
 /// Rounds: 2; 1 if there is none.
-///
-/// # Errors
-/// When the store fails.
 pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, Error> {
     let url_keys = url_guards::keys_of(site, url);
     let mut query = Query::new();

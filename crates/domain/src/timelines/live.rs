@@ -60,9 +60,6 @@ impl FromStr for NewTweet {
 
 /// Those of the readers who see an author's tweets in their home timelines: the author's
 /// followers who have not muted or blocked the author, and the author. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn followers_among(site: &Site, author: UserId, readers: &[UserId]) -> Result<Vec<UserId>, Error> {
     let mut query = Query::new();
     let follow =

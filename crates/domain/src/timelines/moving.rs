@@ -132,9 +132,6 @@ async fn read_stored(site: &Site) -> Result<Stored, Error> {
 }
 
 /// Where the home timelines of a store are, without a password; `None` if they are in it. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn place_apart(store: &Store) -> Result<Option<String>, KeyspaceError> {
     let url: Option<String> = store.fetch(read::field(keys::TIMELINE_PLACE, URL)).await?;
     Ok(url.as_deref().map(without_password))
@@ -142,9 +139,6 @@ pub async fn place_apart(store: &Store) -> Result<Option<String>, KeyspaceError>
 
 /// Puts the home timelines of a new site at the place that its settings name. Where there are tweets
 /// already, it only logs that the timelines are elsewhere. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn begin_new_site(site: &Site, to: &Destination) -> Result<(), Error> {
     let stored = read_stored(site).await?;
     if stored.url.as_deref() == to.url() {
@@ -357,9 +351,6 @@ pub struct HomesStatus {
 }
 
 /// Where home timelines are, and whether their server works. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn status(site: &Site) -> Result<HomesStatus, Error> {
     let stored = read_stored(site).await?;
     let moved = stored.filled.map(|filled| (filled, stored.users));

@@ -44,9 +44,6 @@ pub(crate) struct TweetWithdrawal {
 
 impl TweetWithdrawal {
     /// Reads what the removal of a tweet needs. Rounds: 1, and 3 for mentions.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) async fn read(site: &Site, tweet: Tweet, state: Withheld) -> Result<Self, Error> {
         let id = tweet.id;
         let has_followers = site.store.fetch(read::sorted_count(keys::followers(tweet.user_id))).await? > 0;
@@ -138,9 +135,6 @@ impl TweetReturn {
 
     /// The same for a tweet that may have been removed by a line of the log: `None` if it was not.
     /// Rounds: at most 3.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) async fn of_line(site: &Site, id: TweetId, line: ModerationId) -> Result<Option<Self>, Error> {
         let (tweet, record) = site.store.fetch((Tweet::by_id(id), Withdrawn::of(Thing::Tweet(id)))).await?;
         let (Some(tweet), Some(record)) = (tweet, record.filter(|record| record.line == line)) else {

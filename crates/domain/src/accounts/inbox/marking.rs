@@ -32,9 +32,6 @@ pub enum Marking {
 
 /// Marks entries of an inbox as read. What is read already, or is not in the inbox, changes
 /// nothing. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn mark_read(site: &Site, user: &User, marking: Marking) -> Result<(), Error> {
     match marking {
         Marking::All => mark_many_read(site, user, None).await,

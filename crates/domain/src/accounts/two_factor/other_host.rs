@@ -37,9 +37,6 @@ pub struct PasskeyOwners {
 /// Counts the owners of passkeys, and with `told` puts a mail to each of them into the outbox that says what
 /// happens to their passkeys. Reports after each chunk. Rounds: 1, and for each 500 accounts 1, or 2 with
 /// mails.
-///
-/// # Errors
-/// When the store fails.
 pub async fn visit_owners(
     site: &Site,
     told: Option<(&HostMove, Timestamp)>,

@@ -127,9 +127,6 @@ pub async fn remove(
 
 /// What a browser needs to log in with a passkey alone, as JSON. Stores nothing. Rounds: none,
 /// but for the first time of this server.
-///
-/// # Errors
-/// When the store fails.
 pub async fn log_in_options(site: &Site, now: Timestamp, party: &RelyingParty) -> Result<String, Error> {
     party.authentication_options(site, now, None).await
 }

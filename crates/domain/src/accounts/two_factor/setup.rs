@@ -77,9 +77,6 @@ pub struct PasskeyFacts {
 }
 
 /// What an account has. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn state(site: &Site, user: &User) -> Result<TwoFactorState, Error> {
     let factors = StoredFactors::read(site, user.id).await?;
     let passkeys = factors.passkeys().into_iter().map(|(id, passkey)| PasskeyFacts {
@@ -122,9 +119,6 @@ pub async fn begin_totp(
 }
 
 /// The secret that waits for a code; `None` without one. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn new_totp(site: &Site, user: &User, site_name: &str) -> Result<Option<NewTotp>, Error> {
     let secret = site.store.fetch(read::string(keys::user_new_totp(user.id))).await?;
     let secret = secret.as_deref().and_then(TotpSecret::parse);
@@ -237,9 +231,6 @@ pub async fn renew_recovery_codes(
 }
 
 /// Removes all second factors of an account, for the operator. Returns whether there were any.
-///
-/// # Errors
-/// When the store fails.
 pub async fn remove_all(site: &Site, user_id: UserId) -> Result<bool, Error> {
     let key = keys::user(user_id);
     let removed = site.act(&key, || async {
