@@ -206,8 +206,7 @@ pub async fn stories(
 
 /// The highest number of an item; 0 if there is none. Rounds: 1.
 pub async fn highest(visit: &mut Visit) -> Result<u64, Error> {
-    let highest = visit.fetch(read::string(keys::ITEMS_COUNT)).await?;
-    Ok(fields::read_string(highest.as_deref(), || keys::ITEMS_COUNT.to_owned()).unwrap_or(0))
+    visit.fetch(fields::counter(keys::ITEMS_COUNT)).await
 }
 
 /// A person with the numbers of what they posted.

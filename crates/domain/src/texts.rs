@@ -293,14 +293,9 @@ pub struct Walk {
 impl Walk {
     /// A walk from the beginning. Rounds: 1.
     pub async fn begin(site: &Site) -> Result<Self, Error> {
-        let count = |key: &'static str| {
-            read::string(key)
-                .or_absent()
-                .map(move |text| fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0))
-        };
-        let counts = (count(keys::NEWS_COUNT), count(keys::TWEET_IDS), count(keys::USERS_COUNT));
-        let (stories, tweets, people) = site.store.fetch(counts).await?;
-        Ok(Self { ends: [stories, tweets, people], stage: 0, passed: 0 })
+        let counters = [keys::NEWS_COUNT, keys::TWEET_IDS, keys::USERS_COUNT];
+        let ends = site.store.fetch(counters.map(|key| fields::counter(key).or_absent())).await?;
+        Ok(Self { ends, stage: 0, passed: 0 })
     }
 
     /// How many rounds it takes.

@@ -114,8 +114,7 @@ pub(crate) async fn somebody_else(
     role: Role,
     others: &[UserId],
 ) -> Result<Option<Holder>, Error> {
-    let count = site.store.fetch(read::string(keys::USERS_COUNT)).await?;
-    let count: u64 = fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0);
+    let count = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
     let mut first = 1;
     while first <= count {
         let last = count.min(first + ACCOUNTS_CHUNK - 1);

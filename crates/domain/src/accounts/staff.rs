@@ -9,7 +9,7 @@ use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::UserId;
 use crate::values::limits::{MAX_TOLD_ADMINISTRATORS, STAFF_CHUNK};
-use tidings_keyspace::{Query, read};
+use tidings_keyspace::Query;
 
 /// Adds a message to the inboxes of all administrators. Returns those who are not told by the
 /// mail about that entry and have an address, so that the caller can. The flags of accounts are
@@ -38,8 +38,7 @@ pub async fn tell(site: &Site, now: Moment, role: Role, text: &str) -> Result<Ve
 /// Those who have a role or a higher one; the first hundred.
 async fn staff(site: &Site, role: Role) -> Result<Vec<User>, Error> {
     let has_role = |flags: &str| flags.contains('a') || (role < Role::Administrator && flags.contains('m'));
-    let count = site.store.fetch(read::string(keys::USERS_COUNT)).await?;
-    let count: u64 = fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0);
+    let count = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
     let mut ids = Vec::new();
     let mut first = 1;
     while first <= count && ids.len() < MAX_TOLD_ADMINISTRATORS {

@@ -217,15 +217,10 @@ async fn newest(site: &Site, key: &str) -> Result<(Vec<Entry>, u64), Error> {
 
 /// The newest stories of the site, and older ones that the user voted up or saved. Rounds: 1.
 async fn stories_to_scan(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
-    let mut query = Query::new();
-    let drawn = query.string(keys::NEWS_COUNT);
-    let voted = query.sorted_range(keys::user_upvoted(user), Order::Descending, 0, EXPORT_LIST);
-    query.expect_large();
-    let mut answers = site.store.query(query).await?;
-    let drawn = answers.take(drawn);
-    let drawn: u64 = fields::read_string(drawn.as_deref(), || keys::NEWS_COUNT.to_owned()).unwrap_or(0);
+    let voted = read::sorted_range(keys::user_upvoted(user), Order::Descending, 0, EXPORT_LIST);
+    let (drawn, voted) = site.store.fetch((fields::counter(keys::NEWS_COUNT), voted).large()).await?;
     let oldest = drawn.saturating_sub(EXPORT_SCANNED_STORIES) + 1;
-    let voted = answers.take(voted).into_iter().filter_map(|(id, _)| id.parse::<NewsId>().ok());
+    let voted = voted.into_iter().filter_map(|(id, _)| id.parse::<NewsId>().ok());
     let older: BTreeSet<u64> = voted.map(|id| id.0).filter(|id| *id < oldest).collect();
     let scanned = (oldest..=drawn).rev().map(Entry::number);
     Ok(scanned.chain(older.into_iter().rev().map(Entry::number)).collect())

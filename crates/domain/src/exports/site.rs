@@ -98,8 +98,7 @@ pub struct SiteExport {
 impl SiteExport {
     /// Begins an export. Rounds: 1.
     pub async fn begin(site: Arc<Site>, now: Timestamp) -> Result<Self, Error> {
-        let highest = site.store.fetch(read::string(keys::ITEMS_COUNT)).await?;
-        let highest = fields::read_string(highest.as_deref(), || keys::ITEMS_COUNT.to_owned()).unwrap_or(0);
+        let highest = site.store.fetch(fields::counter(keys::ITEMS_COUNT)).await?;
         Ok(Self { site, now, highest, read: 0 })
     }
 
@@ -132,8 +131,7 @@ impl SiteExport {
     }
 
     async fn people(&mut self) -> Result<Option<Vec<Exported>>, Error> {
-        let count = self.site.store.fetch(read::string(keys::USERS_COUNT)).await?;
-        let count = fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0);
+        let count = self.site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
         if self.read >= count {
             return Ok(None);
         }

@@ -142,8 +142,7 @@ pub async fn demand(visit: &mut Visit) -> Result<Role, Error> {
 
 /// The numbers of the newest accounts below a number. Rounds: 1.
 pub async fn newest(site: &Site, before: Option<UserId>, count: usize) -> Result<Vec<UserId>, Error> {
-    let last = site.store.fetch(read::string(keys::USERS_COUNT)).await?;
-    let last = fields::read_string(last.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0);
+    let last = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
     let last = before.map_or(last, |UserId(before)| before.saturating_sub(1).min(last));
     Ok((1..=last).rev().take(count).map(UserId).collect())
 }

@@ -49,17 +49,12 @@ impl<'a> TimelineCheck<'a> {
         let (users, tweets, pulled) = site
             .store
             .fetch((
-                read::string(keys::USERS_COUNT),
-                read::string(keys::TWEET_IDS),
+                fields::counter(keys::USERS_COUNT),
+                fields::counter(keys::TWEET_IDS),
                 read::members(keys::PULLED_AUTHORS),
             ))
             .await?;
         let place = site.store.fetch(HomePlace::of(site)).await??;
-        let number = |text: Option<String>, key: &str| {
-            fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0)
-        };
-        let users = number(users, keys::USERS_COUNT);
-        let tweets = number(tweets, keys::TWEET_IDS);
         let pulled = pulled.iter().filter_map(|id| id.parse().ok()).collect();
         Ok(Self { site, now, repair, pulled, place, next_user: 1, users, next_tweet: 1, tweets })
     }

@@ -21,8 +21,7 @@ use crate::values::secrets::random_token;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use std::time::Duration;
 use tidings_keyspace::{
-    Batch, EngineClock, Handle, KeyspaceError, OpenError, Query, SetRead, ShardedSets, Store, read,
-    without_password,
+    Batch, EngineClock, KeyspaceError, OpenError, Query, SetRead, ShardedSets, Store, read, without_password,
 };
 
 /// Readers whose timelines are made between two notes of how far the move is.
@@ -117,17 +116,10 @@ struct Stored {
 }
 
 async fn read_stored(site: &Site) -> Result<Stored, Error> {
-    let mut query = Query::new();
-    let place = query.hash_fields(keys::TIMELINE_PLACE, [URL, MOVE, FILLED, OLD_URL]);
-    let users = query.string(keys::USERS_COUNT);
-    let tweets = query.string(keys::TWEET_IDS);
-    let mut answers = site.store.query(query).await?;
-    let [url, last_move, filled, old_url] = fields::each(answers.take(place));
+    let place = read::fields(keys::TIMELINE_PLACE, [URL, MOVE, FILLED, OLD_URL]);
+    let counters = [keys::USERS_COUNT, keys::TWEET_IDS].map(fields::counter);
+    let ([url, last_move, filled, old_url], [users, tweets]) = site.store.fetch((place, counters)).await?;
     let filled = fields::read(filled.as_deref(), || keys::TIMELINE_PLACE.to_owned(), FILLED);
-    let mut number = |read: Handle<Option<String>>, key: &str| {
-        fields::read_string(answers.take(read).as_deref(), || key.to_owned()).unwrap_or(0)
-    };
-    let (users, tweets) = (number(users, keys::USERS_COUNT), number(tweets, keys::TWEET_IDS));
     Ok(Stored { url, last_move, filled, old_url, users, tweets })
 }
 
