@@ -307,7 +307,6 @@ impl Walk {
 
     /// How much of the walk is done, from 0 to 1.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn done(&self) -> f64 {
         // Each story counts for the comments that are read with it.
         let weighed = |ids: &[u64]| ids.iter().enumerate().map(|(stage, id)| weight(stage) * id).sum::<u64>();

@@ -474,7 +474,6 @@ async fn strangers_in(site: &Site, topic: &Topic) -> Result<Vec<String>, Error> 
 }
 
 /// The number of articles by which the count of a topic is too high.
-#[allow(clippy::cast_precision_loss)]
 async fn surplus_of(site: &Site, topic: &Topic) -> Result<f64, Error> {
     let (members, counted) = site
         .store

@@ -200,7 +200,6 @@ async fn withdraw(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     })
 }
 
-#[allow(clippy::cast_precision_loss)]
 const fn number_of(user: UserId) -> f64 {
     user.0 as f64
 }

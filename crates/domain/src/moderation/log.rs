@@ -221,7 +221,6 @@ impl Line {
         fields.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
         batch.set_fields(key, fields);
         hooks::write(batch, &Event::Decision(self.id));
-        #[allow(clippy::cast_precision_loss)]
         batch.sorted_add(keys::MODERATION_LOG, self.id.to_string(), self.id.0 as f64);
     }
 }
@@ -433,7 +432,6 @@ pub(super) async fn moderators_of(
 
 /// Some lines before one, and whether there are more. Rounds: 2.
 async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(Vec<Line>, bool), Error> {
-    #[allow(clippy::cast_precision_loss)]
     let highest = before.map_or(f64::INFINITY, |before| before.0 as f64 - 1.0);
     let scores = (f64::NEG_INFINITY, highest);
     let ids = visit

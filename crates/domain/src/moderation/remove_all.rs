@@ -68,7 +68,6 @@ pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Eff
         Effect { concerns: Some(person.user.id), count: Some(0), in_progress: true, ..Effect::default() };
     store_not_undone(&mut effect.batch, &person, &lines);
     let (job, now, until) = (Job::new(KIND.name, case.id), case.now, case.now.as_score());
-    #[allow(clippy::cast_precision_loss)]
     let since = until - days.saturating_mul(86_400) as f64;
     jobs::add(&mut effect.batch, &job, now, person.user.id);
     let fields = [

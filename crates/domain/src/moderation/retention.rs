@@ -82,7 +82,6 @@ fn before(now: Timestamp, days: u64) -> Option<Timestamp> {
 
 /// Some lines after one. Rounds: 2.
 async fn lines_after(site: &Site, after: u64) -> Result<(Vec<Line>, Option<ModerationId>), Error> {
-    #[allow(clippy::cast_precision_loss)]
     let scores = (after as f64 + 1.0, f64::INFINITY);
     let ids = read::sorted_by_score(keys::MODERATION_LOG, Order::Ascending, scores, LINES);
     let ids = site.store.fetch(ids).await?;

@@ -73,7 +73,6 @@ async fn of_thing(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
 pub(super) async fn step(current: &Step<'_>, about: &About) -> Result<Decision<Outcome>, Error> {
     let (site, mut batch) = (current.site, current.batch());
     let after: u64 = current.field(LINE).unwrap_or(0);
-    #[allow(clippy::cast_precision_loss)]
     let scores = (after as f64 + 1.0, f64::INFINITY);
     let ids = read::sorted_by_score(keys::MODERATION_LOG, Order::Ascending, scores, LINES);
     let ids = site.store.fetch(ids).await?;

@@ -218,7 +218,6 @@ impl FiguresRead {
 }
 
 /// A whole number as a score; exact for every counter.
-#[allow(clippy::cast_precision_loss)]
 pub(super) const fn score(number: i64) -> f64 {
     number as f64
 }

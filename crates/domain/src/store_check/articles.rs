@@ -202,7 +202,6 @@ fn number_of_articles(claims: &mut Claims, name: &str) {
     };
     let reads = vec![Read::MemberCount(keys::group(&topic)), score(keys::TOPICS, topic.as_str())];
     claims.add(reads, move |answers| {
-        #[allow(clippy::cast_precision_loss)]
         let expected = count_in(answers, 0) as f64;
         score_fault(keys::TOPICS, topic.as_str(), score_in(answers, 1), expected)
     });

@@ -72,7 +72,6 @@ fn line(subject: &Subject, claims: &mut Claims) {
     }
     let mut guard = Batch::new();
     guard.key_present(&subject.key);
-    #[allow(clippy::cast_precision_loss)]
     let place = id.0 as f64;
     claims.listed(keys::MODERATION_LOG.to_owned(), id, (Some(place), place), &guard);
     if id.0 > 1 {

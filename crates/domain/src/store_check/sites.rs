@@ -77,7 +77,6 @@ struct Figures {
     count: i64,
 }
 
-#[allow(clippy::cast_precision_loss)]
 const fn as_score(figure: i64) -> f64 {
     figure as f64
 }

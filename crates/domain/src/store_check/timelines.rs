@@ -274,7 +274,6 @@ fn number_of_followers(claims: &mut Claims, user: UserId) {
             let found = format!("{lost} followers of the user {user}, of whom none is known");
             return fault(found, "users with the numbers of their followers", LOST_FOLLOWERS);
         }
-        #[allow(clippy::cast_precision_loss)]
         let expected = count as f64;
         let fault = score_fault(keys::MOST_FOLLOWED, &user.to_string(), stored, expected);
         fault.filter(|_| is_user)

@@ -213,7 +213,6 @@ impl<'a> TimelineCheck<'a> {
             ))
             .await?;
         let noted = noted.unwrap_or(0.0);
-        #[allow(clippy::cast_precision_loss)]
         let by = number as f64 - noted;
         let mut found = CheckReport::default();
         let differs = by != 0.0;
