@@ -18,7 +18,7 @@ use crate::keys;
 use crate::marks::ThreadMark;
 use crate::news::item::{Direction, News, vote_of};
 use crate::site::Site;
-use crate::sites::{Verdict, read_vote};
+use crate::sites::{Verdict, votes_on};
 use crate::timelines::tweets::Tweet;
 use crate::values::clock::Timestamp;
 use crate::values::flag::Flag;
@@ -377,20 +377,13 @@ async fn read_comment_votes(site: &Site, user: UserId, entries: &[Entry]) -> Res
 
 async fn read_site_votes(site: &Site, user: &User, entries: &[Entry]) -> Result<Vec<Record>, Error> {
     let Some(voter) = user.voter else { return Ok(Vec::new()) };
-    let name = voter.to_string();
-    let mut query = Query::new();
     let hosts = entries.iter().filter_map(|entry| Hostname::parse(&entry.member).ok());
-    let reads: Vec<_> = hosts
-        .map(|host| {
-            let vote = query.hash_fields(keys::link_votes(&host), [name.as_str()]).or_absent(&mut query);
-            (host, vote)
-        })
-        .collect();
-    let mut answers = site.store.query(query).await?;
-    let votes = reads.into_iter().filter_map(|(host, read)| {
-        let vote = read_vote(&host, fields::only(answers.take(read)).as_deref())?;
+    let hosts: Vec<Hostname> = hosts.collect();
+    let votes = site.store.fetch(votes_on(&hosts, voter).or_absent()).await?;
+    let votes = hosts.iter().zip(votes).filter_map(|(host, vote)| {
+        let vote = vote?;
         let choice = if vote.verdict == Verdict::Good { VoteChoice::Up } else { VoteChoice::Down };
-        Some(Record::Vote(VoteRecord::on_site(&host, choice, vote.time)))
+        Some(Record::Vote(VoteRecord::on_site(host, choice, vote.time)))
     });
     Ok(votes.collect())
 }

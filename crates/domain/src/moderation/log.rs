@@ -257,6 +257,26 @@ pub fn write_speaking<'a>(
     })
 }
 
+/// Lines that [`lines_after`] reads.
+const LINES: u64 = 200;
+
+/// Some lines after one, and the last of them. Rounds: 2.
+pub(super) async fn lines_after(site: &Site, after: u64) -> Result<(Vec<Line>, Option<ModerationId>), Error> {
+    let scores = (after as f64 + 1.0, f64::INFINITY);
+    let ids = read::sorted_by_score(keys::MODERATION_LOG, Order::Ascending, scores, LINES);
+    let ids = site.store.fetch(ids).await?;
+    let ids: Vec<ModerationId> = fields::members(ids, keys::MODERATION_LOG, |(id, _)| id.parse().ok());
+    let mut query = Query::new();
+    let reads: Vec<_> = ids.iter().map(|id| (*id, query.hash(keys::moderation(*id)))).collect();
+    let last = ids.last().copied();
+    if reads.is_empty() {
+        return Ok((Vec::new(), None));
+    }
+    let mut answers = site.store.query(query).await?;
+    let lines = reads.into_iter().filter_map(|(id, hash)| Line::from_hash(id, &answers.take(hash)));
+    Ok((lines.collect(), last))
+}
+
 /// The number of the next line, from the stored number of the last one.
 pub(super) fn next_id(last: Option<&str>) -> ModerationId {
     let last: u64 = fields::read_string(last, || keys::MODERATION_COUNT.to_owned()).unwrap_or(0);

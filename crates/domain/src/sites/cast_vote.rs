@@ -11,7 +11,7 @@ use crate::values::network::Network;
 use crate::values::voter_id::VoterId;
 use std::fmt;
 use std::str::FromStr;
-use tidings_keyspace::{Answers, Batch, Handle, Query};
+use tidings_keyspace::{Answers, Batch, Fetch, Handle, Query, read};
 
 /// A vote on a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,18 +195,22 @@ pub async fn own_votes(
     voter: VoterId,
     hosts: &[Hostname],
 ) -> Result<Vec<Option<CastVote>>, Error> {
-    let mut query = Query::new();
-    let voter = voter.to_string();
-    let reads: Vec<_> =
-        hosts.iter().map(|host| query.hash_fields(keys::link_votes(host), [voter.as_str()])).collect();
-    let mut answers = visit.run(query).await?;
-    let vote = |(read, host)| read_vote(host, fields::only(answers.take(read)).as_deref());
-    Ok(reads.into_iter().zip(hosts).map(vote).collect())
+    visit.fetch(votes_on(hosts, voter)).await
+}
+
+/// The read of a voter's votes on some hosts, in the order asked.
+pub(crate) fn votes_on(hosts: &[Hostname], voter: VoterId) -> impl Fetch<Value = Vec<Option<CastVote>>> {
+    let vote = |host: &Hostname| {
+        let host = host.clone();
+        let vote = read::field(keys::link_votes(&host), voter.to_string());
+        vote.map(move |stored| read_vote(&host, stored.as_deref()))
+    };
+    hosts.iter().map(vote).collect::<Vec<_>>()
 }
 
 /// A stored vote on a host; one that cannot be read counts as none. The log does not name
 /// the field: it is the voter, who is a secret.
-pub(crate) fn read_vote(host: &Hostname, stored: Option<&str>) -> Option<CastVote> {
+fn read_vote(host: &Hostname, stored: Option<&str>) -> Option<CastVote> {
     fields::read_string(stored, || keys::link_votes(host))
 }
 
