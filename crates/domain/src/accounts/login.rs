@@ -161,18 +161,13 @@ pub(crate) async fn refuse_if_slowed_down(site: &Site, attempt: &Attempt<'_>) ->
     refuse_to_wait(site, attempt, (&counters, &counted))
 }
 
-/// Counts a failed second step of a login to an account, even if the client does not wait for the
-/// answer.
-pub(crate) async fn count_failure(site: &Site, user_id: UserId, attempt: &Attempt<'_>) -> Result<(), Error> {
-    count_failed(site, Some(user_id), attempt).await
-}
-
-/// Counts a failed login to nobody's account.
-pub(crate) async fn count_failure_of_address(site: &Site, attempt: &Attempt<'_>) -> Result<(), Error> {
-    count_failed(site, None, attempt).await
-}
-
-async fn count_failed(site: &Site, user_id: Option<UserId>, attempt: &Attempt<'_>) -> Result<(), Error> {
+/// Counts a failed second step of a login to an account, or a failed login to nobody's account, even if
+/// the client does not wait for the answer.
+pub(crate) async fn count_failure(
+    site: &Site,
+    user_id: Option<UserId>,
+    attempt: &Attempt<'_>,
+) -> Result<(), Error> {
     let failure = Failure {
         store: site.store.clone(),
         user_id,
@@ -527,7 +522,7 @@ mod tests {
             assert_eq!(is_suspect(elsewhere, NOW).await, number >= 20, "{number}");
             assert!(!is_suspect(home, NOW).await, "{number}");
             let guess = attempt(&format!("203.0.{number}.1"), NOW);
-            count_failure(&site, id, &guess).await.unwrap();
+            count_failure(&site, Some(id), &guess).await.unwrap();
         }
         let neighbour = "192.0.2.99";
         assert_eq!(Network::of(neighbour.parse().unwrap()), Network::of(home.parse().unwrap()));

@@ -158,7 +158,7 @@ pub async fn log_in(
         Err(error) => {
             if matches!(error, Error::Refused(Refusal::PasskeyRefused)) {
                 audit::login_failed(None, address, "passkey refused");
-                login::count_failure_of_address(site, &attempt).await?;
+                login::count_failure(site, None, &attempt).await?;
             }
             Err(error)
         }
