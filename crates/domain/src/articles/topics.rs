@@ -70,12 +70,6 @@ fn shown(stored: Option<&str>) -> String {
     stored.map(|text| printable(text.chars().take(MAX_TOPIC_SENTENCE).collect())).unwrap_or_default()
 }
 
-/// The sentence that describes a topic; empty without one. Rounds: 1.
-pub async fn sentence_of(visit: &mut Visit, topic: &Topic) -> Result<String, Error> {
-    let sentence = visit.fetch(read::field(keys::TOPIC_SENTENCES, topic.as_str())).await?;
-    Ok(shown(sentence.as_deref()))
-}
-
 /// Those of some topics that exist. Rounds: 1.
 pub(super) async fn existing(visit: &mut Visit, topics: &[Topic]) -> Result<Vec<Topic>, Error> {
     let known = visit.fetch(read::scores(keys::TOPICS, topics.iter().map(Topic::as_str))).await?;

@@ -145,15 +145,6 @@ pub async fn of_user(visit: &mut Visit, user: UserId, window: &Window) -> Result
     page_of(visit, &TimelineSource::List(keys::user_timeline(user)), window).await
 }
 
-/// The tweets that mention the viewer; none for a visitor who is not logged in. Rounds: 3,
-/// one for mentions, and those that identify the viewer.
-pub async fn mentions_of_viewer(visit: &mut Visit, window: &Window) -> Result<TweetPage, Error> {
-    match visit.viewer().await?.map(|viewer| viewer.id) {
-        Some(viewer) => page_of(visit, &TimelineSource::List(keys::user_mentions(viewer)), window).await,
-        None => Ok(TweetPage::default()),
-    }
-}
-
 /// One tweet, also one that its reader only sees a line of. Rounds: 2, and one for mentions.
 ///
 /// # Errors
