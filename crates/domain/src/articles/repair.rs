@@ -368,8 +368,8 @@ pub async fn check_orphans(site: &Site, repair: bool) -> Result<CheckReport, Err
             start += ARTICLE_CHECK_CHUNK;
             let names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
             let found = find_owners(site, &names).await?;
-            let gone = [Owner::Nobody, Owner::Withheld];
-            orphans.extend(names.into_iter().zip(found).filter(|(_, owner)| gone.contains(owner)));
+            let is_gone = |owner: &Owner| matches!(owner, Owner::Withheld(_) | Owner::Nobody);
+            orphans.extend(names.into_iter().zip(found).filter(|(_, owner)| is_gone(owner)));
         }
     }
     let mut found = CheckReport::default();
@@ -377,7 +377,7 @@ pub async fn check_orphans(site: &Site, repair: bool) -> Result<CheckReport, Err
         if repair {
             let mut batch = Batch::new();
             // What is withheld comes back with its votes.
-            if let Some(id) = keys::news_of_article(&name).filter(|_| owner == Owner::Nobody) {
+            if let Some(id) = keys::news_of_article(&name).filter(|_| matches!(owner, Owner::Nobody)) {
                 batch.delete(keys::article(id));
                 batch.delete(keys::voted(id));
             }
@@ -391,16 +391,28 @@ pub async fn check_orphans(site: &Site, repair: bool) -> Result<CheckReport, Err
 }
 
 /// What an article belongs to.
-#[derive(Debug, Clone, PartialEq)]
-enum Owner {
-    /// A news item that is not deleted.
-    News(Box<News>),
+pub(crate) enum Owner {
+    /// A news item that is shown.
+    Shown(Box<News>),
     /// A news item that is in no list, because moderators or a rule withhold it.
-    Withheld,
+    Withheld(Box<News>),
     /// Another program, which has posted it without a news item.
     OtherProgram,
     /// Nothing: its news item is deleted, or it does not exist.
     Nobody,
+}
+
+impl Owner {
+    /// What an article belongs to, by the hash of the news item with its id and its own.
+    pub(crate) fn of(id: NewsId, news: &Hash, article: &Hash) -> Self {
+        match News::from_hash(news) {
+            Some(news) if news.deleted => Self::Nobody,
+            Some(news) if news.is_unlisted() => Self::Withheld(Box::new(news)),
+            Some(news) => Self::Shown(Box::new(news)),
+            None if news.is_empty() && Article::from_hash(id, article).is_some() => Self::OtherProgram,
+            None => Self::Nobody,
+        }
+    }
 }
 
 /// What each article belongs to. Rounds: 1.
@@ -416,14 +428,7 @@ async fn find_owners(site: &Site, names: &[String]) -> Result<Vec<Owner>, Error>
         let Some((id, news, article)) = read else {
             return Owner::Nobody;
         };
-        let (news, article) = (answers.take(news), answers.take(article));
-        match News::from_hash(&news) {
-            Some(news) if news.deleted => Owner::Nobody,
-            Some(news) if news.is_unlisted() => Owner::Withheld,
-            Some(news) => Owner::News(Box::new(news)),
-            None if news.is_empty() && Article::from_hash(id, &article).is_some() => Owner::OtherProgram,
-            None => Owner::Nobody,
-        }
+        Owner::of(id, &answers.take(news), &answers.take(article))
     };
     Ok(reads.into_iter().map(&mut owner).collect())
 }
@@ -461,9 +466,9 @@ async fn strangers_in(site: &Site, topic: &Topic) -> Result<Vec<String>, Error> 
     for names in members.chunks(usize::try_from(ARTICLE_CHECK_CHUNK).unwrap_or(usize::MAX)) {
         for (name, owner) in names.iter().zip(find_owners(site, names).await?) {
             let belongs = match owner {
-                Owner::News(news) => news.topics.contains(topic),
+                Owner::Shown(news) => news.topics.contains(topic),
                 Owner::OtherProgram => true,
-                Owner::Withheld | Owner::Nobody => false,
+                Owner::Withheld(_) | Owner::Nobody => false,
             };
             if !belongs {
                 strangers.push(name.clone());

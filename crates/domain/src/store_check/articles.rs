@@ -5,7 +5,7 @@ use super::subject::{Item, Subject};
 use super::wrong::Source;
 use super::{Check, Rule};
 use crate::articles::article::Article;
-use crate::articles::repair;
+use crate::articles::repair::{self, Owner};
 use crate::error::Error;
 use crate::keys::{self, families};
 use crate::news::item::News;
@@ -14,7 +14,7 @@ use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use crate::values::topic::Topic;
 use futures_util::future::BoxFuture;
-use tidings_keyspace::{Answer, Batch, Read};
+use tidings_keyspace::{Answer, Batch, Hash, Read};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -72,30 +72,14 @@ pub(super) async fn mend(site: &Site, now: Moment, ids: &[NewsId]) -> Result<(),
     repair::mend(site, now.timestamp(), ids).await
 }
 
-/// What an article belongs to, by its story and its hash.
-enum Owner {
-    Shown(Box<News>),
-    Withheld(Box<News>),
-    OtherProgram,
-    Nobody,
-}
-
 /// The reads of what an article belongs to.
 fn owner_reads(id: NewsId) -> Vec<Read> {
     vec![Read::Hash(keys::news(id)), Read::Hash(keys::article(id))]
 }
 
 fn owner_in(id: NewsId, answers: &[Answer]) -> Owner {
-    let stored = hash_in(answers, 0);
-    match stored.and_then(News::from_hash) {
-        Some(news) if news.deleted => Owner::Nobody,
-        Some(news) if news.is_unlisted() => Owner::Withheld(Box::new(news)),
-        Some(news) => Owner::Shown(Box::new(news)),
-        None => {
-            let article = hash_in(answers, 1).and_then(|hash| Article::from_hash(id, hash));
-            if stored.is_none() && article.is_some() { Owner::OtherProgram } else { Owner::Nobody }
-        }
-    }
+    let none = Hash::default();
+    Owner::of(id, hash_in(answers, 0).unwrap_or(&none), hash_in(answers, 1).unwrap_or(&none))
 }
 
 /// Adds the checks that a story is as it was read.
