@@ -35,7 +35,7 @@ use sha2::{Digest as _, Sha256};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, Handle, Order, Query, Store, read};
+use tidings_keyspace::{Batch, Fetch, Order, Query, Store, read};
 
 /// The field of a user with the secret that addresses for unsubscribing are made from.
 pub(crate) const MAIL_SECRET: &str = "mail_secret";
@@ -268,29 +268,19 @@ pub struct MailStatus {
     pub oldest: Option<Timestamp>,
 }
 
-/// A pending read of [`MailStatus`].
-pub(crate) struct MailStatusRead {
-    waiting: Handle<u64>,
-    oldest: Handle<Vec<(String, f64)>>,
-}
-
-impl MailStatusRead {
-    pub(crate) fn ask(query: &mut Query) -> Self {
-        let waiting = query.sorted_count(keys::MAIL_OUTBOX);
-        Self { waiting, oldest: query.sorted_range(keys::MAIL_WRITTEN, Order::Ascending, 0, 1) }
-    }
-
-    pub(crate) fn take(self, answers: &mut Answers) -> MailStatus {
-        let oldest = answers.take(self.oldest).first().map(|(_, written)| Timestamp::from_score(*written));
-        MailStatus { waiting: answers.take(self.waiting), oldest }
+impl MailStatus {
+    pub(crate) fn read() -> impl Fetch<Value = Self> {
+        let oldest = read::sorted_range(keys::MAIL_WRITTEN, Order::Ascending, 0, 1);
+        (read::sorted_count(keys::MAIL_OUTBOX), oldest).map(|(waiting, oldest)| Self {
+            waiting,
+            oldest: oldest.first().map(|(_, written)| Timestamp::from_score(*written)),
+        })
     }
 }
 
 /// The mails that wait. Rounds: 1.
 pub async fn status(site: &Site) -> Result<MailStatus, Error> {
-    let mut query = Query::new();
-    let read = MailStatusRead::ask(&mut query);
-    Ok(read.take(&mut site.store.query(query).await?))
+    Ok(site.store.fetch(MailStatus::read()).await?)
 }
 
 /// Notes when the mails were written that waited in a store of an earlier version: as far as is

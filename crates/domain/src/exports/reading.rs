@@ -6,7 +6,7 @@ use super::records::{
     TopicRecord, VoteChoice, VoteRecord, VotedKind, whole_seconds,
 };
 use super::{Export, Section};
-use crate::accounts::inbox::{EntriesRead, EntryId, message};
+use crate::accounts::inbox::{EntryId, entries_of, message};
 use crate::accounts::message_threads::{self, MessageThread};
 use crate::accounts::people::{People, PersonNames};
 use crate::accounts::sessions;
@@ -286,9 +286,7 @@ async fn chosen(site: &Site, key: &str) -> Result<Vec<Entry>, Error> {
 
 /// The entries of the inbox. Rounds: 1.
 async fn inbox(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
-    let mut query = Query::new();
-    let entries = EntriesRead::ask(&mut query, user);
-    let entries = entries.take(&mut site.store.query(query).await?);
+    let entries = site.store.fetch(entries_of(user)).await?;
     let entry = |entry: crate::accounts::inbox::Entry| Entry {
         is_read: entry.read,
         ..Entry::new((entry.place.id.to_string(), entry.place.time))

@@ -11,7 +11,7 @@ use crate::values::network::Network;
 use crate::values::voter_id::VoterId;
 use std::fmt;
 use std::str::FromStr;
-use tidings_keyspace::{Answers, Batch, Fetch, Handle, Query, read};
+use tidings_keyspace::{Batch, Fetch, read};
 
 /// A vote on a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,28 +145,6 @@ pub(super) fn delete_vote(batch: &mut Batch, host: &Hostname, voter: VoterId) {
     batch.sorted_remove(keys::voter_votes(voter), host.as_str());
 }
 
-/// Pending reads of the votes of some voters on one host.
-pub(super) struct VotesRead {
-    votes: Handle<Vec<Option<String>>>,
-    origins: Handle<Vec<Option<String>>>,
-}
-
-impl VotesRead {
-    pub(super) fn ask(query: &mut Query, host: &Hostname, voters: &[VoterId]) -> Self {
-        let names = || voters.iter().map(ToString::to_string);
-        Self {
-            votes: query.hash_fields(keys::link_votes(host), names()),
-            origins: query.hash_fields(keys::link_origins(host), names()),
-        }
-    }
-
-    /// The votes as stored, in the order of the voters.
-    pub(super) fn take(self, answers: &mut Answers) -> Vec<StoredVote> {
-        let votes = answers.take(self.votes).into_iter().zip(answers.take(self.origins));
-        votes.map(|(vote, origin)| StoredVote { vote, origin }).collect()
-    }
-}
-
 /// A vote on a host as stored, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct StoredVote {
@@ -175,6 +153,16 @@ pub(super) struct StoredVote {
 }
 
 impl StoredVote {
+    /// The votes of some voters on a host, in the order of the voters.
+    pub(super) fn on(host: &Hostname, voters: &[VoterId]) -> impl Fetch<Value = Vec<Self>> + use<> {
+        let names = || voters.iter().map(ToString::to_string);
+        let votes = read::hash_fields(keys::link_votes(host), names());
+        let origins = read::hash_fields(keys::link_origins(host), names());
+        (votes, origins).map(|(votes, origins)| {
+            votes.into_iter().zip(origins).map(|(vote, origin)| Self { vote, origin }).collect()
+        })
+    }
+
     /// The vote; one that cannot be read counts as none.
     pub(super) fn read(&self, host: &Hostname) -> Option<TracedVote> {
         let vote = read_vote(host, self.vote.as_deref())?;

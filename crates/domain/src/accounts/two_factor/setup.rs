@@ -6,7 +6,7 @@ use crate::accounts::notices::Notice;
 use crate::accounts::two_factor::codes::{self, TotpSecret, TypedCode};
 use crate::accounts::two_factor::second_step::{self, Answer};
 use crate::accounts::two_factor::signing_key::signing_key;
-use crate::accounts::two_factor::stored::{self, StoredFactors, StoredRead, check_password};
+use crate::accounts::two_factor::stored::{self, StoredFactors, check_password};
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::User;
 use crate::action::Decision;
@@ -20,7 +20,7 @@ use crate::values::ids::UserId;
 use crate::values::limits::NEW_TOTP_SECONDS;
 use std::fmt::{self, Debug, Formatter};
 use std::time::Duration;
-use tidings_keyspace::{Batch, Query, read};
+use tidings_keyspace::{Batch, read};
 
 /// A new secret for an authenticator app, until a code confirms it. Never logged.
 pub struct NewTotp {
@@ -140,10 +140,8 @@ pub async fn confirm_totp(
     let user_id = owner.user.id;
     let pending = keys::user_new_totp(user_id);
     site.act(&keys::user_two_factor(user_id), || async {
-        let mut query = Query::new();
-        let (read, secret) = (StoredRead::ask(&mut query, user_id), query.string(&pending));
-        let mut answers = site.store.query(query).await?;
-        let (factors, text) = (read.take(&mut answers), answers.take(secret));
+        let reads = (StoredFactors::of_user(user_id), read::string(&pending));
+        let (factors, text) = site.store.fetch(reads).await?;
         if factors.kinds().totp {
             return Err(Refusal::TotpOn.into());
         }
