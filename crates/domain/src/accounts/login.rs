@@ -34,7 +34,7 @@ use crate::values::secrets::TypedName;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, Expiry, Handle, Hash, Order, Query, Store};
+use tidings_keyspace::{Batch, Expiry, Fetch, Hash, Order, Store, read};
 
 /// The field of a user that says that the hash of the password is of what is left without
 /// the blanks around it: `1`, or absent.
@@ -153,11 +153,8 @@ pub(crate) async fn refuse_if_slowed_down(site: &Site, attempt: &Attempt<'_>) ->
     if counters.is_empty() {
         return Ok(());
     }
-    let mut query = Query::new();
-    let reads: Vec<CounterRead> =
-        counters.iter().map(|counter| CounterRead::ask(&mut query, counter)).collect();
-    let mut answers = site.store.query(query).await?;
-    let counted: Vec<Counted> = reads.into_iter().map(|read| read.take(&mut answers)).collect();
+    let counted: Vec<_> = counters.iter().map(Counted::of).collect();
+    let counted = site.store.fetch(counted).await?;
     refuse_to_wait(site, attempt, (&counters, &counted))
 }
 
@@ -202,9 +199,7 @@ pub(crate) async fn count_code(site: &Site, user_id: UserId) -> Result<(), Error
     let rate = Rate::new(MAX_WRONG_CODES, WRONG_CODES_SECONDS);
     let counter = Counter { key: keys::wrong_codes(user_id), rate };
     act_on(&site.store, COUNTING_ATTEMPTS, || async {
-        let mut query = Query::new();
-        let read = CounterRead::ask(&mut query, &counter);
-        let counted = read.take(&mut site.store.query(query).await?);
+        let counted = site.store.fetch(Counted::of(&counter)).await?;
         let wait = counted.wait(rate);
         if !wait.is_zero() {
             return Err(
@@ -341,24 +336,6 @@ fn pair_rate(of_address: Rate) -> Rate {
     Rate::new(count, u32::try_from(of_address.period().as_secs()).unwrap_or(u32::MAX))
 }
 
-/// A pending read of a counter.
-struct CounterRead(Handle<Option<String>>, Handle<Expiry>);
-
-impl CounterRead {
-    fn ask(query: &mut Query, counter: &Counter) -> Self {
-        Self(query.string(&counter.key), query.expiry(&counter.key))
-    }
-
-    fn take(self, answers: &mut Answers) -> Counted {
-        let count = answers.take(self.0);
-        let full_in = match answers.take(self.1) {
-            Expiry::In(left) if count.is_some() => left,
-            _ => Duration::ZERO,
-        };
-        Counted { count, full_in }
-    }
-}
-
 /// A counter as it is stored.
 struct Counted {
     /// The failures counted since the bucket was full.
@@ -368,6 +345,17 @@ struct Counted {
 }
 
 impl Counted {
+    fn of(counter: &Counter) -> impl Fetch<Value = Self> + use<> {
+        let reads = (read::string(&counter.key), read::expiry(&counter.key));
+        reads.map(|(count, expiry)| {
+            let full_in = match expiry {
+                Expiry::In(left) if count.is_some() => left,
+                _ => Duration::ZERO,
+            };
+            Self { count, full_in }
+        })
+    }
+
     /// When the bucket is full again after one more failure.
     fn after_one_more(&self, rate: Rate) -> Duration {
         self.full_in + rate.period() / rate.count().max(1)
@@ -393,31 +381,22 @@ async fn find_unless_slowed_down(
     attempt: &Attempt<'_>,
     counters: &[Counter],
 ) -> Result<(Option<Hash>, bool), Error> {
-    let mut query = Query::new();
     let names = [attempt.username, attempt.username.trim_ascii()].map(keys::username_to_id);
-    let ids = names.clone().map(|name| query.string(name));
-    let reads: Vec<CounterRead> =
-        counters.iter().map(|counter| CounterRead::ask(&mut query, counter)).collect();
-    let mut answers = site.store.query(query).await?;
-    let counted: Vec<Counted> = reads.into_iter().map(|read| read.take(&mut answers)).collect();
+    let counted: Vec<_> = counters.iter().map(Counted::of).collect();
+    let ([typed, trimmed], counted) = site.store.fetch((names.clone().map(read::string), counted)).await?;
     let is_suspect = counted.iter().any(|counted| !counted.full_in.is_zero());
     refuse_to_wait(site, attempt, (counters, &counted))?;
     // Names have no blanks at their ends, except perhaps old imported ones. So these are
     // ignored for everybody, as in Lamer News.
-    let [typed, trimmed] = ids.map(|id| answers.take(id));
     let id = typed.or(trimmed);
     let id = fields::read_string::<UserId>(id.as_deref(), || names[1].clone());
     // An unknown user costs the same reads.
     let account = id.unwrap_or(UserId(1));
     let network = origins::tag_of(site, attempt.address).await?;
-    let mut query = Query::new();
-    let user = query.hash(keys::user(account));
-    let guesses = CounterRead::ask(&mut query, &counter_of_account(account));
-    let last = query.scores(keys::user_networks(account), [network.as_str()]);
-    let mut answers = site.store.query(query).await?;
-    let user = answers.take(user);
-    let is_guessed = !guesses.take(&mut answers).wait(GUESSES).is_zero();
-    let last = answers.take(last).into_iter().next().flatten();
+    let guesses = Counted::of(&counter_of_account(account));
+    let last = read::score(keys::user_networks(account), network.as_str());
+    let (user, guesses, last) = site.store.fetch((read::hash(keys::user(account)), guesses, last)).await?;
+    let is_guessed = !guesses.wait(GUESSES).is_zero();
     let is_suspect = is_suspect || is_guessed && !is_known(last, attempt.now);
     Ok(((id.is_some() && !user.is_empty()).then_some(user), is_suspect))
 }
@@ -449,20 +428,19 @@ impl Failure {
         // An unknown user costs the same reads.
         let user_id = self.user_id.unwrap_or(UserId(1));
         let (addresses_key, told_key) = (keys::failed_login_addresses(user_id), keys::owner_told(user_id));
-        let mut query = Query::new();
-        let reads: Vec<CounterRead> =
-            self.counters.iter().map(|counter| CounterRead::ask(&mut query, counter)).collect();
-        let others = query.sorted_range(&addresses_key, Order::Descending, 0, FAILED_ADDRESSES as u64);
-        let told = query.string(&told_key);
         let of_account = counter_of_account(user_id);
-        let guesses = CounterRead::ask(&mut query, &of_account);
-        let mut answers = self.store.query(query).await?;
+        let reads = (
+            self.counters.iter().map(Counted::of).collect::<Vec<_>>(),
+            read::sorted_range(&addresses_key, Order::Descending, 0, FAILED_ADDRESSES as u64),
+            read::string(&told_key),
+            Counted::of(&of_account),
+        );
+        let (counted, others, told, guesses) = self.store.fetch(reads).await?;
         let mut batch = Batch::new();
-        for (counter, read) in self.counters.iter().zip(reads) {
-            count_one_more(&mut batch, counter, &read.take(&mut answers));
+        for (counter, counted) in self.counters.iter().zip(&counted) {
+            count_one_more(&mut batch, counter, counted);
         }
-        let (others, told) = (answers.take(others), answers.take(told));
-        let guesses = guesses.take(&mut answers).at_most(GUESSES);
+        let guesses = guesses.at_most(GUESSES);
         let Some(now) = self.now.filter(|_| self.user_id.is_some()) else {
             return Ok((batch, false));
         };

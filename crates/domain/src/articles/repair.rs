@@ -8,7 +8,6 @@ use crate::action::Decision;
 use crate::articles::article::{Article, OPEN_SECONDS, open_for};
 use crate::articles::ids::raise_article_count;
 use crate::error::Error;
-use crate::fields;
 use crate::keys;
 use crate::news::item::News;
 use crate::report::CheckReport;
@@ -20,7 +19,7 @@ use crate::values::topic::Topic;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::ready;
-use tidings_keyspace::{Batch, Expiry, Handle, Hash, Order, Query, read};
+use tidings_keyspace::{Batch, Expiry, Fetch, Hash, Order, Query, read};
 
 /// How many seconds voters may be known longer than their votes count. The time to live of a set counts
 /// from the moment at which its batch arrives, and a batch may have waited for a store that did not
@@ -109,82 +108,54 @@ struct State {
     has_voters: bool,
 }
 
-/// Pending reads of one item and its article.
-struct StateRead {
-    news: News,
-    stored_title: Option<String>,
-    stored_up: Option<String>,
-    hash: Handle<Hash>,
-    by_time: Handle<Vec<Option<f64>>>,
-    by_score: Handle<Vec<Option<f64>>>,
-    voted: Handle<Vec<String>>,
-    expiry: Handle<Expiry>,
-    ups: Handle<Vec<(String, f64)>>,
-    own_vote: Handle<Vec<Option<f64>>>,
-    groups: Vec<(Topic, Handle<bool>)>,
-}
-
 /// Reads items that are listed, and their articles. Rounds: 2.
 async fn read_states(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Vec<State>, Error> {
-    let mut query = Query::new();
-    let hashes: Vec<_> = ids.iter().map(|id| query.hash(keys::news(*id))).collect();
-    let mut answers = site.store.query(query).await?;
-    let mut query = Query::new();
-    let mut reads = Vec::with_capacity(hashes.len());
-    for hash in hashes {
-        let hash = answers.take(hash);
-        let Some(news) = News::from_hash(&hash).filter(|news| !news.is_gone()) else {
-            continue;
-        };
-        let name = keys::article(news.id);
-        let week = Timestamp(news.ctime.0.saturating_add(OPEN_SECONDS)).as_score().next_down();
-        reads.push(StateRead {
-            stored_title: hash.get("title").map(str::to_owned),
-            stored_up: hash.get("up").map(str::to_owned),
-            hash: query.hash(&name),
-            by_time: query.scores(keys::ARTICLES_BY_TIME, [name.as_str()]),
-            by_score: query.scores(keys::ARTICLES_BY_SCORE, [name.as_str()]),
-            voted: query.members(keys::voted(news.id)),
-            expiry: query.expiry(keys::voted(news.id)),
-            ups: query.sorted_by_score(keys::news_up(news.id), Order::Ascending, (f64::MIN, week), ALL),
-            own_vote: query.scores(keys::news_up(news.id), [news.user_id.to_string()]),
-            groups: news
-                .topics
-                .iter()
-                .map(|topic| (topic.clone(), query.has_member(keys::group(topic), &name)))
-                .collect(),
-            news,
-        });
-    }
-    let mut answers = site.store.query(query).await?;
-    Ok(reads
-        .into_iter()
-        .map(|read| State {
-            stored_title: read.stored_title,
-            stored_up: read.stored_up,
-            hash: answers.take(read.hash),
-            by_time: fields::only(answers.take(read.by_time)),
-            by_score: fields::only(answers.take(read.by_score)),
-            voted: answers.take(read.voted).into_iter().collect(),
-            expiry: answers.take(read.expiry),
-            voters: answers
-                .take(read.ups)
-                .into_iter()
-                .filter_map(|(id, _)| Some(keys::user(id.parse().ok()?)))
-                .collect(),
-            missing_in: read
-                .groups
-                .into_iter()
-                .filter_map(|(topic, inside)| (!answers.take(inside)).then_some(topic))
-                .collect(),
-            open_seconds: open_for(read.news.ctime, now).map(|left| left.as_secs()),
-            has_voters: fields::only(answers.take(read.own_vote)).is_some(),
-            news: read.news,
-        })
-        .collect())
+    let hashes: Vec<_> = ids.iter().map(|id| read::hash(keys::news(*id))).collect();
+    let hashes = site.store.fetch(hashes).await?;
+    let listed = hashes.into_iter().filter_map(|hash| {
+        let news = News::from_hash(&hash).filter(|news| !news.is_gone())?;
+        Some(State::of(news, &hash, now))
+    });
+    Ok(site.store.fetch(listed.collect::<Vec<_>>()).await?)
 }
 
 impl State {
+    /// An item, as it is stored, with its article.
+    fn of(news: News, stored: &Hash, now: Timestamp) -> impl Fetch<Value = Self> + use<> {
+        let name = keys::article(news.id);
+        let (ups, voted) = (keys::news_up(news.id), keys::voted(news.id));
+        let week = Timestamp(news.ctime.0.saturating_add(OPEN_SECONDS)).as_score().next_down();
+        let missing_in = |topic: &Topic| {
+            let topic = topic.clone();
+            let is_inside = read::has_member(keys::group(&topic), &name);
+            is_inside.map(move |is_inside| (!is_inside).then_some(topic))
+        };
+        let reads = (
+            read::hash(&name),
+            [keys::ARTICLES_BY_TIME, keys::ARTICLES_BY_SCORE].map(|list| read::score(list, &name)),
+            read::members(&voted),
+            read::expiry(&voted),
+            read::sorted_by_score(&ups, Order::Ascending, (f64::MIN, week), ALL),
+            read::score(&ups, news.user_id.to_string()),
+            news.topics.iter().map(missing_in).collect::<Vec<_>>(),
+        );
+        let [stored_title, stored_up] = ["title", "up"].map(|field| stored.get(field).map(str::to_owned));
+        reads.map(move |(hash, [by_time, by_score], voted, expiry, ups, own_vote, missing_in)| Self {
+            stored_title,
+            stored_up,
+            hash,
+            by_time,
+            by_score,
+            voted: voted.into_iter().collect(),
+            expiry,
+            voters: ups.iter().filter_map(|(id, _)| Some(keys::user(id.parse().ok()?))).collect(),
+            missing_in: missing_in.into_iter().flatten().collect(),
+            open_seconds: open_for(news.ctime, now).map(|left| left.as_secs()),
+            has_voters: own_vote.is_some(),
+            news,
+        })
+    }
+
     /// The article as it should be.
     ///
     /// While votes count, it has the votes of all members of `voted:`, where other
