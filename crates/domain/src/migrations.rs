@@ -284,11 +284,8 @@ pub async fn has_site(store: &Store) -> Result<bool, Error> {
     const NAMES_AT_ONCE: usize = 1_000;
     const MOST_PAGES: usize = 100;
     // What nearly every site has, so that few names are read.
-    let mut query = Query::new();
     let common = [keys::LAYOUT_VERSION, keys::USERS_COUNT, keys::NEWS_COUNT, keys::UNFINISHED_RESTORE];
-    let common = common.map(|key| query.expiry(key));
-    let mut answers = store.query(query).await?;
-    if common.into_iter().any(|key| answers.take(key) != Expiry::Absent) {
+    if store.fetch(common.map(read::expiry)).await?.iter().any(|expiry| *expiry != Expiry::Absent) {
         return Ok(true);
     }
     let mut cursor = None;

@@ -20,7 +20,7 @@ use crate::values::lookalikes;
 use crate::values::secrets::random_token;
 use crate::values::text::FullName;
 use std::collections::{BTreeMap, HashSet};
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, Query, read};
 
 /// Accounts before the ones to fold that are looked at again: Lamer News draws an id some
 /// moments before it writes the account.
@@ -66,15 +66,10 @@ struct Folded {
 /// Folds the next chunk.
 async fn fold_chunk(site: &Site) -> Result<Folded, Error> {
     site.act(keys::USERNAMES_FOLDED, || async {
-        let mut query = Query::new();
-        let (folded, count) = (query.string(keys::USERNAMES_FOLDED), query.string(keys::USERS_COUNT));
-        let mut answers = site.store.query(query).await?;
-        let (folded, count) = (answers.take(folded), answers.take(count));
-        let number = |text: Option<&str>, key: &str| -> u64 {
-            fields::read_string(text, || key.to_owned()).unwrap_or(0)
-        };
-        let from = number(folded.as_deref(), keys::USERNAMES_FOLDED);
-        let count = number(count.as_deref(), keys::USERS_COUNT);
+        let reads = (read::string(keys::USERNAMES_FOLDED), fields::counter(keys::USERS_COUNT));
+        let (folded, count) = site.store.fetch(reads).await?;
+        let from: u64 =
+            fields::read_string(folded.as_deref(), || keys::USERNAMES_FOLDED.to_owned()).unwrap_or(0);
         if count == 0 {
             return Ok(Decision::Done(Folded { last: 0, count, all: true }));
         }

@@ -312,9 +312,7 @@ async fn note_some_written(site: &Site, start: u64) -> Result<bool, Error> {
 
 /// The account that a mail is for; `None` if it is deactivated. Rounds: 1.
 pub async fn account(site: &Site, user: UserId) -> Result<Option<User>, Error> {
-    let mut query = Query::new();
-    let read = query.hash(keys::user(user));
-    Ok(User::from_hash(&site.store.query(query).await?.take(read)))
+    Ok(site.store.fetch(User::by_id(user)).await?)
 }
 
 /// Adds to a batch how often a user gets digests from now on. The first one has what is new
@@ -421,13 +419,9 @@ pub async fn claim(site: &Site, now: Timestamp, mail: &Waiting) -> Result<Option
     let limit = mail.limit();
     let new_secret = random_token()?;
     site.act(&lease, || async {
-        let mut query = Query::new();
-        let secret = query.hash_fields(&user, [MAIL_SECRET]);
-        let sent = limit.as_ref().map(|(counter, _)| query.string(counter));
-        let mut answers = site.store.query(query).await?;
-        let secret = fields::only(answers.take(secret)).filter(|secret| !secret.is_empty());
-        let sent = sent.and_then(|sent| answers.take(sent));
-
+        let sent = limit.as_ref().map(|(counter, _)| read::string(counter));
+        let (secret, sent) = site.store.fetch((read::field(&user, MAIL_SECRET), sent)).await?;
+        let (secret, sent) = (secret.filter(|secret| !secret.is_empty()), sent.flatten());
         let mut batch = Batch::new();
         let waits = batch.sorted_member_present(keys::MAIL_OUTBOX, &member);
         let free = batch.key_absent(&lease);

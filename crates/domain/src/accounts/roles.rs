@@ -212,10 +212,8 @@ pub async fn set_role(
 ) -> Result<bool, Error> {
     let (key, flag) = (keys::user(id), role.flag());
     let changed = site.act(&key, || async {
-        let mut query = Query::new();
-        let fields = query.hash_fields(&key, ["username", DEACTIVATED, "flags"]);
-        let mut answers = site.store.query(query).await?;
-        let [Some(_), None, flags] = fields::each(answers.take(fields)) else {
+        let fields = read::fields(&key, ["username", DEACTIVATED, "flags"]);
+        let [Some(_), None, flags] = site.store.fetch(fields).await? else {
             return Err(Refusal::NoSuchUser.into());
         };
         let old = flags.clone().unwrap_or_default();

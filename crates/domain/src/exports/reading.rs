@@ -205,14 +205,9 @@ impl Step {
 
 /// The newest entries of a sorted set, and how many older ones there are. Rounds: 1.
 async fn newest(site: &Site, key: &str) -> Result<(Vec<Entry>, u64), Error> {
-    let mut query = Query::new();
-    let entries = query.sorted_range(key, Order::Descending, 0, EXPORT_LIST);
-    let count = query.sorted_count(key);
-    query.expect_large();
-    let mut answers = site.store.query(query).await?;
-    let entries: Vec<Entry> = answers.take(entries).into_iter().map(Entry::new).collect();
-    let left_out = answers.take(count).saturating_sub(EXPORT_LIST);
-    Ok((entries, left_out))
+    let entries = read::sorted_range(key, Order::Descending, 0, EXPORT_LIST);
+    let (entries, count) = site.store.fetch((entries, read::sorted_count(key)).large()).await?;
+    Ok((entries.into_iter().map(Entry::new).collect(), count.saturating_sub(EXPORT_LIST)))
 }
 
 /// The newest stories of the site, and older ones that the user voted up or saved. Rounds: 1.
@@ -229,19 +224,16 @@ async fn stories_to_scan(site: &Site, user: UserId) -> Result<Vec<Entry>, Error>
 /// The newest threads that have to do with the user: of stories that the user submitted, voted
 /// up, saved, read or wrote in. Rounds: 2.
 async fn threads_to_scan(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
-    let mut query = Query::new();
     let lists = [keys::user_posted(user), keys::user_upvoted(user), keys::user_comments(user)];
-    let lists = lists.map(|list| query.sorted_range(list, Order::Descending, 0, EXPORT_LIST));
-    let visits = query.hash(keys::user_visits(user));
-    query.expect_large();
-    let mut answers = site.store.query(query).await?;
+    let lists = lists.map(|list| read::sorted_range(list, Order::Descending, 0, EXPORT_LIST));
+    let (lists, visits) = site.store.fetch((lists, read::hash(keys::user_visits(user))).large()).await?;
     let mut threads: BTreeSet<NewsId> = BTreeSet::new();
     for list in lists {
         // A comment is `<news id>-<comment id>`.
         let news = |member: &str| member.split('-').next().and_then(|id| id.parse::<NewsId>().ok());
-        threads.extend(answers.take(list).iter().filter_map(|(member, _)| news(member)));
+        threads.extend(list.iter().filter_map(|(member, _)| news(member)));
     }
-    threads.extend(answers.take(visits).0.iter().filter_map(|(news, _)| news.parse::<NewsId>().ok()));
+    threads.extend(visits.0.iter().filter_map(|(news, _)| news.parse::<NewsId>().ok()));
 
     let mut query = Query::new();
     let threads = threads.into_iter().rev().take(EXPORT_THREADS);

@@ -175,10 +175,9 @@ pub async fn page(visit: &mut Visit, before: Option<&QueueCursor>, count: usize)
     demand_moderator_of(visit).await?;
     let highest = before.map_or(f64::INFINITY, |before| before.score);
     let most = count as u64 + QUEUE_TIES + 1;
-    let mut query = Query::new();
-    let rows =
-        query.sorted_by_score(keys::REVIEW_QUEUE, Order::Descending, (f64::NEG_INFINITY, highest), most);
-    let rows = visit.run(query).await?.take(rows);
+    let scores = (f64::NEG_INFINITY, highest);
+    let rows = read::sorted_by_score(keys::REVIEW_QUEUE, Order::Descending, scores, most);
+    let rows = visit.fetch(rows).await?;
     let mut places: Vec<QueueCursor> = fields::members(rows, keys::REVIEW_QUEUE, |(member, score)| {
         Place::from_score(score)?;
         Some(QueueCursor { score, thing: member.parse().ok()? })

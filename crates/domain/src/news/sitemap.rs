@@ -10,9 +10,7 @@ use tidings_keyspace::{Order, Query, read};
 
 /// How many stories are listed. Rounds: 1.
 pub async fn story_count(visit: &mut Visit) -> Result<u64, Error> {
-    let mut query = Query::new();
-    let count = query.sorted_count(keys::NEWS_CRON);
-    Ok(visit.run(query).await?.take(count))
+    visit.fetch(read::sorted_count(keys::NEWS_CRON)).await
 }
 
 /// Stories from the oldest on, without those that are withheld from readers. Rounds: 2.

@@ -131,13 +131,11 @@ impl List {
 
 /// Adds to a batch that a deactivated account is subscribed to nothing. Rounds: 1.
 pub(crate) async fn forget_all(site: &Site, batch: &mut Batch, user: UserId) -> Result<(), Error> {
-    let mut query = Query::new();
     let lists = lists_of(user);
     let reads =
-        lists.clone().map(|list| query.sorted_range(list, Order::Descending, 0, MAX_SUBSCRIPTIONS + 1));
-    let mut answers = site.store.query(query).await?;
-    for (list, read) in lists.into_iter().zip(reads) {
-        for news in news_in(answers.take(read), &list) {
+        lists.clone().map(|list| read::sorted_range(list, Order::Descending, 0, MAX_SUBSCRIPTIONS + 1));
+    for (list, members) in lists.into_iter().zip(site.store.fetch(reads).await?) {
+        for news in news_in(members, &list) {
             batch.sorted_remove(keys::news_subscribers(news), user.to_string());
         }
         batch.delete(list);

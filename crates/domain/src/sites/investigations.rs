@@ -14,7 +14,7 @@ use crate::values::day::Day;
 use crate::values::hostname::Hostname;
 use crate::values::limits::{AUDIT_LINES, MAX_VOTER_VOTES, TOP_VOTERS};
 use crate::values::voter_id::VoterId;
-use tidings_keyspace::{COUNTER_LIMIT, Fetch, Order, Query, read};
+use tidings_keyspace::{COUNTER_LIMIT, Fetch, Order, read};
 
 /// A voter, as administrators see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,10 +103,9 @@ pub struct DailyVoter {
 pub async fn top_voters(site: &Site, viewer: &User, day: Day) -> Result<Vec<DailyVoter>, Error> {
     demand_administrator(viewer)?;
     let most = super::tally::score(COUNTER_LIMIT);
-    let mut query = Query::new();
     let counts =
-        query.sorted_by_score(keys::day_voters_count(day), Order::Descending, (1.0, most), TOP_VOTERS);
-    let counts = site.store.query(query).await?.take(counts);
+        read::sorted_by_score(keys::day_voters_count(day), Order::Descending, (1.0, most), TOP_VOTERS);
+    let counts = site.store.fetch(counts).await?;
     let sums = site
         .store
         .fetch(read::scores(keys::day_voters_sum(day), counts.iter().map(|(voter, _)| voter.as_str())))
