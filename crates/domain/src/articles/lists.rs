@@ -5,7 +5,7 @@
 //! minute (`topic_lists`), and lists of several topics are made of those of the single
 //! topics (`combinations`).
 
-use super::topics::{self, TopicFacts, TopicFactsRead};
+use super::topics::{self, TopicFacts};
 use super::{combinations, topic_lists};
 use crate::accounts::visit::Visit;
 use crate::articles::article::Article;
@@ -160,10 +160,10 @@ pub async fn of_topics(
         part_of(&combinations::list(visit, topics, order).await?, part)
     };
     let mut query = Query::new();
-    let about = TopicFactsRead::ask(&mut query, topics);
+    let about = query.ask(TopicFacts::of(topics));
     let (mut lines, mut answers) = read_lines(visit, ids, query).await?;
     sort(&mut lines, order);
-    let about = about.take(&mut answers, topics);
+    let about = answers.of(about);
     Ok(ArticlePage { about, ..page_of(visit, lines, total) })
 }
 

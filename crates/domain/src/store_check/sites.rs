@@ -220,21 +220,20 @@ fn has_votes(claims: &mut Claims, host: &Hostname, found: String, (mut batch, wo
 }
 
 /// Claims that the site of a key has votes; otherwise the key, which is `what` of it, is deleted.
-fn of_host_with_votes(subject: &Subject, claims: &mut Claims, what: &str) {
-    let Ok(host) = Hostname::parse(subject.part()) else { return };
+fn of_host_with_votes(subject: &Subject, claims: &mut Claims, host: &Hostname, what: &str) {
     let mut batch = Batch::new();
     batch.delete(&subject.key);
-    has_votes(claims, &host, format!("{what} of a site without votes"), (batch, "delete the key"));
+    has_votes(claims, host, format!("{what} of a site without votes"), (batch, "delete the key"));
 }
 
 fn link(subject: &Subject, claims: &mut Claims) {
-    let Some(hash) = subject.hash() else { return };
+    let (Some(hash), Ok(host)) = (subject.hash(), Hostname::parse(subject.part())) else { return };
     for field in ["sum_of_votes", "count_of_votes"] {
         if hash.get(field).is_some_and(|value| value.parse::<i64>().is_err()) {
             claims.of(field).malformed(format_args!("no number in {field}"), "whole numbers");
         }
     }
-    of_host_with_votes(subject, claims, "figures");
+    of_host_with_votes(subject, claims, &host, "figures");
 }
 
 fn origins(subject: &Subject, claims: &mut Claims) {
@@ -257,8 +256,8 @@ fn origins(subject: &Subject, claims: &mut Claims) {
 
 /// How many votes of each network count is checked with the site's votes.
 fn networks(subject: &Subject, claims: &mut Claims) {
-    if subject.item == Item::Whole {
-        of_host_with_votes(subject, claims, "networks");
+    if let (Item::Whole, Ok(host)) = (&subject.item, Hostname::parse(subject.part())) {
+        of_host_with_votes(subject, claims, &host, "networks");
     }
 }
 
