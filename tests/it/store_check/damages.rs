@@ -6,7 +6,7 @@ use tidings_keyspace::Batch;
 
 /// Damage to a store.
 pub struct Damage {
-    /// What is wrong then.
+    /// The damage, in words.
     pub what: &'static str,
     /// The key at which it is found.
     pub key: &'static str,

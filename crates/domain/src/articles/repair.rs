@@ -374,7 +374,7 @@ pub(crate) enum Owner {
 }
 
 impl Owner {
-    /// What an article belongs to, by the hash of the news item with its id and its own.
+    /// The owner of an article, by the hash of the news item with its id and its own.
     pub(crate) fn of(id: NewsId, news: &Hash, article: &Hash) -> Self {
         match News::from_hash(news) {
             Some(news) if news.deleted => Self::Nobody,

@@ -41,7 +41,7 @@ pub struct TopicFacts {
 }
 
 impl TopicFacts {
-    /// What the page of some topics says about them.
+    /// The facts about some topics.
     pub(crate) fn of(topics: &TopicChoice) -> impl Fetch<Value = Self> + use<> {
         let topics = topics.topics().to_vec();
         let sentences =

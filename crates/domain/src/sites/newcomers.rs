@@ -37,7 +37,7 @@ pub(super) struct New {
 }
 
 impl Newcomers {
-    /// What an address and the whole site have got.
+    /// The counts of an address and of the whole site.
     pub(super) fn of(address: IpAddr) -> impl Fetch<Value = Self> {
         let network = Network::of(address);
         let of_network = |of| read::string(keys::new_voters(of)).map(move |count| (of, count));

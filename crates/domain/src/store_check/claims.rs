@@ -30,7 +30,7 @@ pub(super) enum Mend {
 }
 
 impl Mend {
-    /// What is done about a value without its form.
+    /// The advice about a value without its form.
     pub(super) const BY_HAND: Self = Self::Person("correct the value by hand, or restore it from a backup");
 
     /// A batch that mends something.
@@ -201,8 +201,8 @@ impl<'a> Claims<'a> {
         });
     }
 
-    /// A member must belong to its list, or it is removed: `stray` tells what it is instead. What must still hold
-    /// then, and what else is removed, it adds to the batch.
+    /// A member must belong to its list, or it is removed. `stray` returns what is found instead; to the batch of
+    /// the removal it adds checks, and whatever else goes.
     pub(super) fn belongs(
         &mut self,
         expected: impl Display + Send + Sync + 'static,
@@ -293,7 +293,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// What the key names must exist: `what`, at `target`.
+    /// The key names something that must exist: `what`, at `target`.
     pub(super) fn refers(&mut self, what: impl Display, target: String, mend: Mend) {
         let (found, missing) = (format!("{what}, which does not exist"), target.clone());
         let read = Read::Expiry(target.clone());

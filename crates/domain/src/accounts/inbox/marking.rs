@@ -59,7 +59,7 @@ pub(super) struct Unread {
 }
 
 impl Unread {
-    /// What is unread in the inbox of a user.
+    /// The unread entries of a user, with the badge.
     pub(super) fn of(user: UserId) -> impl Fetch<Value = Self> {
         let reads = (
             read::field(keys::user(user), BADGE),
