@@ -23,7 +23,7 @@ use crate::values::limits::{
 use crate::values::preferences::Digest;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
-use tidings_keyspace::{Order, Query, read};
+use tidings_keyspace::{Fetch, Order, Query, read};
 
 /// Stories that are read in one round.
 const CHUNK: usize = 500;
@@ -55,13 +55,8 @@ pub async fn candidates(site: &Site, now: Timestamp) -> Result<Candidates, Error
     let newest: Vec<NewsId> = fields::members(newest, keys::NEWS_CRON, |(id, _)| id.parse().ok());
     let mut stories = Vec::with_capacity(newest.len());
     for ids in newest.chunks(CHUNK) {
-        let mut query = Query::new();
-        let reads: Vec<_> = ids
-            .iter()
-            .map(|id| query.hash_fields(keys::news(*id), News::FIELDS).or_absent(&mut query))
-            .collect();
-        let mut answers = site.store.query(query).await?;
-        let found = reads.into_iter().filter_map(|read| News::from_fields(answers.take(read)));
+        let found: Vec<_> = ids.iter().map(|id| read::hash_fields(keys::news(*id), News::FIELDS)).collect();
+        let found = site.store.fetch(found.or_absent()).await?.into_iter().filter_map(News::from_fields);
         stories.extend(found.filter(|news| !news.is_gone()));
     }
     let ranking = &site.rules.ranking;

@@ -190,14 +190,10 @@ pub async fn look(store: &Store) -> Result<Look, Error> {
 
 /// Makes messages of events, for the hooks that want them. Does nothing if another server has done so. Rounds: 2.
 pub async fn note(site: &Site, now: Timestamp, look: &Look) -> Result<(), Error> {
-    let mut query = Query::new();
-    let counts: Vec<_> =
-        look.hooks.keys().map(|id| (*id, query.sorted_count(keys::hook_outbox(*id)))).collect();
-    let mut answers = site.store.query(query).await?;
-    let full: BTreeSet<HookId> = counts
-        .into_iter()
-        .filter_map(|(id, count)| (answers.take(count) >= MAX_HOOK_MESSAGES).then_some(id))
-        .collect();
+    let counts: Vec<_> = look.hooks.keys().map(|id| read::sorted_count(keys::hook_outbox(*id))).collect();
+    let counts = look.hooks.keys().zip(site.store.fetch(counts).await?);
+    let full = counts.filter(|(_, count)| *count >= MAX_HOOK_MESSAGES).map(|(id, _)| *id);
+    let full: BTreeSet<HookId> = full.collect();
     let mut batch = Batch::new();
     let mut score = now.as_score();
     for member in &look.events {

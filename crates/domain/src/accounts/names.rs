@@ -130,14 +130,12 @@ struct Missing {
 /// What the accounts with these ids lack.
 async fn missing(site: &Site, first: u64, last: u64) -> Result<Missing, Error> {
     const FIELDS: [&str; 4] = ["username", DEACTIVATED, "password", "salt"];
-    let mut query = Query::new();
-    let users: Vec<_> =
-        (first..=last).map(UserId).map(|id| (id, query.hash_fields(keys::user(id), FIELDS))).collect();
-    let mut answers = site.store.query(query).await?;
+    let ids = (first..=last).map(UserId);
+    let users: Vec<_> = ids.clone().map(|id| read::fields(keys::user(id), FIELDS)).collect();
+    let users = ids.zip(site.store.fetch(users).await?);
     let (mut entries, mut repairs) = (Vec::new(), Vec::new());
     let mut query = Query::new();
-    for (id, user) in users {
-        let [name, deactivated, password, salt] = fields::each(answers.take(user));
+    for (id, [name, deactivated, password, salt]) in users {
         let needs_name = name.is_none() && deactivated.is_some();
         let is_account = name.is_some() || deactivated.is_some();
         let needs_salt = is_account && lacks_salt(password.as_deref(), salt.as_deref());
@@ -230,11 +228,9 @@ pub(crate) async fn refuse_confusable(site: &Site, user: &User, fullname: &FullN
         return Err(Refusal::FullNameReserved.into());
     }
     fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
-    let mut query = Query::new();
     let names = candidates.iter().flat_map(|name| [keys::username_to_id(name), keys::username_folded(name)]);
-    let reads: Vec<_> = names.map(|name| query.string(name)).collect();
-    let mut answers = site.store.query(query).await?;
+    let holders = site.store.fetch(names.map(read::string).collect::<Vec<_>>()).await?;
     let own = user.id.to_string();
-    let is_other = reads.into_iter().any(|read| answers.take(read).is_some_and(|id| id != own));
+    let is_other = holders.into_iter().flatten().any(|id| id != own);
     if is_other { Err(Refusal::FullNameConfusable.into()) } else { Ok(()) }
 }

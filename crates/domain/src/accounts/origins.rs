@@ -131,16 +131,12 @@ pub(crate) async fn origins_of(site: &Site, now: Timestamp, user: UserId) -> Res
     }
     let secret = network_secret(site).await?;
     let kept: Vec<Day> = Day::of(now).last(days).collect();
-    let mut query = Query::new();
-    let reads: Vec<_> = kept
-        .iter()
-        .map(|day| query.sorted_range(keys::user_addresses(user, *day), Order::Descending, 0, u64::MAX))
-        .collect();
-    let mut answers = site.store.query(query).await?;
+    let lists: Vec<String> = kept.iter().map(|day| keys::user_addresses(user, *day)).collect();
+    let members = lists.iter().map(|key| read::sorted_range(key, Order::Descending, 0, u64::MAX));
+    let members = site.store.fetch(members.collect::<Vec<_>>()).await?;
     let mut seen: BTreeMap<IpAddr, Timestamp> = BTreeMap::new();
-    for (day, read) in kept.iter().zip(reads) {
-        let key = keys::user_addresses(user, *day);
-        let found = fields::members(answers.take(read), &key, |(address, score)| {
+    for (key, members) in lists.iter().zip(members) {
+        let found = fields::members(members, key, |(address, score)| {
             Some((address.parse::<IpAddr>().ok()?, second(score)))
         });
         for (address, time) in found {

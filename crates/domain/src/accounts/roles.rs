@@ -22,7 +22,7 @@ use crate::values::limits::{ACCOUNTS_CHUNK, STAFF_PASSWORD_MIN};
 use crate::values::restriction::RestrictionKind;
 use crate::values::text::NewPassword;
 use strum::IntoStaticStr;
-use tidings_keyspace::{Batch, Hash, Query, read};
+use tidings_keyspace::{Batch, Hash, read};
 
 /// Somebody with a role, as read. A batch that depends on them checks that they still have it.
 pub(crate) struct Holder {
@@ -118,14 +118,11 @@ pub(crate) async fn somebody_else(
     let mut first = 1;
     while first <= count {
         let last = count.min(first + ACCOUNTS_CHUNK - 1);
-        let mut query = Query::new();
-        let wanted = ["flags", DEACTIVATED];
-        let reads: Vec<_> =
-            (first..=last).map(UserId).map(|id| (id, query.hash_fields(keys::user(id), wanted))).collect();
-        let mut answers = site.store.query(query).await?;
+        let ids = (first..=last).map(UserId);
+        let users: Vec<_> =
+            ids.clone().map(|id| read::fields(keys::user(id), ["flags", DEACTIVATED])).collect();
         let mut candidates = Vec::new();
-        for (id, read) in reads {
-            let [flags, deactivated] = fields::each(answers.take(read));
+        for (id, [flags, deactivated]) in ids.zip(site.store.fetch(users).await?) {
             let has_flags = flags.is_some_and(|flags| flags.contains([ADMINISTRATOR_FLAG, MODERATOR_FLAG]));
             if has_flags && deactivated.is_none() && !others.contains(&id) {
                 candidates.push(id);
@@ -146,16 +143,14 @@ async fn first_able(
     role: Role,
     candidates: &[UserId],
 ) -> Result<Option<Holder>, Error> {
-    let mut query = Query::new();
-    let reads: Vec<_> = candidates.iter().map(|id| (*id, query.hash(keys::user(*id)))).collect();
-    if reads.is_empty() {
+    if candidates.is_empty() {
         return Ok(None);
     }
-    let mut answers = site.store.query(query).await?;
-    Ok(reads.into_iter().find_map(|(id, read)| {
-        let hash = answers.take(read);
+    let users: Vec<_> = candidates.iter().map(|id| read::hash(keys::user(*id))).collect();
+    let users = site.store.fetch(users).await?;
+    Ok(candidates.iter().zip(users).find_map(|(id, hash)| {
         let is_able = User::from_hash(&hash).is_some_and(|user| user.role_at(&site.rules, now) >= role);
-        is_able.then(|| Holder::of(id, &hash))
+        is_able.then(|| Holder::of(*id, &hash))
     }))
 }
 

@@ -19,7 +19,7 @@ use crate::values::topic::Topic;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::ready;
-use tidings_keyspace::{Batch, Expiry, Fetch, Hash, Order, Query, read};
+use tidings_keyspace::{Batch, Expiry, Fetch, Hash, Order, read};
 
 /// How many seconds voters may be known longer than their votes count. The time to live of a set counts
 /// from the moment at which its batch arrives, and a batch may have waited for a store that did not
@@ -388,20 +388,14 @@ impl Owner {
 
 /// What each article belongs to. Rounds: 1.
 async fn find_owners(site: &Site, names: &[String]) -> Result<Vec<Owner>, Error> {
-    let mut query = Query::new();
-    let mut read = |name| {
-        let id = keys::news_of_article(name)?;
-        Some((id, query.hash(keys::news(id)), query.hash(keys::article(id))))
+    let owner = |name: &String| {
+        keys::news_of_article(name).map(|id| {
+            let hashes = (read::hash(keys::news(id)), read::hash(keys::article(id)));
+            hashes.map(move |(news, article)| Owner::of(id, &news, &article))
+        })
     };
-    let reads: Vec<_> = names.iter().map(|name| read(name)).collect();
-    let mut answers = site.store.query(query).await?;
-    let mut owner = |read| {
-        let Some((id, news, article)) = read else {
-            return Owner::Nobody;
-        };
-        Owner::of(id, &answers.take(news), &answers.take(article))
-    };
-    Ok(reads.into_iter().map(&mut owner).collect())
+    let owners = site.store.fetch(names.iter().map(owner).collect::<Vec<_>>()).await?;
+    Ok(owners.into_iter().map(|owner| owner.unwrap_or(Owner::Nobody)).collect())
 }
 
 /// Compares the groups of topics with the topics of news, and the counts of articles with

@@ -33,7 +33,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::str::FromStr;
 use strum::IntoEnumIterator;
-use tidings_keyspace::{Fetch, Order, Query, read};
+use tidings_keyspace::{Fetch, Order, read};
 
 /// An entry of a list that is still to be read.
 #[derive(Debug)]
@@ -235,17 +235,13 @@ async fn threads_to_scan(site: &Site, user: UserId) -> Result<Vec<Entry>, Error>
     }
     threads.extend(visits.0.iter().filter_map(|(news, _)| news.parse::<NewsId>().ok()));
 
-    let mut query = Query::new();
-    let threads = threads.into_iter().rev().take(EXPORT_THREADS);
-    let reads: Vec<_> = threads
-        .map(|id| (id, query.hash_fields(keys::news(id), ["comments"]).or_absent(&mut query)))
-        .collect();
-    let mut answers = site.store.query(query).await?;
+    let threads: Vec<NewsId> = threads.into_iter().rev().take(EXPORT_THREADS).collect();
+    let counts: Vec<_> = threads.iter().map(|id| read::field(keys::news(*id), "comments")).collect();
+    let counts = site.store.fetch(counts.or_absent()).await?;
     let mut room = EXPORT_SCANNED_COMMENTS;
     let mut entries = Vec::new();
-    for (id, read) in reads {
-        let comments =
-            fields::count(fields::only(answers.take(read)).as_deref(), || keys::news(id), "comments");
+    for (id, count) in threads.into_iter().zip(counts) {
+        let comments = fields::count(count.as_deref(), || keys::news(id), "comments");
         if comments > 0 && comments <= room {
             room -= comments;
             entries.push(Entry { cost: comments, ..Entry::number(id.0) });
@@ -344,14 +340,11 @@ async fn read_story_votes(site: &Site, user: UserId, entries: &[Entry]) -> Resul
 }
 
 async fn read_comment_votes(site: &Site, user: UserId, entries: &[Entry]) -> Result<Vec<Record>, Error> {
-    let mut query = Query::new();
-    let ids = entries.iter().filter_map(Entry::id::<NewsId>);
-    let reads: Vec<_> = ids.map(|id| (id, query.hash(keys::thread(id)).or_absent(&mut query))).collect();
-    query.expect_large();
-    let mut answers = site.store.query(query).await?;
+    let ids: Vec<NewsId> = entries.iter().filter_map(Entry::id).collect();
+    let threads: Vec<_> = ids.iter().map(|id| read::hash(keys::thread(*id))).collect();
+    let threads = site.store.fetch(threads.or_absent().large()).await?;
     let mut votes = Vec::new();
-    for (news, read) in reads {
-        let thread = answers.take(read);
+    for (news, thread) in ids.into_iter().zip(threads) {
         let comments = thread.0.iter().filter_map(|(field, json)| Comment::from_field(field, json));
         // The first vote on what one writes is the author's own.
         for comment in comments.filter(|comment| comment.user_id != user) {
@@ -379,18 +372,13 @@ async fn read_site_votes(site: &Site, user: &User, entries: &[Entry]) -> Result<
 }
 
 async fn read_flags(site: &Site, user: UserId, entries: &[Entry]) -> Result<Vec<Record>, Error> {
-    let name = user.to_string();
-    let mut query = Query::new();
     let things = entries.iter().filter_map(|entry| Some((entry.id::<Thing>()?, entry.time)));
-    let reads: Vec<_> = things
-        .map(|(thing, time)| {
-            let flag = query.hash_fields(keys::flags(&thing), [name.as_str()]);
-            (thing, time, flag)
-        })
-        .collect();
-    let mut answers = site.store.query(query).await?;
-    let flags = reads.into_iter().filter_map(|(thing, time, read)| {
-        let flag: Flag = fields::only(answers.take(read))?.parse().ok()?;
+    let things: Vec<(Thing, f64)> = things.collect();
+    let flags: Vec<_> =
+        things.iter().map(|(thing, _)| read::field(keys::flags(thing), user.to_string())).collect();
+    let flags = things.into_iter().zip(site.store.fetch(flags).await?);
+    let flags = flags.filter_map(|((thing, time), flag)| {
+        let flag: Flag = flag?.parse().ok()?;
         Some(Record::Flag(FlagRecord {
             kind: thing.kind(),
             id: thing.id(),

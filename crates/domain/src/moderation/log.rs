@@ -266,15 +266,10 @@ pub(super) async fn lines_after(site: &Site, after: u64) -> Result<(Vec<Line>, O
     let ids = read::sorted_by_score(keys::MODERATION_LOG, Order::Ascending, scores, LINES);
     let ids = site.store.fetch(ids).await?;
     let ids: Vec<ModerationId> = fields::members(ids, keys::MODERATION_LOG, |(id, _)| id.parse().ok());
-    let mut query = Query::new();
-    let reads: Vec<_> = ids.iter().map(|id| (*id, query.hash(keys::moderation(*id)))).collect();
-    let last = ids.last().copied();
-    if reads.is_empty() {
-        return Ok((Vec::new(), None));
-    }
-    let mut answers = site.store.query(query).await?;
-    let lines = reads.into_iter().filter_map(|(id, hash)| Line::from_hash(id, &answers.take(hash)));
-    Ok((lines.collect(), last))
+    let Some(last) = ids.last().copied() else { return Ok((Vec::new(), None)) };
+    let hashes: Vec<_> = ids.iter().map(|id| read::hash(keys::moderation(*id))).collect();
+    let lines = ids.into_iter().zip(site.store.fetch(hashes).await?);
+    Ok((lines.filter_map(|(id, hash)| Line::from_hash(id, &hash)).collect(), Some(last)))
 }
 
 /// The number of the next line, from the stored number of the last one.

@@ -150,13 +150,10 @@ async fn erase_appeals(site: &Site, batch: &mut Batch, lines: &[&Line]) -> Resul
     if lines.is_empty() {
         return Ok(());
     }
-    let mut query = Query::new();
-    let reads: Vec<_> =
-        lines.iter().map(|line| (line.id, query.hash_fields(keys::appeal(line.id), ["text"]))).collect();
-    let mut answers = site.store.query(query).await?;
-    for (line, read) in reads {
-        if fields::only::<String>(answers.take(read)).is_some() {
-            batch.set_field(keys::appeal(line), "text", ERASED);
+    let texts: Vec<_> = lines.iter().map(|line| read::field(keys::appeal(line.id), "text")).collect();
+    for (line, text) in lines.iter().zip(site.store.fetch(texts).await?) {
+        if text.is_some() {
+            batch.set_field(keys::appeal(line.id), "text", ERASED);
         }
     }
     Ok(())

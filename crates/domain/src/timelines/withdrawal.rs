@@ -9,7 +9,6 @@ use crate::accounts::inbox::{self, EntryId, Replacement, Returning, Withdrawing,
 use crate::accounts::mentioned::ids_by_name;
 use crate::accounts::users::DEACTIVATED;
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::jobs::{self, Job};
 use crate::keys;
 use crate::site::Site;
@@ -23,7 +22,7 @@ use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::fmt;
 use std::str::FromStr;
-use tidings_keyspace::{Batch, Query, read};
+use tidings_keyspace::{Batch, read};
 
 /// The field of the record with the people in whose mentions the tweet was.
 const MENTIONS: &str = "mentions";
@@ -211,16 +210,10 @@ pub(crate) struct NotMentions;
 impl Mentions {
     /// Reads in whose mentions a tweet is. Rounds: 1, none without users.
     async fn read(site: &Site, id: TweetId, users: &[UserId]) -> Result<Self, Error> {
-        let mut query = Query::new();
-        let reads: Vec<_> = users
-            .iter()
-            .map(|user| (*user, query.scores(keys::user_mentions(*user), [id.to_string()])))
-            .collect();
-        let mut answers = site.store.query(query).await?;
-        let mut found: Vec<_> = reads
-            .into_iter()
-            .filter_map(|(user, read)| Some((user, fields::only(answers.take(read))?)))
-            .collect();
+        let scores: Vec<_> =
+            users.iter().map(|user| read::score(keys::user_mentions(*user), id.to_string())).collect();
+        let scores = users.iter().zip(site.store.fetch(scores).await?);
+        let mut found: Vec<_> = scores.filter_map(|(user, score)| Some((*user, score?))).collect();
         found.sort_by_key(|(user, _)| *user);
         Ok(Self(found))
     }

@@ -6,13 +6,12 @@ use crate::accounts::outbox;
 use crate::accounts::users::User;
 use crate::audit::CommandEntry;
 use crate::error::Error;
-use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::ids::UserId;
 use crate::values::limits::STAFF_CHUNK;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::Batch;
 
 /// The hosts of a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,11 +61,9 @@ async fn visit_some(
     told: Option<(&HostMove, Timestamp)>,
     (found, end): (&mut PasskeyOwners, u64),
 ) -> Result<(), Error> {
-    let mut query = Query::new();
-    let reads: Vec<_> = (found.checked + 1..=end).map(|id| query.hash(keys::user(UserId(id)))).collect();
-    let mut answers = site.store.query(query).await?;
+    let users: Vec<_> = (found.checked + 1..=end).map(UserId).map(User::by_id).collect();
+    let users = site.store.fetch(users).await?.into_iter().flatten();
     let mut batch = Batch::new();
-    let users = reads.into_iter().filter_map(|read| User::from_hash(&answers.take(read)));
     for user in users.filter(|user| user.second_factors.passkeys) {
         found.owners += 1;
         if user.email.is_empty() {
