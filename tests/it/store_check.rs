@@ -19,7 +19,7 @@ mod moderated;
 mod running;
 mod wrong;
 
-use damages::DAMAGES;
+use damages::{DAMAGES, Damage};
 
 /// What a check of a server's store finds.
 pub async fn report(server: &Server, repair: bool) -> StoreReport {
@@ -209,8 +209,8 @@ async fn each_damage_is_found_and_mended_or_named() {
         server.write(|batch| batch.set("site.logo", "AAAA")).await;
         let before = entries(&server).await;
         let mut wrong = Vec::new();
-        for (what, damage, key, is_mended) in DAMAGES {
-            server.write(damage).await;
+        for Damage { what, key, write, is_mended } in DAMAGES {
+            server.write(|batch| write(batch, key)).await;
             let damaged = server.dump().await;
             let repaired = report(&server, true).await;
             let once = server.dump().await;

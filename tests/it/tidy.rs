@@ -539,8 +539,9 @@ fn table_of_keys() -> String {
 /// The table of what is kept for how long.
 fn table_of_retention() -> String {
     let mut table = "| what | kept | keys |\n| --- | --- | --- |\n".to_owned();
-    for Class { name, kept, families } in CLASSES {
-        let mut keys: Vec<String> = families.iter().map(|family| format!("`{}`", family.name)).collect();
+    for class in CLASSES {
+        let Class { name, kept } = class;
+        let mut keys: Vec<String> = class.families().map(|family| format!("`{}`", family.name)).collect();
         keys.sort_unstable();
         writeln!(table, "| {name} | {} | {} |", kept.in_general(), keys.join(", ")).unwrap();
     }

@@ -89,25 +89,10 @@ pub struct FirstSteps {
 }
 
 /// What has happened on the site so far. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn first_steps(visit: &mut Visit) -> Result<FirstSteps, Error> {
-    let (news, topics, users) = visit
-        .fetch((
-            read::string(keys::NEWS_COUNT),
-            read::sorted_count(keys::TOPICS),
-            read::string(keys::USERS_COUNT),
-        ))
-        .await?;
-    let count = |text: Option<String>, key: &str| -> u64 {
-        fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0)
-    };
-    Ok(FirstSteps {
-        has_stories: count(news, keys::NEWS_COUNT) > 0,
-        has_members: count(users, keys::USERS_COUNT) > 1,
-        has_topics: topics > 0,
-    })
+    let [news, users] = [keys::NEWS_COUNT, keys::USERS_COUNT].map(fields::counter);
+    let (news, topics, users) = visit.fetch((news, read::sorted_count(keys::TOPICS), users)).await?;
+    Ok(FirstSteps { has_stories: news > 0, has_topics: topics > 0, has_members: users > 1 })
 }
 
 #[cfg(test)]

@@ -61,9 +61,6 @@ pub async fn store_rest(site: &Site, now: Timestamp) {
 
 /// Does all jobs in the queue, except those that another server is working on. The bans that have
 /// ended are among them.
-///
-/// # Errors
-/// When the store fails.
 pub async fn finish_waiting(site: &Site, now: Moment) -> Result<(), Error> {
     bans::follow_ended(site, &site.store, now).await?;
     jobs::finish_waiting(site, now, &KINDS).await

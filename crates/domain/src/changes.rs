@@ -140,7 +140,6 @@ impl Place {
         Self(score as u64)
     }
 
-    #[allow(clippy::cast_precision_loss)]
     const fn score(self) -> f64 {
         self.0 as f64
     }

@@ -23,7 +23,7 @@ use crate::values::limits::{
 use crate::values::preferences::Digest;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
-use tidings_keyspace::{Order, Query, read};
+use tidings_keyspace::{Fetch, Order, Query, read};
 
 /// Stories that are read in one round.
 const CHUNK: usize = 500;
@@ -45,9 +45,6 @@ pub fn last_due(now: Timestamp, hour: u64) -> DigestsDue {
 pub struct Candidates(Vec<News>);
 
 /// Reads what digests choose from: at most 2,000 stories of the last 8 days. Rounds: at most 5.
-///
-/// # Errors
-/// When the store fails.
 pub async fn candidates(site: &Site, now: Timestamp) -> Result<Candidates, Error> {
     let oldest = Timestamp(now.0.saturating_sub(DIGEST_MAX_AGE_SECONDS)).as_score();
     let scores = (oldest, f64::INFINITY);
@@ -58,13 +55,8 @@ pub async fn candidates(site: &Site, now: Timestamp) -> Result<Candidates, Error
     let newest: Vec<NewsId> = fields::members(newest, keys::NEWS_CRON, |(id, _)| id.parse().ok());
     let mut stories = Vec::with_capacity(newest.len());
     for ids in newest.chunks(CHUNK) {
-        let mut query = Query::new();
-        let reads: Vec<_> = ids
-            .iter()
-            .map(|id| query.hash_fields(keys::news(*id), News::FIELDS).or_absent(&mut query))
-            .collect();
-        let mut answers = site.store.query(query).await?;
-        let found = reads.into_iter().filter_map(|read| News::from_fields(answers.take(read)));
+        let found: Vec<_> = ids.iter().map(|id| read::hash_fields(keys::news(*id), News::FIELDS)).collect();
+        let found = site.store.fetch(found.or_absent()).await?.into_iter().filter_map(News::from_fields);
         stories.extend(found.filter(|news| !news.is_gone()));
     }
     let ranking = &site.rules.ranking;
@@ -96,9 +88,6 @@ pub struct DigestStory {
 
 /// The digest of a user, with what is new since a time. `None` if there is nothing new, or the
 /// user wants no digest or has no confirmed e-mail address. Rounds: at most 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_user(
     visit: &mut Visit,
     candidates: &Candidates,

@@ -78,31 +78,21 @@ impl From<CommitError> for Error {
 }
 
 /// A rule of the site that forbids an action. Users see the texts as sentences,
-/// with a capital letter and a full stop.
+/// with a capital letter and a full stop. A variant has a comment if its text does not say it all.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Another user has this name, ignoring case.
     #[error("this username is taken. Choose another")]
     UsernameTaken,
-    /// An account was created from this address.
     #[error("an account was created from your address recently. Try again in {0}, or ask the administrator for an invitation", wait(*.seconds))]
-    AccountCreatedRecently {
-        /// Until the next may be created.
-        seconds: u64,
-    },
-    /// Too many accounts were created from this network.
+    AccountCreatedRecently { seconds: u64 },
     #[error("too many accounts were created from your network in a day. Try again in {0}, or ask the administrator for an invitation", wait(*.seconds))]
-    TooManySignupsFromNetwork {
-        /// Until the next may be created.
-        seconds: u64,
-    },
-    /// Nobody can sign up.
+    TooManySignupsFromNetwork { seconds: u64 },
     #[error("sign-up is closed on this site")]
     SignupClosed,
-    /// The answer to the question at sign-up is missing or none of those that are right.
     #[error("the answer to the question (answer) is missing or wrong")]
     SignupAnswerWrong,
-    /// The invitation is unknown, used, withdrawn or expired.
     #[error("this invitation is no longer valid. It was used or withdrawn, or it has expired")]
     InvitationInvalid,
     /// The link for the first administrator is wrong, or there is an administrator already.
@@ -111,45 +101,26 @@ pub enum Refusal {
          the server logs the link each time it starts"
     )]
     WelcomeLinkInvalid,
-    /// No unused invitation of the user has this code.
     #[error("you have no such invitation. It was used or withdrawn, or it has expired")]
     NoSuchInvitation,
-    /// The account is not trusted yet, so it cannot invite people.
     #[error("you can invite people {0}")]
     InvitingNeedsTrust(Lacking),
-    /// The user has used all invitations.
     #[error("you have used all of your {}", counted(*.limit, "invitation", "invitations"))]
-    NoInvitationsLeft {
-        /// Invitations of each account.
-        limit: u64,
-    },
-    /// Accounts have no invitations on this site.
+    NoInvitationsLeft { limit: u64 },
     #[error("only moderators and administrators can invite people to this site")]
     InvitationsAreOff,
-    /// Too many invitations of the user wait to be used.
     #[error("you have {} unused invitations, which is the limit. Withdraw some first", grouped(*.limit))]
-    TooManyOpenInvitations {
-        /// Unused invitations that one user may have.
-        limit: u64,
-    },
-    /// The user has had too many invitations mailed today.
+    TooManyOpenInvitations { limit: u64 },
     #[error(
         "you have mailed too many invitations today. Make one without an address and send the link yourself"
     )]
     TooManyInvitationMails,
-    /// The application for the account has not been answered.
     #[error("your application has not been answered yet. You can log in once a moderator has accepted it")]
     ApplicationWaits,
-    /// The application for the account was rejected.
     #[error("your application was rejected: {reason}")]
-    ApplicationRejected {
-        /// Why.
-        reason: String,
-    },
-    /// No application of this name waits, or has been answered.
+    ApplicationRejected { reason: String },
     #[error("there is no such application. It may have been answered already")]
     NoSuchApplication,
-    /// The user has not confirmed their e-mail address.
     #[error(
         "confirm your e-mail address first: open the link we mailed you. You can have it sent again from \
          your settings"
@@ -158,22 +129,16 @@ pub enum Refusal {
     /// The link that confirms an address has expired, is of a former address, or never existed.
     #[error("this link is no longer valid. Log in and request a new one in your settings")]
     ConfirmationInvalid,
-    /// Too many links to confirm the address were mailed today.
     #[error("we have mailed you several links today. Check your spam folder, or try again tomorrow")]
     TooManyConfirmations,
     /// Unknown user or wrong password. The message never says which.
     #[error("wrong username or password")]
     WrongCredentials,
-    /// Too many failed logins.
     #[error("too many failed logins. Try again in {0}", wait(*.seconds))]
-    TooManyFailedLogins {
-        /// Until the next try.
-        seconds: u64,
-    },
+    TooManyFailedLogins { seconds: u64 },
     /// The password was right, and the account has a second factor.
     #[error("this account needs a code from its authenticator app, or a recovery code (code)")]
     CodeRequired,
-    /// A code that is wrong, or was used before.
     #[error("this code is wrong or has already been used. Wait for the next one")]
     WrongCode,
     /// The first step of a login was too long ago, or elsewhere.
@@ -182,10 +147,8 @@ pub enum Refusal {
     /// What was set up was not confirmed in time, or never begun.
     #[error("this took too long. Start again")]
     SetupExpired,
-    /// The authenticator app is there already.
     #[error("your account already has an authenticator app. Remove it first")]
     TotpOn,
-    /// There is no authenticator app to remove.
     #[error("your account has no authenticator app")]
     TotpOff,
     /// There is nothing that recovery codes could replace.
@@ -194,45 +157,30 @@ pub enum Refusal {
     /// The browser or the authenticator has sent what is not right.
     #[error("this passkey was not accepted. Try again, or use another way to log in")]
     PasskeyRefused,
-    /// The authenticator has a passkey of the account already.
     #[error("your account already has this passkey")]
     PasskeyKnown,
-    /// No passkey of the user has this id.
     #[error("there is no such passkey. It may have been removed already")]
     NoSuchPasskey,
-    /// A user can have only so many passkeys.
     #[error("you have {0} passkeys, which is the limit. Remove one first", grouped(*.limit))]
-    TooManyPasskeys {
-        /// Passkeys that one user may have.
-        limit: u64,
-    },
+    TooManyPasskeys { limit: u64 },
     /// The address of the site has no name, only a number.
     #[error("passkeys work only on sites with a host name, not with a network address")]
     PasskeysUnavailable,
-    /// The site wants a second factor of everybody with a role.
     #[error("your role needs two-step login. Set it up in your settings (/settings/two-factor) first")]
     RoleNeedsTwoFactor,
-    /// Somebody with a new role has a password that is too short for it.
     #[error(
         "your role needs a password of at least {STAFF_PASSWORD_MIN} characters. Choose one in your settings (/settings/account) first"
     )]
     RoleNeedsPassword,
     /// Too many logins or sign-ups from one address, or changes of one account, wait already.
     #[error("too many of your requests are already waiting for a password check. Try again in {0}", wait(*.seconds))]
-    TooManyAtOnce {
-        /// When the queue may be shorter.
-        seconds: u64,
-    },
-    /// Another user has a name that looks like this one.
+    TooManyAtOnce { seconds: u64 },
     #[error("this username looks too much like another one. Choose another")]
     UsernameConfusable,
-    /// The operator has reserved the username.
     #[error("this username is reserved. Choose another")]
     UsernameReserved,
-    /// The full name looks like one that the operator has reserved.
     #[error("your full name looks like a reserved name. Choose another")]
     FullNameReserved,
-    /// The full name looks like the username of another user.
     #[error("your full name looks like another user's username. Choose another")]
     FullNameConfusable,
     /// The account or the address has done this too often.
@@ -250,13 +198,10 @@ pub enum Refusal {
     /// The session that asked for this has ended in the meantime.
     #[error("your session has ended. Log in again")]
     SessionEnded,
-    /// No session of the user has this id.
     #[error("there is no such session. It may have ended already")]
     NoSuchSession,
-    /// A change of the password or of the e-mail address without the current password.
     #[error("enter your current password (current_password) to change your password or e-mail address")]
     CurrentPasswordNeeded,
-    /// The current password was not the right one.
     #[error("your current password (current_password) is wrong")]
     CurrentPasswordWrong,
     /// The password reset link has expired, was used, or never existed.
@@ -265,46 +210,30 @@ pub enum Refusal {
     /// No mail relay is configured.
     #[error("this site can't send mail. Ask its administrator for a new password")]
     MailIsOff,
-    /// Neither link nor text was given.
     #[error("enter a URL or some text")]
     NothingSubmitted,
     /// An edit with both link and text.
     #[error("a story has either a URL or text. Remove one of them")]
     UrlAndText,
-    /// The user submitted something recently.
     #[error("you submitted a story recently. You can submit another in {0}", wait(*.seconds))]
-    SubmittedRecently {
-        /// Until the next submission.
-        seconds: u64,
-    },
+    SubmittedRecently { seconds: u64 },
     /// An edit changes the URL to that of another recent story.
     #[error("another story with this URL was submitted recently")]
     UrlPostedRecently,
-    /// No such story.
     #[error("there is no such story")]
     NoSuchNews,
-    /// The story was deleted.
     #[error("this story has been deleted")]
     NewsDeleted,
-    /// A moderator has removed the story.
     #[error("a moderator has removed this story")]
     NewsRemoved,
-    /// The story waits for approval.
     #[error("this story is waiting for a moderator's approval")]
     NewsHeld,
-    /// A moderator has merged the story into another.
     #[error("this story has been merged into story {0}. Please comment and vote there")]
     NewsMerged(NewsId),
-    /// Not the story's author.
     #[error("only the author can edit this story")]
     NotYourNews,
-    /// The time in which the author can make changes has passed.
     #[error("you can no longer change this. The limit is {0} after posting", wait(*.window_seconds))]
-    TooLateToChange {
-        /// How long changes are possible.
-        window_seconds: u64,
-    },
-    /// The user voted on this before.
+    TooLateToChange { window_seconds: u64 },
     #[error("you have already voted on this")]
     VotedAlready,
     /// The user has not voted on this, or has taken the vote back.
@@ -313,19 +242,13 @@ pub enum Refusal {
     /// What people post has their vote from the beginning.
     #[error("you can't take back your vote on your own post")]
     OwnFirstVote,
-    /// The time in which a vote can be taken back has passed.
     #[error("you can no longer take back this vote. The limit is {0}", wait(*.window_seconds))]
-    TooLateToTakeBack {
-        /// How long votes can be taken back.
-        window_seconds: u64,
-    },
+    TooLateToTakeBack { window_seconds: u64 },
     /// The time in which marking entries as read can be undone has passed, or all were read otherwise.
     #[error("you can no longer undo this. The limit is ten minutes")]
     TooLateToUndoMarking,
-    /// Votes are final on this site.
     #[error("votes are final on this site")]
     VotesAreFinal,
-    /// The vote needs more karma.
     #[error("{}", needed_for_vote(*.needed, *.visit_increment, *.visit_seconds))]
     NotEnoughKarma {
         /// Karma needed.
@@ -337,135 +260,70 @@ pub enum Refusal {
     },
     /// A user can save only so many stories without voting.
     #[error("you have saved {0} stories, which is the limit. Remove some first", grouped(*.limit))]
-    TooManySaved {
-        /// Stories that one user may save.
-        limit: u64,
-    },
-    /// No such comment.
+    TooManySaved { limit: u64 },
     #[error("there is no such comment")]
     NoSuchComment,
-    /// The comment was deleted.
     #[error("this comment has been deleted")]
     CommentDeleted,
-    /// A moderator has removed the comment.
     #[error("a moderator has removed this comment")]
     CommentRemoved,
-    /// The comment waits for approval.
     #[error("this comment is waiting for a moderator's approval")]
     CommentHeld,
-    /// The comment being replied to does not exist.
     #[error("the comment you are replying to does not exist")]
     NoSuchParent,
-    /// Not the comment's author.
     #[error("only the author can edit this comment")]
     NotYourComment,
-    /// A thread holds only so many comments.
     #[error("this thread is full ({0} comments)", grouped(*.limit))]
-    ThreadFull {
-        /// Comments in one thread.
-        limit: u64,
-    },
-    /// No user of that name.
+    ThreadFull { limit: u64 },
     #[error("there is no user with this name")]
     NoSuchUser,
     /// No such tweet, or it was deleted.
     #[error("there is no such post")]
     NoSuchTweet,
-    /// Not the tweet's author.
     #[error("only the author can delete this post")]
     NotYourTweet,
-    /// Whoever is followed or replied to has blocked the user.
     #[error("this person has blocked you. You can't follow them or reply to them")]
     BlockedBy,
-    /// Users cannot mute themselves.
     #[error("you can't mute yourself")]
     MutingOneself,
-    /// A user can mute only so much.
     #[error("you have muted {0} people, sites and words, which is the limit. Unmute one first", grouped(*.limit))]
-    TooManyMutes {
-        /// People, sites and words, taken together, that one user may mute.
-        limit: u64,
-    },
-    /// Users cannot block themselves.
+    TooManyMutes { limit: u64 },
     #[error("you can't block yourself")]
     BlockingOneself,
-    /// A user can block only so many people.
     #[error("you have blocked {0} people, which is the limit. Unblock someone first", grouped(*.limit))]
-    TooManyBlocks {
-        /// People whom one user may block.
-        limit: u64,
-    },
-    /// Users cannot follow themselves.
+    TooManyBlocks { limit: u64 },
     #[error("you can't follow yourself")]
     FollowingOneself,
-    /// A user can follow only so many people.
     #[error("you already follow {0} people, which is the limit. Unfollow someone first", grouped(*.limit))]
-    TooManyFollowings {
-        /// People that one user may follow.
-        limit: u64,
-    },
-    /// A user can follow only so many topics.
+    TooManyFollowings { limit: u64 },
     #[error("you already follow {0} topics, which is the limit. Unfollow one first", grouped(*.limit))]
-    TooManyFollowedTopics {
-        /// Topics that one user may follow.
-        limit: u64,
-    },
-    /// A user can mute only so many topics.
+    TooManyFollowedTopics { limit: u64 },
     #[error("you have muted {0} topics, which is the limit. Unmute one first", grouped(*.limit))]
-    TooManyMutedTopics {
-        /// Topics that one user may mute.
-        limit: u64,
-    },
-    /// Only so many topics can have a sentence.
+    TooManyMutedTopics { limit: u64 },
     #[error("{0} topics have a description, which is the limit. Remove one first", grouped(*.limit))]
-    TooManyTopicSentences {
-        /// Topics that may have a sentence.
-        limit: u64,
-    },
-    /// No topic of that name.
+    TooManyTopicSentences { limit: u64 },
     #[error("there is no topic {0:?}")]
     NoSuchTopic(String),
-    /// The topic is new, and the user does not have the karma to create one.
     #[error("the topic {topic:?} does not exist yet. Creating a topic needs {} karma", grouped_signed(*.needed))]
-    NewTopicNeedsKarma {
-        /// The topic.
-        topic: String,
-        /// Karma needed.
-        needed: i64,
-    },
+    NewTopicNeedsKarma { topic: String, needed: i64 },
     /// A topic cannot take the name of another.
     #[error("the topic {0:?} already exists. Merge the two instead")]
     TopicExists(String),
     /// Both names of a move are the same.
     #[error("these are the same topic. Choose two different ones")]
     SameTopic,
-    /// The topic is already being moved to another.
     #[error("the topic {from:?} is still being moved to {to:?}. Finish that move first")]
-    TopicMoving {
-        /// The topic that is being moved.
-        from: String,
-        /// Where to.
-        to: String,
-    },
+    TopicMoving { from: String, to: String },
     /// The voter may no longer vote on sites.
     #[error("this voter is banned")]
     VoterBanned,
     /// An administrator has stopped all voting on sites.
     #[error("voting on sites is currently disabled")]
     VotingDisabled,
-    /// The voter has reached the daily limit of new sites.
     #[error("you have voted on {} new sites today, which is the limit. Continue tomorrow", grouped(*.maximum))]
-    TooManyVotes {
-        /// Votes a day on sites that are new to the voter.
-        maximum: u64,
-    },
-    /// The network has reached the daily limit of votes on one site.
+    TooManyVotes { maximum: u64 },
     #[error("your network has reached the limit of {} on one site in 24 hours. Try again tomorrow", counted(*.maximum, "vote", "votes"))]
-    TooManyVotesFromNetwork {
-        /// Votes on one site that one network may bring in 24 hours.
-        maximum: u64,
-    },
-    /// The address has reached the daily limit of new voters.
+    TooManyVotesFromNetwork { maximum: u64 },
     #[error("too many people have started voting from your address today. Try again tomorrow")]
     TooManyVoters,
     /// The whole site has reached the daily limit of new voters, and this network has brought
@@ -476,33 +334,20 @@ pub enum Refusal {
     /// has brought some of them.
     #[error("too many sites received their first vote today. Try again tomorrow, or vote with an account")]
     TooManyHostsOfSite,
-    /// No voter of that UUID.
     #[error("there is no such voter")]
     NoSuchVoter,
-    /// Only administrators may do this.
     #[error("only administrators can do this")]
     AdministratorsOnly,
-    /// Only moderators and administrators may do this.
     #[error("only moderators can do this")]
     ModeratorsOnly,
-    /// The action is about the moderator or something of theirs.
     #[error("you can't moderate yourself or your own posts")]
     OwnThing,
-    /// The action is about a person with a higher role, or something of theirs.
     #[error("you can't moderate someone with a higher role")]
     HigherRole,
-    /// A moderator would undo what an administrator has decided.
     #[error("an administrator has decided this. Only an administrator can undo it")]
     DecidedByAdministrator,
-    /// The kind of thing does not take the action.
     #[error("the action {action} cannot be applied to {}", with_article(.kind))]
-    ActionDoesNotApply {
-        /// The name of the action.
-        action: &'static str,
-        /// The kind of thing.
-        kind: &'static str,
-    },
-    /// The post was erased.
+    ActionDoesNotApply { action: &'static str, kind: &'static str },
     #[error("this has already been erased")]
     ErasedAlready,
     /// Erasing cannot be undone, so it is confirmed by the id of what is erased. The sentence names it.
@@ -513,110 +358,63 @@ pub enum Refusal {
         /// The id.
         confirm: Box<str>,
     },
-    /// The action would change nothing.
     #[error("nothing to do: {0}")]
     NothingToModerate(&'static str),
-    /// No line of the log has this number.
     #[error("there is no such line in the moderation log")]
     NoSuchModeration,
-    /// The action has been undone already.
     #[error("this has already been undone: see line {0} of the moderation log")]
     UndoneAlready(ModerationId),
-    /// The action cannot be undone by itself.
     #[error("this action can't be undone")]
     CannotBeUndone,
     /// A rule of the moderators refuses the post.
     #[error("this is not accepted here: {reason}")]
-    RefusedByRule {
-        /// Why.
-        reason: Box<str>,
-    },
+    RefusedByRule { reason: Box<str> },
     /// An edit that would have to wait for a moderator.
     #[error("this change needs a moderator's approval: {reason}. Post it again instead of editing")]
-    EditNeedsApproval {
-        /// Why.
-        reason: Box<str>,
-    },
-    /// An account that is not trusted yet may not create topics.
+    EditNeedsApproval { reason: Box<str> },
     #[error(
         "new accounts can't create topics, and {topic} does not exist yet. Choose another topic, or ask a \
          moderator"
     )]
-    NewTopicNeedsTrust {
-        /// The name.
-        topic: String,
-    },
-    /// A comment of an account that is not trusted yet has too many links.
+    NewTopicNeedsTrust { topic: String },
     #[error("comments by new accounts can have at most {limit} links")]
-    TooManyLinks {
-        /// The most.
-        limit: usize,
-    },
+    TooManyLinks { limit: usize },
     /// The network or the domain of the e-mail address is banned.
     #[error("{}", banned_origin(*.kind, *.scope, .reason))]
-    OriginBanned {
-        /// What is banned.
-        kind: OriginKind,
-        /// From what.
-        scope: BanScope,
-        /// Why.
-        reason: Box<str>,
-    },
+    OriginBanned { kind: OriginKind, scope: BanScope, reason: Box<str> },
     /// There is no such ban of a network or an e-mail domain.
     #[error("there is no such ban. It may have been lifted")]
     NoSuchOriginBan,
     /// The origin cannot be banned.
     #[error(transparent)]
     NotAnOrigin(#[from] NotAnOrigin),
-    /// There are as many bans of networks and e-mail domains as possible.
     #[error("{} networks and domains are banned, which is the limit. Lift a ban first", grouped(*.limit))]
-    TooManyOriginBans {
-        /// The most.
-        limit: u64,
-    },
-    /// There is no such hook.
+    TooManyOriginBans { limit: u64 },
     #[error("there is no such webhook. It may have been removed")]
     NoSuchHook,
     /// The hook cannot be saved.
     #[error(transparent)]
     NotAHook(#[from] NotAHook),
-    /// There are as many hooks as possible.
     #[error("there are {limit} webhooks, which is the limit. Remove one first")]
-    TooManyHooks {
-        /// The most.
-        limit: usize,
-    },
-    /// There is no reason at hand with this number.
+    TooManyHooks { limit: usize },
     #[error("there is no such saved reason. It may have been removed")]
     NoSuchSavedReason,
-    /// There are as many reasons at hand as possible.
     #[error("there are {limit} saved reasons, which is the limit. Remove one first")]
-    TooManySavedReasons {
-        /// The most.
-        limit: usize,
-    },
-    /// There are as many rules as possible.
+    TooManySavedReasons { limit: usize },
     #[error("there are {limit} rules, which is the limit. Lift one first")]
-    TooManyRules {
-        /// The most.
-        limit: usize,
-    },
-    /// No rule has this number.
+    TooManyRules { limit: usize },
     #[error("there is no such rule")]
     NoSuchRule,
     /// The pattern of a rule is refused.
     #[error(transparent)]
     Pattern(PatternError),
-    /// A moderator has silenced the user.
     #[error("you are silenced {}. You can read and vote. {}", told(.0), how_to_appeal(.0))]
     Silenced(Restriction),
     /// A moderator has banned the user. Only who knows the password is told.
     #[error("you are banned {}. {}", told(.0), how_to_appeal(.0))]
     Banned(Restriction),
-    /// A moderator has decided that the votes of the user do not count.
     #[error("your votes do not count {}. {}", told(.0), how_to_appeal(.0))]
     VotesDiscounted(Restriction),
-    /// There would be no administrator any more.
     #[error("this is the last administrator. Make someone else an administrator first")]
     LastAdministrator,
     /// A later decision of the same kind has taken the place of this one.
@@ -625,69 +423,41 @@ pub enum Refusal {
     /// The decision is not about the person, or takes nothing from them.
     #[error("you can appeal only against decisions about you or what you have posted")]
     NotYourDecision,
-    /// The person has appealed against the decision before.
     #[error("you have already appealed against this decision")]
     AppealedAlready,
-    /// Nobody has appealed against the decision.
     #[error("there is no such appeal")]
     NoSuchAppeal,
-    /// The appeal was decided before.
     #[error("this appeal has already been decided: see line {0} of the moderation log")]
     AppealDecided(ModerationId),
-    /// The moderator has made the decision that the appeal is against.
     #[error("you can't decide an appeal against your own decision")]
     AppealAgainstOneself,
-    /// There are too many notes on the person.
     #[error("there are {limit} notes on this person, which is the limit. Delete one first")]
-    TooManyNotes {
-        /// Notes on one person.
-        limit: usize,
-    },
+    TooManyNotes { limit: usize },
     /// There is no such thread of messages, or the person may not read it.
     #[error("there are no such messages")]
     NoSuchMessages,
-    /// The decision that somebody writes about is not about them.
     #[error("you can write only about decisions about you or what you have posted")]
     NotAboutYou,
-    /// The person has written as many messages to the moderators as possible on one day.
     #[error(
         "you have written {limit} messages to the moderators today, which is the limit. Wait until tomorrow"
     )]
-    TooManyMessages {
-        /// Messages a day.
-        limit: u64,
-    },
-    /// The thread has as many messages as possible.
+    TooManyMessages { limit: u64 },
     #[error("there are {limit} messages here, which is the limit. Write to the moderators in a new thread")]
-    ThreadIsFull {
-        /// Messages in a thread.
-        limit: u64,
-    },
-    /// The person has as many threads with the moderators as possible.
+    ThreadIsFull { limit: u64 },
     #[error("you have {limit} threads with the moderators, which is the limit. Write in one of them")]
-    TooManyMessageThreads {
-        /// Threads of a member.
-        limit: u64,
-    },
+    TooManyMessageThreads { limit: u64 },
     /// The story has been edited since the action that is to be undone.
     #[error("this story has been edited since. Edit it again instead")]
     EditedSince,
-    /// Only stories with a link have a URL.
     #[error("this story is a text, so it has no URL to edit")]
     TextHasNoUrl,
-    /// A story with merged stories cannot be merged itself.
     #[error("other stories have been merged into this one. Split those off first")]
     HasMergedStories,
-    /// So many stories were merged into one already.
     #[error("{} stories have been merged into that story, which is the limit", grouped(*.limit))]
-    TooManyMerged {
-        /// Stories that may be merged into one.
-        limit: u64,
-    },
+    TooManyMerged { limit: u64 },
     /// The row of the queue is not what the moderator saw.
     #[error("this has changed since you opened it. Check it again")]
     RowChanged,
-    /// Nothing about this waits in the queue.
     #[error("nothing here is waiting for a moderator")]
     NothingWaits,
     /// The kind of thing takes no flags.
@@ -696,38 +466,23 @@ pub enum Refusal {
     /// A moderator has removed it, so nobody needs to flag it.
     #[error("a moderator has already removed this")]
     RemovedAlready,
-    /// The reason is not one for this kind of thing.
     #[error("{} can't be flagged as {reason}", with_article(.kind))]
-    ReasonDoesNotFit {
-        /// The reason.
-        reason: &'static str,
-        /// The kind of thing.
-        kind: &'static str,
-    },
+    ReasonDoesNotFit { reason: &'static str, kind: &'static str },
     /// A flag as a duplicate does not say of what.
     #[error("enter the number or the link of the story that this one duplicates")]
     DuplicateOfWhat,
-    /// The flag is about something of one's own.
     #[error("you can't flag yourself or your own posts")]
     OwnFlag,
-    /// The person has flagged this before.
     #[error("you have already flagged this")]
     FlaggedAlready,
-    /// More flags would change nothing.
     #[error("this has already been flagged many times. A moderator will look at it")]
     FlaggedEnough,
-    /// The person has not flagged this.
     #[error("you have not flagged this")]
     NoSuchFlag,
-    /// A moderator has decided about the flag.
     #[error("a moderator has decided about your flag. You can no longer take it back")]
     FlagDecided,
-    /// The thread of the story is locked.
     #[error("this thread is locked: {reason}")]
-    ThreadLocked {
-        /// Why.
-        reason: Box<str>,
-    },
+    ThreadLocked { reason: Box<str> },
 }
 
 /// Until when a restriction is in force, and why.

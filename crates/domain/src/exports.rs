@@ -188,9 +188,6 @@ impl<'a> Export<'a> {
     }
 
     /// Ends an export that is complete: only now it counts. Rounds: 2 on a shared store.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn finish(self, now: Moment) -> Result<(), Error> {
         match self.owner.spend(self.site, now, RatedAction::Export).await {
             // Others were finished meanwhile.
@@ -207,9 +204,6 @@ impl<'a> Export<'a> {
 
     /// The next part; `None` at the end. The parts of a section follow each other, and each
     /// section has at least one. Rounds: at most 4.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn next(&mut self) -> Result<Option<Part>, Error> {
         let Some(step) = self.steps.last().copied() else {
             return Ok(None);

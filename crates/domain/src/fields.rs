@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::str::FromStr;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tidings_keyspace::{Expiry, Hash};
+use tidings_keyspace::{Expiry, Fetch, Hash, read};
 
 /// A whole hash that is read field by field. `key` builds its key for the log.
 pub(crate) struct StoredFields<'a, K> {
@@ -87,6 +87,11 @@ pub(crate) fn read_string<T: FromStr>(value: Option<&str>, key: impl FnOnce() ->
         report(&key(), None);
     }
     read
+}
+
+/// The read of a counter; 0 when it is absent or cannot be read.
+pub(crate) fn counter(key: &'static str) -> impl Fetch<Value = u64, Asked: Send> {
+    read::string(key).map(|stored| read_string(stored.as_deref(), || key.to_owned()).unwrap_or(0))
 }
 
 /// The members of the set at `key` as `T`s, without those that cannot be read. A set that has

@@ -140,9 +140,6 @@ pub async fn unflag(site: &Site, now: Moment, actor: Actor<'_>, thing: &Thing) -
 
 /// How often each reason is given by the flags of a thing that no moderator has decided yet, the most frequent first.
 /// Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn waiting(site: &Site, thing: &Thing) -> Result<Vec<(FlagReason, u64)>, Error> {
     Ok(site.store.fetch(ThingFlags::on(thing.clone())).await?.reasons())
 }

@@ -44,9 +44,6 @@ impl Finding {
 }
 
 /// Those of some things that the viewer may see, by what they are. Rounds: at most 2 for each kind.
-///
-/// # Errors
-/// When the store fails.
 pub async fn read(visit: &mut Visit, things: &[Findable]) -> Result<HashMap<Findable, Finding>, Error> {
     let (mut stories, mut comments, mut tweets, mut people) = (vec![], vec![], vec![], vec![]);
     let mut findings = Vec::new();

@@ -181,9 +181,6 @@ impl Look {
 }
 
 /// Looks for hooks and for events. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn look(store: &Store) -> Result<Look, Error> {
     let events = read::sorted_range(keys::HOOK_EVENTS, Order::Ascending, 0, HOOK_EVENTS_AT_ONCE);
     let (stored, events) = store.fetch((read::hash(keys::HOOKS), events)).await?;
@@ -192,18 +189,11 @@ pub async fn look(store: &Store) -> Result<Look, Error> {
 }
 
 /// Makes messages of events, for the hooks that want them. Does nothing if another server has done so. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn note(site: &Site, now: Timestamp, look: &Look) -> Result<(), Error> {
-    let mut query = Query::new();
-    let counts: Vec<_> =
-        look.hooks.keys().map(|id| (*id, query.sorted_count(keys::hook_outbox(*id)))).collect();
-    let mut answers = site.store.query(query).await?;
-    let full: BTreeSet<HookId> = counts
-        .into_iter()
-        .filter_map(|(id, count)| (answers.take(count) >= MAX_HOOK_MESSAGES).then_some(id))
-        .collect();
+    let counts: Vec<_> = look.hooks.keys().map(|id| read::sorted_count(keys::hook_outbox(*id))).collect();
+    let counts = look.hooks.keys().zip(site.store.fetch(counts).await?);
+    let full = counts.filter(|(_, count)| *count >= MAX_HOOK_MESSAGES).map(|(id, _)| *id);
+    let full: BTreeSet<HookId> = full.collect();
     let mut batch = Batch::new();
     let mut score = now.as_score();
     for member in &look.events {
@@ -244,9 +234,6 @@ pub(crate) fn write_removal(batch: &mut Batch, hook: HookId) {
 }
 
 /// The hooks for which messages are due and that do not rest, each with the messages. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn due(store: &Store, now: Timestamp, look: &Look) -> Result<Vec<Due>, Error> {
     let mut query = Query::new();
     let rests = query.hash(keys::HOOK_RESTS);
@@ -291,9 +278,6 @@ pub struct Due {
 
 impl Due {
     /// Takes the hook for this server. `None` if another one has it, or it was removed. Rounds: 1.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn claim(&self, site: &Site, now: Timestamp) -> Result<Option<Turn>, Error> {
         let Some(first) = self.messages.first() else { return Ok(None) };
         let field = self.hook.to_string();
@@ -316,9 +300,6 @@ pub struct Turn {
 
 impl Turn {
     /// Ends the turn. A hook that has failed rests. Rounds: 1.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn end(self, site: &Site, now: Timestamp, has_failed: bool) -> Result<(), Error> {
         let field = self.hook.to_string();
         let mut batch = Batch::new();
@@ -352,9 +333,6 @@ pub fn after_failure(now: Timestamp, message: &Message) -> Fate {
 
 /// Ends an attempt: the message is gone or waits on, and the hook has one more result, if there is something to say.
 /// Does nothing if the hook was removed meanwhile. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn finish(
     site: &Site,
     now: Timestamp,
@@ -382,9 +360,6 @@ pub async fn finish(
 }
 
 /// Whether something waits for a moderator. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn is_queued(site: &Site, thing: &Thing) -> Result<bool, Error> {
     let scores = site.store.fetch(read::scores(keys::REVIEW_QUEUE, [thing.key()])).await?;
     Ok(scores.into_iter().any(|score| score.is_some()))

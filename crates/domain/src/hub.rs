@@ -76,9 +76,6 @@ pub struct WaitingFeed {
 }
 
 /// Reads how far the hub has been told. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn state(store: &Store) -> Result<HubState, Error> {
     let waiting = read::field_count(keys::HUB_FEEDS);
     let front = read::sorted_range(keys::NEWS_TOP, Order::Descending, 0, FRONT_STORIES);
@@ -106,18 +103,12 @@ fn hash_of(stories: BTreeSet<String>) -> String {
 }
 
 /// The next changes that are not noted, at most 200. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn changed(store: &Store, after: Place) -> Result<Vec<(Findable, Place)>, Error> {
     Ok(store.fetch(changes::after(after, HUB_CHANGES_AT_ONCE)).await?)
 }
 
 /// Notes that some feeds, by their addresses, have changed up to a place, and the stories on the front page. Does nothing if another server has noted
 /// changes meanwhile. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn note(
     site: &Site,
     state: &HubState,
@@ -138,9 +129,6 @@ pub async fn note(
 }
 
 /// Some of the feeds that wait, for the server that tells the hub of them now; none if another one does. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn claim(site: &Site, now: Timestamp, state: &HubState) -> Result<Vec<WaitingFeed>, Error> {
     let mut batch = Batch::new();
     batch.field_unchanged(keys::HUB_STATE, DUE, state.stored_due.as_deref());
@@ -174,9 +162,6 @@ pub enum Next {
 }
 
 /// Ends an attempt: what the hub knows no longer waits, unless it has changed meanwhile. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn finish(
     site: &Site,
     now: Timestamp,

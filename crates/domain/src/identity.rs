@@ -155,9 +155,6 @@ impl Site {
 }
 
 /// The logo, if the name of its file is this. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn logo(site: &Site, name: &str) -> Result<Option<(LogoFile, Vec<u8>)>, Error> {
     let ([file], picture) =
         site.store.fetch((read::fields(keys::SITE, [LOGO]), read::string(keys::SITE_LOGO))).await?;

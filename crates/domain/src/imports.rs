@@ -56,9 +56,6 @@ pub struct ImportedLink {
 }
 
 /// Those of the submissions that have been imported before. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn known_links<'a>(
     site: &Site,
     source_ids: impl Iterator<Item = &'a str>,

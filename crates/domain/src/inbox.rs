@@ -2,7 +2,7 @@
 //!
 //! It has no keys of its own: [`crate::accounts::inbox`] stores the entries.
 
-use crate::accounts::inbox::{Cursor, EntriesRead, Entry, EntryId, Kind, message};
+use crate::accounts::inbox::{Cursor, Entry, EntryId, Kind, entries_of, message};
 use crate::accounts::message_threads::message_at;
 use crate::accounts::people::UserNamesRead;
 use crate::accounts::reader::{Collapsed, Perspective, Reader, ReaderRead, Sight, Written};
@@ -145,15 +145,12 @@ pub enum ReplyTarget {
 
 /// A part of a user's inbox. Entries whose comment or tweet is gone, because another program
 /// has deleted it, are left out. Rounds: 3.
-///
-/// # Errors
-/// When the store fails.
 pub async fn page(visit: &mut Visit, user: UserId, window: &InboxWindow) -> Result<InboxPage, Error> {
     let mut query = Query::new();
-    let entries = EntriesRead::ask(&mut query, user);
+    let entries = query.ask(entries_of(user));
     let reader = ReaderRead::cached_or_ask(visit, &mut query, user);
     let mut answers = visit.run(query).await?;
-    let mut entries = entries.take(&mut answers);
+    let mut entries = answers.of(entries);
     let reader = reader.take(visit, &mut answers);
     let newest = entries.first().map(|entry| entry.place.id);
     entries.retain(|entry| window.has(entry));
@@ -165,9 +162,6 @@ pub async fn page(visit: &mut Visit, user: UserId, window: &InboxWindow) -> Resu
 
 /// An entry to mail, and to whom. `None` if it is read, gone or muted, or the user wants no mail or has
 /// no e-mail address. Rounds: 3.
-///
-/// # Errors
-/// When the store fails.
 pub async fn to_mail(
     visit: &mut Visit,
     user: UserId,

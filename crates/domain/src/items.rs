@@ -72,7 +72,6 @@ pub(crate) fn write(batch: &mut Batch, item: Item, number: ItemNumber) {
     batch.sorted_add(keys::ITEMS, item.to_string(), score(number.0));
 }
 
-#[allow(clippy::cast_precision_loss)]
 const fn score(number: u64) -> f64 {
     number as f64
 }

@@ -38,7 +38,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use tidings_keyspace::{Batch, EngineClock, Fetch, Hash, Order, Query, read};
+use tidings_keyspace::{Batch, EngineClock, Fetch, Hash, Order, read};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// How long other servers leave the next step to the server that did the last one.
@@ -335,13 +335,9 @@ async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<
 
 /// Does all jobs in the queue, except those that another server is working on. Jobs of
 /// unknown kinds stay in the queue.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn finish_waiting(site: &Site, now: Moment, kinds: &[JobKind]) -> Result<(), Error> {
-    let mut query = Query::new();
-    let waiting = query.sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX);
-    for (name, _) in site.store.query(query).await?.take(waiting) {
+    let waiting = read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX);
+    for (name, _) in site.store.fetch(waiting).await? {
         let job = Job::from_name(name);
         let Some(kind) = job.kind_in(kinds) else {
             warn_of_unknown_kind(&job);
@@ -418,9 +414,6 @@ pub struct JobStatus {
 }
 
 /// The figures of the background jobs. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn status(site: &Site) -> Result<JobStatus, Error> {
     let (waiting, oldest) = site
         .store
@@ -478,9 +471,7 @@ mod tests {
     }
 
     async fn steps_done(site: &Site) -> Option<String> {
-        let mut query = Query::new();
-        let done = query.string(DONE);
-        site.store.query(query).await.unwrap().take(done)
+        site.store.fetch(read::string(DONE)).await.unwrap()
     }
 
     #[test]

@@ -32,16 +32,17 @@ const DAY: u64 = 24 * HOUR;
 
 /// Declares all keys: `one` for keys that exist once, `many` for those with parts that vary. A row says what the
 /// value is, its type, the seconds after which it expires by default (and what else there is to say about that),
-/// whether Lamer News has it too, and the key.
+/// whether Lamer News has it too, how long it is kept ([`kept`]), and the key.
 macro_rules! schema {
     (
         one { $(
             $(#[doc = $what:literal])+
-            $ONE:ident: $holds:ident, $seconds:expr $(, $note:literal)?, $whose:ident = $key:literal;
+            $ONE:ident: $holds:ident, $seconds:expr $(, $note:literal)?, $whose:ident, $class:ident = $key:literal;
         )* }
         many { $(
             $(#[doc = $what_each:literal])+
-            $MANY:ident: $holds_each:ident, $seconds_each:expr $(, $note_each:literal)?, $whose_each:ident =
+            $MANY:ident: $holds_each:ident, $seconds_each:expr $(, $note_each:literal)?, $whose_each:ident,
+                $class_each:ident =
                 $function:ident($($argument:ident: $Argument:ty),+)
                 $($text:literal $({ $value:expr, $part:literal })?)+;
         )* }
@@ -71,6 +72,7 @@ macro_rules! schema {
                     seconds: $seconds,
                     note: concat!($($note)?),
                     origin: Origin::$whose,
+                    class: &super::kept::$class,
                     what: concat!($($what),+),
                 };
             )*
@@ -82,6 +84,7 @@ macro_rules! schema {
                     seconds: $seconds_each,
                     note: concat!($($note_each)?),
                     origin: Origin::$whose_each,
+                    class: &super::kept::$class_each,
                     what: concat!($($what_each),+),
                 };
             )*
@@ -101,411 +104,418 @@ macro_rules! placeholder {
 schema! {
     one {
         /// The highest user id drawn.
-        USERS_COUNT: String, NEVER, LamerNews = "users.count";
+        USERS_COUNT: String, NEVER, LamerNews, SITE = "users.count";
         /// The highest news id drawn.
-        NEWS_COUNT: String, NEVER, LamerNews = "news.count";
+        NEWS_COUNT: String, NEVER, LamerNews, SITE = "news.count";
         /// Stories and comments (`news:<news id>`, `comment:<news id>:<comment id>`) by their item number.
-        ITEMS: SortedSet, NEVER, Ours = "items";
+        ITEMS: SortedSet, NEVER, Ours, POSTS = "items";
         /// All that can be found, in the order of its last changes.
-        CHANGES: SortedSet, NEVER, Ours = "changes";
+        CHANGES: SortedSet, NEVER, Ours, POSTS = "changes";
         /// The highest item number drawn.
-        ITEMS_COUNT: String, NEVER, Ours = "items.count";
+        ITEMS_COUNT: String, NEVER, Ours, SITE = "items.count";
         /// The user id up to which all names are folded.
-        USERNAMES_FOLDED: String, NEVER, Ours = "usernames.folded";
+        USERNAMES_FOLDED: String, NEVER, Ours, SITE = "usernames.folded";
         /// Accounts created on the whole site.
-        SIGNUP_BURST: String, HOUR, Ours = "limit:signup_burst";
+        SIGNUP_BURST: String, HOUR, Ours, LIMITS = "limit:signup_burst";
         /// New accounts wait for approval, because too many were created.
-        SIGNUP_PAUSED: String, HOUR, Ours = "limit:signup_paused";
+        SIGNUP_PAUSED: String, HOUR, Ours, LIMITS = "limit:signup_paused";
         /// Where the tree of invitations begins.
-        INVITES_ROOTS: SortedSet, NEVER, Ours = "invites:roots";
+        INVITES_ROOTS: SortedSet, NEVER, Ours, ACCOUNTS = "invites:roots";
         /// The key with which the site signs what browsers carry between two steps.
-        SIGNING_KEY: String, NEVER, Ours = "signing.key";
+        SIGNING_KEY: String, NEVER, Ours, SITE = "signing.key";
         /// New voters on sites from everywhere.
-        NEW_VOTERS_OF_SITE: String, DAY, Ours = "limit:new_voters_of_site";
+        NEW_VOTERS_OF_SITE: String, DAY, Ours, LIMITS = "limit:new_voters_of_site";
         /// Sites that got their first vote.
-        NEW_HOSTS_OF_SITE: String, DAY, Ours = "limit:new_hosts_of_site";
+        NEW_HOSTS_OF_SITE: String, DAY, Ours, LIMITS = "limit:new_hosts_of_site";
         /// Feeds that have changed and whose hub does not know yet.
-        HUB_FEEDS: Hash, NEVER, Ours = "hub:feeds";
+        HUB_FEEDS: Hash, NEVER, Ours, MAILS = "hub:feeds";
         /// How far the hub of the feeds has been told.
-        HUB_STATE: Hash, NEVER, Ours = "hub:state";
+        HUB_STATE: Hash, NEVER, Ours, MAILS = "hub:state";
         /// The webhooks.
-        HOOKS: Hash, NEVER, Ours = "hooks:all";
+        HOOKS: Hash, NEVER, Ours, SITE = "hooks:all";
         /// The number of the last webhook.
-        HOOKS_COUNT: String, NEVER, Ours = "hooks:count";
+        HOOKS_COUNT: String, NEVER, Ours, SITE = "hooks:count";
         /// Events that are not noted for webhooks yet; the newest 1,000.
-        HOOK_EVENTS: SortedSet, NEVER, Ours = "hooks:events";
+        HOOK_EVENTS: SortedSet, NEVER, Ours, MAILS = "hooks:events";
         /// Until when servers leave each webhook alone.
-        HOOK_RESTS: Hash, NEVER, Ours = "hooks:rests";
+        HOOK_RESTS: Hash, NEVER, Ours, MAILS = "hooks:rests";
         /// Mails that wait to be sent.
-        MAIL_OUTBOX: SortedSet, NEVER, Ours = "mail:outbox";
+        MAIL_OUTBOX: SortedSet, NEVER, Ours, MAILS = "mail:outbox";
         /// The same mails, by when they were written.
-        MAIL_WRITTEN: SortedSet, NEVER, Ours = "mail:written";
+        MAIL_WRITTEN: SortedSet, NEVER, Ours, MAILS = "mail:written";
         /// Users who get a digest every day.
-        DIGEST_DAILY: SortedSet, NEVER, Ours = "mail:digest:daily";
+        DIGEST_DAILY: SortedSet, NEVER, Ours, MAILS = "mail:digest:daily";
         /// Users who get a digest every week.
-        DIGEST_WEEKLY: SortedSet, NEVER, Ours = "mail:digest:weekly";
+        DIGEST_WEEKLY: SortedSet, NEVER, Ours, MAILS = "mail:digest:weekly";
         /// Counts how often digests were put into the outbox.
-        DIGEST_TURN: String, NEVER, Ours = "mail:digest:turn";
+        DIGEST_TURN: String, NEVER, Ours, MAILS = "mail:digest:turn";
         /// Stories by rank.
-        NEWS_TOP: SortedSet, NEVER, LamerNews = "news.top";
+        NEWS_TOP: SortedSet, NEVER, LamerNews, POSTS = "news.top";
         /// Stories by time of posting.
-        NEWS_CRON: SortedSet, NEVER, LamerNews = "news.cron";
+        NEWS_CRON: SortedSet, NEVER, LamerNews, POSTS = "news.cron";
         /// The highest article id drawn.
-        ARTICLE_COUNT: String, NEVER, Ours = "article:";
+        ARTICLE_COUNT: String, NEVER, Ours, SITE = "article:";
         /// Articles by time of posting.
-        ARTICLES_BY_TIME: SortedSet, NEVER, Ours = "time:";
+        ARTICLES_BY_TIME: SortedSet, NEVER, Ours, POSTS = "time:";
         /// Articles by their score.
-        ARTICLES_BY_SCORE: SortedSet, NEVER, Ours = "score:";
+        ARTICLES_BY_SCORE: SortedSet, NEVER, Ours, POSTS = "score:";
         /// Topics by number of articles.
-        TOPICS: SortedSet, NEVER, Ours = "topics";
+        TOPICS: SortedSet, NEVER, Ours, POSTS = "topics";
         /// Topics that are being renamed or merged.
-        TOPIC_MOVES: Hash, NEVER, Ours = "topic.moves";
+        TOPIC_MOVES: Hash, NEVER, Ours, POSTS = "topic.moves";
         /// The sentences that describe topics.
-        TOPIC_SENTENCES: Hash, NEVER, Ours = "topics.about";
+        TOPIC_SENTENCES: Hash, NEVER, Ours, POSTS = "topics.about";
         /// Users by the number of their followers.
-        MOST_FOLLOWED: SortedSet, NEVER, Ours = "users.by_followers";
+        MOST_FOLLOWED: SortedSet, NEVER, Ours, ACCOUNTS = "users.by_followers";
         /// The highest tweet id drawn.
-        TWEET_IDS: String, NEVER, LamerNews = "tweet:ids";
+        TWEET_IDS: String, NEVER, LamerNews, SITE = "tweet:ids";
         /// All users' tweets; the newest 10,000.
-        GLOBAL_TIMELINE: SortedSet, NEVER, LamerNews = "global_timeline";
+        GLOBAL_TIMELINE: SortedSet, NEVER, LamerNews, POSTS = "global_timeline";
         /// The score above which each home timeline is complete.
-        HOME_FLOORS: SortedSet, NEVER, Ours = "timeline:floors";
+        HOME_FLOORS: SortedSet, NEVER, Ours, ACCOUNTS = "timeline:floors";
         /// Where home timelines are, once they were moved.
-        TIMELINE_PLACE: Hash, NEVER, Ours = "timeline:place";
+        TIMELINE_PLACE: Hash, NEVER, Ours, SITE = "timeline:place";
         /// Authors with tweets that were not delivered.
-        PULLED_AUTHORS: Set, NEVER, Ours = "timeline:pulled";
+        PULLED_AUTHORS: Set, NEVER, Ours, ACCOUNTS = "timeline:pulled";
         /// Unfinished background jobs.
-        TIMELINE_JOBS: SortedSet, NEVER, Ours = "timeline:jobs";
+        TIMELINE_JOBS: SortedSet, NEVER, Ours, SITE = "timeline:jobs";
         /// People whose ban ends by itself, or the decision that their votes do not count, by when.
-        BANS_ENDING: SortedSet, NEVER, Ours = "bans:ending";
+        BANS_ENDING: SortedSet, NEVER, Ours, LOG = "bans:ending";
         /// The secret of the tags of networks.
-        NETWORKS_SECRET: String, NEVER, Ours = "networks:secret";
+        NETWORKS_SECRET: String, NEVER, Ours, SITE = "networks:secret";
         /// The lines of the moderation log, by number.
-        MODERATION_LOG: SortedSet, NEVER, Ours = "moderation:log";
+        MODERATION_LOG: SortedSet, NEVER, Ours, LOG = "moderation:log";
         /// The number of the last line.
-        MODERATION_COUNT: String, NEVER, Ours = "moderation:count";
+        MODERATION_COUNT: String, NEVER, Ours, LOG = "moderation:count";
         /// Things that wait for a moderator, the worst with the highest score.
-        REVIEW_QUEUE: SortedSet, NEVER, Ours = "review:queue";
+        REVIEW_QUEUE: SortedSet, NEVER, Ours, LOG = "review:queue";
         /// When something was erased last, for the compaction of files.
-        ERASED_LAST: String, 30 * DAY, Ours = "erased.last";
+        ERASED_LAST: String, 30 * DAY, Ours, SITE = "erased.last";
         /// How far what is kept for some time only was looked through.
-        RETENTION: Hash, NEVER, Ours = "retention";
+        RETENTION: Hash, NEVER, Ours, SITE = "retention";
         /// When moderators were reminded of the queue last.
-        REVIEW_REMINDED: String, NEVER, Ours = "review:reminded";
+        REVIEW_REMINDED: String, NEVER, Ours, LOG = "review:reminded";
         /// All threads of messages to the moderators, by the time of their last change.
-        MESSAGES_ALL: SortedSet, NEVER, Ours = "messages:all";
+        MESSAGES_ALL: SortedSet, NEVER, Ours, WITH_MODERATORS = "messages:all";
         /// The highest number of such a thread drawn.
-        MESSAGES_COUNT: String, NEVER, Ours = "messages:count";
+        MESSAGES_COUNT: String, NEVER, Ours, WITH_MODERATORS = "messages:count";
         /// The rules that new posts are checked with.
-        RULES: Hash, NEVER, Ours = "rules:all";
+        RULES: Hash, NEVER, Ours, LOG = "rules:all";
         /// The number of the last rule.
-        RULES_COUNT: String, NEVER, Ours = "rules:count";
+        RULES_COUNT: String, NEVER, Ours, LOG = "rules:count";
         /// Bans of networks and e-mail domains.
-        ORIGIN_BANS: Hash, NEVER, Ours = "bans:origins";
+        ORIGIN_BANS: Hash, NEVER, Ours, LOG = "bans:origins";
         /// The number of the last ban of a network or an e-mail domain.
-        ORIGIN_BANS_COUNT: String, NEVER, Ours = "bans:origins:count";
+        ORIGIN_BANS_COUNT: String, NEVER, Ours, LOG = "bans:origins:count";
         /// How many sign-ups and posts each of these bans has stopped.
-        ORIGIN_BANS_STOPPED: Hash, NEVER, Ours = "bans:origins:stopped";
+        ORIGIN_BANS_STOPPED: Hash, NEVER, Ours, LOG = "bans:origins:stopped";
         /// Submissions imported so far.
-        IMPORTED_LINKS: Hash, NEVER, Ours = "import:links";
+        IMPORTED_LINKS: Hash, NEVER, Ours, POSTS = "import:links";
         /// People imported so far.
-        IMPORTED_ACCOUNTS: Hash, NEVER, Ours = "import:accounts";
+        IMPORTED_ACCOUNTS: Hash, NEVER, Ours, POSTS = "import:accounts";
         /// The generated voters of initial votes on sites.
-        IMPORTED_VOTERS: Hash, NEVER, Ours = "import:voters";
+        IMPORTED_VOTERS: Hash, NEVER, Ours, VOTES = "import:voters";
         /// Sites by sum and by number of votes, of all time.
-        LINKS_SUM: SortedSet, NEVER, Ours = "links:sum";
+        LINKS_SUM: SortedSet, NEVER, Ours, VOTES = "links:sum";
         /// Sites by sum and by number of votes, of all time.
-        LINKS_COUNT: SortedSet, NEVER, Ours = "links:count";
+        LINKS_COUNT: SortedSet, NEVER, Ours, VOTES = "links:count";
         /// Settings that administrators change while the site runs.
-        SETTINGS: Hash, NEVER, Ours = "settings";
+        SETTINGS: Hash, NEVER, Ours, SITE = "settings";
         /// The site's name, colours and texts, as far as administrators have changed them.
-        SITE: Hash, NEVER, Ours = "site";
+        SITE: Hash, NEVER, Ours, SITE = "site";
         /// The logo of the site, in base64.
-        SITE_LOGO: String, NEVER, Ours = "site.logo";
+        SITE_LOGO: String, NEVER, Ours, SITE = "site.logo";
         /// The actions of administrators on votes on sites.
-        SITES_AUDIT: SortedSet, NEVER, Ours = "sites:audit";
+        SITES_AUDIT: SortedSet, NEVER, Ours, VOTES = "sites:audit";
         /// Voters whose votes are being removed or restored.
-        SITES_UNFINISHED: Set, NEVER, Ours = "sites:unfinished";
+        SITES_UNFINISHED: Set, NEVER, Ours, VOTES = "sites:unfinished";
         /// The first administrator. Without it, the link in the log works.
-        FIRST_ADMINISTRATOR: String, NEVER, Ours = "administrator.first";
+        FIRST_ADMINISTRATOR: String, NEVER, Ours, ACCOUNTS = "administrator.first";
         /// The version of the layout.
-        LAYOUT_VERSION: String, NEVER, Ours = "layout:version";
+        LAYOUT_VERSION: String, NEVER, Ours, SITE = "layout:version";
         /// A restore into this store is not finished.
-        UNFINISHED_RESTORE: String, NEVER, Ours = "restore:unfinished";
+        UNFINISHED_RESTORE: String, NEVER, Ours, SITE = "restore:unfinished";
     }
     many {
         /// A user.
-        USER: Hash, NEVER, LamerNews = user(id: UserId) "user:" {id, "user id"};
+        USER: Hash, NEVER, LamerNews, ACCOUNTS = user(id: UserId) "user:" {id, "user id"};
         /// The id of the user with this name.
-        USERNAME_TO_ID: String, NEVER, LamerNews =
+        USERNAME_TO_ID: String, NEVER, LamerNews, ACCOUNTS =
             username_to_id(username: &str) "username.to.id:" {username.to_lowercase(), "name in lower case"};
         /// The id of the user whose name looks like this.
-        USERNAME_FOLDED: String, NEVER, Ours =
+        USERNAME_FOLDED: String, NEVER, Ours, ACCOUNTS =
             username_folded(username: &str) "username.folded:" {lookalikes::folded(username), "folded name"};
         /// A session, by the SHA-256 of its token.
-        SESSION: Hash, 60 * DAY, "after the last visit", Ours =
+        SESSION: Hash, 60 * DAY, "after the last visit", Ours, SESSIONS =
             session(hash: &SessionHash) "session:" {hash, "hash"};
         /// The user's sessions by time of the login; at most 20.
-        USER_SESSIONS: SortedSet, 60 * DAY, "after the last visit", Ours =
+        USER_SESSIONS: SortedSet, 60 * DAY, "after the last visit", Ours, SESSIONS =
             user_sessions(id: UserId) "user:" {id, "user id"} ":sessions";
         /// The networks from which the user has logged in; at most 20.
-        USER_NETWORKS: SortedSet, 60 * DAY, "after the last login", Ours =
+        USER_NETWORKS: SortedSet, 60 * DAY, "after the last login", Ours, SESSIONS =
             user_networks(id: UserId) "user:" {id, "user id"} ":networks";
         /// The id of the user with this session of Lamer News. Read, never written.
-        AUTH: String, NEVER, LamerNews = auth(token: &str) "auth:" {token, "session token"};
+        AUTH: String, NEVER, LamerNews, SESSIONS = auth(token: &str) "auth:" {token, "session token"};
         /// The user whose password this link may set.
-        PASSWORD_RESET: String, HOUR, Ours = password_reset(token: &str) "password_reset:" {token, "reset token"};
+        PASSWORD_RESET: String, HOUR, Ours, INVITATIONS =
+            password_reset(token: &str) "password_reset:" {token, "reset token"};
         /// An account was created from this address.
-        LIMIT_CREATE_USER: String, 10, LamerNews =
+        LIMIT_CREATE_USER: String, 10, LamerNews, LIMITS =
             create_user_limit(address: IpAddr) "limit:create_user:" {address, "address"};
         /// Accounts created from this network.
-        LIMIT_SIGNUPS: String, DAY, Ours =
+        LIMIT_SIGNUPS: String, DAY, Ours, LIMITS =
             network_signups(network: Network) "limit:signups:" {network, "network"};
         /// An invitation that nobody has used.
-        INVITES_CODE: Hash, 30 * DAY, Ours =
+        INVITES_CODE: Hash, 30 * DAY, Ours, INVITATIONS =
             invitation(code: &InvitationCode) "invites:code:" {code.expose(), "code"};
         /// The user's unused invitations; at most 200.
-        INVITES_OPEN: SortedSet, 30 * DAY, "after the latest", Ours =
+        INVITES_OPEN: SortedSet, 30 * DAY, "after the latest", Ours, INVITATIONS =
             invites_open(id: UserId) "invites:open:" {id, "user id"};
         /// The people whom the user invited.
-        INVITES_BY: SortedSet, NEVER, Ours = invites_by(id: UserId) "invites:by:" {id, "user id"};
+        INVITES_BY: SortedSet, NEVER, Ours, ACCOUNTS = invites_by(id: UserId) "invites:by:" {id, "user id"};
         /// Invitations that were mailed for this user.
-        LIMIT_INVITATION_MAILS: String, DAY, Ours =
+        LIMIT_INVITATION_MAILS: String, DAY, Ours, LIMITS =
             invitation_mails(id: UserId) "limit:invitation_mails:" {id, "user id"};
         /// The user whose e-mail address this link confirms.
-        CONFIRM_EMAIL: String, 3 * DAY, Ours =
+        CONFIRM_EMAIL: String, 3 * DAY, Ours, INVITATIONS =
             email_confirmation(token: &str) "confirm_email:" {token, "confirmation token"};
         /// Such links that were mailed to this user.
-        LIMIT_CONFIRMATION_MAILS: String, DAY, Ours =
+        LIMIT_CONFIRMATION_MAILS: String, DAY, Ours, LIMITS =
             confirmation_mails(id: UserId) "limit:confirmation_mails:" {id, "user id"};
         /// Failed logins from this address.
-        LIMIT_FAILED_LOGIN_ADDRESS: String, 10 * MINUTE, Ours =
+        LIMIT_FAILED_LOGIN_ADDRESS: String, 10 * MINUTE, Ours, LIMITS =
             failed_logins_of_network(network: CountedNetwork) "limit:failed_login:address:" {network, "address"};
         /// Failed logins with this name from this address.
-        LIMIT_FAILED_LOGIN_PAIR: String, 10 * MINUTE, Ours =
+        LIMIT_FAILED_LOGIN_PAIR: String, 10 * MINUTE, Ours, LIMITS =
             failed_logins_of_pair(network: CountedNetwork, name: &TypedName) "limit:failed_login:pair:" {network, "address"} ":" {name, "hash of a name"};
         /// Failed logins to this account.
-        LIMIT_FAILED_LOGIN_ACCOUNT: String, HOUR, Ours =
+        LIMIT_FAILED_LOGIN_ACCOUNT: String, HOUR, Ours, LIMITS =
             failed_logins_of_account(id: UserId) "limit:failed_login:account:" {id, "user id"};
         /// Addresses from which logins to this account have failed.
-        LIMIT_FAILED_LOGIN_ADDRESSES: SortedSet, HOUR, Ours =
+        LIMIT_FAILED_LOGIN_ADDRESSES: SortedSet, HOUR, Ours, LIMITS =
             failed_login_addresses(id: UserId) "limit:failed_login:addresses:" {id, "user id"};
         /// The owner has been told about failed logins.
-        LIMIT_FAILED_LOGIN_TOLD: String, DAY, Ours =
+        LIMIT_FAILED_LOGIN_TOLD: String, DAY, Ours, LIMITS =
             owner_told(id: UserId) "limit:failed_login:told:" {id, "user id"};
         /// Codes of an authenticator app that were tried for this account.
-        LIMIT_WRONG_CODES: String, HOUR, Ours = wrong_codes(id: UserId) "limit:wrong_codes:" {id, "user id"};
+        LIMIT_WRONG_CODES: String, HOUR, Ours, LIMITS = wrong_codes(id: UserId) "limit:wrong_codes:" {id, "user id"};
         /// The user's authenticator app, passkeys and recovery codes.
-        USER_TWO_FACTOR: Hash, NEVER, Ours = user_two_factor(id: UserId) "user:" {id, "user id"} ":two_factor";
+        USER_TWO_FACTOR: Hash, NEVER, Ours, ACCOUNTS =
+            user_two_factor(id: UserId) "user:" {id, "user id"} ":two_factor";
         /// The secret for an authenticator app that waits for a code.
-        USER_NEW_TOTP: String, 15 * MINUTE, Ours = user_new_totp(id: UserId) "user:" {id, "user id"} ":new_totp";
+        USER_NEW_TOTP: String, 15 * MINUTE, Ours, INVITATIONS =
+            user_new_totp(id: UserId) "user:" {id, "user id"} ":new_totp";
         /// A challenge for a passkey that was used.
-        PASSKEY_USED: String, 5 * MINUTE, Ours =
+        PASSKEY_USED: String, 5 * MINUTE, Ours, INVITATIONS =
             used_challenge(challenge: &[u8]) "passkey:used:" {hex::encode(challenge), "challenge"};
         /// Mails about changes of this account.
-        LIMIT_ACCOUNT_NOTICES: String, DAY, Ours =
+        LIMIT_ACCOUNT_NOTICES: String, DAY, Ours, LIMITS =
             account_notices(id: UserId) "limit:account_notices:" {id, "user id"};
         /// The first user has been told that the second follows them.
-        LIMIT_FOLLOW_NOTICE: String, DAY, Ours =
+        LIMIT_FOLLOW_NOTICE: String, DAY, Ours, LIMITS =
             follow_notice(followed: UserId, follower: UserId) "limit:follow_notice:" {followed, "user id"} ":" {follower, "user id"};
         /// The answer to a request of this user.
-        REQUEST: String, HOUR, Ours =
+        REQUEST: String, HOUR, Ours, LIMITS =
             request(id: UserId, hash: &RequestHash) "request:" {id, "user id"} ":" {hash, "hash"};
         /// When the account may do this as much as ever again.
-        RATE_ACCOUNT: String, DAY, "at most: the duration of the rate", Ours =
+        RATE_ACCOUNT: String, DAY, "at most: the duration of the rate", Ours, LIMITS =
             rate_of_account(action: RatedAction, id: UserId) "rate:" {action.name(), "action"} ":account:" {id, "user id"};
         /// The same for an address.
-        RATE_ADDRESS: String, DAY, "at most: the duration of the rate", Ours =
+        RATE_ADDRESS: String, DAY, "at most: the duration of the rate", Ours, LIMITS =
             rate_of_network(action: RatedAction, network: CountedNetwork) "rate:" {action.name(), "action"} ":address:" {network, "address"};
         /// New voters on sites from this address.
-        LIMIT_NEW_VOTERS: String, DAY, Ours =
+        LIMIT_NEW_VOTERS: String, DAY, Ours, LIMITS =
             new_voters(network: CountedNetwork) "limit:new_voters:" {network, "address"};
         /// This network has brought a new voter or a new site.
-        LIMIT_BROUGHT_SOMETHING: String, DAY, Ours =
+        LIMIT_BROUGHT_SOMETHING: String, DAY, Ours, LIMITS =
             brought_something(network: Network) "limit:brought_something:" {network, "network"};
         /// Voters with accounts on this site from this network.
-        LIMIT_SITE_ACCOUNT_VOTES: String, DAY, Ours =
+        LIMIT_SITE_ACCOUNT_VOTES: String, DAY, Ours, LIMITS =
             site_account_votes(network: Network, host: &Hostname) "limit:site_account_votes:" {network, "network"} ":" {host, "host"};
         /// Voters without accounts on this site from this network.
-        LIMIT_SITE_VOTES: String, DAY, Ours =
+        LIMIT_SITE_VOTES: String, DAY, Ours, LIMITS =
             site_votes(network: Network, host: &Hostname) "limit:site_votes:" {network, "network"} ":" {host, "host"};
         /// This user submitted a story.
-        USER_SUBMITTED_RECENTLY: String, 15 * MINUTE, LamerNews =
+        USER_SUBMITTED_RECENTLY: String, 15 * MINUTE, LamerNews, LIMITS =
             submitted_recently(id: UserId) "user:" {id, "user id"} ":submitted_recently";
         /// The effects of the votes that the user can take back.
-        USER_RECENT_VOTES: Hash, 10 * MINUTE, Ours =
+        USER_RECENT_VOTES: Hash, 10 * MINUTE, Ours, LIMITS =
             user_recent_votes(id: UserId) "user:" {id, "user id"} ":recent_votes";
         /// A story.
-        NEWS: Hash, NEVER, LamerNews = news(id: NewsId) "news:" {id, "news id"};
+        NEWS: Hash, NEVER, LamerNews, POSTS = news(id: NewsId) "news:" {id, "news id"};
         /// The story submitted with this URL.
-        URL: String, 2 * DAY, LamerNews = url(url: &str) "url:" {url, "url"};
+        URL: String, 2 * DAY, LamerNews, LIMITS = url(url: &str) "url:" {url, "url"};
         /// Users who voted the story up.
-        NEWS_UP: SortedSet, NEVER, LamerNews = news_up(id: NewsId) "news.up:" {id, "news id"};
+        NEWS_UP: SortedSet, NEVER, LamerNews, VOTES = news_up(id: NewsId) "news.up:" {id, "news id"};
         /// Users who voted the story down.
-        NEWS_DOWN: SortedSet, NEVER, LamerNews = news_down(id: NewsId) "news.down:" {id, "news id"};
+        NEWS_DOWN: SortedSet, NEVER, LamerNews, VOTES = news_down(id: NewsId) "news.down:" {id, "news id"};
         /// Votes on the story and its comments that do not count.
-        NEWS_DISCOUNTED: Hash, NEVER, Ours = news_discounted(id: NewsId) "news.discounted:" {id, "news id"};
+        NEWS_DISCOUNTED: Hash, NEVER, Ours, VOTES = news_discounted(id: NewsId) "news.discounted:" {id, "news id"};
         /// Stories that the user voted up or saved.
-        USER_UPVOTED: SortedSet, NEVER, LamerNews = user_upvoted(id: UserId) "user.saved:" {id, "user id"};
+        USER_UPVOTED: SortedSet, NEVER, LamerNews, ACCOUNTS = user_upvoted(id: UserId) "user.saved:" {id, "user id"};
         /// Messages that wait for a webhook, by when they are due; at most 2,000.
-        HOOK_OUTBOX: SortedSet, NEVER, Ours = hook_outbox(id: HookId) "hooks:outbox:" {id, "hook id"};
+        HOOK_OUTBOX: SortedSet, NEVER, Ours, MAILS = hook_outbox(id: HookId) "hooks:outbox:" {id, "hook id"};
         /// The outcomes of the last messages to a webhook; the newest 20.
-        HOOK_RESULTS: SortedSet, NEVER, Ours = hook_results(id: HookId) "hooks:results:" {id, "hook id"};
+        HOOK_RESULTS: SortedSet, NEVER, Ours, SITE = hook_results(id: HookId) "hooks:results:" {id, "hook id"};
         /// A server is sending this mail.
-        MAIL_LEASE: String, MINUTE, Ours = mail_lease(member: &str) "mail:lease:" {member, "mail"};
+        MAIL_LEASE: String, MINUTE, Ours, MAILS = mail_lease(member: &str) "mail:lease:" {member, "mail"};
         /// Entries of the inbox that were mailed to this user.
-        LIMIT_MAILED_ENTRIES: String, DAY, Ours =
+        LIMIT_MAILED_ENTRIES: String, DAY, Ours, LIMITS =
             mailed_entries(id: UserId) "limit:mailed_entries:" {id, "user id"};
         /// Stories that the user saved; at most 10,000.
-        USER_SAVED: SortedSet, NEVER, Ours = user_saved(id: UserId) "user:" {id, "user id"} ":saved";
+        USER_SAVED: SortedSet, NEVER, Ours, ACCOUNTS = user_saved(id: UserId) "user:" {id, "user id"} ":saved";
         /// Stories that the user has hidden; the latest 2,000.
-        USER_HIDDEN: SortedSet, NEVER, Ours = user_hidden(id: UserId) "user:" {id, "user id"} ":hidden";
+        USER_HIDDEN: SortedSet, NEVER, Ours, ACCOUNTS = user_hidden(id: UserId) "user:" {id, "user id"} ":hidden";
         /// Topics that the user follows; at most 25.
-        USER_TOPICS_FOLLOWED: SortedSet, NEVER, Ours =
+        USER_TOPICS_FOLLOWED: SortedSet, NEVER, Ours, ACCOUNTS =
             topics_followed(id: UserId) "user:" {id, "user id"} ":topics_followed";
         /// Topics that the user has muted; at most 100.
-        USER_TOPICS_MUTED: SortedSet, NEVER, Ours =
+        USER_TOPICS_MUTED: SortedSet, NEVER, Ours, ACCOUNTS =
             topics_muted(id: UserId) "user:" {id, "user id"} ":topics_muted";
         /// People, sites and words that the user has muted; at most 500.
-        USER_MUTES: Hash, NEVER, Ours = user_mutes(id: UserId) "user:" {id, "user id"} ":mutes";
+        USER_MUTES: Hash, NEVER, Ours, ACCOUNTS = user_mutes(id: UserId) "user:" {id, "user id"} ":mutes";
         /// People whom the user has blocked; at most 500.
-        USER_BLOCKS: Hash, NEVER, Ours = user_blocks(id: UserId) "user:" {id, "user id"} ":blocks";
+        USER_BLOCKS: Hash, NEVER, Ours, ACCOUNTS = user_blocks(id: UserId) "user:" {id, "user id"} ":blocks";
         /// Stories that the user submitted.
-        USER_POSTED: SortedSet, NEVER, LamerNews = user_posted(id: UserId) "user.posted:" {id, "user id"};
+        USER_POSTED: SortedSet, NEVER, LamerNews, POSTS = user_posted(id: UserId) "user.posted:" {id, "user id"};
         /// The article of a story.
-        ARTICLE_OF: Hash, NEVER, Ours = article(id: NewsId) "article:" {id, "news id"};
+        ARTICLE_OF: Hash, NEVER, Ours, POSTS = article(id: NewsId) "article:" {id, "news id"};
         /// Users whose votes on the article count.
-        VOTED: Set, 7 * DAY, Ours = voted(id: NewsId) "voted:" {id, "news id"};
+        VOTED: Set, 7 * DAY, Ours, VOTES = voted(id: NewsId) "voted:" {id, "news id"};
         /// The articles in a topic.
-        GROUP: Set, NEVER, Ours = group(topic: &Topic) "group:" {topic, "topic"};
+        GROUP: Set, NEVER, Ours, POSTS = group(topic: &Topic) "group:" {topic, "topic"};
         /// The articles that would be in a topic, if their stories were not withheld.
-        GROUP_WITHHELD: Set, NEVER, Ours = withheld_group(topic: &Topic) "group.withheld:" {topic, "topic"};
+        GROUP_WITHHELD: Set, NEVER, Ours, POSTS = withheld_group(topic: &Topic) "group.withheld:" {topic, "topic"};
         /// The articles of a topic, in order.
-        SCORE_OF: SortedSet, MINUTE, Ours =
+        SCORE_OF: SortedSet, MINUTE, Ours, POSTS =
             articles_of_topic_by_score(topic: &Topic) "score:" {topic, "topic"};
         /// The articles of a topic, in order.
-        TIME_OF: SortedSet, MINUTE, Ours =
+        TIME_OF: SortedSet, MINUTE, Ours, POSTS =
             articles_of_topic_by_time(topic: &Topic) "time:" {topic, "topic"};
         /// This list of a topic was built.
-        BUILT: String, MINUTE, Ours = built(list: &str) "built:" {list, "list"};
+        BUILT: String, MINUTE, Ours, POSTS = built(list: &str) "built:" {list, "list"};
         /// The stories of a day or month, by score.
-        PAST: SortedSet, 10 * MINUTE, Ours = past(period: Period) "past:" {period, "date or month"};
+        PAST: SortedSet, 10 * MINUTE, Ours, POSTS = past(period: Period) "past:" {period, "date or month"};
         /// The comments of a story.
-        THREAD_COMMENT: Hash, NEVER, LamerNews = thread(id: NewsId) "thread:comment:" {id, "news id"};
+        THREAD_COMMENT: Hash, NEVER, LamerNews, POSTS = thread(id: NewsId) "thread:comment:" {id, "news id"};
         /// The comments of a user.
-        USER_COMMENTS: SortedSet, NEVER, LamerNews = user_comments(id: UserId) "user.comments:" {id, "user id"};
+        USER_COMMENTS: SortedSet, NEVER, LamerNews, POSTS = user_comments(id: UserId) "user.comments:" {id, "user id"};
         /// The user's followers.
-        USER_FOLLOWERS: SortedSet, NEVER, LamerNews = followers(id: UserId) "user:" {id, "user id"} ":followers";
+        USER_FOLLOWERS: SortedSet, NEVER, LamerNews, ACCOUNTS =
+            followers(id: UserId) "user:" {id, "user id"} ":followers";
         /// The people the user follows.
-        USER_FOLLOWINGS: SortedSet, NEVER, LamerNews =
+        USER_FOLLOWINGS: SortedSet, NEVER, LamerNews, ACCOUNTS =
             followings(id: UserId) "user:" {id, "user id"} ":followings";
         /// A tweet.
-        TWEET: Hash, NEVER, LamerNews = tweet(id: TweetId) "tweet:" {id, "tweet id"};
+        TWEET: Hash, NEVER, LamerNews, POSTS = tweet(id: TweetId) "tweet:" {id, "tweet id"};
         /// The user's own tweets.
-        USER_USER_TIMELINE: SortedSet, NEVER, LamerNews =
+        USER_USER_TIMELINE: SortedSet, NEVER, LamerNews, POSTS =
             user_timeline(id: UserId) "user:" {id, "user id"} ":user_timeline";
         /// Tweets of the user and of those they follow; the newest 800.
-        USER_HOME_TIMELINE: SortedSet, NEVER, LamerNews =
+        USER_HOME_TIMELINE: SortedSet, NEVER, LamerNews, ACCOUNTS =
             home_timeline(id: UserId) "user:" {id, "user id"} ":home_timeline";
         /// Tweets that mention the user; the newest 1,000.
-        USER_MENTIONS: SortedSet, NEVER, Ours = user_mentions(id: UserId) "user:" {id, "user id"} ":mentions";
+        USER_MENTIONS: SortedSet, NEVER, Ours, INBOXES = user_mentions(id: UserId) "user:" {id, "user id"} ":mentions";
         /// How far the user has read threads; the last 200.
-        USER_VISITS: Hash, NEVER, Ours = user_visits(id: UserId) "user:" {id, "user id"} ":visits";
+        USER_VISITS: Hash, NEVER, Ours, ACCOUNTS = user_visits(id: UserId) "user:" {id, "user id"} ":visits";
         /// The entries of the user's inbox; the newest 1,000.
-        USER_INBOX: SortedSet, NEVER, Ours = user_inbox(id: UserId) "user:" {id, "user id"} ":inbox";
+        USER_INBOX: SortedSet, NEVER, Ours, INBOXES = user_inbox(id: UserId) "user:" {id, "user id"} ":inbox";
         /// The unread ones of them, which the user's badge counts.
-        USER_UNREAD: SortedSet, NEVER, Ours = user_unread(id: UserId) "user:" {id, "user id"} ":unread";
+        USER_UNREAD: SortedSet, NEVER, Ours, INBOXES = user_unread(id: UserId) "user:" {id, "user id"} ":unread";
         /// The entries that the user has marked as read at once, as long as that can be undone.
-        USER_MARKED_READ: Hash, 10 * MINUTE, Ours =
+        USER_MARKED_READ: Hash, 10 * MINUTE, Ours, INBOXES =
             user_marked_read(id: UserId) "user:" {id, "user id"} ":marked_read";
         /// Messages from moderators to the user.
-        USER_MESSAGES: Hash, NEVER, Ours = user_messages(id: UserId) "user:" {id, "user id"} ":messages";
+        USER_MESSAGES: Hash, NEVER, Ours, FROM_MODERATORS =
+            user_messages(id: UserId) "user:" {id, "user id"} ":messages";
         /// Stories to which the user has subscribed; the newest 1,000.
-        USER_SUBSCRIPTIONS: SortedSet, NEVER, Ours =
+        USER_SUBSCRIPTIONS: SortedSet, NEVER, Ours, ACCOUNTS =
             user_subscriptions(id: UserId) "user:" {id, "user id"} ":subscriptions";
         /// Stories whose replies the user does not want; the newest 1,000.
-        USER_UNSUBSCRIBED: SortedSet, NEVER, Ours =
+        USER_UNSUBSCRIBED: SortedSet, NEVER, Ours, ACCOUNTS =
             user_unsubscribed(id: UserId) "user:" {id, "user id"} ":unsubscribed";
         /// Users who have ever subscribed to the story.
-        NEWS_SUBSCRIBERS: SortedSet, NEVER, Ours =
+        NEWS_SUBSCRIBERS: SortedSet, NEVER, Ours, ACCOUNTS =
             news_subscribers(id: NewsId) "news.subscribers:" {id, "news id"};
         /// The people whom the user's mentions notified on that day.
-        USER_NOTIFIED: Hash, 2 * DAY, Ours =
+        USER_NOTIFIED: Hash, 2 * DAY, Ours, LIMITS =
             user_notified(id: UserId, day: Day) "user:" {id, "user id"} ":notified:" {day, "date"};
         /// The progress of a job.
-        TIMELINE_JOB: Hash, NEVER, Ours = timeline_job(name: &str) "timeline:job:" {name, "job"};
+        TIMELINE_JOB: Hash, NEVER, Ours, SITE = timeline_job(name: &str) "timeline:job:" {name, "job"};
         /// The server that works on a job.
-        TIMELINE_LEASE: String, 10, Ours = timeline_lease(name: &str) "timeline:lease:" {name, "job"};
+        TIMELINE_LEASE: String, 10, Ours, SITE = timeline_lease(name: &str) "timeline:lease:" {name, "job"};
         /// An appeal against a decision of moderators.
-        APPEAL: Hash, NEVER, Ours = appeal(id: ModerationId) "appeal:" {id, "moderation id"};
+        APPEAL: Hash, NEVER, Ours, LOG = appeal(id: ModerationId) "appeal:" {id, "moderation id"};
         /// A thread of messages between a member and the moderators.
-        MESSAGES: Hash, NEVER, Ours = message_thread(id: MessageThreadId) "messages:" {id, "thread id"};
+        MESSAGES: Hash, NEVER, Ours, WITH_MODERATORS =
+            message_thread(id: MessageThreadId) "messages:" {id, "thread id"};
         /// The messages of a thread, by their number.
-        MESSAGES_TEXTS: Hash, NEVER, Ours =
+        MESSAGES_TEXTS: Hash, NEVER, Ours, WITH_MODERATORS =
             message_texts(id: MessageThreadId) "messages:" {id, "thread id"} ":texts";
         /// The threads of messages that the user has with the moderators; at most 100.
-        USER_MESSAGE_THREADS: SortedSet, NEVER, Ours =
+        USER_MESSAGE_THREADS: SortedSet, NEVER, Ours, WITH_MODERATORS =
             user_message_threads(id: UserId) "user:" {id, "user id"} ":message_threads";
         /// Messages that the user wrote to the moderators.
-        LIMIT_MESSAGES: String, DAY, Ours = messages_written(id: UserId) "limit:messages:" {id, "user id"};
+        LIMIT_MESSAGES: String, DAY, Ours, LIMITS = messages_written(id: UserId) "limit:messages:" {id, "user id"};
         /// Notes of moderators about the user.
-        USER_NOTES: Hash, NEVER, Ours = user_notes(id: UserId) "user:" {id, "user id"} ":notes";
+        USER_NOTES: Hash, NEVER, Ours, NOTES = user_notes(id: UserId) "user:" {id, "user id"} ":notes";
         /// Users who have posted from a network on that day.
-        NETWORK: SortedSet, 30 * DAY, Ours =
+        NETWORK: SortedSet, 30 * DAY, Ours, ADDRESSES =
             network_people(tag: &NetworkTag, day: Day) "network:" {tag, "tag"} ":" {day, "date"};
         /// The addresses from which the user has posted on that day.
-        USER_ADDRESSES: SortedSet, 30 * DAY, Ours =
+        USER_ADDRESSES: SortedSet, 30 * DAY, Ours, ADDRESSES =
             user_addresses(id: UserId, day: Day) "user:" {id, "user id"} ":addresses:" {day, "date"};
         /// The flags of a story, a comment, a tweet or a user.
-        FLAGS: Hash, NEVER, Ours = flags(thing: &Thing) "flags:" {thing.key(), "thing"};
+        FLAGS: Hash, NEVER, Ours, FLAGS = flags(thing: &Thing) "flags:" {thing.key(), "thing"};
         /// Things that the user has flagged; the newest 1,000.
-        USER_FLAGS: SortedSet, NEVER, Ours = user_flags(id: UserId) "user:" {id, "user id"} ":flags";
+        USER_FLAGS: SortedSet, NEVER, Ours, FLAGS = user_flags(id: UserId) "user:" {id, "user id"} ":flags";
         /// How the user's flags were decided; the newest 200.
-        USER_FLAG_OUTCOMES: SortedSet, NEVER, Ours =
+        USER_FLAG_OUTCOMES: SortedSet, NEVER, Ours, FLAGS =
             user_flag_outcomes(id: UserId) "user:" {id, "user id"} ":flag_outcomes";
         /// A line of the moderation log: what a moderator did.
-        MODERATION: Hash, NEVER, Ours = moderation(id: ModerationId) "moderation:" {id, "moderation id"};
+        MODERATION: Hash, NEVER, Ours, LOG_NAMES = moderation(id: ModerationId) "moderation:" {id, "moderation id"};
         /// The posts that the action removed together.
-        MODERATION_POSTS: SortedSet, NEVER, Ours =
+        MODERATION_POSTS: SortedSet, NEVER, Ours, REMOVED =
             moderation_posts(id: ModerationId) "moderation:" {id, "moderation id"} ":posts";
         /// Everything taken away with a thing that a moderator has removed.
-        WITHDRAWN: Hash, NEVER, Ours = withdrawn(thing: &Thing) "withdrawn:" {thing, "thing"};
+        WITHDRAWN: Hash, NEVER, Ours, REMOVED = withdrawn(thing: &Thing) "withdrawn:" {thing, "thing"};
         /// The entries that a removed comment took from the inboxes of subscribers.
-        WITHDRAWN_COMMENT_SUBSCRIBERS: SortedSet, NEVER, Ours =
+        WITHDRAWN_COMMENT_SUBSCRIBERS: SortedSet, NEVER, Ours, REMOVED =
             withdrawn_from_subscribers(comment: CommentAddress) "withdrawn:comment:" {comment, "comment"} ":subscribers";
         /// The sum and the number of the votes on a site.
-        LINK: Hash, NEVER, Ours = link(host: &Hostname) "link:" {host, "host"};
+        LINK: Hash, NEVER, Ours, VOTES = link(host: &Hostname) "link:" {host, "host"};
         /// The votes on a site, by voter.
-        LINK_VOTES: Hash, NEVER, Ours = link_votes(host: &Hostname) "link:" {host, "host"} ":votes";
+        LINK_VOTES: Hash, NEVER, Ours, VOTES = link_votes(host: &Hostname) "link:" {host, "host"} ":votes";
         /// The network that each of these votes came from, by voter.
-        LINK_ORIGINS: Hash, NEVER, Ours = link_origins(host: &Hostname) "link:" {host, "host"} ":origins";
+        LINK_ORIGINS: Hash, NEVER, Ours, VOTES = link_origins(host: &Hostname) "link:" {host, "host"} ":origins";
         /// How many votes on a site count, by network.
-        LINK_NETWORKS: Hash, NEVER, Ours = link_networks(host: &Hostname) "link:" {host, "host"} ":networks";
+        LINK_NETWORKS: Hash, NEVER, Ours, VOTES = link_networks(host: &Hostname) "link:" {host, "host"} ":networks";
         /// The same for one day.
-        DAY_LINKS_SUM: SortedSet, NEVER, Ours = day_links_sum(day: Day) "day:" {day, "date"} ":links:sum";
+        DAY_LINKS_SUM: SortedSet, NEVER, Ours, VOTES = day_links_sum(day: Day) "day:" {day, "date"} ":links:sum";
         /// The same for one day.
-        DAY_LINKS_COUNT: SortedSet, NEVER, Ours = day_links_count(day: Day) "day:" {day, "date"} ":links:count";
+        DAY_LINKS_COUNT: SortedSet, NEVER, Ours, VOTES = day_links_count(day: Day) "day:" {day, "date"} ":links:count";
         /// Voters by sum and by number of their votes on one day.
-        DAY_VOTERS_SUM: SortedSet, NEVER, Ours = day_voters_sum(day: Day) "day:" {day, "date"} ":voters:sum";
+        DAY_VOTERS_SUM: SortedSet, NEVER, Ours, VOTES = day_voters_sum(day: Day) "day:" {day, "date"} ":voters:sum";
         /// Voters by sum and by number of their votes on one day.
-        DAY_VOTERS_COUNT: SortedSet, NEVER, Ours =
+        DAY_VOTERS_COUNT: SortedSet, NEVER, Ours, VOTES =
             day_voters_count(day: Day) "day:" {day, "date"} ":voters:count";
         /// A voter on sites.
-        VOTER: Hash, NEVER, Ours = voter(id: VoterId) "voter:" {id, "uuid"};
+        VOTER: Hash, NEVER, Ours, VOTES = voter(id: VoterId) "voter:" {id, "uuid"};
         /// Items that were imported from another site: their numbers there, by their numbers here.
-        IMPORTED: SortedSet, NEVER, Ours = imported(source: &Source) "imported:" {source, "source"};
+        IMPORTED: SortedSet, NEVER, Ours, POSTS = imported(source: &Source) "imported:" {source, "source"};
         /// Sites that the voter has voted on, by time.
-        VOTER_VOTES: SortedSet, NEVER, Ours = voter_votes(id: VoterId) "voter:" {id, "uuid"} ":votes";
+        VOTER_VOTES: SortedSet, NEVER, Ours, VOTES = voter_votes(id: VoterId) "voter:" {id, "uuid"} ":votes";
         /// Sites that were new to the voter on its last day.
-        VOTER_NEW: Hash, NEVER, Ours = voter_new(id: VoterId) "voter:" {id, "uuid"} ":new";
+        VOTER_NEW: Hash, NEVER, Ours, VOTES = voter_new(id: VoterId) "voter:" {id, "uuid"} ":new";
         /// Sites by the start of their hash.
-        PREFIX: Set, NEVER, Ours = prefix(hash: &HashPrefix) "prefix:" {hash.shelf(), "4 hex digits"};
+        PREFIX: Set, NEVER, Ours, VOTES = prefix(hash: &HashPrefix) "prefix:" {hash.shelf(), "4 hex digits"};
         /// Stories that link to a site.
-        HOST_NEWS: SortedSet, NEVER, Ours = host_news(host: &Hostname) "host.news:" {host, "host"};
+        HOST_NEWS: SortedSet, NEVER, Ours, POSTS = host_news(host: &Hostname) "host.news:" {host, "host"};
         /// The figures of this hour.
-        STATISTICS_HOUR: Hash, 25 * HOUR, Ours = statistics_of_hour(hour: Hour) "statistics:hour:" {hour, "hour"};
+        STATISTICS_HOUR: Hash, 25 * HOUR, Ours, FIGURES =
+            statistics_of_hour(hour: Hour) "statistics:hour:" {hour, "hour"};
         /// The figures of this day.
-        STATISTICS_DAY: Hash, 31 * DAY, Ours = statistics_of_day(day: Day) "statistics:day:" {day, "date"};
+        STATISTICS_DAY: Hash, 31 * DAY, Ours, FIGURES = statistics_of_day(day: Day) "statistics:day:" {day, "date"};
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a Tidings site does, in plain Rust: no HTTP, no HTML, no database engine.
 //!
 //! An action reads what it needs in a few rounds (round trips to the store), decides, and
-//! commits one batch of checks and writes. The caller passes `now` and the store.
+//! commits one batch of checks and writes. The caller passes `now` and the store. Each function that
+//! reads or writes the store fails when the store does; its documentation names other errors.
 //!
 //! The code is divided into wings. A wing imports only the wings that are listed below it:
 //!

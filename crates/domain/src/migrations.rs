@@ -149,9 +149,6 @@ async fn list_saved_of(site: &Site, user: UserId) -> Result<(), Error> {
 }
 
 /// Numbers all stories and comments that have no item number, in the order of their times.
-///
-/// # Errors
-/// When the store fails.
 pub async fn number_items(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
     let total = site.store.count_keys().await?;
     let (mut cursor, mut seen) = (None, 0);
@@ -213,9 +210,6 @@ async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<()
 
 /// Adds what a store of Lamer News or of an early version lacks. Lamer News may run on the same
 /// Redis for some time, so the server also does this at each start.
-///
-/// # Errors
-/// When the store fails.
 pub async fn complete_lamer_news(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
     complete_accounts(site, advance).await?;
     number_newest(site).await
@@ -270,9 +264,6 @@ pub enum UnusableStore {
 }
 
 /// What a store says about itself. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn state_of(store: &Store) -> Result<StoreState, Error> {
     let mut query = Query::new();
     let (version, unfinished) = (query.string(keys::LAYOUT_VERSION), query.string(keys::UNFINISHED_RESTORE));
@@ -289,18 +280,12 @@ pub async fn state_of(store: &Store) -> Result<StoreState, Error> {
 
 /// Whether a store has a site, of whatever program and age: a key of one of our families, so not only
 /// keys of other programs on the same Redis database. Rounds: 1, and at most 100 without the common keys.
-///
-/// # Errors
-/// When the store fails.
 pub async fn has_site(store: &Store) -> Result<bool, Error> {
     const NAMES_AT_ONCE: usize = 1_000;
     const MOST_PAGES: usize = 100;
     // What nearly every site has, so that few names are read.
-    let mut query = Query::new();
     let common = [keys::LAYOUT_VERSION, keys::USERS_COUNT, keys::NEWS_COUNT, keys::UNFINISHED_RESTORE];
-    let common = common.map(|key| query.expiry(key));
-    let mut answers = store.query(query).await?;
-    if common.into_iter().any(|key| answers.take(key) != Expiry::Absent) {
+    if store.fetch(common.map(read::expiry)).await?.iter().any(|expiry| *expiry != Expiry::Absent) {
         return Ok(true);
     }
     let mut cursor = None;
@@ -379,9 +364,6 @@ pub async fn migrate(
 
 /// Gives an empty store the version of this program before a command writes to it, so that the server
 /// does not take it for one of an earlier version. Rounds: 3.
-///
-/// # Errors
-/// When the store fails.
 pub async fn begin_new(store: &Store) -> Result<(), Error> {
     let state = state_of(store).await?;
     if state.keys > 0 { Ok(()) } else { note_version(store, 0, LAYOUT_VERSION).await }
@@ -418,9 +400,6 @@ pub async fn begin_restore(store: &Store, file: &str) -> Result<(), Error> {
 }
 
 /// Removes the mark of [`begin_restore`]. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn end_restore(store: &Store) -> Result<(), Error> {
     let mut batch = Batch::new();
     batch.delete(keys::UNFINISHED_RESTORE);

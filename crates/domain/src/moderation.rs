@@ -35,6 +35,7 @@ pub mod notes;
 pub mod origins;
 pub mod overview;
 mod people;
+mod phases;
 mod profiles;
 pub mod queue;
 pub mod reminder;

@@ -75,9 +75,6 @@ pub struct NumberedComment {
 
 /// The story or the comment with a number; `None` if there is none, or if it waits for approval. Rounds: at
 /// most 4, whatever the number of its comments.
-///
-/// # Errors
-/// When the store fails.
 pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<NumberedItem>, Error> {
     let Some(found) = with_number(visit, number).await? else { return Ok(None) };
     let (news, comment) = match found {
@@ -178,9 +175,6 @@ fn kids(thread: &Thread, position: Option<usize>) -> Vec<Item> {
 
 /// The numbers of some items; without those that have none yet. What is made of them does not depend on the
 /// list of numbers, because numbers do not change. Rounds: 1; none without items.
-///
-/// # Errors
-/// When the store fails.
 pub async fn numbers(
     visit: &mut Visit,
     items: impl IntoIterator<Item = Item>,
@@ -195,9 +189,6 @@ pub async fn numbers(
 }
 
 /// The stories with some numbers, by the number. Rounds: 1; none without numbers.
-///
-/// # Errors
-/// When the store fails.
 pub async fn stories(
     visit: &mut Visit,
     numbers: &[ItemNumber],
@@ -214,12 +205,8 @@ pub async fn stories(
 }
 
 /// The highest number of an item; 0 if there is none. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn highest(visit: &mut Visit) -> Result<u64, Error> {
-    let highest = visit.fetch(read::string(keys::ITEMS_COUNT)).await?;
-    Ok(fields::read_string(highest.as_deref(), || keys::ITEMS_COUNT.to_owned()).unwrap_or(0))
+    visit.fetch(fields::counter(keys::ITEMS_COUNT)).await
 }
 
 /// A person with the numbers of what they posted.
@@ -235,9 +222,6 @@ pub struct NumberedPerson {
 }
 
 /// The person with exactly this name; `None` if there is nobody. Rounds: at most 3.
-///
-/// # Errors
-/// When the store fails.
 pub async fn person(visit: &mut Visit, name: &str) -> Result<Option<NumberedPerson>, Error> {
     let id = visit.fetch(read::string(keys::username_to_id(name))).await?;
     let id: Option<UserId> = fields::read_string(id.as_deref(), || keys::username_to_id(name));
@@ -272,9 +256,6 @@ pub struct Updates {
 
 /// The last [`ITEM_UPDATES`] changes, as far as they concern stories, comments and people, without what waits
 /// for approval. Votes are no changes. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn updates(visit: &mut Visit) -> Result<Updates, Error> {
     let changed = visit
         .fetch(read::sorted_range(keys::CHANGES, Order::Descending, 0, ITEM_UPDATES))

@@ -188,9 +188,6 @@ fn domains_of(host: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The rules of the site. Rounds: 1; none once they are cached.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<PostRules>, Error> {
     let cache = site.caches.of::<Compiled>();
     let view = View { store: &site.store, now, is_current: true, keeps: true };

@@ -68,9 +68,6 @@ pub struct QueueStatus {
 }
 
 /// What waits in the queue. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn status(site: &Site) -> Result<QueueStatus, Error> {
     let rows = read::sorted_count(keys::REVIEW_QUEUE).or_absent();
     let places = read::sorted_range(keys::REVIEW_QUEUE, Order::Descending, 0, COUNTED_ROWS).or_absent();
@@ -102,7 +99,6 @@ impl Place {
 
     /// The score in the queue: higher for more weight, then for an earlier time.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn as_score(self) -> f64 {
         let age = SECONDS - 1 - self.since.0.min(SECONDS - 1);
         (self.weight.clamp(1, MAX_WEIGHT) * SECONDS + age) as f64
@@ -110,7 +106,7 @@ impl Place {
 
     /// The place with a score; `None` if no place has it.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn from_score(score: f64) -> Option<Self> {
         let range = SECONDS as f64..((MAX_WEIGHT + 1) * SECONDS) as f64;
         if !range.contains(&score) {

@@ -103,18 +103,12 @@ impl Site {
 
     /// Commits a batch whose checks may fail. To decide again after a failure, use
     /// [`Site::act`]. Rounds: 1.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) async fn apply(&self, batch: Batch) -> Result<Applied, Error> {
         apply(&self.store, batch).await
     }
 }
 
 /// [`Site::apply`] on a store.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn apply(store: &Store, mut batch: Batch) -> Result<Applied, Error> {
     changes::note(&mut batch);
     applied(store.commit(batch).await)

@@ -24,19 +24,8 @@ pub struct SiteCounts {
 }
 
 /// Counts users and news. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn counts(visit: &mut Visit) -> Result<SiteCounts, Error> {
-    let (users, news, listed) = visit
-        .fetch((
-            read::string(keys::USERS_COUNT),
-            read::string(keys::NEWS_COUNT),
-            read::sorted_count(keys::NEWS_CRON),
-        ))
-        .await?;
-    let number = |text: Option<String>, key: &str| {
-        fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0)
-    };
-    Ok(SiteCounts { users: number(users, keys::USERS_COUNT), news: number(news, keys::NEWS_COUNT), listed })
+    let [users, news] = [keys::USERS_COUNT, keys::NEWS_COUNT].map(fields::counter);
+    let (users, news, listed) = visit.fetch((users, news, read::sorted_count(keys::NEWS_CRON))).await?;
+    Ok(SiteCounts { users, news, listed })
 }

@@ -78,6 +78,13 @@ struct Rule {
     check: Check,
 }
 
+impl Rule {
+    /// A rule that is checked by reads that follow from the value.
+    const fn claims(of: &'static Family, sentence: &'static str, claim: fn(&Subject, &mut Claims)) -> Self {
+        Self { of, sentence, check: Check::Claims(claim) }
+    }
+}
+
 /// How a rule is checked.
 #[derive(Clone, Copy)]
 enum Check {
@@ -129,9 +136,6 @@ pub enum Progress {
 }
 
 /// Checks everything that is stored, and with `repair` mends what follows from something else.
-///
-/// # Errors
-/// When the store fails.
 pub async fn check(
     site: &Site,
     now: Moment,

@@ -191,9 +191,6 @@ fn topics_of(news: &News) -> Vec<String> {
 }
 
 /// The present texts of some things, in their order; `None` for what nobody may find. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of(site: &Site, things: &[Findable]) -> Result<Vec<Option<Text>>, Error> {
     let (mut stories, mut comments, mut tweets, mut people) = (vec![], vec![], vec![], vec![]);
     for thing in things {
@@ -232,9 +229,6 @@ pub async fn of(site: &Site, things: &[Findable]) -> Result<Vec<Option<Text>>, E
 }
 
 /// The texts of the comments of a story. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_thread(site: &Site, id: NewsId) -> Result<Vec<Text>, Error> {
     let (news, thread) = site
         .store
@@ -270,9 +264,6 @@ pub fn are_in(key: &str) -> bool {
 }
 
 /// The texts of the things of some keys. Rounds: 1, and 1 for each 10 threads among them.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_keys(site: &Site, keys: &[String]) -> Result<Vec<Text>, Error> {
     let (mut things, mut threads) = (Vec::new(), Vec::new());
     for held in keys.iter().filter_map(|key| holds(key)) {
@@ -301,18 +292,10 @@ pub struct Walk {
 
 impl Walk {
     /// A walk from the beginning. Rounds: 1.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn begin(site: &Site) -> Result<Self, Error> {
-        let count = |key: &'static str| {
-            read::string(key)
-                .or_absent()
-                .map(move |text| fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0))
-        };
-        let counts = (count(keys::NEWS_COUNT), count(keys::TWEET_IDS), count(keys::USERS_COUNT));
-        let (stories, tweets, people) = site.store.fetch(counts).await?;
-        Ok(Self { ends: [stories, tweets, people], stage: 0, passed: 0 })
+        let counters = [keys::NEWS_COUNT, keys::TWEET_IDS, keys::USERS_COUNT];
+        let ends = site.store.fetch(counters.map(|key| fields::counter(key).or_absent())).await?;
+        Ok(Self { ends, stage: 0, passed: 0 })
     }
 
     /// How many rounds it takes.
@@ -324,7 +307,6 @@ impl Walk {
 
     /// How much of the walk is done, from 0 to 1.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub fn done(&self) -> f64 {
         // Each story counts for the comments that are read with it.
         let weighed = |ids: &[u64]| ids.iter().enumerate().map(|(stage, id)| weight(stage) * id).sum::<u64>();

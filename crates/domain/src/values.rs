@@ -42,6 +42,25 @@
 //! - [`withheld`]: why readers do not see what is still stored
 //! - [`words`]: numbers and durations as people read them
 
+/// Lets texts be read and shown as they are. They were checked when they were made.
+macro_rules! text_values {
+    ($($Name:ident),+) => {$(
+        impl $Name {
+            /// The text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::fmt::Display for $Name {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str(&self.0)
+            }
+        }
+    )+};
+}
+
 pub mod announcement;
 pub mod changeable;
 pub mod clock;

@@ -20,9 +20,6 @@ use tidings_vote_rings::{Found, SMALLEST, search};
 
 /// Looks for vote rings. Rounds: one for 250 stories, and one for 250 of their comments.
 /// Memory: about 60 MiB for a million votes, which is the most that is read.
-///
-/// # Errors
-/// When the store fails.
 pub async fn check(site: &Site, now: Timestamp) -> Result<VoteRingReport, Error> {
     let reading::Read { ballots, stories, is_cut } = reading::read(site, now).await?;
     let votes = u64::try_from(ballots.len()).unwrap_or(u64::MAX);

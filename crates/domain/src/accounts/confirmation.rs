@@ -170,9 +170,6 @@ pub async fn make_link(site: &Site, user_id: UserId) -> Result<Option<Confirmati
 }
 
 /// The same for a mail that is counted already. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn make_counted_link(site: &Site, user_id: UserId) -> Result<Option<ConfirmationMail>, Error> {
     let account = Account::read(site, user_id).await?;
     let Some(email) = account.to_confirm().map(str::to_owned) else {
@@ -262,12 +259,8 @@ pub async fn confirm(site: &Site, now: Timestamp, token: &str) -> Result<Confirm
 
 /// Counts the addresses as confirmed that get mails which their owners have switched on, for a store
 /// of an earlier version. `advance` hears how far it is. Rounds: 1, and 2 for each 500 accounts.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
-    let count = site.store.fetch(read::string(keys::USERS_COUNT)).await?;
-    let count: u64 = fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0);
+    let count = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
     let mut first = 1;
     while first <= count {
         let last = count.min(first + STAFF_CHUNK - 1);

@@ -19,7 +19,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::signing::{Purpose, SigningKey};
 use crate::values::signup::WelcomeToken;
-use tidings_keyspace::{Answers, Batch, Handle, Query};
+use tidings_keyspace::{Answers, Batch, Handle, Query, read};
 
 /// Notes in a batch that a user becomes an administrator: the link ends.
 pub(crate) fn write(batch: &mut Batch, id: UserId) {
@@ -108,21 +108,18 @@ pub enum Vacancy {
     LinkInLog,
 }
 
+/// The keys that say whether there was an administrator, and whether there are accounts.
+const HOLDER_AND_COUNT: [&str; 2] = [keys::FIRST_ADMINISTRATOR, keys::USERS_COUNT];
+
 /// How the site gets its first administrator; `None` if it has had one. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn vacancy(visit: &mut Visit) -> Result<Option<Vacancy>, Error> {
-    let mut query = Query::new();
-    let (holder, count) = (query.string(keys::FIRST_ADMINISTRATOR), query.string(keys::USERS_COUNT));
-    let mut answers = visit.run(query).await?;
-    let (has_had_one, is_used) = (answers.take(holder).is_some(), answers.take(count).is_some());
-    let vacancy = if is_first_account_chosen(visit.site(), is_used) {
+    let [holder, count] = visit.fetch(HOLDER_AND_COUNT.map(read::string)).await?;
+    let vacancy = if is_first_account_chosen(visit.site(), count.is_some()) {
         Vacancy::FirstAccount
     } else {
         Vacancy::LinkInLog
     };
-    Ok((!has_had_one).then_some(vacancy))
+    Ok(holder.is_none().then_some(vacancy))
 }
 
 /// Whether the first account that is created on this machine becomes the administrator.
@@ -132,9 +129,6 @@ fn is_first_account_chosen(site: &Site, is_used: bool) -> bool {
 
 /// Logs the link for the first administrator at the start if it is needed. Rounds: those of
 /// [`link`].
-///
-/// # Errors
-/// When the store fails.
 pub async fn announce(site: &Site, now: Timestamp) -> Result<(), Error> {
     if let Some(link) = link(site, now).await? {
         log(&link);
@@ -145,14 +139,8 @@ pub async fn announce(site: &Site, now: Timestamp) -> Result<(), Error> {
 /// The link for the first administrator, unless there is an administrator, or the first account on
 /// this machine will be it. It is a secret. Rounds: 1 once somebody was an administrator; else 4,
 /// and 1 for each 500 accounts.
-///
-/// # Errors
-/// When the store fails.
 pub async fn link(site: &Site, now: Timestamp) -> Result<Option<String>, Error> {
-    let mut query = Query::new();
-    let (holder, count) = (query.string(keys::FIRST_ADMINISTRATOR), query.string(keys::USERS_COUNT));
-    let mut answers = site.store.query(query).await?;
-    let (holder, is_used) = (answers.take(holder), answers.take(count).is_some());
+    let [holder, count] = site.store.fetch(HOLDER_AND_COUNT.map(read::string)).await?;
     if holder.is_some() {
         return Ok(None);
     }
@@ -163,20 +151,15 @@ pub async fn link(site: &Site, now: Timestamp) -> Result<Option<String>, Error> 
         site.store.commit(batch).await?;
         return Ok(None);
     }
-    match is_first_account_chosen(site, is_used) {
+    match is_first_account_chosen(site, count.is_some()) {
         true => Ok(None),
         false => Ok(Some(make_link(site).await?)),
     }
 }
 
 /// Logs the link if nobody has become an administrator. Rounds: at most 4.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn announce_if_missing(site: &Site) -> Result<(), Error> {
-    let mut query = Query::new();
-    let holder = query.string(keys::FIRST_ADMINISTRATOR);
-    if site.store.query(query).await?.take(holder).is_none() {
+    if site.store.fetch(read::string(keys::FIRST_ADMINISTRATOR)).await?.is_none() {
         log(&make_link(site).await?);
     }
     Ok(())

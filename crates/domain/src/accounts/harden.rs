@@ -13,7 +13,7 @@ use crate::site::Site;
 use crate::values::ids::UserId;
 use crate::values::limits::HARDEN_CHUNK;
 use futures_util::future::try_join_all;
-use tidings_keyspace::{Batch, Query, read};
+use tidings_keyspace::{Batch, Query};
 
 /// Attempts at one chunk of accounts while their owners log in.
 const CHUNK_ATTEMPTS: usize = 24;
@@ -28,12 +28,8 @@ pub struct Hardened {
 }
 
 /// The number of accounts that [`harden`] looks at. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn count_accounts(site: &Site) -> Result<u64, Error> {
-    let count = site.store.fetch(read::string(keys::USERS_COUNT)).await?;
-    Ok(fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0))
+    Ok(site.store.fetch(fields::counter(keys::USERS_COUNT)).await?)
 }
 
 /// Wraps every weak digest that is stored, some accounts in each batch, and reports after

@@ -11,7 +11,7 @@
 //!
 //! It hands out [`EntryId`], [`mark_read`], [`undo_marking`], [`Seen`] (what marks entries as read when it is
 //! on a page), [`send_message`] and [`feed`] (the private address of the feed). For other wings: `Delivery` adds entries, `Removal` takes them away,
-//! `Replacement` puts back what was taken, `Withdrawn` is the record of it, `EntriesRead` lists
+//! `Replacement` puts back what was taken, `Withdrawn` is the record of it, `entries_of` lists
 //! entries.
 
 mod delivery;
@@ -31,7 +31,7 @@ pub(crate) use marking::UNTIL;
 pub use marking::{Marking, mark_read, undo_marking};
 pub use messages::send_message;
 pub(crate) use messages::{Message, erase_messages, forget_messages, message};
-pub(crate) use reading::{EntriesRead, Entry};
+pub(crate) use reading::{Entry, entries_of};
 pub(crate) use removal::Removal;
 pub use seen::Seen;
 pub(crate) use taken::{Replacement, Taken, TakenEntry};

@@ -297,9 +297,6 @@ pub struct OwnInvitations {
 }
 
 /// The invitations of a user. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn own_invitations(site: &Site, now: Timestamp, user: &User) -> Result<OwnInvitations, Error> {
     let mut query = Query::new();
     let open = ask_open(&mut query, user.id);
@@ -327,9 +324,6 @@ pub async fn own_invitations(site: &Site, now: Timestamp, user: &User) -> Result
 }
 
 /// Whom a user invited, the newest first; at most 200. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn invited_by(site: &Site, user: UserId) -> Result<Vec<Invited>, Error> {
     let mut query = Query::new();
     let invited = ask_invited(&mut query, user);

@@ -16,9 +16,6 @@ use tidings_keyspace::{Batch, Store, read};
 const KARMA_ECONOMY: &str = "karma_economy";
 
 /// The economy that the store names. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn stored_economy(store: &Store) -> Result<Option<Economy>, Error> {
     let name = store.fetch(read::field(keys::SITE, KARMA_ECONOMY)).await?;
     let economy = name.as_deref().map(Economy::parse);
@@ -29,9 +26,6 @@ pub async fn stored_economy(store: &Store) -> Result<Option<Economy>, Error> {
 }
 
 /// Keeps what votes cost on a site that has accounts from before votes up were free. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn keep_economy(site: &Site) -> Result<(), Error> {
     if site.store.fetch(read::string(keys::USERS_COUNT)).await?.is_none() {
         return Ok(());

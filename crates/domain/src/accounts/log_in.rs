@@ -166,9 +166,6 @@ pub async fn second_step(
 
 /// What a browser needs to use a passkey as the second step, as JSON; `None` if the account has
 /// none. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn passkey_options(
     site: &Site,
     now: Timestamp,

@@ -34,7 +34,7 @@ use crate::values::secrets::TypedName;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, Expiry, Handle, Hash, Order, Query, Store};
+use tidings_keyspace::{Batch, Expiry, Fetch, Hash, Order, Store, read};
 
 /// The field of a user that says that the hash of the password is of what is left without
 /// the blanks around it: `1`, or absent.
@@ -153,32 +153,18 @@ pub(crate) async fn refuse_if_slowed_down(site: &Site, attempt: &Attempt<'_>) ->
     if counters.is_empty() {
         return Ok(());
     }
-    let mut query = Query::new();
-    let reads: Vec<CounterRead> =
-        counters.iter().map(|counter| CounterRead::ask(&mut query, counter)).collect();
-    let mut answers = site.store.query(query).await?;
-    let counted: Vec<Counted> = reads.into_iter().map(|read| read.take(&mut answers)).collect();
+    let counted: Vec<_> = counters.iter().map(Counted::of).collect();
+    let counted = site.store.fetch(counted).await?;
     refuse_to_wait(site, attempt, (&counters, &counted))
 }
 
-/// Counts a failed second step of a login to an account, even if the client does not wait for the
-/// answer.
-///
-/// # Errors
-/// When the store fails.
-pub(crate) async fn count_failure(site: &Site, user_id: UserId, attempt: &Attempt<'_>) -> Result<(), Error> {
-    count_failed(site, Some(user_id), attempt).await
-}
-
-/// Counts a failed login to nobody's account.
-///
-/// # Errors
-/// When the store fails.
-pub(crate) async fn count_failure_of_address(site: &Site, attempt: &Attempt<'_>) -> Result<(), Error> {
-    count_failed(site, None, attempt).await
-}
-
-async fn count_failed(site: &Site, user_id: Option<UserId>, attempt: &Attempt<'_>) -> Result<(), Error> {
+/// Counts a failed second step of a login to an account, or a failed login to nobody's account, even if
+/// the client does not wait for the answer.
+pub(crate) async fn count_failure(
+    site: &Site,
+    user_id: Option<UserId>,
+    attempt: &Attempt<'_>,
+) -> Result<(), Error> {
     let failure = Failure {
         store: site.store.clone(),
         user_id,
@@ -213,9 +199,7 @@ pub(crate) async fn count_code(site: &Site, user_id: UserId) -> Result<(), Error
     let rate = Rate::new(MAX_WRONG_CODES, WRONG_CODES_SECONDS);
     let counter = Counter { key: keys::wrong_codes(user_id), rate };
     act_on(&site.store, COUNTING_ATTEMPTS, || async {
-        let mut query = Query::new();
-        let read = CounterRead::ask(&mut query, &counter);
-        let counted = read.take(&mut site.store.query(query).await?);
+        let counted = site.store.fetch(Counted::of(&counter)).await?;
         let wait = counted.wait(rate);
         if !wait.is_zero() {
             return Err(
@@ -276,9 +260,6 @@ impl Site {
 
 /// The owner of an account that many addresses have tried, to be told by mail; `None` without
 /// an e-mail address. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn owner_to_tell(site: &Site, id: UserId) -> Result<Option<User>, Error> {
     let user = site.store.fetch(User::by_id(id)).await?;
     Ok(user.filter(|user| user.notice_address().is_some()))
@@ -355,24 +336,6 @@ fn pair_rate(of_address: Rate) -> Rate {
     Rate::new(count, u32::try_from(of_address.period().as_secs()).unwrap_or(u32::MAX))
 }
 
-/// A pending read of a counter.
-struct CounterRead(Handle<Option<String>>, Handle<Expiry>);
-
-impl CounterRead {
-    fn ask(query: &mut Query, counter: &Counter) -> Self {
-        Self(query.string(&counter.key), query.expiry(&counter.key))
-    }
-
-    fn take(self, answers: &mut Answers) -> Counted {
-        let count = answers.take(self.0);
-        let full_in = match answers.take(self.1) {
-            Expiry::In(left) if count.is_some() => left,
-            _ => Duration::ZERO,
-        };
-        Counted { count, full_in }
-    }
-}
-
 /// A counter as it is stored.
 struct Counted {
     /// The failures counted since the bucket was full.
@@ -382,6 +345,17 @@ struct Counted {
 }
 
 impl Counted {
+    fn of(counter: &Counter) -> impl Fetch<Value = Self> + use<> {
+        let reads = (read::string(&counter.key), read::expiry(&counter.key));
+        reads.map(|(count, expiry)| {
+            let full_in = match expiry {
+                Expiry::In(left) if count.is_some() => left,
+                _ => Duration::ZERO,
+            };
+            Self { count, full_in }
+        })
+    }
+
     /// When the bucket is full again after one more failure.
     fn after_one_more(&self, rate: Rate) -> Duration {
         self.full_in + rate.period() / rate.count().max(1)
@@ -407,31 +381,22 @@ async fn find_unless_slowed_down(
     attempt: &Attempt<'_>,
     counters: &[Counter],
 ) -> Result<(Option<Hash>, bool), Error> {
-    let mut query = Query::new();
     let names = [attempt.username, attempt.username.trim_ascii()].map(keys::username_to_id);
-    let ids = names.clone().map(|name| query.string(name));
-    let reads: Vec<CounterRead> =
-        counters.iter().map(|counter| CounterRead::ask(&mut query, counter)).collect();
-    let mut answers = site.store.query(query).await?;
-    let counted: Vec<Counted> = reads.into_iter().map(|read| read.take(&mut answers)).collect();
+    let counted: Vec<_> = counters.iter().map(Counted::of).collect();
+    let ([typed, trimmed], counted) = site.store.fetch((names.clone().map(read::string), counted)).await?;
     let is_suspect = counted.iter().any(|counted| !counted.full_in.is_zero());
     refuse_to_wait(site, attempt, (counters, &counted))?;
     // Names have no blanks at their ends, except perhaps old imported ones. So these are
     // ignored for everybody, as in Lamer News.
-    let [typed, trimmed] = ids.map(|id| answers.take(id));
     let id = typed.or(trimmed);
     let id = fields::read_string::<UserId>(id.as_deref(), || names[1].clone());
     // An unknown user costs the same reads.
     let account = id.unwrap_or(UserId(1));
     let network = origins::tag_of(site, attempt.address).await?;
-    let mut query = Query::new();
-    let user = query.hash(keys::user(account));
-    let guesses = CounterRead::ask(&mut query, &counter_of_account(account));
-    let last = query.scores(keys::user_networks(account), [network.as_str()]);
-    let mut answers = site.store.query(query).await?;
-    let user = answers.take(user);
-    let is_guessed = !guesses.take(&mut answers).wait(GUESSES).is_zero();
-    let last = answers.take(last).into_iter().next().flatten();
+    let guesses = Counted::of(&counter_of_account(account));
+    let last = read::score(keys::user_networks(account), network.as_str());
+    let (user, guesses, last) = site.store.fetch((read::hash(keys::user(account)), guesses, last)).await?;
+    let is_guessed = !guesses.wait(GUESSES).is_zero();
     let is_suspect = is_suspect || is_guessed && !is_known(last, attempt.now);
     Ok(((id.is_some() && !user.is_empty()).then_some(user), is_suspect))
 }
@@ -463,20 +428,19 @@ impl Failure {
         // An unknown user costs the same reads.
         let user_id = self.user_id.unwrap_or(UserId(1));
         let (addresses_key, told_key) = (keys::failed_login_addresses(user_id), keys::owner_told(user_id));
-        let mut query = Query::new();
-        let reads: Vec<CounterRead> =
-            self.counters.iter().map(|counter| CounterRead::ask(&mut query, counter)).collect();
-        let others = query.sorted_range(&addresses_key, Order::Descending, 0, FAILED_ADDRESSES as u64);
-        let told = query.string(&told_key);
         let of_account = counter_of_account(user_id);
-        let guesses = CounterRead::ask(&mut query, &of_account);
-        let mut answers = self.store.query(query).await?;
+        let reads = (
+            self.counters.iter().map(Counted::of).collect::<Vec<_>>(),
+            read::sorted_range(&addresses_key, Order::Descending, 0, FAILED_ADDRESSES as u64),
+            read::string(&told_key),
+            Counted::of(&of_account),
+        );
+        let (counted, others, told, guesses) = self.store.fetch(reads).await?;
         let mut batch = Batch::new();
-        for (counter, read) in self.counters.iter().zip(reads) {
-            count_one_more(&mut batch, counter, &read.take(&mut answers));
+        for (counter, counted) in self.counters.iter().zip(&counted) {
+            count_one_more(&mut batch, counter, counted);
         }
-        let (others, told) = (answers.take(others), answers.take(told));
-        let guesses = guesses.take(&mut answers).at_most(GUESSES);
+        let guesses = guesses.at_most(GUESSES);
         let Some(now) = self.now.filter(|_| self.user_id.is_some()) else {
             return Ok((batch, false));
         };
@@ -536,7 +500,7 @@ mod tests {
             assert_eq!(is_suspect(elsewhere, NOW).await, number >= 20, "{number}");
             assert!(!is_suspect(home, NOW).await, "{number}");
             let guess = attempt(&format!("203.0.{number}.1"), NOW);
-            count_failure(&site, id, &guess).await.unwrap();
+            count_failure(&site, Some(id), &guess).await.unwrap();
         }
         let neighbour = "192.0.2.99";
         assert_eq!(Network::of(neighbour.parse().unwrap()), Network::of(home.parse().unwrap()));

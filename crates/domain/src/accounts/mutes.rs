@@ -124,9 +124,6 @@ pub struct Avoided {
 }
 
 /// The sites that a user has muted. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn muted_sites(visit: &mut Visit, user: UserId) -> Result<Vec<String>, Error> {
     let mutes = visit.fetch(read::hash(keys::user_mutes(user)).or_absent()).await?;
     let site = |(field, _): &(String, String)| {
@@ -138,9 +135,6 @@ pub async fn muted_sites(visit: &mut Visit, user: UserId) -> Result<Vec<String>,
 
 /// All that a user has muted and blocked, the latest first. Accounts that were deactivated
 /// since are left out. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn avoided(visit: &mut Visit, user: UserId) -> Result<Avoided, Error> {
     let (mutes_key, blocks_key) = (keys::user_mutes(user), keys::user_blocks(user));
     let mut query = Query::new();

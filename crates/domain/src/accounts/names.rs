@@ -20,7 +20,7 @@ use crate::values::lookalikes;
 use crate::values::secrets::random_token;
 use crate::values::text::FullName;
 use std::collections::{BTreeMap, HashSet};
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, Query, read};
 
 /// Accounts before the ones to fold that are looked at again: Lamer News draws an id some
 /// moments before it writes the account.
@@ -33,9 +33,6 @@ const REFOLDED_AT_ONCE: usize = 1_000;
 /// accounts whose names look alike, the older one gets it. Returns whether all have theirs.
 /// Accounts of earlier versions also get the fields that Lamer News needs. Rounds: 3 if there is
 /// nothing to do; else 3 and a commit for each chunk.
-///
-/// # Errors
-/// When the store fails.
 pub async fn fold_usernames(site: &Site, chunks: u64) -> Result<bool, Error> {
     for _ in 0..chunks {
         if let Folded { all: true, .. } = fold_chunk(site).await? {
@@ -46,9 +43,6 @@ pub async fn fold_usernames(site: &Site, chunks: u64) -> Result<bool, Error> {
 }
 
 /// The same for all accounts, saying after each chunk how far it is.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn fold_all_usernames(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
     loop {
         let Folded { last, count, all } = fold_chunk(site).await?;
@@ -72,15 +66,10 @@ struct Folded {
 /// Folds the next chunk.
 async fn fold_chunk(site: &Site) -> Result<Folded, Error> {
     site.act(keys::USERNAMES_FOLDED, || async {
-        let mut query = Query::new();
-        let (folded, count) = (query.string(keys::USERNAMES_FOLDED), query.string(keys::USERS_COUNT));
-        let mut answers = site.store.query(query).await?;
-        let (folded, count) = (answers.take(folded), answers.take(count));
-        let number = |text: Option<&str>, key: &str| -> u64 {
-            fields::read_string(text, || key.to_owned()).unwrap_or(0)
-        };
-        let from = number(folded.as_deref(), keys::USERNAMES_FOLDED);
-        let count = number(count.as_deref(), keys::USERS_COUNT);
+        let reads = (read::string(keys::USERNAMES_FOLDED), fields::counter(keys::USERS_COUNT));
+        let (folded, count) = site.store.fetch(reads).await?;
+        let from: u64 =
+            fields::read_string(folded.as_deref(), || keys::USERNAMES_FOLDED.to_owned()).unwrap_or(0);
         if count == 0 {
             return Ok(Decision::Done(Folded { last: 0, count, all: true }));
         }
@@ -141,14 +130,12 @@ struct Missing {
 /// What the accounts with these ids lack.
 async fn missing(site: &Site, first: u64, last: u64) -> Result<Missing, Error> {
     const FIELDS: [&str; 4] = ["username", DEACTIVATED, "password", "salt"];
-    let mut query = Query::new();
-    let users: Vec<_> =
-        (first..=last).map(UserId).map(|id| (id, query.hash_fields(keys::user(id), FIELDS))).collect();
-    let mut answers = site.store.query(query).await?;
+    let ids = (first..=last).map(UserId);
+    let users: Vec<_> = ids.clone().map(|id| read::fields(keys::user(id), FIELDS)).collect();
+    let users = ids.zip(site.store.fetch(users).await?);
     let (mut entries, mut repairs) = (Vec::new(), Vec::new());
     let mut query = Query::new();
-    for (id, user) in users {
-        let [name, deactivated, password, salt] = fields::each(answers.take(user));
+    for (id, [name, deactivated, password, salt]) in users {
         let needs_name = name.is_none() && deactivated.is_some();
         let is_account = name.is_some() || deactivated.is_some();
         let needs_salt = is_account && lacks_salt(password.as_deref(), salt.as_deref());
@@ -172,9 +159,6 @@ async fn missing(site: &Site, first: u64, last: u64) -> Result<Missing, Error> {
 /// deactivated accounts. Of names that look alike only now, both stay, and the older account gets
 /// the entry. The earlier entries stay too, so that the earlier version could still use them; nothing
 /// here reads them.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn fold_anew(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
     let total = site.store.count_keys().await?;
     let (mut cursor, mut seen) = (None, 0);
@@ -244,11 +228,9 @@ pub(crate) async fn refuse_confusable(site: &Site, user: &User, fullname: &FullN
         return Err(Refusal::FullNameReserved.into());
     }
     fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
-    let mut query = Query::new();
     let names = candidates.iter().flat_map(|name| [keys::username_to_id(name), keys::username_folded(name)]);
-    let reads: Vec<_> = names.map(|name| query.string(name)).collect();
-    let mut answers = site.store.query(query).await?;
+    let holders = site.store.fetch(names.map(read::string).collect::<Vec<_>>()).await?;
     let own = user.id.to_string();
-    let is_other = reads.into_iter().any(|read| answers.take(read).is_some_and(|id| id != own));
+    let is_other = holders.into_iter().flatten().any(|id| id != own);
     if is_other { Err(Refusal::FullNameConfusable.into()) } else { Ok(()) }
 }

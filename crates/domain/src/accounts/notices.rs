@@ -58,9 +58,6 @@ impl Notice {
 
 /// Whether one more mail of a kind may be sent today, of which `key` counts the mails. Counts
 /// it. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn may_send_today(site: &Site, key: &str, most: u64) -> Result<bool, Error> {
     site.act(key, || async {
         let sent = site.store.fetch(read::string(key)).await?;

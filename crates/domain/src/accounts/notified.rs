@@ -2,7 +2,7 @@
 //! mentions notify only so many people in a day (UTC): further ones are text, and so are those
 //! who have blocked the author.
 
-use crate::accounts::avoidance::AvoidanceRead;
+use crate::accounts::avoidance::Avoidance;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
@@ -11,7 +11,7 @@ use crate::values::clock::Moment;
 use crate::values::day::Day;
 use crate::values::ids::UserId;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, read};
 
 /// The field that counts the people; the others are their ids.
 const COUNT: &str = "count";
@@ -44,18 +44,15 @@ impl Notified {
         if mentioned.is_empty() {
             return Ok(chosen);
         }
-        let mut query = Query::new();
         let ids = mentioned.iter().map(ToString::to_string);
-        let read = query.hash_fields(&chosen.key, [COUNT.to_owned()].into_iter().chain(ids));
-        let avoidances: Vec<_> =
-            mentioned.iter().map(|person| AvoidanceRead::ask(&mut query, *person, author)).collect();
-        let mut answers = site.store.query(query).await?;
-        let blocked: Vec<bool> = avoidances.into_iter().map(|read| read.take(&mut answers).blocks).collect();
-        let mut known = answers.take(read).into_iter();
+        let known = read::hash_fields(&chosen.key, [COUNT.to_owned()].into_iter().chain(ids));
+        let avoidances: Vec<_> = mentioned.iter().map(|person| Avoidance::of(*person, author)).collect();
+        let (known, avoidances) = site.store.fetch((known, avoidances)).await?;
+        let mut known = known.into_iter();
         chosen.count = known.next().flatten();
         chosen.total = fields::count(chosen.count.as_deref(), || chosen.key.clone(), COUNT);
-        for ((person, known), is_blocked) in mentioned.iter().zip(known).zip(blocked) {
-            if is_blocked {
+        for ((person, known), avoidance) in mentioned.iter().zip(known).zip(avoidances) {
+            if avoidance.blocks {
                 continue;
             }
             if known.is_none() && most > 0 {

@@ -26,9 +26,6 @@ crate::cache_kind! {
 }
 
 /// The bans of the site, also those that have ended. Rounds: 1; none once they are cached.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Vec<OriginBan>>, Error> {
     let cache = site.caches.of::<Banned>();
     let view = View { store: &site.store, now, is_current: true, keeps: true };

@@ -47,9 +47,6 @@ pub(crate) struct Origin {
 impl Origin {
     /// The origin of what comes from an address; `None` if the site keeps none. Rounds: none,
     /// except once for each server, which then reads the secret.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) async fn of(site: &Site, address: IpAddr) -> Result<Option<Self>, Error> {
         let days = site.rules.moderation.keep_addresses_days;
         if days == 0 {
@@ -83,9 +80,6 @@ pub(crate) fn write(origin: Option<&Origin>, batch: &mut Batch, now: Timestamp, 
 }
 
 /// The tag of the network of an address. Rounds: as [`network_secret`].
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn tag_of(site: &Site, address: IpAddr) -> Result<NetworkTag, Error> {
     Ok(NetworkTag::of(Network::of(address), network_secret(site).await?))
 }
@@ -98,9 +92,6 @@ process_state!(KnownSecret);
 
 /// The secret of the tags, and of the hashes of typed names. Rounds: none, except once for each
 /// server.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn network_secret(site: &Site) -> Result<&str, Error> {
     Ok(site.of::<KnownSecret>().0.get_or_try_init(|| read_secret(site)).await?)
 }
@@ -133,9 +124,6 @@ pub struct Origins {
 
 /// Where a user has posted from. It looks at the five newest networks. Rounds: 2, 1 if nothing is
 /// known.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn origins_of(site: &Site, now: Timestamp, user: UserId) -> Result<Origins, Error> {
     let days = site.rules.moderation.keep_addresses_days;
     if days == 0 {
@@ -143,16 +131,12 @@ pub(crate) async fn origins_of(site: &Site, now: Timestamp, user: UserId) -> Res
     }
     let secret = network_secret(site).await?;
     let kept: Vec<Day> = Day::of(now).last(days).collect();
-    let mut query = Query::new();
-    let reads: Vec<_> = kept
-        .iter()
-        .map(|day| query.sorted_range(keys::user_addresses(user, *day), Order::Descending, 0, u64::MAX))
-        .collect();
-    let mut answers = site.store.query(query).await?;
+    let lists: Vec<String> = kept.iter().map(|day| keys::user_addresses(user, *day)).collect();
+    let members = lists.iter().map(|key| read::sorted_range(key, Order::Descending, 0, u64::MAX));
+    let members = site.store.fetch(members.collect::<Vec<_>>()).await?;
     let mut seen: BTreeMap<IpAddr, Timestamp> = BTreeMap::new();
-    for (day, read) in kept.iter().zip(reads) {
-        let key = keys::user_addresses(user, *day);
-        let found = fields::members(answers.take(read), &key, |(address, score)| {
+    for (key, members) in lists.iter().zip(members) {
+        let found = fields::members(members, key, |(address, score)| {
             Some((address.parse::<IpAddr>().ok()?, second(score)))
         });
         for (address, time) in found {
@@ -181,9 +165,6 @@ pub(crate) async fn origins_of(site: &Site, now: Timestamp, user: UserId) -> Res
 /// How many people have signed up or posted from a network in the last week; `None` if that cannot be
 /// counted, because it has more than [`COUNTED_NETWORKS`] of the networks that have tags, or because the
 /// site keeps no addresses. Rounds: 1, or 2 for a network that is narrower than those.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn posted_from(site: &Site, now: Timestamp, network: IpNet) -> Result<Option<u64>, Error> {
     let days = site.rules.moderation.keep_addresses_days.min(COUNTED_DAYS);
     let parts = Network::parts_of(network);

@@ -35,7 +35,7 @@ use sha2::{Digest as _, Sha256};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, Handle, Order, Query, Store, read};
+use tidings_keyspace::{Batch, Fetch, Order, Query, Store, read};
 
 /// The field of a user with the secret that addresses for unsubscribing are made from.
 pub(crate) const MAIL_SECRET: &str = "mail_secret";
@@ -268,39 +268,23 @@ pub struct MailStatus {
     pub oldest: Option<Timestamp>,
 }
 
-/// A pending read of [`MailStatus`].
-pub(crate) struct MailStatusRead {
-    waiting: Handle<u64>,
-    oldest: Handle<Vec<(String, f64)>>,
-}
-
-impl MailStatusRead {
-    pub(crate) fn ask(query: &mut Query) -> Self {
-        let waiting = query.sorted_count(keys::MAIL_OUTBOX);
-        Self { waiting, oldest: query.sorted_range(keys::MAIL_WRITTEN, Order::Ascending, 0, 1) }
-    }
-
-    pub(crate) fn take(self, answers: &mut Answers) -> MailStatus {
-        let oldest = answers.take(self.oldest).first().map(|(_, written)| Timestamp::from_score(*written));
-        MailStatus { waiting: answers.take(self.waiting), oldest }
+impl MailStatus {
+    pub(crate) fn read() -> impl Fetch<Value = Self> {
+        let oldest = read::sorted_range(keys::MAIL_WRITTEN, Order::Ascending, 0, 1);
+        (read::sorted_count(keys::MAIL_OUTBOX), oldest).map(|(waiting, oldest)| Self {
+            waiting,
+            oldest: oldest.first().map(|(_, written)| Timestamp::from_score(*written)),
+        })
     }
 }
 
 /// The mails that wait. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn status(site: &Site) -> Result<MailStatus, Error> {
-    let mut query = Query::new();
-    let read = MailStatusRead::ask(&mut query);
-    Ok(read.take(&mut site.store.query(query).await?))
+    Ok(site.store.fetch(MailStatus::read()).await?)
 }
 
 /// Notes when the mails were written that waited in a store of an earlier version: as far as is
 /// known, when they are due. Rounds: 1, and 2 for each 500 mails.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn note_written(site: &Site) -> Result<(), Error> {
     let mut start = 0;
     while note_some_written(site, start).await? {
@@ -327,13 +311,8 @@ async fn note_some_written(site: &Site, start: u64) -> Result<bool, Error> {
 }
 
 /// The account that a mail is for; `None` if it is deactivated. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn account(site: &Site, user: UserId) -> Result<Option<User>, Error> {
-    let mut query = Query::new();
-    let read = query.hash(keys::user(user));
-    Ok(User::from_hash(&site.store.query(query).await?.take(read)))
+    Ok(site.store.fetch(User::by_id(user)).await?)
 }
 
 /// Adds to a batch how often a user gets digests from now on. The first one has what is new
@@ -360,9 +339,6 @@ pub struct DigestsDue {
 /// The mails that are due. Puts digests that are due into the outbox; the next look finds them.
 /// Rounds: 1, 1 with digests, and 3 after a server of an earlier version has sent mails. At most 40
 /// mails, and 200 digests.
-///
-/// # Errors
-/// When the store fails.
 pub async fn look(store: &Store, now: Timestamp, due: DigestsDue) -> Result<Vec<Waiting>, Error> {
     let mut query = Query::new();
     let up_to = |time: Timestamp| (f64::NEG_INFINITY, time.as_score());
@@ -437,22 +413,15 @@ pub struct Claim {
 
 /// Takes a waiting mail to send it. `None` if another server sends it or has sent it, or too
 /// many were sent to the user; then it is dropped. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn claim(site: &Site, now: Timestamp, mail: &Waiting) -> Result<Option<Claim>, Error> {
     let member = mail.to_string();
     let (lease, user) = (keys::mail_lease(&member), keys::user(mail.user));
     let limit = mail.limit();
     let new_secret = random_token()?;
     site.act(&lease, || async {
-        let mut query = Query::new();
-        let secret = query.hash_fields(&user, [MAIL_SECRET]);
-        let sent = limit.as_ref().map(|(counter, _)| query.string(counter));
-        let mut answers = site.store.query(query).await?;
-        let secret = fields::only(answers.take(secret)).filter(|secret| !secret.is_empty());
-        let sent = sent.and_then(|sent| answers.take(sent));
-
+        let sent = limit.as_ref().map(|(counter, _)| read::string(counter));
+        let (secret, sent) = site.store.fetch((read::field(&user, MAIL_SECRET), sent)).await?;
+        let (secret, sent) = (secret.filter(|secret| !secret.is_empty()), sent.flatten());
         let mut batch = Batch::new();
         let waits = batch.sorted_member_present(keys::MAIL_OUTBOX, &member);
         let free = batch.key_absent(&lease);
@@ -487,9 +456,6 @@ pub async fn claim(site: &Site, now: Timestamp, mail: &Waiting) -> Result<Option
 }
 
 /// Removes a mail from the outbox that is no longer wanted. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn remove(site: &Site, mail: &Waiting) -> Result<(), Error> {
     let mut batch = Batch::new();
     write_removal(&mut batch, &mail.to_string());
@@ -499,9 +465,6 @@ pub async fn remove(site: &Site, mail: &Waiting) -> Result<(), Error> {
 
 /// Removes a mail from the outbox that the relay has accepted. `works_again` says that the address
 /// of the account has refused mails before. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn accepted(site: &Site, mail: &Waiting, works_again: bool) -> Result<(), Error> {
     let mut batch = Batch::new();
     write_removal(&mut batch, &mail.to_string());
@@ -514,9 +477,6 @@ pub async fn accepted(site: &Site, mail: &Waiting, works_again: bool) -> Result<
 
 /// Removes a mail from the outbox whose address does not exist, and counts that for the account if
 /// it has this address. Rounds: at most 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn refused(site: &Site, mail: &Waiting, address: &str) -> Result<(), Error> {
     let user = keys::user(mail.user);
     let mut batch = Batch::new();
@@ -540,9 +500,6 @@ pub enum Postponed {
 
 /// Puts a claimed mail that could not be sent back, or drops it when it is a day old. `since` is
 /// when it was first due. Rounds: at most 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn postpone(
     site: &Site,
     now: Timestamp,
@@ -589,9 +546,6 @@ pub struct Subscriber {
 }
 
 /// Whom a token of a mail names. Rounds: 1, none for what cannot be a token.
-///
-/// # Errors
-/// When the store fails.
 pub async fn subscriber(site: &Site, token: &str) -> Result<Option<Subscriber>, Error> {
     let mut parts = token.splitn(3, '-');
     let name = parts.next().unwrap_or_default();
@@ -607,9 +561,6 @@ pub async fn subscriber(site: &Site, token: &str) -> Result<Option<Subscriber>, 
 }
 
 /// Switches a kind of mails off. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn unsubscribe(site: &Site, now: Timestamp, subscriber: &Subscriber) -> Result<(), Error> {
     let key = keys::user(subscriber.user);
     let mut batch = Batch::new();

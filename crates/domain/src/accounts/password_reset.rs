@@ -55,9 +55,6 @@ pub async fn admit_request(site: &Site, now: Moment, address: IpAddr) -> Result<
 
 /// Prepares a reset, if a user with this name has this address and has not
 /// asked for one recently. The caller must give the same answer for `None`.
-///
-/// # Errors
-/// When the store fails.
 pub async fn request_reset(
     site: &Site,
     now: Timestamp,
@@ -98,9 +95,6 @@ pub async fn request_reset(
 
 /// Withdraws a request whose mail could not be sent, so that the user may ask again at
 /// once.
-///
-/// # Errors
-/// When the store fails.
 pub async fn withdraw_reset(site: &Site, mail: &ResetMail) -> Result<(), Error> {
     let key = keys::user(mail.user_id);
     let mut batch = Batch::new();

@@ -29,18 +29,12 @@ crate::cache_kind! {
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's. Rounds: 1.
 pub async fn id_of(visit: &mut Visit, username: &str) -> Result<UserId, Error> {
-    let mut query = Query::new();
-    let id = query.string(keys::username_to_id(username));
-    let mut answers = visit.run(query).await?;
-    let id = answers.take(id);
+    let id = visit.fetch(read::string(keys::username_to_id(username))).await?;
     let id = fields::read_string(id.as_deref(), || keys::username_to_id(username));
     Ok(id.ok_or(Refusal::NoSuchUser)?)
 }
 
 /// The ids of the users with these names, ignoring case; without names that nobody has. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn ids_of(visit: &mut Visit, usernames: &[String]) -> Result<HashMap<String, UserId>, Error> {
     let id = |name: &String| {
         let (key, name) = (keys::username_to_id(name), name.clone());
@@ -52,9 +46,7 @@ pub async fn ids_of(visit: &mut Visit, usernames: &[String]) -> Result<HashMap<S
 
 /// Whether there is a user with an id. A user, once created, always exists. Rounds: 1.
 pub(crate) async fn exists(site: &Site, id: UserId) -> Result<bool, Error> {
-    let mut query = Query::new();
-    let found = query.hash_fields(keys::user(id), ["id"]);
-    Ok(fields::only(site.store.query(query).await?.take(found)).is_some())
+    Ok(site.store.fetch(read::field(keys::user(id), "id")).await?.is_some())
 }
 
 /// Names of users.

@@ -21,9 +21,6 @@ pub(crate) const REBUILD_HOME: &str = "rebuild";
 
 /// Notes a visit. Returns whether the user returns after a long absence: then the stored
 /// home timeline is not complete. Rounds: at most 1.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn note_visit(site: &Site, now: Timestamp, user: &mut Arc<User>) -> Result<bool, Error> {
     // The first visit in an hour is always noted, so that people can be counted.
     let is_noted =

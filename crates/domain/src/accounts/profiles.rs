@@ -9,7 +9,7 @@ use crate::keys;
 use crate::values::ids::UserId;
 use std::ops::Deref;
 use std::sync::Arc;
-use tidings_keyspace::{Answers, Handle, Query, Reads, Tracked};
+use tidings_keyspace::{Fetch, Query, Reads, Tracked, read};
 
 crate::cache_kind! {
     /// Profiles as everyone sees them, by the key of the name.
@@ -73,9 +73,8 @@ pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error
     let flight = match visit.look_up(site.caches.of::<Profiles>(), &name).await? {
         CacheResult::Hit(facts) => {
             visit.identify().await?;
-            let mut query = Query::new();
-            let followed = FollowedRead::ask(visit, &mut query, facts.user.id);
-            let followed = followed.take(&mut visit.run(query).await?);
+            let followed = is_followed(visit, facts.user.id);
+            let followed = visit.fetch(followed).await?;
             return Ok(Profile { facts, followed });
         }
         CacheResult::Miss(flight) => flight,
@@ -101,13 +100,13 @@ pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error
         let count = query.sorted_count(list);
         query.track(count)
     });
-    let followed = FollowedRead::ask(visit, &mut query, id);
+    let followed = query.ask(is_followed(visit, id));
     let mut answers = visit.run(query).await?;
     let [posted, comments, tweets, followers, followings, invited] =
         counts.map(|count| answers.take_tracked(count).collect_into(&mut reads));
     let user = answers.take_tracked(user).collect_into(&mut reads);
     let user = User::from_hash(&user).ok_or(Refusal::NoSuchUser)?;
-    let followed = followed.take(&mut answers);
+    let followed = answers.of(followed);
     let inviter = tree::inviter_of(visit, &user, &mut reads).await?;
     let user = user.into();
     let facts = ProfileFacts { user, inviter, invited, posted, comments, tweets, followers, followings };
@@ -115,19 +114,9 @@ pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error
     Ok(Profile { facts, followed })
 }
 
-/// A pending read: whether the viewer follows a user.
-struct FollowedRead(Option<Handle<Vec<Option<f64>>>>);
-
-impl FollowedRead {
-    fn ask(visit: &Visit, query: &mut Query, id: UserId) -> Self {
-        Self(
-            visit
-                .viewer_id()
-                .map(|viewer| query.scores(keys::followers(id), [viewer.to_string()]).or_absent(query)),
-        )
-    }
-
-    fn take(self, answers: &mut Answers) -> bool {
-        self.0.is_some_and(|read| answers.take(read).into_iter().flatten().next().is_some())
-    }
+/// Whether the viewer follows a user.
+fn is_followed(visit: &Visit, id: UserId) -> impl Fetch<Value = bool> + use<> {
+    let viewer = visit.viewer_id();
+    let since = viewer.map(|viewer| read::score(keys::followers(id), viewer.to_string()).or_absent());
+    Fetch::map(since, |since| since.flatten().is_some())
 }

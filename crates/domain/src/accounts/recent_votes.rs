@@ -124,7 +124,6 @@ pub(crate) struct VoteRecord {
     pub(crate) article: ArticleEffect,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)]
 const fn is_zero(karma: &i64) -> bool {
     *karma == 0
 }
@@ -150,7 +149,6 @@ pub(crate) enum ArticleEffect {
 }
 
 impl ArticleEffect {
-    #[allow(clippy::trivially_copy_pass_by_ref)]
     const fn is_none(&self) -> bool {
         matches!(self, Self::None)
     }

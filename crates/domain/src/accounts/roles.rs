@@ -22,7 +22,7 @@ use crate::values::limits::{ACCOUNTS_CHUNK, STAFF_PASSWORD_MIN};
 use crate::values::restriction::RestrictionKind;
 use crate::values::text::NewPassword;
 use strum::IntoStaticStr;
-use tidings_keyspace::{Batch, Hash, Query, read};
+use tidings_keyspace::{Batch, Hash, read};
 
 /// Somebody with a role, as read. A batch that depends on them checks that they still have it.
 pub(crate) struct Holder {
@@ -76,9 +76,6 @@ pub(crate) fn write_role_password(batch: &mut Batch, id: UserId, flags: [&str; 2
 
 /// Notes at a login whether the password of somebody who was given a role is long enough. Rounds: none, and 1 the
 /// first time.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn note_password(site: &Site, user: &Hash, password: &str) -> Result<(), Error> {
     let id = fields::read::<UserId>(user.get("id"), || "a user".to_owned(), "id");
     let (Some(id), Some(UNKNOWN_PASSWORD)) = (id, user.get(ROLE_PASSWORD)) else { return Ok(()) };
@@ -117,19 +114,15 @@ pub(crate) async fn somebody_else(
     role: Role,
     others: &[UserId],
 ) -> Result<Option<Holder>, Error> {
-    let count = site.store.fetch(read::string(keys::USERS_COUNT)).await?;
-    let count: u64 = fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0);
+    let count = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
     let mut first = 1;
     while first <= count {
         let last = count.min(first + ACCOUNTS_CHUNK - 1);
-        let mut query = Query::new();
-        let wanted = ["flags", DEACTIVATED];
-        let reads: Vec<_> =
-            (first..=last).map(UserId).map(|id| (id, query.hash_fields(keys::user(id), wanted))).collect();
-        let mut answers = site.store.query(query).await?;
+        let ids = (first..=last).map(UserId);
+        let users: Vec<_> =
+            ids.clone().map(|id| read::fields(keys::user(id), ["flags", DEACTIVATED])).collect();
         let mut candidates = Vec::new();
-        for (id, read) in reads {
-            let [flags, deactivated] = fields::each(answers.take(read));
+        for (id, [flags, deactivated]) in ids.zip(site.store.fetch(users).await?) {
             let has_flags = flags.is_some_and(|flags| flags.contains([ADMINISTRATOR_FLAG, MODERATOR_FLAG]));
             if has_flags && deactivated.is_none() && !others.contains(&id) {
                 candidates.push(id);
@@ -150,16 +143,14 @@ async fn first_able(
     role: Role,
     candidates: &[UserId],
 ) -> Result<Option<Holder>, Error> {
-    let mut query = Query::new();
-    let reads: Vec<_> = candidates.iter().map(|id| (*id, query.hash(keys::user(*id)))).collect();
-    if reads.is_empty() {
+    if candidates.is_empty() {
         return Ok(None);
     }
-    let mut answers = site.store.query(query).await?;
-    Ok(reads.into_iter().find_map(|(id, read)| {
-        let hash = answers.take(read);
+    let users: Vec<_> = candidates.iter().map(|id| read::hash(keys::user(*id))).collect();
+    let users = site.store.fetch(users).await?;
+    Ok(candidates.iter().zip(users).find_map(|(id, hash)| {
         let is_able = User::from_hash(&hash).is_some_and(|user| user.role_at(&site.rules, now) >= role);
-        is_able.then(|| Holder::of(id, &hash))
+        is_able.then(|| Holder::of(*id, &hash))
     }))
 }
 
@@ -216,10 +207,8 @@ pub async fn set_role(
 ) -> Result<bool, Error> {
     let (key, flag) = (keys::user(id), role.flag());
     let changed = site.act(&key, || async {
-        let mut query = Query::new();
-        let fields = query.hash_fields(&key, ["username", DEACTIVATED, "flags"]);
-        let mut answers = site.store.query(query).await?;
-        let [Some(_), None, flags] = fields::each(answers.take(fields)) else {
+        let fields = read::fields(&key, ["username", DEACTIVATED, "flags"]);
+        let [Some(_), None, flags] = site.store.fetch(fields).await? else {
             return Err(Refusal::NoSuchUser.into());
         };
         let old = flags.clone().unwrap_or_default();

@@ -203,9 +203,6 @@ impl SessionRead {
 
 /// Notes a visit, so that the session lasts 60 days from now. Writes at most once an hour.
 /// Returns whether the session was prolonged. Rounds: at most 1.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn prolong(site: &Site, now: Timestamp, session: &VisitSession) -> Result<bool, Error> {
     let (Some(hash), Some(seen), true) = (session.key.hash(), session.last_seen, session.is_due(now)) else {
         return Ok(false);
@@ -403,9 +400,6 @@ pub struct OpenSession {
 pub(crate) const EARLIER_ID: &str = "earlier";
 
 /// The sessions of an account, the newest first. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn list(site: &Site, session: &VisitSession) -> Result<Vec<OpenSession>, Error> {
     let all = AllSessions::read(site, session.user_id).await?;
     let mut query = Query::new();
@@ -451,9 +445,6 @@ pub(crate) async fn list(site: &Site, session: &VisitSession) -> Result<Vec<Open
 
 /// Ends the oldest sessions of an account that has too many, and takes those that have
 /// expired off the list. Rounds: 1, and 2 more if there are too many.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn end_surplus(site: &Site, user_id: UserId) -> Result<(), Error> {
     let all = AllSessions::read(site, user_id).await?;
     if all.hashes.len() <= MAX_SESSIONS {

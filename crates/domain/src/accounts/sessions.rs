@@ -113,9 +113,6 @@ pub(crate) async fn open_session(
 }
 
 /// Logs a user out: ends this session. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn log_out(site: &Site, session: &VisitSession) -> Result<(), Error> {
     let mut batch = Batch::new();
     session_store::end_one(&mut batch, session.user_id, &session.key);
@@ -124,9 +121,6 @@ pub async fn log_out(site: &Site, session: &VisitSession) -> Result<(), Error> {
 }
 
 /// The sessions of the user whose session this is, the newest first. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn list(site: &Site, session: &VisitSession) -> Result<Vec<OpenSession>, Error> {
     session_store::list(site, session).await
 }

@@ -13,7 +13,7 @@ use crate::accounts::origin_bans;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::outbox;
 use crate::accounts::session_store::{self, Device, LoginMethod, Opening, Session};
-use crate::accounts::signup_limits::{SignupLimits, SignupLimitsRead};
+use crate::accounts::signup_limits::SignupLimits;
 use crate::accounts::users::{CONFIRMED_EMAIL, UNCONFIRMED};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
@@ -206,14 +206,14 @@ impl<'a> Gate<'a> {
         let holders = [keys::username_to_id(username), keys::username_folded(username)];
         let holders = holders.map(|key| query.string(key));
         let (count, folded) = (query.string(keys::USERS_COUNT), query.string(keys::USERNAMES_FOLDED));
-        let limits = applicant.visitor().map(|(_, device)| SignupLimitsRead::ask(&mut query, device.address));
+        let limits = applicant.visitor().map(|(_, device)| query.ask(SignupLimits::of(device.address)));
         let token = applicant.visitor().and_then(|(sign_up, _)| sign_up.token);
         let token = token.map(|token| TokenRead::ask(&mut query, token));
         let mut answers = site.store.query(query).await?;
         let holders = holders.map(|holder| answers.take(holder));
         let is_used = answers.take(count).is_some();
         let folded = answers.take(folded);
-        let limits = limits.map(|limits| limits.take(&mut answers));
+        let limits = limits.map(|limits| answers.of(limits));
         let has_token = token.is_some();
         if let Some(token) = token {
             token.demand(site, &mut answers).await?;

@@ -14,57 +14,7 @@ use crate::values::network::Network;
 use crate::values::rules::LimitRules;
 use std::net::IpAddr;
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, Expiry, Handle, Query};
-
-/// A pending read of the limits of a sign-up.
-pub(crate) struct SignupLimitsRead {
-    address: IpAddr,
-    of_address: Handle<Expiry>,
-    of_network: CountRead,
-    of_all: CountRead,
-    paused: Handle<Expiry>,
-}
-
-impl SignupLimitsRead {
-    /// Asks for the limits of a sign-up from an address.
-    pub(crate) fn ask(query: &mut Query, address: IpAddr) -> Self {
-        Self {
-            address,
-            of_address: query.expiry(keys::create_user_limit(address)),
-            of_network: CountRead::ask(query, keys::network_signups(Network::of(address))),
-            of_all: CountRead::ask(query, keys::SIGNUP_BURST.to_owned()),
-            paused: query.expiry(keys::SIGNUP_PAUSED),
-        }
-    }
-
-    /// The limits.
-    pub(crate) fn take(self, answers: &mut Answers) -> SignupLimits {
-        SignupLimits {
-            address: self.address,
-            of_address: answers.take(self.of_address),
-            of_network: self.of_network.take(answers),
-            of_all: self.of_all.take(answers),
-            paused: answers.take(self.paused),
-        }
-    }
-}
-
-/// A pending read of a count.
-struct CountRead {
-    key: String,
-    count: Handle<Option<String>>,
-    expiry: Handle<Expiry>,
-}
-
-impl CountRead {
-    fn ask(query: &mut Query, key: String) -> Self {
-        Self { count: query.string(&key), expiry: query.expiry(&key), key }
-    }
-
-    fn take(self, answers: &mut Answers) -> Count {
-        Count { stored: answers.take(self.count), expiry: answers.take(self.expiry), key: self.key }
-    }
-}
+use tidings_keyspace::{Batch, Expiry, Fetch, read};
 
 /// How many accounts were created since the first of them that still counts.
 struct Count {
@@ -74,6 +24,11 @@ struct Count {
 }
 
 impl Count {
+    fn at(key: String) -> impl Fetch<Value = Self> {
+        let reads = (read::string(&key), read::expiry(&key));
+        reads.map(|(stored, expiry)| Self { key, stored, expiry })
+    }
+
     fn number(&self) -> u64 {
         fields::read_string(self.stored.as_deref(), || self.key.clone()).unwrap_or(0)
     }
@@ -103,6 +58,23 @@ pub(crate) struct SignupLimits {
 }
 
 impl SignupLimits {
+    /// The limits of a sign-up from an address.
+    pub(crate) fn of(address: IpAddr) -> impl Fetch<Value = Self> {
+        let reads = (
+            read::expiry(keys::create_user_limit(address)),
+            Count::at(keys::network_signups(Network::of(address))),
+            Count::at(keys::SIGNUP_BURST.to_owned()),
+            read::expiry(keys::SIGNUP_PAUSED),
+        );
+        reads.map(move |(of_address, of_network, of_all, paused)| Self {
+            address,
+            of_address,
+            of_network,
+            of_all,
+            paused,
+        })
+    }
+
     /// Whether one more account may be created.
     ///
     /// # Errors

@@ -9,23 +9,17 @@ use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::UserId;
 use crate::values::limits::{MAX_TOLD_ADMINISTRATORS, STAFF_CHUNK};
-use tidings_keyspace::{Query, read};
+use tidings_keyspace::{Fetch, read};
 
 /// Adds a message to the inboxes of all administrators. Returns those who are not told by the
 /// mail about that entry and have an address, so that the caller can. The flags of accounts are
 /// not indexed, since they may be set by hand: all accounts are looked at, 500 in a round. So
 /// this is for what happens rarely.
-///
-/// # Errors
-/// When the store fails.
 pub async fn tell_administrators(site: &Site, now: Moment, text: &str) -> Result<Vec<User>, Error> {
     tell(site, now, Role::Administrator, text).await
 }
 
 /// Adds a message to the inboxes of all who have a role or a higher one. Returns as [`tell_administrators`].
-///
-/// # Errors
-/// When the store fails.
 pub async fn tell(site: &Site, now: Moment, role: Role, text: &str) -> Result<Vec<User>, Error> {
     let mut to_mail = Vec::new();
     for user in staff(site, role).await? {
@@ -44,23 +38,15 @@ pub async fn tell(site: &Site, now: Moment, role: Role, text: &str) -> Result<Ve
 /// Those who have a role or a higher one; the first hundred.
 async fn staff(site: &Site, role: Role) -> Result<Vec<User>, Error> {
     let has_role = |flags: &str| flags.contains('a') || (role < Role::Administrator && flags.contains('m'));
-    let count = site.store.fetch(read::string(keys::USERS_COUNT)).await?;
-    let count: u64 = fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0);
+    let count = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
     let mut ids = Vec::new();
     let mut first = 1;
     while first <= count && ids.len() < MAX_TOLD_ADMINISTRATORS {
         let last = count.min(first + STAFF_CHUNK - 1);
-        let mut query = Query::new();
-        let ask = |id| {
-            (
-                UserId(id),
-                query.hash_fields(keys::user(UserId(id)), ["flags", DEACTIVATED]).or_absent(&mut query),
-            )
-        };
-        let reads: Vec<_> = (first..=last).map(ask).collect();
-        let mut answers = site.store.query(query).await?;
-        for (id, read) in reads {
-            let [flags, deactivated] = fields::each(answers.take(read));
+        let chunk = (first..=last).map(UserId);
+        let users: Vec<_> =
+            chunk.clone().map(|id| read::fields(keys::user(id), ["flags", DEACTIVATED])).collect();
+        for (id, [flags, deactivated]) in chunk.zip(site.store.fetch(users.or_absent()).await?) {
             if deactivated.is_none() && flags.is_some_and(|flags| has_role(&flags)) {
                 ids.push(id);
             }
@@ -68,8 +54,6 @@ async fn staff(site: &Site, role: Role) -> Result<Vec<User>, Error> {
         first = last + 1;
     }
     ids.truncate(MAX_TOLD_ADMINISTRATORS);
-    let mut query = Query::new();
-    let users: Vec<_> = ids.into_iter().map(|id| query.hash(keys::user(id)).or_absent(&mut query)).collect();
-    let mut answers = site.store.query(query).await?;
-    Ok(users.into_iter().filter_map(|user| User::from_hash(&answers.take(user))).collect())
+    let users: Vec<_> = ids.into_iter().map(User::by_id).collect();
+    Ok(site.store.fetch(users.or_absent()).await?.into_iter().flatten().collect())
 }

@@ -126,9 +126,6 @@ impl Visit {
 
     /// Notes what the page shows a viewer who is logged in: the entries of their inbox about it are marked as
     /// read right after. Rounds: those that identify the viewer, if none has done so.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn note_seen<I: IntoIterator<Item = Seen>>(
         &mut self,
         seen: impl FnOnce(&User) -> I,
@@ -190,9 +187,6 @@ impl Visit {
 
     /// What the viewer has chosen to see; `None` for a visitor. Rounds: at most 2; none if a
     /// round of the page has read it, or if it is cached and the store allows that.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn reader(&mut self) -> Result<Option<Shared<Reader>>, Error> {
         self.want_reader();
         self.identify().await?;
@@ -303,9 +297,6 @@ impl Visit {
 
     /// Runs one round of the page's reads, with the session's next read, and with the
     /// identity of the site if that is not cached.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn run(&mut self, mut query: Query) -> Result<Answers, Error> {
         if query.is_empty() && self.may_recall() {
             self.become_current().await?;
@@ -476,9 +467,6 @@ impl Visit {
 
     /// The viewer, with reads only: no karma, no note of the visit. For pages about failures.
     /// Rounds: at most 2.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn recognise(&mut self) -> Result<Option<&User>, Error> {
         while matches!(self.stage, Stage::Token(_) | Stage::Known(_)) {
             self.run(Query::new()).await?;
@@ -490,9 +478,6 @@ impl Visit {
     }
 
     /// Fetches things that are read together, as [`Visit::run`] does.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) async fn fetch<F: Fetch>(&mut self, what: F) -> Result<F::Value, Error> {
         let mut query = Query::new();
         let asked = what.ask(&mut query);
@@ -500,9 +485,6 @@ impl Visit {
     }
 
     /// The same, unless the query is empty: then nothing is read.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) async fn run_if_asked(&mut self, query: Query) -> Result<Answers, Error> {
         if query.is_empty() { Ok(Answers::default()) } else { self.run(query).await }
     }
@@ -569,9 +551,6 @@ impl Visit {
     }
 
     /// The same, with reads of its own if no round of the page has done so. Rounds: at most 2.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) async fn know_viewer(&mut self) -> Result<Option<&User>, Error> {
         while self.known_viewer().is_none() {
             self.run(Query::new()).await?;
@@ -581,9 +560,6 @@ impl Visit {
 
     /// Identifies the viewer with a read of its own, if no round of the page has done so.
     /// Rounds: at most 1.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) async fn identify(&mut self) -> Result<Option<UserId>, Error> {
         if matches!(self.stage, Stage::Token(_)) {
             self.run(Query::new()).await?;
@@ -601,9 +577,6 @@ impl Visit {
     /// The viewer. Runs what is left of the session's own reads, gives the viewer the
     /// karma for visiting if it is due, and notes the visit. Rounds: at most 2, and 3
     /// commits, each of them once in a while.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn viewer(&mut self) -> Result<Option<&User>, Error> {
         self.recognise().await?;
         self.prolong_session().await;
@@ -652,9 +625,6 @@ pub struct SharedVisit<'a>(&'a mut Visit);
 
 impl SharedVisit<'_> {
     /// As [`Visit::run`]: the session's next read is added to the round.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn run(&mut self, query: Query) -> Result<Answers, Error> {
         self.0.run(query).await
     }
@@ -666,9 +636,6 @@ impl SharedVisit<'_> {
 
     /// The same, unless the query is empty: then the session's read waits for the next
     /// round.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) async fn run_if_asked(&mut self, query: Query) -> Result<Answers, Error> {
         self.0.run_if_asked(query).await
     }

@@ -1,10 +1,10 @@
 //! What waits for somebody: read for the page of administrators.
 
-use crate::accounts::outbox::{MailStatus, MailStatusRead};
+use crate::accounts::outbox::MailStatus;
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::keys;
-use tidings_keyspace::{Expiry, Query};
+use tidings_keyspace::{Expiry, read};
 
 /// What waits for somebody, or does not go on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -18,21 +18,13 @@ pub struct Waiting {
 }
 
 /// Reads what waits. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn waiting(visit: &mut Visit) -> Result<Waiting, Error> {
-    let mut query = Query::new();
-    let reviews = query.sorted_count(keys::REVIEW_QUEUE);
-    let mails = MailStatusRead::ask(&mut query);
-    let paused = query.expiry(keys::SIGNUP_PAUSED);
-    let mut answers = visit.run(query).await?;
-    Ok(Waiting {
-        reviews: answers.take(reviews),
-        mails: mails.take(&mut answers),
-        signup_burst_seconds: match answers.take(paused) {
-            Expiry::In(time) => Some(time.as_secs().max(1)),
-            Expiry::Absent | Expiry::Never => None,
-        },
-    })
+    let paused = read::expiry(keys::SIGNUP_PAUSED);
+    let reads = (read::sorted_count(keys::REVIEW_QUEUE), MailStatus::read(), paused);
+    let (reviews, mails, paused) = visit.fetch(reads).await?;
+    let signup_burst_seconds = match paused {
+        Expiry::In(time) => Some(time.as_secs().max(1)),
+        Expiry::Absent | Expiry::Never => None,
+    };
+    Ok(Waiting { reviews, mails, signup_burst_seconds })
 }

@@ -27,7 +27,6 @@ pub const OPEN_SECONDS: u64 = 7 * 86_400;
 
 /// The score of an article posted at a time with some votes.
 #[must_use]
-#[allow(clippy::cast_precision_loss)]
 pub fn score(posted: Timestamp, votes: i64) -> f64 {
     posted.as_score() + f64::from(VOTE_SCORE) * votes as f64
 }

@@ -57,9 +57,6 @@ pub(super) async fn list(
 /// The list of any of some topics that exist, however many they are: the first
 /// [`FOLLOWED_ARTICLES`] of all of them together are read, and at most [`MAX_UNITED_ARTICLES`]
 /// of each. It is not cached. Rounds: those of [`topic_lists::read`].
-///
-/// # Errors
-/// When the store fails.
 pub(super) async fn of_any(
     visit: &mut Visit,
     topics: &[Topic],

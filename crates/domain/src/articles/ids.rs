@@ -11,7 +11,7 @@ use crate::items;
 use crate::keys;
 use crate::site::{Applied, Site};
 use crate::values::ids::{ItemNumber, NewsId, TweetId};
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, read};
 
 /// Attempts to draw ids while other programs draw them too.
 const DRAWS: usize = 24;
@@ -86,10 +86,8 @@ fn unusable(counter: &str) -> Error {
 /// # Errors
 /// When the store fails, or a counter holds no number.
 pub async fn raise_article_count(site: &Site) -> Result<bool, Error> {
-    let mut query = Query::new();
-    let counters = [keys::NEWS_COUNT, keys::ARTICLE_COUNT].map(|key| query.string(key));
-    let mut answers = site.store.query(query).await?;
-    let [news, articles] = counters.map(|counter| answers.take(counter));
+    let counters = [keys::NEWS_COUNT, keys::ARTICLE_COUNT].map(read::string);
+    let [news, articles] = site.store.fetch(counters).await?;
     let number = |text: &Option<String>, key| match text {
         None => Ok(0),
         Some(text) => text.parse::<i64>().map_err(|_| unusable(key)),
@@ -129,10 +127,7 @@ mod tests {
     }
 
     async fn counters(site: &Site) -> [Option<String>; 2] {
-        let mut query = Query::new();
-        let counters = [keys::NEWS_COUNT, keys::ARTICLE_COUNT].map(|key| query.string(key));
-        let mut answers = site.store.query(query).await.unwrap();
-        counters.map(|counter| answers.take(counter))
+        site.store.fetch([keys::NEWS_COUNT, keys::ARTICLE_COUNT].map(read::string)).await.unwrap()
     }
 
     #[tokio::test]

@@ -5,7 +5,7 @@
 //! minute (`topic_lists`), and lists of several topics are made of those of the single
 //! topics (`combinations`).
 
-use super::topics::{self, TopicFacts, TopicFactsRead};
+use super::topics::{self, TopicFacts};
 use super::{combinations, topic_lists};
 use crate::accounts::visit::Visit;
 use crate::articles::article::Article;
@@ -124,9 +124,6 @@ pub struct ArticlePage {
 }
 
 /// A page of all articles. Rounds: 3.
-///
-/// # Errors
-/// When the store fails.
 pub async fn all(visit: &mut Visit, order: ArticleOrder, part: ArticlePart) -> Result<ArticlePage, Error> {
     let (range, total) = visit
         .fetch((
@@ -163,19 +160,16 @@ pub async fn of_topics(
         part_of(&combinations::list(visit, topics, order).await?, part)
     };
     let mut query = Query::new();
-    let about = TopicFactsRead::ask(&mut query, topics);
+    let about = query.ask(TopicFacts::of(topics));
     let (mut lines, mut answers) = read_lines(visit, ids, query).await?;
     sort(&mut lines, order);
-    let about = about.take(&mut answers, topics);
+    let about = answers.of(about);
     Ok(ArticlePage { about, ..page_of(visit, lines, total) })
 }
 
 /// A page of the articles of the topics that the viewer follows. `None` if there are none, and
 /// without a viewer. The list has an end: see `combinations`. Rounds: at most 7; 1 more where
 /// the list of a topic has to be built, and 1 for each further one.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_followed(
     visit: &mut Visit,
     order: ArticleOrder,

@@ -8,7 +8,6 @@ use crate::action::Decision;
 use crate::articles::article::{Article, OPEN_SECONDS, open_for};
 use crate::articles::ids::raise_article_count;
 use crate::error::Error;
-use crate::fields;
 use crate::keys;
 use crate::news::item::News;
 use crate::report::CheckReport;
@@ -20,7 +19,7 @@ use crate::values::topic::Topic;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::ready;
-use tidings_keyspace::{Batch, Expiry, Handle, Hash, Order, Query, read};
+use tidings_keyspace::{Batch, Expiry, Fetch, Hash, Order, read};
 
 /// How many seconds voters may be known longer than their votes count. The time to live of a set counts
 /// from the moment at which its batch arrives, and a batch may have waited for a store that did not
@@ -51,9 +50,6 @@ impl<'a> NewsWalk<'a> {
     /// Checks the next items; `None` after the last. A repair then raises the counter of
     /// articles to that of stories. Rounds: 3, and some for each item
     /// that is repaired.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn next(&mut self) -> Result<Option<CheckReport>, Error> {
         let ids = self
             .site
@@ -112,82 +108,54 @@ struct State {
     has_voters: bool,
 }
 
-/// Pending reads of one item and its article.
-struct StateRead {
-    news: News,
-    stored_title: Option<String>,
-    stored_up: Option<String>,
-    hash: Handle<Hash>,
-    by_time: Handle<Vec<Option<f64>>>,
-    by_score: Handle<Vec<Option<f64>>>,
-    voted: Handle<Vec<String>>,
-    expiry: Handle<Expiry>,
-    ups: Handle<Vec<(String, f64)>>,
-    own_vote: Handle<Vec<Option<f64>>>,
-    groups: Vec<(Topic, Handle<bool>)>,
-}
-
 /// Reads items that are listed, and their articles. Rounds: 2.
 async fn read_states(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Vec<State>, Error> {
-    let mut query = Query::new();
-    let hashes: Vec<_> = ids.iter().map(|id| query.hash(keys::news(*id))).collect();
-    let mut answers = site.store.query(query).await?;
-    let mut query = Query::new();
-    let mut reads = Vec::with_capacity(hashes.len());
-    for hash in hashes {
-        let hash = answers.take(hash);
-        let Some(news) = News::from_hash(&hash).filter(|news| !news.is_gone()) else {
-            continue;
-        };
-        let name = keys::article(news.id);
-        let week = Timestamp(news.ctime.0.saturating_add(OPEN_SECONDS)).as_score().next_down();
-        reads.push(StateRead {
-            stored_title: hash.get("title").map(str::to_owned),
-            stored_up: hash.get("up").map(str::to_owned),
-            hash: query.hash(&name),
-            by_time: query.scores(keys::ARTICLES_BY_TIME, [name.as_str()]),
-            by_score: query.scores(keys::ARTICLES_BY_SCORE, [name.as_str()]),
-            voted: query.members(keys::voted(news.id)),
-            expiry: query.expiry(keys::voted(news.id)),
-            ups: query.sorted_by_score(keys::news_up(news.id), Order::Ascending, (f64::MIN, week), ALL),
-            own_vote: query.scores(keys::news_up(news.id), [news.user_id.to_string()]),
-            groups: news
-                .topics
-                .iter()
-                .map(|topic| (topic.clone(), query.has_member(keys::group(topic), &name)))
-                .collect(),
-            news,
-        });
-    }
-    let mut answers = site.store.query(query).await?;
-    Ok(reads
-        .into_iter()
-        .map(|read| State {
-            stored_title: read.stored_title,
-            stored_up: read.stored_up,
-            hash: answers.take(read.hash),
-            by_time: fields::only(answers.take(read.by_time)),
-            by_score: fields::only(answers.take(read.by_score)),
-            voted: answers.take(read.voted).into_iter().collect(),
-            expiry: answers.take(read.expiry),
-            voters: answers
-                .take(read.ups)
-                .into_iter()
-                .filter_map(|(id, _)| Some(keys::user(id.parse().ok()?)))
-                .collect(),
-            missing_in: read
-                .groups
-                .into_iter()
-                .filter_map(|(topic, inside)| (!answers.take(inside)).then_some(topic))
-                .collect(),
-            open_seconds: open_for(read.news.ctime, now).map(|left| left.as_secs()),
-            has_voters: fields::only(answers.take(read.own_vote)).is_some(),
-            news: read.news,
-        })
-        .collect())
+    let hashes: Vec<_> = ids.iter().map(|id| read::hash(keys::news(*id))).collect();
+    let hashes = site.store.fetch(hashes).await?;
+    let listed = hashes.into_iter().filter_map(|hash| {
+        let news = News::from_hash(&hash).filter(|news| !news.is_gone())?;
+        Some(State::of(news, &hash, now))
+    });
+    Ok(site.store.fetch(listed.collect::<Vec<_>>()).await?)
 }
 
 impl State {
+    /// An item, as it is stored, with its article.
+    fn of(news: News, stored: &Hash, now: Timestamp) -> impl Fetch<Value = Self> + use<> {
+        let name = keys::article(news.id);
+        let (ups, voted) = (keys::news_up(news.id), keys::voted(news.id));
+        let week = Timestamp(news.ctime.0.saturating_add(OPEN_SECONDS)).as_score().next_down();
+        let missing_in = |topic: &Topic| {
+            let topic = topic.clone();
+            let is_inside = read::has_member(keys::group(&topic), &name);
+            is_inside.map(move |is_inside| (!is_inside).then_some(topic))
+        };
+        let reads = (
+            read::hash(&name),
+            [keys::ARTICLES_BY_TIME, keys::ARTICLES_BY_SCORE].map(|list| read::score(list, &name)),
+            read::members(&voted),
+            read::expiry(&voted),
+            read::sorted_by_score(&ups, Order::Ascending, (f64::MIN, week), ALL),
+            read::score(&ups, news.user_id.to_string()),
+            news.topics.iter().map(missing_in).collect::<Vec<_>>(),
+        );
+        let [stored_title, stored_up] = ["title", "up"].map(|field| stored.get(field).map(str::to_owned));
+        reads.map(move |(hash, [by_time, by_score], voted, expiry, ups, own_vote, missing_in)| Self {
+            stored_title,
+            stored_up,
+            hash,
+            by_time,
+            by_score,
+            voted: voted.into_iter().collect(),
+            expiry,
+            voters: ups.iter().filter_map(|(id, _)| Some(keys::user(id.parse().ok()?))).collect(),
+            missing_in: missing_in.into_iter().flatten().collect(),
+            open_seconds: open_for(news.ctime, now).map(|left| left.as_secs()),
+            has_voters: own_vote.is_some(),
+            news,
+        })
+    }
+
     /// The article as it should be.
     ///
     /// While votes count, it has the votes of all members of `voted:`, where other
@@ -336,9 +304,6 @@ async fn repair_article(site: &Site, now: Timestamp, state: State) -> Result<boo
 }
 
 /// What differs of the articles of some stories that are shown, and what it should be. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn differences(
     site: &Site,
     now: Timestamp,
@@ -350,9 +315,6 @@ pub(crate) async fn differences(
 }
 
 /// Makes the articles of some stories what they should be. Rounds: 2, and some for each that differs.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn mend(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<(), Error> {
     let states = read_states(site, now, ids).await?.into_iter().filter(|state| state.differs(site));
     let repairs = stream::iter(states.map(|state| repair_article(site, now, state)));
@@ -362,9 +324,6 @@ pub(crate) async fn mend(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<
 /// Finds articles whose news are deleted or withheld, and names of articles that do not exist, and with
 /// `repair` removes them. A whole article that has no news item is another program's, and
 /// stays.
-///
-/// # Errors
-/// When the store fails.
 pub async fn check_orphans(site: &Site, repair: bool) -> Result<CheckReport, Error> {
     let mut orphans: BTreeMap<String, Owner> = BTreeMap::new();
     for list in [keys::ARTICLES_BY_TIME, keys::ARTICLES_BY_SCORE] {
@@ -380,8 +339,8 @@ pub async fn check_orphans(site: &Site, repair: bool) -> Result<CheckReport, Err
             start += ARTICLE_CHECK_CHUNK;
             let names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
             let found = find_owners(site, &names).await?;
-            let gone = [Owner::Nobody, Owner::Withheld];
-            orphans.extend(names.into_iter().zip(found).filter(|(_, owner)| gone.contains(owner)));
+            let is_gone = |owner: &Owner| matches!(owner, Owner::Withheld(_) | Owner::Nobody);
+            orphans.extend(names.into_iter().zip(found).filter(|(_, owner)| is_gone(owner)));
         }
     }
     let mut found = CheckReport::default();
@@ -389,7 +348,7 @@ pub async fn check_orphans(site: &Site, repair: bool) -> Result<CheckReport, Err
         if repair {
             let mut batch = Batch::new();
             // What is withheld comes back with its votes.
-            if let Some(id) = keys::news_of_article(&name).filter(|_| owner == Owner::Nobody) {
+            if let Some(id) = keys::news_of_article(&name).filter(|_| matches!(owner, Owner::Nobody)) {
                 batch.delete(keys::article(id));
                 batch.delete(keys::voted(id));
             }
@@ -403,48 +362,44 @@ pub async fn check_orphans(site: &Site, repair: bool) -> Result<CheckReport, Err
 }
 
 /// What an article belongs to.
-#[derive(Debug, Clone, PartialEq)]
-enum Owner {
-    /// A news item that is not deleted.
-    News(Box<News>),
+pub(crate) enum Owner {
+    /// A news item that is shown.
+    Shown(Box<News>),
     /// A news item that is in no list, because moderators or a rule withhold it.
-    Withheld,
+    Withheld(Box<News>),
     /// Another program, which has posted it without a news item.
     OtherProgram,
     /// Nothing: its news item is deleted, or it does not exist.
     Nobody,
 }
 
+impl Owner {
+    /// The owner of an article, by the hash of the news item with its id and its own.
+    pub(crate) fn of(id: NewsId, news: &Hash, article: &Hash) -> Self {
+        match News::from_hash(news) {
+            Some(news) if news.deleted => Self::Nobody,
+            Some(news) if news.is_unlisted() => Self::Withheld(Box::new(news)),
+            Some(news) => Self::Shown(Box::new(news)),
+            None if news.is_empty() && Article::from_hash(id, article).is_some() => Self::OtherProgram,
+            None => Self::Nobody,
+        }
+    }
+}
+
 /// What each article belongs to. Rounds: 1.
 async fn find_owners(site: &Site, names: &[String]) -> Result<Vec<Owner>, Error> {
-    let mut query = Query::new();
-    let mut read = |name| {
-        let id = keys::news_of_article(name)?;
-        Some((id, query.hash(keys::news(id)), query.hash(keys::article(id))))
+    let owner = |name: &String| {
+        keys::news_of_article(name).map(|id| {
+            let hashes = (read::hash(keys::news(id)), read::hash(keys::article(id)));
+            hashes.map(move |(news, article)| Owner::of(id, &news, &article))
+        })
     };
-    let reads: Vec<_> = names.iter().map(|name| read(name)).collect();
-    let mut answers = site.store.query(query).await?;
-    let mut owner = |read| {
-        let Some((id, news, article)) = read else {
-            return Owner::Nobody;
-        };
-        let (news, article) = (answers.take(news), answers.take(article));
-        match News::from_hash(&news) {
-            Some(news) if news.deleted => Owner::Nobody,
-            Some(news) if news.is_unlisted() => Owner::Withheld,
-            Some(news) => Owner::News(Box::new(news)),
-            None if news.is_empty() && Article::from_hash(id, &article).is_some() => Owner::OtherProgram,
-            None => Owner::Nobody,
-        }
-    };
-    Ok(reads.into_iter().map(&mut owner).collect())
+    let owners = site.store.fetch(names.iter().map(owner).collect::<Vec<_>>()).await?;
+    Ok(owners.into_iter().map(|owner| owner.unwrap_or(Owner::Nobody)).collect())
 }
 
 /// Compares the groups of topics with the topics of news, and the counts of articles with
 /// the groups. `named` are the topics that news have.
-///
-/// # Errors
-/// When the store fails.
 pub async fn check_topics(site: &Site, named: BTreeSet<Topic>, repair: bool) -> Result<CheckReport, Error> {
     let listed = site.store.fetch(read::sorted_range(keys::TOPICS, Order::Ascending, 0, ALL)).await?;
     let listed = listed.into_iter().filter_map(|(name, _)| Topic::parse("topic", &name).ok());
@@ -476,9 +431,9 @@ async fn strangers_in(site: &Site, topic: &Topic) -> Result<Vec<String>, Error> 
     for names in members.chunks(usize::try_from(ARTICLE_CHECK_CHUNK).unwrap_or(usize::MAX)) {
         for (name, owner) in names.iter().zip(find_owners(site, names).await?) {
             let belongs = match owner {
-                Owner::News(news) => news.topics.contains(topic),
+                Owner::Shown(news) => news.topics.contains(topic),
                 Owner::OtherProgram => true,
-                Owner::Withheld | Owner::Nobody => false,
+                Owner::Withheld(_) | Owner::Nobody => false,
             };
             if !belongs {
                 strangers.push(name.clone());
@@ -489,7 +444,6 @@ async fn strangers_in(site: &Site, topic: &Topic) -> Result<Vec<String>, Error> 
 }
 
 /// The number of articles by which the count of a topic is too high.
-#[allow(clippy::cast_precision_loss)]
 async fn surplus_of(site: &Site, topic: &Topic) -> Result<f64, Error> {
     let (members, counted) = site
         .store

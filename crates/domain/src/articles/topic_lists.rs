@@ -13,7 +13,7 @@ use crate::site::Site;
 use crate::values::limits::TOPIC_LIST_SECONDS;
 use crate::values::topic::Topic;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Handle, Order, Query, Selection, Within};
+use tidings_keyspace::{Batch, Fetch, Order, Selection, Within, read};
 use tokio::sync::Mutex;
 
 /// A part of the list of a topic.
@@ -60,45 +60,24 @@ async fn read_stored(
     order: ArticleOrder,
     (start, count): Part,
 ) -> Result<Vec<Option<TopicList>>, Error> {
-    let mut query = Query::new();
-    let known = query.scores(keys::TOPICS, topics.iter().map(Topic::as_str));
-    let reads: Vec<_> = topics
-        .iter()
-        .map(|topic| {
-            let key = order.of(topic);
-            let entries = query.sorted_range(&key, Order::Descending, start, count);
-            (entries, IsBuiltRead::ask(&mut query, &key))
-        })
-        .collect();
-    let mut answers = visit.run(query).await?;
-    let known = answers.take(known);
+    let known = read::scores(keys::TOPICS, topics.iter().map(Topic::as_str));
+    let list = |topic: &Topic| {
+        let key = order.of(topic);
+        let reads = (read::sorted_range(&key, Order::Descending, start, count), length(&key));
+        reads.map(|(entries, total)| Some(TopicList { entries, total: total? }))
+    };
+    let (known, lists) = visit.fetch((known, topics.iter().map(list).collect::<Vec<_>>())).await?;
     if let Some((unknown, _)) = topics.iter().zip(known).find(|(_, articles)| articles.is_none()) {
         return Err(Refusal::NoSuchTopic(unknown.to_string()).into());
     }
-    let mut list = |(entries, built): (_, IsBuiltRead)| {
-        let (entries, total) = (answers.take(entries), built.take(&mut answers));
-        total.map(|total| TopicList { entries, total })
-    };
-    Ok(reads.into_iter().map(&mut list).collect())
+    Ok(lists)
 }
 
-/// A pending read: whether a list is built, and how many articles it has.
-struct IsBuiltRead {
-    total: Handle<u64>,
-    mark: Handle<Option<String>>,
-}
-
-impl IsBuiltRead {
-    fn ask(query: &mut Query, list: &str) -> Self {
-        Self { total: query.sorted_count(list), mark: query.string(keys::built(list)) }
-    }
-
-    /// The number of articles; `None` if the list must be built.
-    fn take(self, answers: &mut tidings_keyspace::Answers) -> Option<u64> {
-        let (total, mark) = (answers.take(self.total), answers.take(self.mark));
-        // A program written for the book builds lists without our mark.
-        (total > 0 || mark.is_some()).then_some(total)
-    }
+/// The number of articles of a list; `None` if it must be built.
+fn length(list: &str) -> impl Fetch<Value = Option<u64>> + use<> {
+    let reads = (read::sorted_count(list), read::string(keys::built(list)));
+    // A program written for the book builds lists without our mark.
+    reads.map(|(total, mark)| (total > 0 || mark.is_some()).then_some(total))
 }
 
 /// Held while a list of topics is built, one at a time, so that other writes come in between.
@@ -114,14 +93,9 @@ async fn build_all(site: &Site, mut missing: Vec<&Topic>, order: ArticleOrder) -
         Ok(turn) => turn,
         Err(_) => {
             let turn = site.of::<Building>().0.lock().await;
-            let mut query = Query::new();
-            let reads: Vec<_> =
-                missing.iter().map(|topic| IsBuiltRead::ask(&mut query, &order.of(topic))).collect();
-            let mut answers = site.store.query(query).await?;
-            let mut built: Vec<bool> =
-                reads.into_iter().map(|read| read.take(&mut answers).is_some()).collect();
-            built.reverse();
-            missing.retain(|_| built.pop() != Some(true));
+            let lengths: Vec<_> = missing.iter().map(|topic| length(&order.of(topic))).collect();
+            let mut lengths = site.store.fetch(lengths).await?.into_iter();
+            missing.retain(|_| !matches!(lengths.next(), Some(Some(_))));
             turn
         }
     };

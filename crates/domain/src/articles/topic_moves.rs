@@ -9,7 +9,6 @@ use crate::action::Decision;
 use crate::articles::article::lists_of;
 use crate::audit::AUDIT;
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::keys;
 use crate::news::item::News;
 use crate::site::Site;
@@ -218,14 +217,13 @@ fn replace(batch: &mut Batch, id: NewsId, news: &News, from: &Topic, to: &Topic)
 /// Removes the emptied topic, whose sentence goes to a topic without one, unless something was
 /// submitted to it meanwhile.
 async fn finish(site: &Site, from: &Topic, to: &Topic) -> Result<(), Error> {
-    let mut query = Query::new();
-    let sentences = query.hash_fields(keys::TOPIC_SENTENCES, [from.as_str(), to.as_str()]);
-    let mut answers = site.store.query(query).await?;
+    let sentences = read::fields(keys::TOPIC_SENTENCES, [from.as_str(), to.as_str()]);
+    let sentences = site.store.fetch(sentences).await?;
     let mut batch = Batch::new();
     batch.field_equals(keys::TOPIC_MOVES, from.as_str(), to.as_str());
     batch.key_absent(keys::group(from));
     batch.key_absent(keys::withheld_group(from));
-    if let [Some(sentence), None] = fields::each(answers.take(sentences)) {
+    if let [Some(sentence), None] = sentences {
         batch.set_field(keys::TOPIC_SENTENCES, to.as_str(), sentence);
     }
     batch.delete_field(keys::TOPIC_SENTENCES, from.as_str());

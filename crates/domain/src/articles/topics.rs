@@ -18,7 +18,7 @@ use crate::values::limits::{
 use crate::values::text::{TopicSentence, printable};
 use crate::values::topic::{Topic, TopicChoice, Topics};
 use std::collections::{BTreeMap, HashMap};
-use tidings_keyspace::{Batch, Fetch, Handle, Order, Query, read};
+use tidings_keyspace::{Batch, Fetch, Order, Query, read};
 
 /// A topic as it is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,43 +40,28 @@ pub struct TopicFacts {
     pub others: Vec<Topic>,
 }
 
-/// Pending reads of what the page of some topics says about them.
-pub(crate) struct TopicFactsRead {
-    sentences: Handle<Vec<Option<String>>>,
-    largest: Handle<Vec<(String, f64)>>,
-}
-
-impl TopicFactsRead {
-    pub(crate) fn ask(query: &mut Query, topics: &TopicChoice) -> Self {
-        let names = topics.topics().iter().map(Topic::as_str);
-        let sentences = query.hash_fields(keys::TOPIC_SENTENCES, names).or_absent(query);
+impl TopicFacts {
+    /// The facts about some topics.
+    pub(crate) fn of(topics: &TopicChoice) -> impl Fetch<Value = Self> + use<> {
+        let topics = topics.topics().to_vec();
+        let sentences =
+            read::hash_fields(keys::TOPIC_SENTENCES, topics.iter().map(Topic::as_str)).or_absent();
         let most = OFFERED_COMBINATIONS + u64::try_from(MAX_TOPICS).unwrap_or(0);
-        Self { sentences, largest: query.sorted_range(keys::TOPICS, Order::Descending, 0, most) }
-    }
-
-    pub(crate) fn take(self, answers: &mut tidings_keyspace::Answers, topics: &TopicChoice) -> TopicFacts {
-        let sentences = answers.take(self.sentences).into_iter().map(|text| shown(text.as_deref())).collect();
-        let largest = answers.take(self.largest);
-        let largest = largest.iter().filter(|(_, articles)| *articles > 0.0);
-        let others = largest.filter_map(|(name, _)| Topic::parse("topic", name).ok());
-        let others = others.filter(|topic| !topics.topics().contains(topic));
-        let most = usize::try_from(OFFERED_COMBINATIONS).unwrap_or(usize::MAX);
-        TopicFacts { sentences, others: others.take(most).collect() }
+        let largest = read::sorted_range(keys::TOPICS, Order::Descending, 0, most);
+        (sentences, largest).map(move |(sentences, largest)| {
+            let sentences = sentences.iter().map(|text| shown(text.as_deref())).collect();
+            let largest = largest.iter().filter(|(_, articles)| *articles > 0.0);
+            let others = largest.filter_map(|(name, _)| Topic::parse("topic", name).ok());
+            let others = others.filter(|topic| !topics.contains(topic));
+            let most = usize::try_from(OFFERED_COMBINATIONS).unwrap_or(usize::MAX);
+            Self { sentences, others: others.take(most).collect() }
+        })
     }
 }
 
 /// A stored sentence as it is shown. Another program may have stored anything.
 fn shown(stored: Option<&str>) -> String {
     stored.map(|text| printable(text.chars().take(MAX_TOPIC_SENTENCE).collect())).unwrap_or_default()
-}
-
-/// The sentence that describes a topic; empty without one. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
-pub async fn sentence_of(visit: &mut Visit, topic: &Topic) -> Result<String, Error> {
-    let sentence = visit.fetch(read::field(keys::TOPIC_SENTENCES, topic.as_str())).await?;
-    Ok(shown(sentence.as_deref()))
 }
 
 /// Those of some topics that exist. Rounds: 1.
@@ -124,9 +109,6 @@ pub async fn describe(
 
 /// The `most` topics with the most articles; ties by name, the last first, as Redis lists them.
 /// Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn largest(visit: &mut Visit, most: u64) -> Result<Vec<TopicLine>, Error> {
     Ok(overview(visit, most).await?.topics)
 }
@@ -141,9 +123,6 @@ pub struct TopicsOverview {
 }
 
 /// All topics that have articles, and all moves. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn all(visit: &mut Visit) -> Result<TopicsOverview, Error> {
     overview(visit, MAX_LISTED_TOPICS).await
 }

@@ -2,12 +2,11 @@
 //! has its line in the log of that server; one that opens the store itself, in its own.
 
 use super::AUDIT;
-use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::values::ids::UserId;
 use serde::{Deserialize, Serialize};
-use tidings_keyspace::Query;
+use tidings_keyspace::read;
 
 /// Who acts when it is no account, and where a moderator acts who is not on the site.
 const COMMAND_LINE: &str = "the command line";
@@ -136,9 +135,7 @@ impl CommandEntry {
 
 /// Writes the line about what the operator has done to an account. Rounds: 1, for its name.
 pub(crate) async fn write_account(site: &Site, id: UserId, deed: AccountDeed) {
-    let mut query = Query::new();
-    let name = query.hash_fields(keys::user(id), ["username"]);
-    let name = site.store.query(query).await.map(|mut answers| fields::only(answers.take(name)));
+    let name = site.store.fetch(read::field(keys::user(id), "username")).await;
     // It has been done, so the line is written without the name rather than not at all.
     let account = name.ok().flatten().unwrap_or_else(|| UNKNOWN.to_owned());
     CommandEntry::Account { account, user: id.0, deed }.write(site).await;

@@ -68,9 +68,6 @@ pub(crate) fn title_of(perspective: Perspective<'_>, fields: Vec<Option<String>>
 }
 
 /// A user's comments, newest first. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_user(
     visit: &mut Visit,
     user: UserId,
@@ -119,9 +116,6 @@ pub async fn of_user(
 }
 
 /// The story or comment with an item number, if there is one. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<Item>, Error> {
     visit.fetch(items::with_number(number)).await
 }
@@ -167,9 +161,6 @@ const ITEMS_OF_PART: u64 = 120;
 
 /// The newest comments of the site below an item number, at most `count`: without those that are deleted,
 /// withheld, hidden or muted, and those on stories that the viewer does not see in lists. Rounds: 3.
-///
-/// # Errors
-/// When the store fails.
 pub async fn newest(
     visit: &mut Visit,
     before: Option<ItemNumber>,
@@ -199,9 +190,6 @@ pub async fn newest(
 /// The first `count` of some comments that the viewer sees, in this order, and whether there are more: without
 /// those that are deleted, withheld, hidden or muted, and those on stories that the viewer does not see in lists.
 /// Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn chosen(
     visit: &mut Visit,
     addresses: &[CommentAddress],

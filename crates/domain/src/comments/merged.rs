@@ -45,9 +45,6 @@ enum Found<'a> {
 /// The threads of merged stories, in the order of the stories, with as many comments as fit into
 /// the room of a page that is left. Stories that are gone are left out. Rounds: 2, whatever their
 /// number, none without stories.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_stories(
     visit: &mut Visit,
     ids: &[NewsId],

@@ -187,49 +187,36 @@ impl ThreadLines {
         let top = parent.and_then(|parent| self.places.get(parent)).map_or(0, |place| place.depth + 1);
         let first = parent.map_or(0, |parent| parent + 1);
         let length = self.places.iter().skip(first).take_while(|place| place.depth >= top).count();
-        let branch = self.places.iter().enumerate().skip(first).take(length);
-        // From the end: whether there is such a comment on each level below the one that is looked at.
-        let (mut levels, mut told) = (Vec::<bool>::new(), Vec::new());
-        for (position, place) in branch.rev() {
-            let level = place.depth - top;
-            let has_replies = levels.get(level + 1).copied().unwrap_or(false);
-            levels.truncate(level + 1);
-            levels.resize(level + 1, false);
-            let is_told = match place.sight {
-                Sight::LeftOut => false,
-                Sight::Collapsed(Collapsed::Removed) => has_replies,
-                _ => has_replies || !place.deleted,
-            };
-            if let Some(told) = levels.last_mut() {
-                *told |= is_told;
-            }
-            if is_told && level == 0 {
-                told.push(position);
-            }
-        }
-        told.reverse();
-        told
+        let told = self.told_in(first, length, false).into_iter();
+        told.filter(|(_, depth)| *depth == top).map(|(position, _)| position).collect()
     }
 
     /// The positions of all comments that pages have for a visitor without a session: of deleted and removed ones, and
     /// of those that wait for approval, only while there is such a comment below them.
     #[must_use]
     pub fn told(&self) -> Vec<usize> {
-        // From the end: whether there is such a comment on each level below the one that is looked at.
-        let (mut levels, mut told) = (Vec::<bool>::new(), Vec::new());
-        for (position, place) in self.places.iter().enumerate().rev() {
-            let has_replies = levels.get(place.depth + 1).copied().unwrap_or(false);
-            levels.truncate(place.depth + 1);
-            levels.resize(place.depth + 1, false);
+        self.told_in(0, self.places.len(), true).into_iter().map(|(position, _)| position).collect()
+    }
+
+    /// The positions in a branch, with their depths, of what a visitor without a session is told. `tells_held` says
+    /// whether that is also what waits for approval, while there is such a comment below it.
+    fn told_in(&self, first: usize, length: usize, tells_held: bool) -> Vec<(usize, usize)> {
+        // From the end: whether there is such a comment at each depth below the one that is looked at.
+        let (mut depths, mut told) = (Vec::<bool>::new(), Vec::new());
+        for (position, place) in self.places.iter().enumerate().skip(first).take(length).rev() {
+            let has_replies = depths.get(place.depth + 1).copied().unwrap_or(false);
+            depths.truncate(place.depth + 1);
+            depths.resize(place.depth + 1, false);
             let is_told = match place.sight {
-                Sight::LeftOut | Sight::Collapsed(Collapsed::Removed) => has_replies,
+                Sight::LeftOut => tells_held && has_replies,
+                Sight::Collapsed(Collapsed::Removed) => has_replies,
                 _ => has_replies || !place.deleted,
             };
-            if let Some(level) = levels.last_mut() {
-                *level |= is_told;
+            if let Some(depth) = depths.last_mut() {
+                *depth |= is_told;
             }
             if is_told {
-                told.push(position);
+                told.push((position, place.depth));
             }
         }
         told.reverse();

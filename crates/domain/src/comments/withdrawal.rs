@@ -59,9 +59,6 @@ pub(crate) struct CommentWithdrawal {
 impl CommentWithdrawal {
     /// Reads what the removal of a comment needs. Rounds: 2, one more if it mentions anybody, and
     /// one if the thread has many subscribers.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) async fn read(
         site: &Site,
         address: CommentAddress,
@@ -128,9 +125,6 @@ pub(crate) struct CommentReturn {
 
 impl CommentReturn {
     /// Reads what is needed to put a comment back. Rounds: 1.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) async fn read(
         site: &Site,
         address: CommentAddress,
@@ -206,7 +200,6 @@ async fn withdraw(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     })
 }
 
-#[allow(clippy::cast_precision_loss)]
 const fn number_of(user: UserId) -> f64 {
     user.0 as f64
 }

@@ -6,7 +6,7 @@ use super::records::{
     TopicRecord, VoteChoice, VoteRecord, VotedKind, whole_seconds,
 };
 use super::{Export, Section};
-use crate::accounts::inbox::{EntriesRead, EntryId, message};
+use crate::accounts::inbox::{EntryId, entries_of, message};
 use crate::accounts::message_threads::{self, MessageThread};
 use crate::accounts::people::{People, PersonNames};
 use crate::accounts::sessions;
@@ -18,7 +18,7 @@ use crate::keys;
 use crate::marks::ThreadMark;
 use crate::news::item::{Direction, News, vote_of};
 use crate::site::Site;
-use crate::sites::{Verdict, read_vote};
+use crate::sites::{Verdict, votes_on};
 use crate::timelines::tweets::Tweet;
 use crate::values::clock::Timestamp;
 use crate::values::flag::Flag;
@@ -33,7 +33,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::str::FromStr;
 use strum::IntoEnumIterator;
-use tidings_keyspace::{Fetch, Order, Query, read};
+use tidings_keyspace::{Fetch, Order, read};
 
 /// An entry of a list that is still to be read.
 #[derive(Debug)]
@@ -205,27 +205,17 @@ impl Step {
 
 /// The newest entries of a sorted set, and how many older ones there are. Rounds: 1.
 async fn newest(site: &Site, key: &str) -> Result<(Vec<Entry>, u64), Error> {
-    let mut query = Query::new();
-    let entries = query.sorted_range(key, Order::Descending, 0, EXPORT_LIST);
-    let count = query.sorted_count(key);
-    query.expect_large();
-    let mut answers = site.store.query(query).await?;
-    let entries: Vec<Entry> = answers.take(entries).into_iter().map(Entry::new).collect();
-    let left_out = answers.take(count).saturating_sub(EXPORT_LIST);
-    Ok((entries, left_out))
+    let entries = read::sorted_range(key, Order::Descending, 0, EXPORT_LIST);
+    let (entries, count) = site.store.fetch((entries, read::sorted_count(key)).large()).await?;
+    Ok((entries.into_iter().map(Entry::new).collect(), count.saturating_sub(EXPORT_LIST)))
 }
 
 /// The newest stories of the site, and older ones that the user voted up or saved. Rounds: 1.
 async fn stories_to_scan(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
-    let mut query = Query::new();
-    let drawn = query.string(keys::NEWS_COUNT);
-    let voted = query.sorted_range(keys::user_upvoted(user), Order::Descending, 0, EXPORT_LIST);
-    query.expect_large();
-    let mut answers = site.store.query(query).await?;
-    let drawn = answers.take(drawn);
-    let drawn: u64 = fields::read_string(drawn.as_deref(), || keys::NEWS_COUNT.to_owned()).unwrap_or(0);
+    let voted = read::sorted_range(keys::user_upvoted(user), Order::Descending, 0, EXPORT_LIST);
+    let (drawn, voted) = site.store.fetch((fields::counter(keys::NEWS_COUNT), voted).large()).await?;
     let oldest = drawn.saturating_sub(EXPORT_SCANNED_STORIES) + 1;
-    let voted = answers.take(voted).into_iter().filter_map(|(id, _)| id.parse::<NewsId>().ok());
+    let voted = voted.into_iter().filter_map(|(id, _)| id.parse::<NewsId>().ok());
     let older: BTreeSet<u64> = voted.map(|id| id.0).filter(|id| *id < oldest).collect();
     let scanned = (oldest..=drawn).rev().map(Entry::number);
     Ok(scanned.chain(older.into_iter().rev().map(Entry::number)).collect())
@@ -234,31 +224,24 @@ async fn stories_to_scan(site: &Site, user: UserId) -> Result<Vec<Entry>, Error>
 /// The newest threads that have to do with the user: of stories that the user submitted, voted
 /// up, saved, read or wrote in. Rounds: 2.
 async fn threads_to_scan(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
-    let mut query = Query::new();
     let lists = [keys::user_posted(user), keys::user_upvoted(user), keys::user_comments(user)];
-    let lists = lists.map(|list| query.sorted_range(list, Order::Descending, 0, EXPORT_LIST));
-    let visits = query.hash(keys::user_visits(user));
-    query.expect_large();
-    let mut answers = site.store.query(query).await?;
+    let lists = lists.map(|list| read::sorted_range(list, Order::Descending, 0, EXPORT_LIST));
+    let (lists, visits) = site.store.fetch((lists, read::hash(keys::user_visits(user))).large()).await?;
     let mut threads: BTreeSet<NewsId> = BTreeSet::new();
     for list in lists {
         // A comment is `<news id>-<comment id>`.
         let news = |member: &str| member.split('-').next().and_then(|id| id.parse::<NewsId>().ok());
-        threads.extend(answers.take(list).iter().filter_map(|(member, _)| news(member)));
+        threads.extend(list.iter().filter_map(|(member, _)| news(member)));
     }
-    threads.extend(answers.take(visits).0.iter().filter_map(|(news, _)| news.parse::<NewsId>().ok()));
+    threads.extend(visits.0.iter().filter_map(|(news, _)| news.parse::<NewsId>().ok()));
 
-    let mut query = Query::new();
-    let threads = threads.into_iter().rev().take(EXPORT_THREADS);
-    let reads: Vec<_> = threads
-        .map(|id| (id, query.hash_fields(keys::news(id), ["comments"]).or_absent(&mut query)))
-        .collect();
-    let mut answers = site.store.query(query).await?;
+    let threads: Vec<NewsId> = threads.into_iter().rev().take(EXPORT_THREADS).collect();
+    let counts: Vec<_> = threads.iter().map(|id| read::field(keys::news(*id), "comments")).collect();
+    let counts = site.store.fetch(counts.or_absent()).await?;
     let mut room = EXPORT_SCANNED_COMMENTS;
     let mut entries = Vec::new();
-    for (id, read) in reads {
-        let comments =
-            fields::count(fields::only(answers.take(read)).as_deref(), || keys::news(id), "comments");
+    for (id, count) in threads.into_iter().zip(counts) {
+        let comments = fields::count(count.as_deref(), || keys::news(id), "comments");
         if comments > 0 && comments <= room {
             room -= comments;
             entries.push(Entry { cost: comments, ..Entry::number(id.0) });
@@ -291,9 +274,7 @@ async fn chosen(site: &Site, key: &str) -> Result<Vec<Entry>, Error> {
 
 /// The entries of the inbox. Rounds: 1.
 async fn inbox(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
-    let mut query = Query::new();
-    let entries = EntriesRead::ask(&mut query, user);
-    let entries = entries.take(&mut site.store.query(query).await?);
+    let entries = site.store.fetch(entries_of(user)).await?;
     let entry = |entry: crate::accounts::inbox::Entry| Entry {
         is_read: entry.read,
         ..Entry::new((entry.place.id.to_string(), entry.place.time))
@@ -359,14 +340,11 @@ async fn read_story_votes(site: &Site, user: UserId, entries: &[Entry]) -> Resul
 }
 
 async fn read_comment_votes(site: &Site, user: UserId, entries: &[Entry]) -> Result<Vec<Record>, Error> {
-    let mut query = Query::new();
-    let ids = entries.iter().filter_map(Entry::id::<NewsId>);
-    let reads: Vec<_> = ids.map(|id| (id, query.hash(keys::thread(id)).or_absent(&mut query))).collect();
-    query.expect_large();
-    let mut answers = site.store.query(query).await?;
+    let ids: Vec<NewsId> = entries.iter().filter_map(Entry::id).collect();
+    let threads: Vec<_> = ids.iter().map(|id| read::hash(keys::thread(*id))).collect();
+    let threads = site.store.fetch(threads.or_absent().large()).await?;
     let mut votes = Vec::new();
-    for (news, read) in reads {
-        let thread = answers.take(read);
+    for (news, thread) in ids.into_iter().zip(threads) {
         let comments = thread.0.iter().filter_map(|(field, json)| Comment::from_field(field, json));
         // The first vote on what one writes is the author's own.
         for comment in comments.filter(|comment| comment.user_id != user) {
@@ -382,37 +360,25 @@ async fn read_comment_votes(site: &Site, user: UserId, entries: &[Entry]) -> Res
 
 async fn read_site_votes(site: &Site, user: &User, entries: &[Entry]) -> Result<Vec<Record>, Error> {
     let Some(voter) = user.voter else { return Ok(Vec::new()) };
-    let name = voter.to_string();
-    let mut query = Query::new();
     let hosts = entries.iter().filter_map(|entry| Hostname::parse(&entry.member).ok());
-    let reads: Vec<_> = hosts
-        .map(|host| {
-            let vote = query.hash_fields(keys::link_votes(&host), [name.as_str()]).or_absent(&mut query);
-            (host, vote)
-        })
-        .collect();
-    let mut answers = site.store.query(query).await?;
-    let votes = reads.into_iter().filter_map(|(host, read)| {
-        let vote = read_vote(&host, fields::only(answers.take(read)).as_deref())?;
+    let hosts: Vec<Hostname> = hosts.collect();
+    let votes = site.store.fetch(votes_on(&hosts, voter).or_absent()).await?;
+    let votes = hosts.iter().zip(votes).filter_map(|(host, vote)| {
+        let vote = vote?;
         let choice = if vote.verdict == Verdict::Good { VoteChoice::Up } else { VoteChoice::Down };
-        Some(Record::Vote(VoteRecord::on_site(&host, choice, vote.time)))
+        Some(Record::Vote(VoteRecord::on_site(host, choice, vote.time)))
     });
     Ok(votes.collect())
 }
 
 async fn read_flags(site: &Site, user: UserId, entries: &[Entry]) -> Result<Vec<Record>, Error> {
-    let name = user.to_string();
-    let mut query = Query::new();
     let things = entries.iter().filter_map(|entry| Some((entry.id::<Thing>()?, entry.time)));
-    let reads: Vec<_> = things
-        .map(|(thing, time)| {
-            let flag = query.hash_fields(keys::flags(&thing), [name.as_str()]);
-            (thing, time, flag)
-        })
-        .collect();
-    let mut answers = site.store.query(query).await?;
-    let flags = reads.into_iter().filter_map(|(thing, time, read)| {
-        let flag: Flag = fields::only(answers.take(read))?.parse().ok()?;
+    let things: Vec<(Thing, f64)> = things.collect();
+    let flags: Vec<_> =
+        things.iter().map(|(thing, _)| read::field(keys::flags(thing), user.to_string())).collect();
+    let flags = things.into_iter().zip(site.store.fetch(flags).await?);
+    let flags = flags.filter_map(|((thing, time), flag)| {
+        let flag: Flag = flag?.parse().ok()?;
         Some(Record::Flag(FlagRecord {
             kind: thing.kind(),
             id: thing.id(),

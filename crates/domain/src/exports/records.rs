@@ -170,7 +170,6 @@ pub struct StoryRecord {
     pub withheld: Option<String>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)]
 const fn is_false(flag: &bool) -> bool {
     !*flag
 }

@@ -97,12 +97,8 @@ pub struct SiteExport {
 
 impl SiteExport {
     /// Begins an export. Rounds: 1.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn begin(site: Arc<Site>, now: Timestamp) -> Result<Self, Error> {
-        let highest = site.store.fetch(read::string(keys::ITEMS_COUNT)).await?;
-        let highest = fields::read_string(highest.as_deref(), || keys::ITEMS_COUNT.to_owned()).unwrap_or(0);
+        let highest = site.store.fetch(fields::counter(keys::ITEMS_COUNT)).await?;
         Ok(Self { site, now, highest, read: 0 })
     }
 
@@ -125,9 +121,6 @@ impl SiteExport {
 
     /// The next part of a section, which may be empty; `None` at its end. Rounds: at most 4 for each story that the
     /// items are on, and 2.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn next(&mut self, section: Section) -> Result<Option<Vec<Exported>>, Error> {
         match section {
             Section::People => self.people().await,
@@ -138,8 +131,7 @@ impl SiteExport {
     }
 
     async fn people(&mut self) -> Result<Option<Vec<Exported>>, Error> {
-        let count = self.site.store.fetch(read::string(keys::USERS_COUNT)).await?;
-        let count = fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0);
+        let count = self.site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
         if self.read >= count {
             return Ok(None);
         }

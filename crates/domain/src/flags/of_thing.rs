@@ -137,7 +137,6 @@ impl ThingFlags {
                 Verdict::Closed => continue,
             };
             let outcomes = keys::user_flag_outcomes(*person);
-            #[allow(clippy::cast_precision_loss)]
             batch.sorted_add(&outcomes, format!("{sign}{}", self.thing.key()), by.0 as f64);
             batch.sorted_trim(&outcomes, STORED_OUTCOMES);
         }

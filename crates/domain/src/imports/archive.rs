@@ -137,9 +137,6 @@ pub async fn import_lines(
 
 /// Whether items from a source are those of this site itself, of which it has some, and none that were imported. Rounds:
 /// at most 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn is_own_export(site: &Site, source: &Source) -> Result<bool, Error> {
     if source_of_site(site).as_ref() != Some(source) {
         return Ok(false);

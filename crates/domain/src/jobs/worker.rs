@@ -11,7 +11,7 @@ use crate::values::limits::JOB_SCAN;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tidings_keyspace::{Batch, EngineClock, Expiry, Order, Query, Store, read};
+use tidings_keyspace::{Batch, EngineClock, Expiry, Order, Store, read};
 use tidings_supervision::catch;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::Receiver;
@@ -136,16 +136,14 @@ impl Worker {
     async fn abandoned(&self) -> Result<Vec<(Job, Moment)>, Error> {
         let waiting =
             self.store.fetch(read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, JOB_SCAN)).await?;
-        let mut query = Query::new();
-        let leases: Vec<_> =
-            waiting.iter().map(|(name, _)| query.expiry(keys::timeline_lease(name))).collect();
-        let mut answers = self.store.query(query).await?;
+        let leases = waiting.iter().map(|(name, _)| read::expiry(keys::timeline_lease(name)));
+        let leases = self.store.fetch(leases.collect::<Vec<_>>()).await?;
         let is_shared = self.site.store.is_shared();
         let now = Moment::now(&self.clock);
         let mut jobs = Vec::new();
         for ((name, score), lease) in waiting.into_iter().zip(leases) {
             let job = Job::from_name(name);
-            let is_leased = answers.take(lease) != Expiry::Absent;
+            let is_leased = lease != Expiry::Absent;
             let begun = moment_of(score);
             let is_fresh = now.0.abs_diff(begun.0) < FRESH_MS;
             let is_due = begun <= now;

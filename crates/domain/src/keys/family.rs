@@ -2,6 +2,7 @@
 
 use super::DAY;
 use super::families::{ALL, PASSKEY_USED, REQUEST, USER_RECENT_VOTES};
+use super::kept::Class;
 use crate::values::ids::UserId;
 use crate::values::words::exactly;
 use std::sync::LazyLock;
@@ -40,7 +41,7 @@ pub enum Origin {
 }
 
 /// All keys of one form.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Family {
     /// The form, with `<...>` where it varies.
     pub name: &'static str,
@@ -52,9 +53,20 @@ pub struct Family {
     pub note: &'static str,
     /// Which program has them.
     pub origin: Origin,
+    /// How long they are kept.
+    pub class: &'static Class,
     /// The meaning of the value, in a sentence.
     pub what: &'static str,
 }
+
+/// No two families have the same form.
+impl PartialEq for Family {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Family {}
 
 /// Of what expires within a day, what a restored site needs: what must not be done twice, and what
 /// people may still take back.

@@ -83,9 +83,6 @@ pub async fn current(visit: &mut Visit) -> Announcement {
 }
 
 /// Notes that a member does not want to see an announcement again. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn dismiss(site: &Site, member: &User, made: Timestamp) -> Result<(), Error> {
     let mut batch = Batch::new();
     batch.set_field(keys::user(member.id), DISMISSED, made.to_string());

@@ -287,9 +287,6 @@ pub struct Answer {
 
 /// The answer to an appeal that was just decided; `None` if it waits, or if who has appealed has
 /// no address or gets the message in the inbox by mail anyway. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn answer_to_mail(site: &Site, id: ModerationId) -> Result<Option<Answer>, Error> {
     let appeal = Appeal::from_hash(id, &site.store.fetch(read::hash(keys::appeal(id))).await?);
     let Some(appeal) = appeal else { return Ok(None) };

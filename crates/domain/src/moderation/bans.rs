@@ -107,9 +107,6 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
 }
 
 /// Adds the jobs of the bans that have ended. Rounds: 1, and 1 for each such ban.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn follow_ended(site: &Site, store: &Store, now: Moment) -> Result<(), Error> {
     let scores = (f64::NEG_INFINITY, now.as_score());
     let ended = store

@@ -141,20 +141,13 @@ pub async fn demand(visit: &mut Visit) -> Result<Role, Error> {
 }
 
 /// The numbers of the newest accounts below a number. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn newest(site: &Site, before: Option<UserId>, count: usize) -> Result<Vec<UserId>, Error> {
-    let last = site.store.fetch(read::string(keys::USERS_COUNT)).await?;
-    let last = fields::read_string(last.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0);
+    let last = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
     let last = before.map_or(last, |UserId(before)| before.saturating_sub(1).min(last));
     Ok((1..=last).rev().take(count).map(UserId).collect())
 }
 
 /// The numbers of those who have posted from a network in the last 30 days, the newest accounts first. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_network(site: &Site, now: Timestamp, tag: &NetworkTag) -> Result<Vec<UserId>, Error> {
     let days: Vec<Day> = Day::of(now).last(network_days(site)).collect();
     let mut people = origins::people_of(site, std::slice::from_ref(tag), &days).await?;
@@ -177,9 +170,6 @@ pub async fn rows(visit: &mut Visit, ids: &[UserId], filter: RowFilter) -> Resul
 }
 
 /// The same for a command, which an operator may always run, and with e-mail addresses.
-///
-/// # Errors
-/// When the store fails.
 pub async fn rows_for_command(site: &Site, now: Timestamp, ids: &[UserId]) -> Result<Vec<AccountRow>, Error> {
     rows_with(site, now, ids, (RowFilter::default(), true)).await
 }
@@ -249,9 +239,6 @@ async fn rows_with(
 
 /// The numbers of all accounts that match, the newest first, with karma and last visit to sort by; for a command,
 /// which has no index. `beginning` is as in [`AccountTags`]. Rounds: 1, and 1 for each 500 accounts.
-///
-/// # Errors
-/// When the store fails.
 pub async fn all_matching(
     site: &Site,
     now: Timestamp,

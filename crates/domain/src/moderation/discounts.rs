@@ -53,20 +53,16 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     };
     let (site, field) = (current.site, RestrictionKind::Discount.field());
     let chunk: Vec<NewsId> = (next..next.saturating_add(DISCOUNT_CHUNK)).map(NewsId).collect();
-    let mut query = Query::new();
-    let discount = query.hash_fields(keys::user(user), [field]);
-    let last = query.string(keys::NEWS_COUNT);
-    let records: Vec<_> = chunk
-        .iter()
-        .map(|id| (*id, query.hash_fields(keys::news_discounted(*id), [user.to_string()])))
-        .collect();
-    let mut answers = site.store.query(query).await?;
-    let discount: Option<Restriction> =
-        fields::read(fields::only(answers.take(discount)).as_deref(), || keys::user(user), field);
+    let records = chunk.iter().map(|id| read::field(keys::news_discounted(*id), user.to_string()));
+    let reads = (
+        read::field(keys::user(user), field),
+        fields::counter(keys::NEWS_COUNT),
+        records.collect::<Vec<_>>(),
+    );
+    let (discount, last, records) = site.store.fetch(reads).await?;
+    let discount: Option<Restriction> = fields::read(discount.as_deref(), || keys::user(user), field);
     let is_out = discount.is_some_and(|discount| discount.is_in_force(current.now.timestamp()));
-    let last = answers.take(last);
-    let last: u64 = fields::read_string(last.as_deref(), || keys::NEWS_COUNT.to_owned()).unwrap_or(0);
-    let records = records.into_iter().map(|(id, record)| (id, fields::only(answers.take(record))));
+    let records = chunk.iter().copied().zip(records);
     let of_interest = |(id, record): &(NewsId, Option<String>)| id.0 <= last && (is_out || record.is_some());
     let records: Vec<(NewsId, Option<String>)> = records.filter(of_interest).collect();
     let stories = Story::read_some(site, current.now.timestamp(), (user, records)).await?;

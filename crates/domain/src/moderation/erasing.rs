@@ -2,6 +2,7 @@
 
 use super::act::author_of;
 use super::case::{Case, Effect};
+use super::phases::{PHASE, Phase};
 use super::traces;
 use crate::accounts::users::User;
 use crate::action::Decision;
@@ -15,14 +16,11 @@ use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::UserId;
 use crate::values::moderation::Thing;
 use std::time::Duration;
-use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 use tidings_keyspace::{Batch, Order, read};
 
 /// The jobs `erase_all:<user id>`.
 pub(crate) const KIND: JobKind = JobKind { name: ERASE_ALL, step: |current| Box::pin(erase_next(current)) };
 
-/// The field of a job with which posts come next.
-const PHASE: &str = "phase";
 /// How long an action waits for the job that erases the traces in the log.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -107,18 +105,12 @@ pub async fn wait_for_traces(site: &Site, now: Moment, thing: &Thing) {
 }
 
 /// When something was erased last, unless that is long ago or forgotten. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn last(site: &Site) -> Result<Option<Timestamp>, Error> {
     let time = site.store.fetch(read::string(keys::ERASED_LAST)).await?;
     Ok(fields::read_string(time.as_deref(), || keys::ERASED_LAST.to_owned()).map(Timestamp))
 }
 
 /// Forgets when something was erased last, unless something has been erased since. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn forget_last(site: &Site, time: Option<Timestamp>) -> Result<(), Error> {
     let Some(time) = time else { return Ok(()) };
     let mut batch = Batch::new();
@@ -134,38 +126,6 @@ const MOST_ROWS: u64 = 10_000;
 pub(super) fn of_posts(mut things: Vec<Thing>) -> Vec<Thing> {
     things.retain(|thing| matches!(thing, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)));
     things
-}
-
-/// The kinds of posts, in the order in which they are erased. Tweets go with the account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, EnumIter, EnumString)]
-#[strum(serialize_all = "snake_case")]
-enum Phase {
-    Stories,
-    Comments,
-    Tweets,
-    Traces,
-}
-
-impl Phase {
-    /// The list of a person's posts of this kind, by time.
-    fn list(self, author: UserId) -> Option<String> {
-        match self {
-            Self::Stories => Some(keys::user_posted(author)),
-            Self::Comments => Some(keys::user_comments(author)),
-            Self::Tweets => Some(keys::user_timeline(author)),
-            Self::Traces => None,
-        }
-    }
-
-    /// A member of that list.
-    fn thing(self, member: &str) -> Option<Thing> {
-        match self {
-            Self::Stories => member.parse().ok().map(Thing::Story),
-            Self::Comments => member.parse().ok().map(Thing::Comment),
-            Self::Tweets => member.parse().ok().map(Thing::Tweet),
-            Self::Traces => None,
-        }
-    }
 }
 
 /// One step: erases the next post, or what the log has kept of some.
@@ -204,8 +164,6 @@ async fn erase_next(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     if let Some(place) = place {
         return Ok(current.advance(batch, &place));
     }
-    let next = Phase::iter().skip_while(|other| *other != phase).nth(1).unwrap_or(Phase::Traces);
     let [score, member, tied] = members::before(f64::MIN);
-    let next: &str = next.into();
-    Ok(current.advance(batch, &[(PHASE, next.to_owned()), score, member, tied]))
+    Ok(current.advance(batch, &[(PHASE, phase.next().name().to_owned()), score, member, tied]))
 }

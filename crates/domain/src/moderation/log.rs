@@ -221,7 +221,6 @@ impl Line {
         fields.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
         batch.set_fields(key, fields);
         hooks::write(batch, &Event::Decision(self.id));
-        #[allow(clippy::cast_precision_loss)]
         batch.sorted_add(keys::MODERATION_LOG, self.id.to_string(), self.id.0 as f64);
     }
 }
@@ -256,6 +255,21 @@ pub fn write_speaking<'a>(
         line.write(batch);
         Ok(())
     })
+}
+
+/// Lines that [`lines_after`] reads.
+const LINES: u64 = 200;
+
+/// Some lines after one, and the last of them. Rounds: 2.
+pub(super) async fn lines_after(site: &Site, after: u64) -> Result<(Vec<Line>, Option<ModerationId>), Error> {
+    let scores = (after as f64 + 1.0, f64::INFINITY);
+    let ids = read::sorted_by_score(keys::MODERATION_LOG, Order::Ascending, scores, LINES);
+    let ids = site.store.fetch(ids).await?;
+    let ids: Vec<ModerationId> = fields::members(ids, keys::MODERATION_LOG, |(id, _)| id.parse().ok());
+    let Some(last) = ids.last().copied() else { return Ok((Vec::new(), None)) };
+    let hashes: Vec<_> = ids.iter().map(|id| read::hash(keys::moderation(*id))).collect();
+    let lines = ids.into_iter().zip(site.store.fetch(hashes).await?);
+    Ok((lines.filter_map(|(id, hash)| Line::from_hash(id, &hash)).collect(), Some(last)))
 }
 
 /// The number of the next line, from the stored number of the last one.
@@ -433,7 +447,6 @@ pub(super) async fn moderators_of(
 
 /// Some lines before one, and whether there are more. Rounds: 2.
 async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(Vec<Line>, bool), Error> {
-    #[allow(clippy::cast_precision_loss)]
     let highest = before.map_or(f64::INFINITY, |before| before.0 as f64 - 1.0);
     let scores = (f64::NEG_INFINITY, highest);
     let ids = visit

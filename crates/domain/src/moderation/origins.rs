@@ -125,8 +125,7 @@ const ACTIVE_SECONDS: u64 = 7 * 86_400;
 /// How many members of the last week have an e-mail address of a domain. Addresses are not indexed, so
 /// all accounts are looked at, 500 in a round.
 async fn visited_with(site: &Site, now: Timestamp, origin: &Origin) -> Result<Option<u64>, Error> {
-    let count = site.store.fetch(read::string(keys::USERS_COUNT)).await?;
-    let last: u64 = fields::read_string(count.as_deref(), || keys::USERS_COUNT.to_owned()).unwrap_or(0);
+    let last = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
     if last > COUNTED_ACCOUNTS {
         return Ok(None);
     }

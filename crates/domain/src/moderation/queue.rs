@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use strum::IntoStaticStr;
-use tidings_keyspace::{Answers, Asked, Fetch, Hash, Order, Query, read};
+use tidings_keyspace::{Asked, Fetch, Hash, Order, Query, read};
 
 /// A place in the queue, written `<score>-<kind>:<id>`. A part of the queue begins after one.
 #[derive(Debug, Clone, PartialEq)]
@@ -175,10 +175,9 @@ pub async fn page(visit: &mut Visit, before: Option<&QueueCursor>, count: usize)
     demand_moderator_of(visit).await?;
     let highest = before.map_or(f64::INFINITY, |before| before.score);
     let most = count as u64 + QUEUE_TIES + 1;
-    let mut query = Query::new();
-    let rows =
-        query.sorted_by_score(keys::REVIEW_QUEUE, Order::Descending, (f64::NEG_INFINITY, highest), most);
-    let rows = visit.run(query).await?.take(rows);
+    let scores = (f64::NEG_INFINITY, highest);
+    let rows = read::sorted_by_score(keys::REVIEW_QUEUE, Order::Descending, scores, most);
+    let rows = visit.fetch(rows).await?;
     let mut places: Vec<QueueCursor> = fields::members(rows, keys::REVIEW_QUEUE, |(member, score)| {
         Place::from_score(score)?;
         Some(QueueCursor { score, thing: member.parse().ok()? })
@@ -350,14 +349,14 @@ async fn read_rows(visit: &mut Visit, things: impl IntoIterator<Item = Thing>) -
     for id in found.iter().filter_map(|(_, _, found)| found.person()) {
         people.entry(id).or_insert_with(|| query.ask(Person::of(id)));
     }
-    let contexts: Vec<_> =
-        found.iter().map(|(thing, _, found)| ContextRead::ask(&mut query, thing, found)).collect();
+    let contexts: Vec<_> = found.iter().map(|(thing, _, found)| Context::of(thing, found)).collect();
+    let contexts = query.ask(contexts);
     let flaggers = found.iter().flat_map(|(_, flags, _)| flags.earliest()).map(|(person, _)| person);
     let flaggers = query.ask(People::of(flaggers));
     let mut answers = visit.run_if_asked(query).await?;
     let people: BTreeMap<UserId, Person> =
         people.into_iter().map(|(id, person)| (id, answers.of(person))).collect();
-    let contexts: Vec<Context> = contexts.into_iter().map(|context| context.take(&mut answers)).collect();
+    let contexts = answers.of(contexts);
     let flaggers = answers.of(flaggers);
     let rows = found.into_iter().zip(contexts).filter_map(|(found, context)| {
         let person = found.2.person().and_then(|id| people.get(&id));
@@ -384,42 +383,26 @@ struct Context {
     line: Option<Line>,
 }
 
-/// The pending reads of a [`Context`].
-struct ContextRead {
-    parent: Option<Asked<'static, Option<Comment>>>,
-    message: Option<Asked<'static, Option<StoredMessage>>>,
-    line: Option<Asked<'static, Option<Line>>>,
-}
-
-impl ContextRead {
-    fn ask(query: &mut Query, thing: &Thing, found: &Found) -> Self {
-        let (mut parent, mut message, mut line) = (None, None, None);
-        match (thing, found) {
-            (Thing::Comment(address), Found::Comment(stored)) => {
-                let at = |comment| CommentAddress { news: address.news, comment };
-                let answered = stored.comment.parent_id;
-                parent = answered.map(|comment| query.ask(Comment::at(at(comment)).or_absent()));
+impl Context {
+    fn of(thing: &Thing, found: &Found) -> impl Fetch<Value = Self> + use<> {
+        let answered = match (thing, found) {
+            (Thing::Comment(CommentAddress { news, .. }), Found::Comment(stored)) => {
+                stored.comment.parent_id.map(|comment| CommentAddress { news: *news, comment })
             }
-            (_, Found::Messages(thread)) => {
-                let last = MessageAddress { thread: thread.id, message: thread.count };
-                message = Some(query.ask(message_at(last).or_absent()));
-                line = thread.about.map(|id| {
-                    let line = read::hash(keys::moderation(id)).or_absent();
-                    query.ask(line.map(move |hash| Line::from_hash(id, &hash)))
-                });
-            }
-            _ => {}
-        }
-        Self { parent, message, line }
-    }
-
-    fn take(self, answers: &mut Answers) -> Context {
-        let Self { parent, message, line } = self;
-        Context {
-            parent: parent.and_then(|parent| answers.of(parent)),
-            message: message.and_then(|message| answers.of(message)),
-            line: line.and_then(|line| answers.of(line)),
-        }
+            _ => None,
+        };
+        let thread = if let Found::Messages(thread) = found { Some(thread) } else { None };
+        let last = thread.map(|thread| MessageAddress { thread: thread.id, message: thread.count });
+        let line = thread.and_then(|thread| thread.about).map(|id| {
+            let line = read::hash(keys::moderation(id));
+            line.map(move |hash| Line::from_hash(id, &hash))
+        });
+        let reads = (answered.map(Comment::at), last.map(message_at), line).or_absent();
+        reads.map(|(parent, message, line)| Self {
+            parent: parent.flatten(),
+            message: message.flatten(),
+            line: line.flatten(),
+        })
     }
 }
 

@@ -31,9 +31,6 @@ pub(crate) async fn watch(site: Arc<Site>, clock: EngineClock) {
 /// Reminds all moderators, if something has waited for `moderation.remind_after` and did not wait
 /// already when they were reminded last. Returns whether it did. Rounds: 1; for a reminder, those of
 /// [`staff::tell`].
-///
-/// # Errors
-/// When the store fails.
 pub async fn remind(site: &Site, now: Moment) -> Result<bool, Error> {
     let after = site.rules.moderation.remind_after.0;
     if after == 0 {

@@ -7,6 +7,7 @@
 use super::case::{Case, Effect};
 use super::log::{COUNT, IN_PROGRESS, Line};
 use super::people::{Person, read_person};
+use super::phases::{PHASE, Phase};
 use super::profiles::lines_of;
 use crate::action::Decision;
 use crate::contributions::Contribution;
@@ -19,7 +20,6 @@ use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::MAX_REMOVALS_OF_ALL;
 use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
-use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 use tidings_keyspace::{Batch, Hash, Order, read};
 
 /// The jobs `remove_all:<moderation id>`.
@@ -33,50 +33,10 @@ pub(crate) const RESTORE: JobKind =
 pub(super) const POSTS: &str = "posts";
 /// The field of a user with the lines that removed all posts of some days and are not undone.
 const REMOVED_ALL: &str = "removed_all";
-/// The fields of the jobs: which posts come next, and the times of the first and last one; the line
-/// that removed what is put back.
-const PHASE: &str = "phase";
+/// The fields of the jobs: the times of the first and last post; the line that removed what is put back.
 const SINCE: &str = "since";
 const UNTIL: &str = "until";
 const ORIGIN: &str = "origin";
-
-/// The kinds of posts, in the order in which they are removed. The stories are first, because the
-/// tweets that announce them go with them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, EnumIter, EnumString)]
-#[strum(serialize_all = "snake_case")]
-enum Phase {
-    Stories,
-    Comments,
-    Tweets,
-}
-
-impl Phase {
-    fn name(self) -> &'static str {
-        self.into()
-    }
-
-    fn next(self) -> Option<Self> {
-        Self::iter().skip_while(|phase| *phase != self).nth(1)
-    }
-
-    /// The list of a person's posts of this kind, by time.
-    fn list(self, author: UserId) -> String {
-        match self {
-            Self::Stories => keys::user_posted(author),
-            Self::Comments => keys::user_comments(author),
-            Self::Tweets => keys::user_timeline(author),
-        }
-    }
-
-    /// A member of that list.
-    fn thing(self, member: &str) -> Option<Thing> {
-        match self {
-            Self::Stories => member.parse().ok().map(Thing::Story),
-            Self::Comments => member.parse().ok().map(Thing::Comment),
-            Self::Tweets => member.parse().ok().map(Thing::Tweet),
-        }
-    }
-}
 
 /// The lines that removed all posts of some days and are not undone, from the hash of the user.
 pub(super) fn not_undone(user: &Hash) -> Vec<ModerationId> {
@@ -108,7 +68,6 @@ pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Eff
         Effect { concerns: Some(person.user.id), count: Some(0), in_progress: true, ..Effect::default() };
     store_not_undone(&mut effect.batch, &person, &lines);
     let (job, now, until) = (Job::new(KIND.name, case.id), case.now, case.now.as_score());
-    #[allow(clippy::cast_precision_loss)]
     let since = until - days.saturating_mul(86_400) as f64;
     jobs::add(&mut effect.batch, &job, now, person.user.id);
     let fields = [
@@ -156,7 +115,8 @@ async fn remove_next(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         return Ok(current.skip());
     };
     let phase: Phase = phase;
-    let posts = members::some_of(current, phase.list(author), (until, 1));
+    let Some(list) = phase.list(author) else { return Ok(current.skip()) };
+    let posts = members::some_of(current, list, (until, 1));
     let reads = (read::hash(keys::moderation(line)), posts);
     let (hash, (found, place)) = current.site.store.fetch(reads).await?;
     let Some(Line { reason, .. }) = Line::from_hash(line, &hash) else {
@@ -175,16 +135,12 @@ async fn remove_next(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     if let Some(place) = place {
         return Ok(current.advance(batch, &place));
     }
-    match phase.next() {
-        Some(next) => {
-            let [score, member, tied] = members::before(since);
-            Ok(current.advance(batch, &[(PHASE, next.name().to_owned()), score, member, tied]))
-        }
-        None => {
-            batch.delete_field(keys::moderation(line), IN_PROGRESS);
-            Ok(current.finish(batch))
-        }
+    if phase == Phase::Tweets {
+        batch.delete_field(keys::moderation(line), IN_PROGRESS);
+        return Ok(current.finish(batch));
     }
+    let [score, member, tied] = members::before(since);
+    Ok(current.advance(batch, &[(PHASE, phase.next().name().to_owned()), score, member, tied]))
 }
 
 /// Adds to a batch that a post of a person is removed. Returns whether it is: others, and those that

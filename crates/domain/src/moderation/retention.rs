@@ -3,7 +3,7 @@
 //!
 //! Key: `retention`, with the time of the last run, and the line up to which texts are erased.
 
-use super::log::{FORMER, Line};
+use super::log::{FORMER, Line, lines_after};
 use super::traces;
 use crate::accounts::inbox::Withdrawn;
 use crate::accounts::users::DEACTIVATED;
@@ -29,8 +29,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(600);
 /// How often the log is gone through, in seconds.
 const EVERY: u64 = 86_400;
 const SECONDS_A_DAY: u64 = 86_400;
-/// Lines that are read at once.
-const LINES: u64 = 200;
 
 /// The field with the time of the last run.
 const SWEPT: &str = "swept";
@@ -78,24 +76,6 @@ pub async fn sweep(site: &Site, now: Moment) -> Result<bool, Error> {
 /// The end of the time of which nothing is kept any more, if it is not kept forever.
 fn before(now: Timestamp, days: u64) -> Option<Timestamp> {
     (days > 0).then(|| Timestamp(now.0.saturating_sub(days.saturating_mul(SECONDS_A_DAY))))
-}
-
-/// Some lines after one. Rounds: 2.
-async fn lines_after(site: &Site, after: u64) -> Result<(Vec<Line>, Option<ModerationId>), Error> {
-    #[allow(clippy::cast_precision_loss)]
-    let scores = (after as f64 + 1.0, f64::INFINITY);
-    let ids = read::sorted_by_score(keys::MODERATION_LOG, Order::Ascending, scores, LINES);
-    let ids = site.store.fetch(ids).await?;
-    let ids: Vec<ModerationId> = fields::members(ids, keys::MODERATION_LOG, |(id, _)| id.parse().ok());
-    let mut query = Query::new();
-    let reads: Vec<_> = ids.iter().map(|id| (*id, query.hash(keys::moderation(*id)))).collect();
-    let last = ids.last().copied();
-    if reads.is_empty() {
-        return Ok((Vec::new(), None));
-    }
-    let mut answers = site.store.query(query).await?;
-    let lines = reads.into_iter().filter_map(|(id, hash)| Line::from_hash(id, &answers.take(hash)));
-    Ok((lines.collect(), last))
 }
 
 /// Erases what was removed, rejected or replaced before a time.

@@ -20,7 +20,7 @@ use crate::values::moderation::{Deed, Reason, Thing};
 use crate::values::post_rule::{Pattern, PostRule, RuleEffect};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tidings_keyspace::{Order, Query, read};
+use tidings_keyspace::{Fetch, Order, read};
 
 /// Posts that are read in one round.
 const CHUNK: u64 = 200;
@@ -213,13 +213,9 @@ impl Run<'_> {
             if ids.is_empty() {
                 return Ok(true);
             }
-            let mut query = Query::new();
-            let reads: Vec<_> = ids
-                .iter()
-                .map(|id| query.hash_fields(keys::news(*id), News::FIELDS).or_absent(&mut query))
-                .collect();
-            let mut answers = self.site.store.query(query).await?;
-            let stories = reads.into_iter().filter_map(|read| News::from_fields(answers.take(read)));
+            let stories = ids.iter().map(|id| read::hash_fields(keys::news(*id), News::FIELDS));
+            let stories = self.site.store.fetch(stories.collect::<Vec<_>>().or_absent()).await?;
+            let stories = stories.into_iter().filter_map(News::from_fields);
             let candidate = |news: News| {
                 let text = news.text().unwrap_or_default().to_owned();
                 let url = news.link().is_some().then(|| news.url.clone());
@@ -247,15 +243,13 @@ impl Run<'_> {
 
     /// Looks at the comments on some stories. Returns how many there are.
     async fn comments(&mut self, stories: &[NewsId]) -> Result<u64, Error> {
-        let mut query = Query::new();
-        let reads: Vec<_> =
-            stories.iter().map(|id| (*id, query.hash(keys::thread(*id)).or_absent(&mut query))).collect();
-        let mut answers = self.site.store.query(query).await?;
+        let threads: Vec<_> = stories.iter().map(|id| read::hash(keys::thread(*id))).collect();
+        let threads = self.site.store.fetch(threads.or_absent()).await?;
         let mut candidates = Vec::new();
-        for (news, read) in reads {
-            for (field, json) in answers.take(read).0 {
+        for (news, thread) in stories.iter().zip(threads) {
+            for (field, json) in thread.0 {
                 if let Some(comment) = Comment::from_field(&field, &json) {
-                    let thing = Thing::Comment(CommentAddress { news, comment: comment.id });
+                    let thing = Thing::Comment(CommentAddress { news: *news, comment: comment.id });
                     let texts = [comment.body, String::new()];
                     candidates.push(Candidate { thing, texts, url: None, author: comment.user_id });
                 }
@@ -276,11 +270,8 @@ impl Run<'_> {
             if ids.is_empty() {
                 return Ok(true);
             }
-            let mut query = Query::new();
-            let reads: Vec<_> =
-                ids.iter().map(|id| (*id, query.hash(keys::tweet(*id)).or_absent(&mut query))).collect();
-            let mut answers = self.site.store.query(query).await?;
-            let tweets = reads.into_iter().filter_map(|(id, read)| Tweet::from_hash(id, &answers.take(read)));
+            let tweets: Vec<_> = ids.iter().map(|id| Tweet::by_id(*id)).collect();
+            let tweets = self.site.store.fetch(tweets.or_absent()).await?.into_iter().flatten();
             // The title of an announced story has been looked at already.
             let own = tweets.filter(|tweet| tweet.news_id.is_none());
             let candidate = |tweet: Tweet| {

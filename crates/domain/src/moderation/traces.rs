@@ -2,7 +2,7 @@
 //! notes of flags, and quotes in messages. Jobs go through the log, from the first line on.
 
 use super::erasing;
-use super::log::Line;
+use super::log::{self, Line};
 use crate::accounts::inbox::erase_messages;
 use crate::action::Decision;
 use crate::contributions::erasing::{TRACES, place_of};
@@ -15,7 +15,7 @@ use crate::site::Site;
 use crate::submissions::erasing::ERASED;
 use crate::values::clock::Moment;
 use crate::values::flag::Flag;
-use crate::values::ids::{ModerationId, NewsId, UserId};
+use crate::values::ids::{NewsId, UserId};
 use crate::values::moderation::{Action, Thing};
 use std::collections::{BTreeMap, HashMap};
 use tidings_keyspace::{Batch, Order, Query, read};
@@ -25,8 +25,6 @@ pub(crate) const KIND: JobKind = JobKind { name: TRACES, step: |current| Box::pi
 
 /// The field of a job with the last line that it has looked at.
 pub(super) const LINE: &str = "line";
-/// Lines that a step looks at.
-const LINES: u64 = 200;
 
 /// Whose traces are erased.
 pub(super) enum About {
@@ -73,12 +71,8 @@ async fn of_thing(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
 pub(super) async fn step(current: &Step<'_>, about: &About) -> Result<Decision<Outcome>, Error> {
     let (site, mut batch) = (current.site, current.batch());
     let after: u64 = current.field(LINE).unwrap_or(0);
-    #[allow(clippy::cast_precision_loss)]
-    let scores = (after as f64 + 1.0, f64::INFINITY);
-    let ids = read::sorted_by_score(keys::MODERATION_LOG, Order::Ascending, scores, LINES);
-    let ids = site.store.fetch(ids).await?;
-    let ids: Vec<ModerationId> = fields::members(ids, keys::MODERATION_LOG, |(id, _)| id.parse().ok());
-    let Some(last) = ids.last().copied() else {
+    let (lines, last) = log::lines_after(site, after).await?;
+    let Some(last) = last else {
         match about {
             About::Thing(thing) => erase_flags(site, &mut batch, thing).await?,
             // Only now, because it deletes lists of posts.
@@ -90,11 +84,6 @@ pub(super) async fn step(current: &Step<'_>, about: &About) -> Result<Decision<O
         }
         return Ok(current.finish(batch));
     };
-    let mut query = Query::new();
-    let reads: Vec<_> = ids.iter().map(|id| (*id, query.hash(keys::moderation(*id)))).collect();
-    let mut answers = site.store.query(query).await?;
-    let lines: Vec<Line> =
-        reads.into_iter().filter_map(|(id, hash)| Line::from_hash(id, &answers.take(hash))).collect();
     let authors = authors_of(site, &lines, about).await?;
     let about_it: Vec<&Line> = lines.iter().filter(|line| about.concerns(line, &authors)).collect();
     erase_appeals(site, &mut batch, &about_it).await?;
@@ -161,13 +150,10 @@ async fn erase_appeals(site: &Site, batch: &mut Batch, lines: &[&Line]) -> Resul
     if lines.is_empty() {
         return Ok(());
     }
-    let mut query = Query::new();
-    let reads: Vec<_> =
-        lines.iter().map(|line| (line.id, query.hash_fields(keys::appeal(line.id), ["text"]))).collect();
-    let mut answers = site.store.query(query).await?;
-    for (line, read) in reads {
-        if fields::only::<String>(answers.take(read)).is_some() {
-            batch.set_field(keys::appeal(line), "text", ERASED);
+    let texts: Vec<_> = lines.iter().map(|line| read::field(keys::appeal(line.id), "text")).collect();
+    for (line, text) in lines.iter().zip(site.store.fetch(texts).await?) {
+        if text.is_some() {
+            batch.set_field(keys::appeal(line.id), "text", ERASED);
         }
     }
     Ok(())

@@ -150,9 +150,6 @@ pub(super) async fn shared_page(
 /// which items are on a page; the current ranks decide their order there. So between two
 /// refreshes every item is on exactly one page. Only votes and refreshes move items from
 /// page to page.
-///
-/// # Errors
-/// When the store fails.
 pub async fn top(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
     shared_page(visit, (keys::NEWS_TOP, start, count), async |visit| find_top(visit, start, count).await)
         .await
@@ -193,27 +190,18 @@ async fn find_top(visit: &mut SharedVisit<'_>, start: u64, count: u64) -> Result
 }
 
 /// The latest items. Rounds: 3.
-///
-/// # Errors
-/// When the store fails.
 pub async fn latest(visit: &mut Visit, start: u64, count: u64) -> Result<NewsPage, Error> {
     let list = (keys::NEWS_CRON, start, count);
     shared_page(visit, list, async |visit| find_page(visit, keys::NEWS_CRON, start, count).await).await
 }
 
 /// The items that a user saved, the latest first. Rounds: 3.
-///
-/// # Errors
-/// When the store fails.
 pub async fn saved(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
     read_chosen(visit, &keys::user_saved(user), start, count).await
 }
 
 /// The items that the viewer voted up, the latest vote first. Rounds: 3. The stored list also has
 /// what was only saved, so a page may have fewer lines.
-///
-/// # Errors
-/// When the store fails.
 pub async fn upvoted(visit: &mut Visit, viewer: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
     let mut page = read_chosen(visit, &keys::user_upvoted(viewer), start, count).await?;
     page.lines.retain(|line| line.my_vote == Some(Direction::Up));
@@ -221,18 +209,12 @@ pub async fn upvoted(visit: &mut Visit, viewer: UserId, start: u64, count: u64) 
 }
 
 /// The items that a user has hidden, the latest first. Rounds: 3.
-///
-/// # Errors
-/// When the store fails.
 pub async fn hidden(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
     read_chosen(visit, &keys::user_hidden(user), start, count).await
 }
 
 /// The title of an item that the viewer has hidden and that is not deleted, to tell that it is.
 /// Rounds: at most 3.
-///
-/// # Errors
-/// When the store fails.
 pub async fn hidden_title(visit: &mut Visit, id: NewsId) -> Result<Option<String>, Error> {
     if !visit.reader().await?.is_some_and(|reader| reader.has_hidden(id)) {
         return Ok(None);
@@ -243,9 +225,6 @@ pub async fn hidden_title(visit: &mut Visit, id: NewsId) -> Result<Option<String
 }
 
 /// The items that a user posted, latest first. Rounds: 3.
-///
-/// # Errors
-/// When the store fails.
 pub async fn posted(visit: &mut Visit, user: UserId, start: u64, count: u64) -> Result<NewsPage, Error> {
     let key = keys::user_posted(user);
     let FoundItems { items, total, .. } = find_page(&mut visit.shared(), &key, start, count).await?;
@@ -258,9 +237,6 @@ pub async fn posted(visit: &mut Visit, user: UserId, start: u64, count: u64) -> 
 }
 
 /// The items that link to a site, with or without `www.`, the latest first. Rounds: 3.
-///
-/// # Errors
-/// When the store fails.
 pub async fn from_host(
     visit: &mut Visit,
     host: &Hostname,
@@ -274,9 +250,6 @@ pub async fn from_host(
 /// The items that link to a site, with or without `www.`, from a place on, the latest first. The first round also
 /// runs `query`, whose answers `take` takes. Reads the ids before that place too, of at most
 /// [`limits::MAX_SITE_STORIES`]. Rounds: 3.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn of_host<T>(
     visit: &mut Visit,
     host: &Hostname,
@@ -314,9 +287,6 @@ pub(crate) async fn of_host<T>(
 }
 
 /// Some items, in this order, without what the viewer does not see in lists. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn chosen(visit: &mut Visit, ids: &[NewsId]) -> Result<Vec<NewsLine>, Error> {
     let mut items = lines::find(&mut visit.shared(), ids, &mut Reads::default()).await?;
     items.retain(|item| !item.news().is_gone());
@@ -340,9 +310,6 @@ pub async fn get(visit: &mut Visit, id: NewsId) -> Result<NewsLine, Error> {
 /// A random item; `None` on an empty site. `dice` is any random number. It draws a few of
 /// all ids, since some items are deleted or missing; if none of the drawn items is listed,
 /// the latest item is the answer. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn random(visit: &mut Visit, dice: u64) -> Result<Option<NewsId>, Error> {
     let count = visit.fetch(read::string(keys::NEWS_COUNT)).await?;
     let count = count.and_then(|count| count.parse::<u64>().ok()).filter(|count| *count > 0);

@@ -35,18 +35,12 @@ const UNFINISHED: &str = "unfinished";
 
 /// The stories of a day or a month, the best score first, of equal ones the newest. Rounds: 3
 /// and, while the list is not stored, 3 and 2 for each [`PAST_CHUNK`] stories of the period.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_period(visit: &mut Visit, period: Period, start: u64, count: u64) -> Result<NewsPage, Error> {
     let key = keys::past(period);
     shared_page(visit, (&key, start, count), async |visit| find(visit, period, start, count).await).await
 }
 
 /// The day of the first story; `None` on an empty site. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn first_day(visit: &mut Visit) -> Result<Option<Day>, Error> {
     let first = visit.fetch(read::sorted_range(keys::NEWS_CRON, Order::Ascending, 0, 1)).await?;
     Ok(first.first().map(|(_, posted)| Day::of(Timestamp::from_score(*posted))))

@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use tidings_keyspace::{Batch, Order, Query, read};
+use tidings_keyspace::{Batch, Order, read};
 
 /// Seconds between two refreshes of the ranks of the first page, and between two refreshes
 /// of the ranks further down.
@@ -187,12 +187,9 @@ pub async fn recompute_ranks(site: &Site, now: Timestamp, viewer: &users::User) 
             return Ok(stored);
         }
         start += limits::RECOMPUTE_CHUNK;
-        let mut query = Query::new();
-        let hashes: Vec<_> =
-            ids.iter().filter_map(|(id, _)| Some(query.hash(keys::news(id.parse().ok()?)))).collect();
-        let mut answers = site.store.query(query).await?;
-        let items: Vec<News> =
-            hashes.into_iter().filter_map(|hash| News::from_hash(&answers.take(hash))).collect();
+        let items = ids.iter().filter_map(|(id, _)| id.parse().ok()).map(News::by_id);
+        let items = site.store.fetch(items.collect::<Vec<_>>()).await?;
+        let items: Vec<News> = items.into_iter().flatten().collect();
         if !store_ranks(site, now, items.iter()).await? {
             // One of them has changed: store them one by one.
             for news in &items {

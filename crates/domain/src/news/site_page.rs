@@ -36,9 +36,6 @@ pub struct OtherForm {
 
 /// The page of a site, by its name without `www.`. Rounds: 3, and one more for the vote of a viewer who has voted on
 /// a site.
-///
-/// # Errors
-/// When the store fails.
 pub async fn site_page(visit: &mut Visit, host: &Hostname, days: u64, news: u64) -> Result<SitePage, Error> {
     let mut query = Query::new();
     let history = HistoryRead::ask(&mut query, host, Day::of(visit.now()), days);

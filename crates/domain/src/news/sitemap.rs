@@ -9,19 +9,11 @@ use crate::values::withheld::WITHHELD;
 use tidings_keyspace::{Order, Query, read};
 
 /// How many stories are listed. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn story_count(visit: &mut Visit) -> Result<u64, Error> {
-    let mut query = Query::new();
-    let count = query.sorted_count(keys::NEWS_CRON);
-    Ok(visit.run(query).await?.take(count))
+    visit.fetch(read::sorted_count(keys::NEWS_CRON)).await
 }
 
 /// Stories from the oldest on, without those that are withheld from readers. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn stories(visit: &mut Visit, start: u64, count: u64) -> Result<Vec<NewsId>, Error> {
     let stories = visit.fetch(read::sorted_range(keys::NEWS_CRON, Order::Ascending, start, count)).await?;
     let stories: Vec<NewsId> = fields::members(stories, keys::NEWS_CRON, |(id, _)| id.parse().ok());

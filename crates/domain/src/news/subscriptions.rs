@@ -18,7 +18,7 @@ use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::MAX_SUBSCRIPTIONS;
-use tidings_keyspace::{Answers, Batch, Handle, Order, Query, Reads, Tracked, TrackedHandle};
+use tidings_keyspace::{Answers, Batch, Fetch, Order, Query, Reads, Tracked, TrackedHandle, read};
 
 crate::cache_kind! {
     /// The stories to which viewers have subscribed, and those that they have left.
@@ -74,18 +74,14 @@ async fn change(
     let (joined, parted) = if is_subscribed { (&subscribed, &left) } else { (&left, &subscribed) };
     let (subscribers, member) = (keys::news_subscribers(news), user.id.to_string());
     site.act(&keys::user(user.id), || async {
-        let mut query = Query::new();
-        let item = query.hash_fields(keys::news(news), News::FIELDS);
-        let known = query.scores(&subscribers, [&member]);
-        let list = ListRead::ask(&mut query, joined, news);
-        let mut answers = site.store.query(query).await?;
-        let item = News::from_fields(answers.take(item)).filter(|item| item.is_seen_by(user));
+        let item = read::hash_fields(keys::news(news), News::FIELDS);
+        let reads = (item, read::score(&subscribers, &member), List::of(joined, news));
+        let (item, known, list) = site.store.fetch(reads).await?;
+        let item = News::from_fields(item).filter(|item| item.is_seen_by(user));
         let item = item.ok_or(Refusal::NoSuchNews)?;
         if is_subscribed {
             item.refuse_if_gone(user)?;
         }
-        let known = fields::only(answers.take(known)).is_some();
-        let list = list.take(&mut answers);
         if list.has_it {
             return Decision::Done(()).once(user.request.as_ref(), &());
         }
@@ -95,7 +91,7 @@ async fn change(
         batch.sorted_add(joined, news.to_string(), now.as_score());
         batch.sorted_remove(parted, news.to_string());
         // The place among the subscribers stays: a job may be on its way through them.
-        if is_subscribed && !known {
+        if is_subscribed && known.is_none() {
             batch.sorted_member_absent(&subscribers, &member);
             batch.sorted_add(&subscribers, &member, now.as_score());
         }
@@ -110,13 +106,6 @@ async fn change(
     .await
 }
 
-/// A pending read of a list of a user that is about to get longer.
-struct ListRead {
-    has_it: Handle<Vec<Option<f64>>>,
-    count: Handle<u64>,
-    oldest: Handle<Vec<(String, f64)>>,
-}
-
 /// A list of a user that is about to get longer.
 struct List {
     has_it: bool,
@@ -124,33 +113,29 @@ struct List {
     leaving: Option<NewsId>,
 }
 
-impl ListRead {
-    fn ask(query: &mut Query, list: &str, news: NewsId) -> Self {
-        Self {
-            has_it: query.scores(list, [news.to_string()]),
-            count: query.sorted_count(list),
-            oldest: query.sorted_range(list, Order::Ascending, 0, 1),
-        }
-    }
-
-    fn take(self, answers: &mut Answers) -> List {
-        let has_it = fields::only(answers.take(self.has_it)).is_some();
-        let is_full = answers.take(self.count) >= MAX_SUBSCRIPTIONS;
-        let oldest = answers.take(self.oldest).into_iter().next();
-        let leaving = oldest.filter(|_| is_full).and_then(|(member, _)| member.parse().ok());
-        List { has_it, leaving }
+impl List {
+    /// A list to which a story is to be added.
+    fn of(list: &str, news: NewsId) -> impl Fetch<Value = Self> + use<> {
+        let reads = (
+            read::score(list, news.to_string()),
+            read::sorted_count(list),
+            read::sorted_range(list, Order::Ascending, 0, 1),
+        );
+        reads.map(|(place, count, oldest)| {
+            let oldest = oldest.into_iter().next().filter(|_| count >= MAX_SUBSCRIPTIONS);
+            let leaving = oldest.and_then(|(member, _)| member.parse().ok());
+            Self { has_it: place.is_some(), leaving }
+        })
     }
 }
 
 /// Adds to a batch that a deactivated account is subscribed to nothing. Rounds: 1.
 pub(crate) async fn forget_all(site: &Site, batch: &mut Batch, user: UserId) -> Result<(), Error> {
-    let mut query = Query::new();
     let lists = lists_of(user);
     let reads =
-        lists.clone().map(|list| query.sorted_range(list, Order::Descending, 0, MAX_SUBSCRIPTIONS + 1));
-    let mut answers = site.store.query(query).await?;
-    for (list, read) in lists.into_iter().zip(reads) {
-        for news in news_in(answers.take(read), &list) {
+        lists.clone().map(|list| read::sorted_range(list, Order::Descending, 0, MAX_SUBSCRIPTIONS + 1));
+    for (list, members) in lists.into_iter().zip(site.store.fetch(reads).await?) {
+        for news in news_in(members, &list) {
             batch.sorted_remove(keys::news_subscribers(news), user.to_string());
         }
         batch.delete(list);

@@ -112,9 +112,6 @@ crate::cache_kind! {
 /// The numbers of the stories of a list that visitors see in lists, in its order: at most [`LISTED_ITEMS`];
 /// of those that are chosen by their titles or topics, at most [`CHOSEN_ITEMS`] of the first
 /// [`LOOKED_AT_ITEMS`]. Rounds: 2; none if it is in memory.
-///
-/// # Errors
-/// When the store fails.
 pub async fn list(visit: &mut Visit, list: ItemList) -> Result<Shared<Vec<ItemNumber>>, Error> {
     let site = visit.site_too();
     let key = (list, visit.now().0 / RANKS_LAST_SECONDS);

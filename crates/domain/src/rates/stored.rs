@@ -9,7 +9,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Moment;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, read};
 
 /// Takes a token from each of the buckets, or from none. A bucket that is full again has
 /// expired. Rounds: 2.
@@ -21,12 +21,9 @@ pub(super) async fn take(site: &Site, now: Moment, buckets: &[Bucket]) -> Result
     // The last is the widest network, for which most requests compete.
     let home = keys.last().map_or("", String::as_str);
     site.act(home, || async {
-        let mut query = Query::new();
-        let reads: Vec<_> = keys.iter().map(|key| query.string(key)).collect();
-        let mut answers = site.store.query(query).await?;
+        let stored = site.store.fetch(keys.iter().map(read::string).collect::<Vec<_>>()).await?;
         let mut batch = Batch::new();
-        for ((bucket, key), read) in buckets.iter().zip(&keys).zip(reads) {
-            let stored = answers.take(read);
+        for ((bucket, key), stored) in buckets.iter().zip(&keys).zip(stored) {
             let full_at: FullAt = fields::read_string(stored.as_deref(), || key.clone()).unwrap_or(0);
             let after = match bucket::take(bucket.rate, full_at, now) {
                 Ok(after) => after,
@@ -48,11 +45,8 @@ pub(super) async fn take(site: &Site, now: Moment, buckets: &[Bucket]) -> Result
 /// # Errors
 /// When the store fails; the inner result says whether there are tokens.
 pub(super) async fn look(site: &Site, now: Moment, buckets: &[Bucket]) -> Result<Result<(), Spent>, Error> {
-    let mut query = Query::new();
-    let reads: Vec<_> = buckets.iter().map(|bucket| query.string(key_of(bucket))).collect();
-    let mut answers = site.store.query(query).await?;
-    for (bucket, read) in buckets.iter().zip(reads) {
-        let stored = answers.take(read);
+    let stored: Vec<_> = buckets.iter().map(|bucket| read::string(key_of(bucket))).collect();
+    for (bucket, stored) in buckets.iter().zip(site.store.fetch(stored).await?) {
         let full_at: FullAt = fields::read_string(stored.as_deref(), || key_of(bucket)).unwrap_or(0);
         if let Err(wait) = bucket::take(bucket.rate, full_at, now) {
             return Ok(Err(Spent { bucket: *bucket, wait }));

@@ -10,7 +10,7 @@
 //! A voter is banned by an administrator of the sites, or with its account, or both
 //! (`ban_cause`). Each of the two ends by itself; the votes come back with the last.
 
-use super::cast_vote::{TracedVote, VotesRead};
+use super::cast_vote::{StoredVote, TracedVote};
 use super::settings::{demand_administrator, note};
 use super::tally::{NetworkVotes, Tally};
 use super::voting::{IS_BANNED, a_voter, is_banned};
@@ -26,7 +26,7 @@ use crate::values::hostname::Hostname;
 use crate::values::limits::BAN_CHUNK;
 use crate::values::voter_id::VoterId;
 use serde_json::Value;
-use tidings_keyspace::{Batch, Hash, Order, Query, read};
+use tidings_keyspace::{Batch, Hash, Order, read};
 
 /// The direction in which the votes of a voter move: out of the totals, or back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,9 +137,6 @@ pub async fn unban(site: &Site, now: Timestamp, viewer: &User, voter: VoterId) -
 
 /// Bans the voter of an account with the account, or ends that. A ban by an administrator of
 /// the sites stays. Rounds as [`ban`].
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn set_account_ban(site: &Site, voter: VoterId, is_banned: bool) -> Result<(), Error> {
     match begin(site, None, voter, (BanCause::Account, is_banned)).await {
         Ok(()) | Err(Error::Refused(Refusal::NoSuchVoter)) => finish(site, voter).await,
@@ -148,9 +145,6 @@ pub(crate) async fn set_account_ban(site: &Site, voter: VoterId, is_banned: bool
 }
 
 /// Finishes all bans and lifted bans that were interrupted. Returns their number.
-///
-/// # Errors
-/// When the store fails.
 pub async fn finish_bans(site: &Site) -> Result<usize, Error> {
     let unfinished = site.store.fetch(read::members(keys::SITES_UNFINISHED)).await?;
     let voters: Vec<VoterId> = unfinished.iter().filter_map(|voter| voter.parse().ok()).collect();
@@ -290,24 +284,14 @@ async fn read_votes(
         .fetch(read::sorted_range(keys::voter_votes(voter), Order::Ascending, offset, count))
         .await?;
     let passed = u64::try_from(hosts.len()).unwrap_or(u64::MAX);
-    let mut query = Query::new();
-    let reads: Vec<_> = hosts
-        .iter()
-        .filter_map(|(host, _)| Hostname::parse(host).ok())
-        .map(|host| {
-            let vote = VotesRead::ask(&mut query, &host, &[voter]);
-            (host, vote)
-        })
-        .collect();
-    let mut answers = site.store.query(query).await?;
-    let votes = reads
-        .into_iter()
-        .filter_map(|(host, vote)| {
-            let vote = vote.take(&mut answers).first()?.read(&host)?;
-            Some((host, vote))
-        })
-        .collect();
-    Ok((passed, votes))
+    let hosts: Vec<Hostname> = hosts.iter().filter_map(|(host, _)| Hostname::parse(host).ok()).collect();
+    let votes: Vec<_> = hosts.iter().map(|host| StoredVote::on(host, &[voter])).collect();
+    let votes = hosts.into_iter().zip(site.store.fetch(votes).await?);
+    let votes = votes.filter_map(|(host, votes)| {
+        let vote = votes.first()?.read(&host)?;
+        Some((host, vote))
+    });
+    Ok((passed, votes.collect()))
 }
 
 #[cfg(test)]

@@ -130,9 +130,6 @@ pub struct SiteLine {
 /// Sums and counts are exact. The selection of sites may not be: only sites that are among
 /// the first [`LEADERBOARD_OF_A_DAY`] of some day of the span, or among the first
 /// [`LEADERBOARD_CANDIDATES`] of a single day or of all time, are compared.
-///
-/// # Errors
-/// When the store fails.
 pub async fn leaderboard(visit: &mut Visit, board: Board, span: Span) -> Result<Vec<SiteLine>, Error> {
     let keys = span.keys(Day::of(visit.now()));
     let candidates = candidates(visit, board, &keys).await?;

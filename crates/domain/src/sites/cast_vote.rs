@@ -11,7 +11,7 @@ use crate::values::network::Network;
 use crate::values::voter_id::VoterId;
 use std::fmt;
 use std::str::FromStr;
-use tidings_keyspace::{Answers, Batch, Handle, Query};
+use tidings_keyspace::{Batch, Fetch, read};
 
 /// A vote on a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,28 +145,6 @@ pub(super) fn delete_vote(batch: &mut Batch, host: &Hostname, voter: VoterId) {
     batch.sorted_remove(keys::voter_votes(voter), host.as_str());
 }
 
-/// Pending reads of the votes of some voters on one host.
-pub(super) struct VotesRead {
-    votes: Handle<Vec<Option<String>>>,
-    origins: Handle<Vec<Option<String>>>,
-}
-
-impl VotesRead {
-    pub(super) fn ask(query: &mut Query, host: &Hostname, voters: &[VoterId]) -> Self {
-        let names = || voters.iter().map(ToString::to_string);
-        Self {
-            votes: query.hash_fields(keys::link_votes(host), names()),
-            origins: query.hash_fields(keys::link_origins(host), names()),
-        }
-    }
-
-    /// The votes as stored, in the order of the voters.
-    pub(super) fn take(self, answers: &mut Answers) -> Vec<StoredVote> {
-        let votes = answers.take(self.votes).into_iter().zip(answers.take(self.origins));
-        votes.map(|(vote, origin)| StoredVote { vote, origin }).collect()
-    }
-}
-
 /// A vote on a host as stored, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct StoredVote {
@@ -175,6 +153,16 @@ pub(super) struct StoredVote {
 }
 
 impl StoredVote {
+    /// The votes of some voters on a host, in the order of the voters.
+    pub(super) fn on(host: &Hostname, voters: &[VoterId]) -> impl Fetch<Value = Vec<Self>> + use<> {
+        let names = || voters.iter().map(ToString::to_string);
+        let votes = read::hash_fields(keys::link_votes(host), names());
+        let origins = read::hash_fields(keys::link_origins(host), names());
+        (votes, origins).map(|(votes, origins)| {
+            votes.into_iter().zip(origins).map(|(vote, origin)| Self { vote, origin }).collect()
+        })
+    }
+
     /// The vote; one that cannot be read counts as none.
     pub(super) fn read(&self, host: &Hostname) -> Option<TracedVote> {
         let vote = read_vote(host, self.vote.as_deref())?;
@@ -190,26 +178,27 @@ impl StoredVote {
 }
 
 /// A voter's own votes on some hosts, in the order asked. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn own_votes(
     visit: &mut Visit,
     voter: VoterId,
     hosts: &[Hostname],
 ) -> Result<Vec<Option<CastVote>>, Error> {
-    let mut query = Query::new();
-    let voter = voter.to_string();
-    let reads: Vec<_> =
-        hosts.iter().map(|host| query.hash_fields(keys::link_votes(host), [voter.as_str()])).collect();
-    let mut answers = visit.run(query).await?;
-    let vote = |(read, host)| read_vote(host, fields::only(answers.take(read)).as_deref());
-    Ok(reads.into_iter().zip(hosts).map(vote).collect())
+    visit.fetch(votes_on(hosts, voter)).await
+}
+
+/// The read of a voter's votes on some hosts, in the order asked.
+pub(crate) fn votes_on(hosts: &[Hostname], voter: VoterId) -> impl Fetch<Value = Vec<Option<CastVote>>> {
+    let vote = |host: &Hostname| {
+        let host = host.clone();
+        let vote = read::field(keys::link_votes(&host), voter.to_string());
+        vote.map(move |stored| read_vote(&host, stored.as_deref()))
+    };
+    hosts.iter().map(vote).collect::<Vec<_>>()
 }
 
 /// A stored vote on a host; one that cannot be read counts as none. The log does not name
 /// the field: it is the voter, who is a secret.
-pub(crate) fn read_vote(host: &Hostname, stored: Option<&str>) -> Option<CastVote> {
+fn read_vote(host: &Hostname, stored: Option<&str>) -> Option<CastVote> {
     fields::read_string(stored, || keys::link_votes(host))
 }
 

@@ -62,9 +62,6 @@ impl HistoryRead {
 
 /// The votes of the last days on a site, up to today. Rounds: 1, of twice as
 /// many reads as days.
-///
-/// # Errors
-/// When the store fails.
 pub async fn history(visit: &mut Visit, host: &Hostname, days: u64) -> Result<History, Error> {
     let mut query = Query::new();
     let history = HistoryRead::ask(&mut query, host, Day::of(visit.now()), days);

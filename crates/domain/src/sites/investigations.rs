@@ -1,13 +1,12 @@
 //! What administrators look at when votes on sites seem wrong.
 
 use super::CastVote;
-use super::cast_vote::read_vote;
+use super::cast_vote::votes_on;
 use super::settings::demand_administrator;
 use super::tally::whole;
 use super::voting::is_banned;
 use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
@@ -15,7 +14,7 @@ use crate::values::day::Day;
 use crate::values::hostname::Hostname;
 use crate::values::limits::{AUDIT_LINES, MAX_VOTER_VOTES, TOP_VOTERS};
 use crate::values::voter_id::VoterId;
-use tidings_keyspace::{COUNTER_LIMIT, Order, Query, read};
+use tidings_keyspace::{COUNTER_LIMIT, Fetch, Order, read};
 
 /// A voter, as administrators see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,22 +78,10 @@ pub async fn voter_votes(
         .store
         .fetch(read::sorted_by_score(keys::voter_votes(voter), Order::Descending, scores, MAX_VOTER_VOTES))
         .await?;
-    let name = voter.to_string();
-    let mut query = Query::new();
-    let reads: Vec<_> = hosts
-        .iter()
-        .filter_map(|(host, _)| Hostname::parse(host).ok())
-        .map(|host| {
-            let vote = query.hash_fields(keys::link_votes(&host), [name.as_str()]).or_absent(&mut query);
-            (host, vote)
-        })
-        .collect();
-    let mut answers = site.store.query(query).await?;
-    let votes = reads.into_iter().filter_map(|(host, vote)| {
-        let vote = read_vote(&host, fields::only(answers.take(vote)).as_deref())?;
-        Some(VoterVote { host, vote })
-    });
-    Ok(votes.collect())
+    let hosts: Vec<Hostname> = hosts.iter().filter_map(|(host, _)| Hostname::parse(host).ok()).collect();
+    let votes = site.store.fetch(votes_on(&hosts, voter).or_absent()).await?;
+    let votes = hosts.into_iter().zip(votes);
+    Ok(votes.filter_map(|(host, vote)| Some(VoterVote { host, vote: vote? })).collect())
 }
 
 /// What a voter did on one day.
@@ -116,10 +103,9 @@ pub struct DailyVoter {
 pub async fn top_voters(site: &Site, viewer: &User, day: Day) -> Result<Vec<DailyVoter>, Error> {
     demand_administrator(viewer)?;
     let most = super::tally::score(COUNTER_LIMIT);
-    let mut query = Query::new();
     let counts =
-        query.sorted_by_score(keys::day_voters_count(day), Order::Descending, (1.0, most), TOP_VOTERS);
-    let counts = site.store.query(query).await?.take(counts);
+        read::sorted_by_score(keys::day_voters_count(day), Order::Descending, (1.0, most), TOP_VOTERS);
+    let counts = site.store.fetch(counts).await?;
     let sums = site
         .store
         .fetch(read::scores(keys::day_voters_sum(day), counts.iter().map(|(voter, _)| voter.as_str())))

@@ -8,36 +8,10 @@ use crate::values::hostname::Hostname;
 use crate::values::network::Network;
 use crate::values::voter_id::VoterId;
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, Handle, Query};
+use tidings_keyspace::{Batch, Fetch, read};
 
 /// How long a vote counts against its network.
 const WINDOW_SECONDS: u64 = 86_400;
-
-/// A pending read of the votes of a network on a host.
-pub(super) struct NetworkQuotaRead {
-    key: String,
-    read: Handle<Option<String>>,
-}
-
-impl NetworkQuotaRead {
-    pub(super) fn ask(query: &mut Query, network: Network, host: &Hostname, is_account: bool) -> Self {
-        let key = match is_account {
-            true => keys::site_account_votes(network, host),
-            false => keys::site_votes(network, host),
-        };
-        let read = query.string(&key);
-        Self { key, read }
-    }
-
-    pub(super) fn take(self, answers: &mut Answers, now: Timestamp) -> NetworkQuota {
-        let stored: Option<String> = answers.take(self.read);
-        let recent = stored.as_deref().map_or(Some(Vec::new()), |stored| parse(stored, now));
-        if recent.is_none() {
-            fields::report(&self.key, None);
-        }
-        NetworkQuota { key: self.key, stored, recent }
-    }
-}
 
 /// The voters who have brought votes within the window, each with the time of the vote.
 /// `None` if the stored text cannot be read: then the quota is used up until it expires.
@@ -48,6 +22,25 @@ pub(super) struct NetworkQuota {
 }
 
 impl NetworkQuota {
+    /// The votes of a network on a host.
+    pub(super) fn of(
+        (network, is_account): (Network, bool),
+        host: &Hostname,
+        now: Timestamp,
+    ) -> impl Fetch<Value = Self> + use<> {
+        let key = match is_account {
+            true => keys::site_account_votes(network, host),
+            false => keys::site_votes(network, host),
+        };
+        read::string(&key).map(move |stored| {
+            let recent = stored.as_deref().map_or(Some(Vec::new()), |stored| parse(stored, now));
+            if recent.is_none() {
+                fields::report(&key, None);
+            }
+            Self { key, stored, recent }
+        })
+    }
+
     /// Whether a vote of this voter would be one more than `most`.
     pub(super) fn is_used_up(&self, voter: VoterId, most: u64) -> bool {
         let Some(recent) = &self.recent else { return true };

@@ -12,44 +12,10 @@ use crate::values::network::{ClientNetworks, CountedNetwork, Network};
 use crate::values::rules::LimitRules;
 use std::net::IpAddr;
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, Handle, Query};
+use tidings_keyspace::{Batch, Fetch, read};
 
 /// How long newcomers are counted.
 const WINDOW: Duration = Duration::from_secs(86_400);
-
-/// A pending read of what an address and the whole site have got.
-pub(super) struct NewcomersRead {
-    network: Network,
-    of_networks: Vec<(CountedNetwork, Handle<Option<String>>)>,
-    has_brought: Handle<Option<String>>,
-    voters: Handle<Option<String>>,
-    hosts: Handle<Option<String>>,
-}
-
-impl NewcomersRead {
-    pub(super) fn ask(query: &mut Query, address: IpAddr) -> Self {
-        let network = Network::of(address);
-        let networks = ClientNetworks::of(address).iter();
-        Self {
-            network,
-            of_networks: networks.map(|of| (of, query.string(keys::new_voters(of)))).collect(),
-            has_brought: query.string(keys::brought_something(network)),
-            voters: query.string(keys::NEW_VOTERS_OF_SITE),
-            hosts: query.string(keys::NEW_HOSTS_OF_SITE),
-        }
-    }
-
-    pub(super) fn take(self, answers: &mut Answers) -> Newcomers {
-        let of_networks = self.of_networks.into_iter();
-        Newcomers {
-            network: self.network,
-            of_networks: of_networks.map(|(network, count)| (network, answers.take(count))).collect(),
-            has_brought: answers.take(self.has_brought).is_some(),
-            voters: answers.take(self.voters),
-            hosts: answers.take(self.hosts),
-        }
-    }
-}
 
 /// What an address and the whole site have got within 24 hours, as stored.
 pub(super) struct Newcomers {
@@ -71,6 +37,21 @@ pub(super) struct New {
 }
 
 impl Newcomers {
+    /// The counts of an address and of the whole site.
+    pub(super) fn of(address: IpAddr) -> impl Fetch<Value = Self> {
+        let network = Network::of(address);
+        let of_network = |of| read::string(keys::new_voters(of)).map(move |count| (of, count));
+        let reads = (
+            ClientNetworks::of(address).iter().map(of_network).collect::<Vec<_>>(),
+            read::string(keys::brought_something(network)),
+            [keys::NEW_VOTERS_OF_SITE, keys::NEW_HOSTS_OF_SITE].map(read::string),
+        );
+        reads.map(move |(of_networks, has_brought, [voters, hosts])| {
+            let has_brought = has_brought.is_some();
+            Self { network, of_networks, has_brought, voters, hosts }
+        })
+    }
+
     /// Counts what is new in the batch of a vote.
     ///
     /// # Errors

@@ -142,9 +142,6 @@ fn site_votes(found: Vec<Option<String>>, host: &Hostname) -> SiteVotes {
 }
 
 /// The scores of some hosts, in the order asked. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn scores(visit: &mut Visit, hosts: &[Hostname]) -> Result<Vec<Score>, Error> {
     let mut query = Query::new();
     let ask = |host| SiteVotesRead::ask(&mut query, host).or_absent(&mut query);
@@ -157,9 +154,6 @@ pub async fn scores(visit: &mut Visit, hosts: &[Hostname]) -> Result<Vec<Score>,
 
 /// The hosts that have a score and whose hash starts with a prefix, with their scores, by
 /// name. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn scores_by_prefix(
     visit: &mut Visit,
     prefix: &HashPrefix,

@@ -12,7 +12,7 @@ use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::secrets::random_token;
 use serde_json::{Map, Value};
-use tidings_keyspace::{Answers, Batch, Handle, Query};
+use tidings_keyspace::{Batch, Fetch, read};
 
 pub(super) const DISABLED: &str = "voting_is_disabled";
 const MAXIMUM: &str = "maximum_votes_per_user_per_day";
@@ -29,27 +29,18 @@ pub struct VotingSettings {
     pub maximum: u64,
 }
 
-/// A pending read of the settings.
-pub(super) struct SettingsRead(Handle<Vec<Option<String>>>);
-
 /// The settings as stored.
 pub(super) struct StoredSettings {
     pub(super) is_disabled: Option<String>,
     maximum: Option<String>,
 }
 
-impl SettingsRead {
-    pub(super) fn ask(query: &mut Query) -> Self {
-        Self(query.hash_fields(keys::SETTINGS, [DISABLED, MAXIMUM]))
-    }
-
-    pub(super) fn take(self, answers: &mut Answers) -> StoredSettings {
-        let [is_disabled, maximum] = fields::each(answers.take(self.0));
-        StoredSettings { is_disabled, maximum }
-    }
-}
-
 impl StoredSettings {
+    pub(super) fn read() -> impl Fetch<Value = Self> {
+        let reads = read::fields(keys::SETTINGS, [DISABLED, MAXIMUM]);
+        reads.map(|[is_disabled, maximum]| Self { is_disabled, maximum })
+    }
+
     pub(super) fn maximum(&self) -> u64 {
         let maximum = self.maximum.as_deref();
         fields::read(maximum, || keys::SETTINGS.to_owned(), MAXIMUM).unwrap_or(DEFAULT_MAXIMUM)
@@ -62,13 +53,8 @@ pub(super) fn is_true(stored: Option<&str>) -> bool {
 }
 
 /// The settings in force. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn voting_settings(visit: &mut Visit) -> Result<VotingSettings, Error> {
-    let mut query = Query::new();
-    let settings = SettingsRead::ask(&mut query);
-    let settings = settings.take(&mut visit.run(query).await?);
+    let settings = visit.fetch(StoredSettings::read()).await?;
     Ok(VotingSettings { is_disabled: is_true(settings.is_disabled.as_deref()), maximum: settings.maximum() })
 }
 

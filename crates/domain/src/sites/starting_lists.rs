@@ -5,7 +5,7 @@
 //! version, and the stored votes become those of the list. The UUIDs of these voters are
 //! random, since anyone who knows one can vote with it.
 
-use super::cast_vote::{TracedVote, VotesRead, delete_vote};
+use super::cast_vote::{StoredVote, TracedVote, delete_vote};
 use super::tally::{NetworkVotes, Tally};
 use super::voting::{IS_BANNED, forget_host, write_voter};
 use super::{CastVote, Verdict};
@@ -92,9 +92,6 @@ impl StartingVoters {
     /// of other voters and of banned voters stay. Returns the number of changed votes.
     /// They have no network, so each counts as a network of its own. Rounds: 2, and 1 if
     /// no vote of the list is left.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn import(&self, site: &Site, time: Timestamp, listed: &Listed) -> Result<u64, Error> {
         let key = keys::link_votes(&listed.host);
         let importing = site.act(&key, || async {
@@ -113,11 +110,11 @@ impl StartingVoters {
 
     async fn decide(&self, site: &Site, time: Timestamp, listed: &Listed) -> Result<(Batch, u64), Error> {
         let mut query = Query::new();
-        let stored = VotesRead::ask(&mut query, &listed.host, &self.0);
+        let stored = query.ask(StoredVote::on(&listed.host, &self.0));
         let banned: Vec<_> =
             self.0.iter().map(|voter| query.hash_fields(keys::voter(*voter), [IS_BANNED])).collect();
         let mut answers = site.store.query(query).await?;
-        let stored = stored.take(&mut answers);
+        let stored = answers.of(stored);
         let mut batch = Batch::new();
         let mut tally = Tally::default();
         let mut changed = 0;

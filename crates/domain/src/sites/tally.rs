@@ -95,9 +95,6 @@ impl Tally {
 
     /// The stored counts of networks that [`Tally::write`] needs and that are not in `known`.
     /// Rounds: 1, none if all are known.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(super) async fn read_networks(
         &self,
         site: &Site,
@@ -221,7 +218,6 @@ impl FiguresRead {
 }
 
 /// A whole number as a score; exact for every counter.
-#[allow(clippy::cast_precision_loss)]
 pub(super) const fn score(number: i64) -> f64 {
     number as f64
 }

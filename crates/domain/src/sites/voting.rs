@@ -1,10 +1,10 @@
 //! Voting on a site: casting, changing and withdrawing a vote.
 
 use super::bans;
-use super::cast_vote::{Origin, StoredVote, TracedVote, VotesRead, delete_vote};
-use super::network_quota::{NetworkQuota, NetworkQuotaRead};
-use super::newcomers::{New, Newcomers, NewcomersRead};
-use super::settings::SettingsRead;
+use super::cast_vote::{Origin, StoredVote, TracedVote, delete_vote};
+use super::network_quota::NetworkQuota;
+use super::newcomers::{New, Newcomers};
+use super::settings::StoredSettings;
 use super::tally::{COUNT as COUNT_OF_VOTES, NetworkVotes, NetworkVotesRead, Tally};
 use super::{CastVote, Verdict};
 use crate::accounts::actor::Actor;
@@ -25,7 +25,7 @@ use crate::values::network::Network;
 use crate::values::rates::RatedAction;
 use crate::values::voter_id::VoterId;
 use std::net::IpAddr;
-use tidings_keyspace::{Batch, Hash, Query, read};
+use tidings_keyspace::{Batch, Fetch, Hash, Query, read};
 
 /// A vote to cast.
 #[derive(Debug, Clone)]
@@ -174,18 +174,18 @@ impl Action<'_> {
     async fn read(&self) -> Result<Before, Error> {
         let host = &self.ballot.host;
         let mut query = Query::new();
-        let settings = SettingsRead::ask(&mut query);
+        let settings = query.ask(StoredSettings::read());
         let voter = query.hash(keys::voter(self.voter));
-        let vote = VotesRead::ask(&mut query, host, &[self.voter]);
+        let vote = query.ask(StoredVote::on(host, &[self.voter]));
         let new = query.hash(keys::voter_new(self.voter));
-        let newcomers = NewcomersRead::ask(&mut query, self.address);
+        let newcomers = query.ask(Newcomers::of(self.address));
         let count = query.hash_fields(keys::link(host), [COUNT_OF_VOTES]);
         let of_network = NetworkVotesRead::ask(&mut query, host, self.network());
         // The voter is known only when both are read.
-        let quotas = [false, true].map(|is_account| self.ask_quota(&mut query, self.network(), is_account));
+        let quotas = [false, true].map(|is_account| query.ask(self.quota(self.network(), is_account)));
         let mut answers = self.site.store.query(query).await?;
-        let settings = settings.take(&mut answers);
-        let stored = vote.take(&mut answers).pop().unwrap_or_default();
+        let settings = answers.of(settings);
+        let stored = answers.of(vote).pop().unwrap_or_default();
         let mut before = Before {
             voter: answers.take(voter),
             maximum: settings.maximum(),
@@ -193,13 +193,12 @@ impl Action<'_> {
             vote: stored.read(host),
             stored,
             new: NewHosts::from_hash(answers.take(new)),
-            newcomers: newcomers.take(&mut answers),
+            newcomers: answers.of(newcomers),
             is_known_host: fields::only(answers.take(count)).is_some_and(|count| count != "0"),
             networks: NetworkVotes::default(),
             quota: None,
         };
-        let [of_voters, of_accounts] =
-            quotas.map(|quota| quota.map(|quota| quota.take(&mut answers, self.now)));
+        let [of_voters, of_accounts] = quotas.map(|quota| answers.of(quota));
         before.quota = if self.is_account(&before) { of_accounts } else { of_voters };
         of_network.take(&mut answers, &mut before.networks);
         let other = before.vote.and_then(|vote| vote.network()).filter(|network| *network != self.network());
@@ -215,11 +214,11 @@ impl Action<'_> {
         let votes = NetworkVotesRead::ask(&mut query, &self.ballot.host, network);
         let is_withdrawn = self.ballot.verdict.is_none();
         let is_account = self.is_account(before);
-        let quota = is_withdrawn.then(|| self.ask_quota(&mut query, network, is_account)).flatten();
+        let quota = query.ask(is_withdrawn.then(|| self.quota(network, is_account)));
         let mut answers = self.site.store.query(query).await?;
         votes.take(&mut answers, &mut before.networks);
-        if let Some(quota) = quota {
-            before.quota = Some(quota.take(&mut answers, self.now));
+        if let Some(quota) = answers.of(quota).flatten() {
+            before.quota = Some(quota);
         }
         Ok(())
     }
@@ -230,9 +229,9 @@ impl Action<'_> {
         if is_account { limits.site_account_votes_per_network } else { limits.site_votes_per_network }
     }
 
-    fn ask_quota(&self, query: &mut Query, network: Network, is_account: bool) -> Option<NetworkQuotaRead> {
+    fn quota(&self, network: Network, is_account: bool) -> impl Fetch<Value = Option<NetworkQuota>> + use<> {
         let is_limited = self.most_of_network(is_account) > 0;
-        is_limited.then(|| NetworkQuotaRead::ask(query, network, &self.ballot.host, is_account))
+        is_limited.then(|| NetworkQuota::of((network, is_account), &self.ballot.host, self.now))
     }
 
     /// The batch, and the vote that it withdraws; `None` if there is nothing to do.

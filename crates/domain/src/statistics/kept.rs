@@ -88,9 +88,6 @@ impl Chronicle {
 
 /// Reads what happened, with what this server has not stored yet. Rounds: 1, of 54 hashes of at
 /// most 41 numbers each.
-///
-/// # Errors
-/// When the store fails.
 pub async fn chronicle(visit: &mut Visit) -> Result<Chronicle, Error> {
     let (now, site) = (visit.now(), visit.site_too());
     let mut query = Query::new();

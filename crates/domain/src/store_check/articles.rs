@@ -1,11 +1,11 @@
 //! Rules of articles and topics.
 
-use super::claims::{Claims, Fault, Found, Mend, count_in, hash_in, score, score_fault, score_in};
+use super::claims::{Claims, Fault, Found, Mend, count_in, hash_in, is_absent, score, score_fault, score_in};
 use super::subject::{Item, Subject};
 use super::wrong::Source;
 use super::{Check, Rule};
 use crate::articles::article::Article;
-use crate::articles::repair;
+use crate::articles::repair::{self, Owner};
 use crate::error::Error;
 use crate::keys::{self, families};
 use crate::news::item::News;
@@ -14,7 +14,7 @@ use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use crate::values::topic::Topic;
 use futures_util::future::BoxFuture;
-use tidings_keyspace::{Batch, Read};
+use tidings_keyspace::{Answer, Batch, Hash, Read};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -22,30 +22,22 @@ pub(super) static RULES: &[Rule] = &[
         sentence: "a story that is shown has its article, with its title, link and votes, in its lists and topics",
         check: Check::Many(articles),
     },
-    Rule {
-        of: &families::ARTICLE_OF,
-        sentence: "an article has a story that is not deleted, or is a whole article of another program",
-        check: Check::Claims(of_story),
-    },
-    Rule { of: &families::ARTICLES_BY_TIME, sentence: LISTED, check: Check::Claims(listed) },
-    Rule { of: &families::ARTICLES_BY_SCORE, sentence: LISTED, check: Check::Claims(listed) },
-    Rule {
-        of: &families::VOTED,
-        sentence: "votes on an article are on one that exists",
-        check: Check::Claims(voted),
-    },
-    Rule {
-        of: &families::GROUP,
-        sentence: "a topic has only articles whose stories name it",
-        check: Check::Claims(grouped),
-    },
-    Rule {
-        of: &families::GROUP_WITHHELD,
-        sentence: "a topic keeps a place only for articles of stories that are withheld and name it",
-        check: Check::Claims(withheld),
-    },
-    Rule { of: &families::GROUP, sentence: COUNTED, check: Check::Claims(group) },
-    Rule { of: &families::TOPICS, sentence: COUNTED, check: Check::Claims(topic) },
+    Rule::claims(
+        &families::ARTICLE_OF,
+        "an article has a story that is not deleted, or is a whole article of another program",
+        of_story,
+    ),
+    Rule::claims(&families::ARTICLES_BY_TIME, LISTED, listed),
+    Rule::claims(&families::ARTICLES_BY_SCORE, LISTED, listed),
+    Rule::claims(&families::VOTED, "votes on an article are on one that exists", voted),
+    Rule::claims(&families::GROUP, "a topic has only articles whose stories name it", grouped),
+    Rule::claims(
+        &families::GROUP_WITHHELD,
+        "a topic keeps a place only for articles of stories that are withheld and name it",
+        withheld,
+    ),
+    Rule::claims(&families::GROUP, COUNTED, group),
+    Rule::claims(&families::TOPICS, COUNTED, topic),
 ];
 
 const LISTED: &str = "lists of articles have only articles of stories that are shown";
@@ -80,34 +72,18 @@ pub(super) async fn mend(site: &Site, now: Moment, ids: &[NewsId]) -> Result<(),
     repair::mend(site, now.timestamp(), ids).await
 }
 
-/// What an article belongs to, by its story and its hash.
-enum Owner {
-    Shown(Box<News>),
-    Withheld(Box<News>),
-    OtherProgram,
-    Nobody,
-}
-
 /// The reads of what an article belongs to.
 fn owner_reads(id: NewsId) -> Vec<Read> {
     vec![Read::Hash(keys::news(id)), Read::Hash(keys::article(id))]
 }
 
-fn owner_in(id: NewsId, answers: &[tidings_keyspace::Answer]) -> Owner {
-    let stored = hash_in(answers, 0);
-    match stored.and_then(News::from_hash) {
-        Some(news) if news.deleted => Owner::Nobody,
-        Some(news) if news.is_unlisted() => Owner::Withheld(Box::new(news)),
-        Some(news) => Owner::Shown(Box::new(news)),
-        None => {
-            let article = hash_in(answers, 1).and_then(|hash| Article::from_hash(id, hash));
-            if stored.is_none() && article.is_some() { Owner::OtherProgram } else { Owner::Nobody }
-        }
-    }
+fn owner_in(id: NewsId, answers: &[Answer]) -> Owner {
+    let none = Hash::default();
+    Owner::of(id, hash_in(answers, 0).unwrap_or(&none), hash_in(answers, 1).unwrap_or(&none))
 }
 
 /// Adds the checks that a story is as it was read.
-fn guard(batch: &mut Batch, id: NewsId, answers: &[tidings_keyspace::Answer]) {
+fn guard(batch: &mut Batch, id: NewsId, answers: &[Answer]) {
     match hash_in(answers, 0) {
         None => _ = batch.key_absent(keys::news(id)),
         Some(hash) => {
@@ -122,52 +98,39 @@ fn guard(batch: &mut Batch, id: NewsId, answers: &[tidings_keyspace::Answer]) {
 fn of_story(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(id)) = (subject.hash(), subject.id::<NewsId>()) else { return };
     let (key, is_article) = (subject.key.clone(), Article::from_hash(id, hash).is_some());
-    claims.add(vec![Read::Hash(keys::news(id))], move |answers| {
-        let story = hash_in(answers, 0);
-        let (found, mend) = match story.map(|hash| (hash, News::from_hash(hash))) {
-            None if !is_article => {
-                let advice = "delete the key, or complete the article with the program that posted it";
-                ("an article without a story that lacks fields".to_owned(), Mend::Person(advice))
-            }
-            Some((hash, Some(news))) if news.deleted => {
-                let mut batch = Batch::new();
-                batch.field_unchanged(keys::news(id), "del", hash.get("del"));
-                batch.delete(&key);
-                batch.delete(keys::voted(id));
-                (format!("an article of the story {id}, which is deleted"), Mend::write(batch, "delete it"))
-            }
-            _ => return None,
+    claims.expects("an article of a story", vec![Read::Hash(keys::news(id))], move |answers| {
+        let Some(story) = hash_in(answers, 0) else {
+            let advice = "delete the key, or complete the article with the program that posted it";
+            let found = "an article without a story that lacks fields";
+            return (!is_article).then(|| (found.to_owned(), Mend::Person(advice)));
         };
-        Some(Fault { key: key.clone(), found, expected: "an article of a story".to_owned(), mend })
+        News::from_hash(story).filter(|news| news.deleted).map(|_| {
+            let mut batch = Batch::new();
+            batch.field_unchanged(keys::news(id), "del", story.get("del"));
+            batch.delete(&key);
+            batch.delete(keys::voted(id));
+            (format!("an article of the story {id}, which is deleted"), Mend::write(batch, "delete it"))
+        })
     });
 }
 
 fn listed(subject: &Subject, claims: &mut Claims) {
     let Some((member, _)) = subject.member() else { return };
-    let (key, member) = (subject.key.clone(), member.to_owned());
-    let id = keys::news_of_article(&member);
-    claims.add(id.map(owner_reads).unwrap_or_default(), move |answers| {
-        let mut batch = Batch::new();
-        let found = match id.map(|id| (id, owner_in(id, answers))) {
-            Some((_, Owner::Shown(_) | Owner::OtherProgram)) => return None,
-            Some((id, owner)) => {
-                guard(&mut batch, id, answers);
-                if let Owner::Nobody = owner {
-                    batch.delete(keys::article(id));
-                    batch.delete(keys::voted(id));
-                }
-                format!("the member {member}, whose story is not shown")
-            }
-            None => format!("the member {member:?}"),
-        };
-        batch.sorted_remove(&key, &member);
-        let mend = Mend::write(batch, "remove the member");
-        Some(Fault {
-            key: key.clone(),
-            found,
-            expected: "articles of stories that are shown".to_owned(),
-            mend,
-        })
+    let Some(id) = keys::news_of_article(member) else {
+        return claims.unreadable("articles of stories that are shown");
+    };
+    let member = member.to_owned();
+    claims.belongs("articles of stories that are shown", owner_reads(id), move |answers, batch| {
+        let owner = owner_in(id, answers);
+        if let Owner::Shown(_) | Owner::OtherProgram = owner {
+            return None;
+        }
+        guard(batch, id, answers);
+        if let Owner::Nobody = owner {
+            batch.delete(keys::article(id));
+            batch.delete(keys::voted(id));
+        }
+        Some(format!("the member {member}, whose story is not shown"))
     });
 }
 
@@ -177,7 +140,7 @@ fn voted(subject: &Subject, claims: &mut Claims) {
     batch.key_absent(keys::article(id));
     batch.delete(&subject.key);
     let mend = Mend::write(batch, "delete the key");
-    claims.refers(&subject.key, format!("votes on the article {id}"), keys::article(id), mend);
+    claims.refers(format!("votes on the article {id}"), keys::article(id), mend);
 }
 
 /// Claims that a member of a group of a topic is an article that belongs there; otherwise it is
@@ -185,30 +148,25 @@ fn voted(subject: &Subject, claims: &mut Claims) {
 fn in_group(subject: &Subject, claims: &mut Claims, is_withheld: bool) {
     let Some((member, _)) = subject.member() else { return };
     let Ok(topic) = Topic::parse("topic", subject.part()) else { return };
-    let (key, member) = (subject.key.clone(), member.to_owned());
-    let id = keys::news_of_article(&member);
+    let (member, id) = (member.to_owned(), keys::news_of_article(member));
     let mut reads = id.map(owner_reads).unwrap_or_default();
+    let moves = reads.len();
     reads.push(Read::Expiry(keys::TOPIC_MOVES.to_owned()));
-    claims.add(reads, move |answers| {
-        // While a topic is being moved, its stories change one after the other.
-        let moves = matches!(answers.last(), Some(tidings_keyspace::Answer::Expiry(expiry)) if *expiry != tidings_keyspace::Expiry::Absent);
+    claims.belongs("articles of the topic", reads, move |answers, batch| {
         let is_right = id.is_some_and(|id| match owner_in(id, answers) {
             Owner::Shown(news) => !is_withheld && news.topics.contains(&topic),
             Owner::Withheld(news) => is_withheld && news.topics.contains(&topic),
             Owner::OtherProgram => !is_withheld,
             Owner::Nobody => false,
         });
-        if is_right || moves {
+        // While a topic is being moved, its stories change one after the other.
+        if is_right || !is_absent(answers, moves) {
             return None;
         }
-        let mut batch = Batch::new();
         if let Some(id) = id {
-            guard(&mut batch, id, answers);
+            guard(batch, id, answers);
         }
-        batch.remove_member(&key, &member);
-        let mend = Mend::write(batch, "remove the member");
-        let found = format!("the member {member}, which does not belong to the topic");
-        Some(Fault { key: key.clone(), found, expected: "articles of the topic".to_owned(), mend })
+        Some(format!("the member {member}, which does not belong to the topic"))
     });
 }
 
@@ -221,13 +179,13 @@ fn withheld(subject: &Subject, claims: &mut Claims) {
 }
 
 /// Claims that a topic is listed with the number of members of its group.
-fn number_of_articles(claims: &mut Claims, topic: &str) {
-    let Ok(topic) = Topic::parse("topic", topic) else {
-        return claims.malformed(keys::TOPICS, format!("the member {topic:?}"), "names of topics");
+fn number_of_articles(claims: &mut Claims, name: &str) {
+    let Ok(topic) = Topic::parse("topic", name) else {
+        let (found, expected) = (format!("the member {name:?}"), "names of topics".to_owned());
+        return claims.fault(Fault { key: keys::TOPICS.to_owned(), found, expected, mend: Mend::BY_HAND });
     };
     let reads = vec![Read::MemberCount(keys::group(&topic)), score(keys::TOPICS, topic.as_str())];
     claims.add(reads, move |answers| {
-        #[allow(clippy::cast_precision_loss)]
         let expected = count_in(answers, 0) as f64;
         score_fault(keys::TOPICS, topic.as_str(), score_in(answers, 1), expected)
     });

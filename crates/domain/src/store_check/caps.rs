@@ -99,7 +99,7 @@ fn capped(subject: &Subject, claims: &mut Claims) {
                 Full::OldestLeaves => without_oldest(subject, count - most),
                 Full::Refuses => PERSON,
             };
-            claims.wrong(too_long(key, count, most, mend));
+            claims.fault(too_long(key, count, most, mend));
         }
         return;
     }

@@ -9,6 +9,7 @@ use crate::keys::{self, families::Family};
 use crate::values::ids::{NewsId, UserId};
 use crate::values::withheld::Withheld;
 use std::fmt::Display;
+use std::str::FromStr;
 use tidings_keyspace::{Answer, Batch, Expiry, Hash, KeyspaceError, Read};
 
 /// What is done about a fault.
@@ -29,6 +30,9 @@ pub(super) enum Mend {
 }
 
 impl Mend {
+    /// The advice about a value without its form.
+    pub(super) const BY_HAND: Self = Self::Person("correct the value by hand, or restore it from a backup");
+
     /// A batch that mends something.
     pub(super) fn write(batch: Batch, words: impl Into<String>) -> Self {
         Self::Write(Box::new(batch), words.into())
@@ -118,24 +122,24 @@ impl Claim {
 }
 
 /// The claims of a rule about something.
-pub(super) struct Claims {
+pub(super) struct Claims<'a> {
     pub(super) all: Vec<Claim>,
-    key: String,
+    subject: &'a Subject,
     /// The part of the key that the rule looks at.
     part: Part,
     /// The field that the next claim is about, if it is not about the whole hash.
     field: Option<String>,
 }
 
-impl Claims {
+impl<'a> Claims<'a> {
     /// No claims yet, of a rule about a subject.
-    pub(super) fn about(subject: &Subject) -> Self {
+    pub(super) fn about(subject: &'a Subject) -> Self {
         let part = match &subject.item {
             Item::Whole => Part::Existence,
             Item::Text(_) | Item::Hash(_) => Part::All,
             Item::Member(member) | Item::Scored(member, _) => Part::Some(vec![member.clone()]),
         };
-        Self { all: Vec::new(), key: subject.key.clone(), part, field: None }
+        Self { all: Vec::new(), subject, part, field: None }
     }
 
     /// The next claim is about one field of the hash, and rests on nothing else of it.
@@ -175,43 +179,126 @@ impl Claims {
     ) {
         let part = self.field.take().map_or_else(|| self.part.clone(), |field| Part::Some(vec![field]));
         let place = match &part {
-            Part::Some(parts) => parts.first().map(|part| (self.key.clone(), part.clone())),
+            Part::Some(parts) => parts.first().map(|part| (self.subject.key.clone(), part.clone())),
             Part::Existence | Part::All => None,
         };
-        let own = Source { key: self.key.clone(), part };
+        let own = Source { key: self.subject.key.clone(), part };
         self.all.push(Claim { reads, judge: Box::new(judge), own, place, target: None, besides: Vec::new() });
     }
 
-    /// Something is wrong whatever else is stored.
-    pub(super) fn wrong(&mut self, fault: Fault) {
-        self.add(Vec::new(), move |_| Some(fault.clone()));
-    }
-
-    /// A value does not have its form.
-    pub(super) fn malformed(&mut self, key: &str, found: impl Display, expected: &str) {
-        self.wrong(Fault {
-            key: key.to_owned(),
-            found: found.to_string(),
-            expected: expected.to_owned(),
-            mend: Mend::Person("correct the value by hand, or restore it from a backup"),
+    /// A claim about the key itself: `judge` tells what is found instead of what is expected, and what is done
+    /// about it.
+    pub(super) fn expects(
+        &mut self,
+        expected: impl Display + Send + Sync + 'static,
+        reads: Vec<Read>,
+        judge: impl Fn(&[Answer]) -> Option<(String, Mend)> + Send + Sync + 'static,
+    ) {
+        let key = self.subject.key.clone();
+        self.add(reads, move |answers| {
+            let (found, mend) = judge(answers)?;
+            Some(Fault { key: key.clone(), found, expected: expected.to_string(), mend })
         });
     }
 
-    /// Why something is withheld must be readable: whether it is listed follows from it.
-    pub(super) fn state(&mut self, key: &str, stored: Option<&str>) {
-        if let Some(stored) = stored.filter(|stored| stored.parse::<Withheld>().is_err()) {
-            self.malformed(key, format!("withheld {stored:?}"), "withheld as docs/data-layout.md says");
+    /// A member must belong to its list, or it is removed. `stray` returns what is found instead; to the batch of
+    /// the removal it adds checks, and whatever else goes.
+    pub(super) fn belongs(
+        &mut self,
+        expected: impl Display + Send + Sync + 'static,
+        reads: Vec<Read>,
+        stray: impl Fn(&[Answer], &mut Batch) -> Option<String> + Send + Sync + 'static,
+    ) {
+        let removal = self.subject.removal();
+        self.expects(expected, reads, move |answers| {
+            let mut batch = removal.clone();
+            let found = stray(answers, &mut batch)?;
+            Some((found, Mend::write(batch, "remove the member")))
+        });
+    }
+
+    /// Something is wrong whatever else is stored.
+    pub(super) fn fault(&mut self, fault: Fault) {
+        self.add(Vec::new(), move |_| Some(fault.clone()));
+    }
+
+    /// The key itself is wrong whatever else is stored.
+    pub(super) fn wrong(&mut self, found: impl Display, expected: impl Display, mend: Mend) {
+        let (found, expected) = (found.to_string(), expected.to_string());
+        self.fault(Fault { key: self.subject.key.clone(), found, expected, mend });
+    }
+
+    /// The value does not have its form.
+    pub(super) fn malformed(&mut self, found: impl Display, expected: impl Display) {
+        self.wrong(found, expected, Mend::BY_HAND);
+    }
+
+    /// The member cannot be read, and is removed.
+    pub(super) fn unreadable(&mut self, expected: &str) {
+        if let Some((member, _)) = self.subject.member() {
+            let mend = Mend::write(self.subject.removal(), "remove the member");
+            self.wrong(format_args!("the member {member:?}"), expected, mend);
         }
     }
 
-    /// What `key` names must exist: `what`, at `target`.
-    pub(super) fn refers(&mut self, key: &str, what: impl Display, target: String, mend: Mend) {
-        let (key, found) = (key.to_owned(), format!("{what}, which does not exist"));
-        let missing = target.clone();
-        self.add(vec![Read::Expiry(target.clone())], move |answers| {
-            let is_absent = matches!(answers, [Answer::Expiry(Expiry::Absent)]);
-            let expected = format!("a value at {target}");
-            is_absent.then(|| Fault { key: key.clone(), found: found.clone(), expected, mend: mend.clone() })
+    /// The hash must have the id of the key.
+    pub(super) fn own_id(&mut self) {
+        let (stored, id) = (self.subject.hash().and_then(|hash| hash.get("id")), self.subject.part());
+        if stored != Some(id) {
+            self.of("id")
+                .malformed(format_args!("id {}", stored.unwrap_or("absent")), format_args!("id {id}"));
+        }
+    }
+
+    /// The member as what it should be. If it is something else, that is wrong.
+    pub(super) fn member<T: FromStr>(&mut self, expected: &str) -> Option<T> {
+        let (member, _) = self.subject.member()?;
+        let parsed = member.parse().ok();
+        if parsed.is_none() {
+            self.malformed(format_args!("the member {member:?}"), expected);
+        }
+        parsed
+    }
+
+    /// The text of a string as what it should be. If it is something else, that is wrong.
+    pub(super) fn text<T: FromStr>(&mut self, expected: &str) -> Option<T> {
+        let text = self.subject.text()?;
+        let parsed = text.parse().ok();
+        if parsed.is_none() {
+            self.malformed(format_args!("{text:?}"), expected);
+        }
+        parsed
+    }
+
+    /// Each field of the hash must have its form. Its value may be a secret.
+    pub(super) fn each_field(&mut self, has_form: impl Fn(&str, &str) -> bool, expected: &str) {
+        for (field, value) in self.subject.fields() {
+            if !has_form(field, value) {
+                self.malformed(format_args!("the field {field:?}"), expected);
+            }
+        }
+    }
+
+    /// A field counts something, which it must equal.
+    pub(super) fn counts(&mut self, field: &'static str, found: i64, expected: i64) {
+        if let Some(fault) = counter_fault(&self.subject.key, field, found, expected) {
+            self.fault(fault);
+        }
+    }
+
+    /// Why something is withheld must be readable: whether it is listed follows from it.
+    pub(super) fn state(&mut self, stored: Option<&str>) {
+        if let Some(stored) = stored.filter(|stored| stored.parse::<Withheld>().is_err()) {
+            self.malformed(format_args!("withheld {stored:?}"), "withheld as docs/data-layout.md says");
+        }
+    }
+
+    /// The key names something that must exist: `what`, at `target`.
+    pub(super) fn refers(&mut self, what: impl Display, target: String, mend: Mend) {
+        let (found, missing) = (format!("{what}, which does not exist"), target.clone());
+        let read = Read::Expiry(target.clone());
+        self.expects(format!("a value at {target}"), vec![read], move |answers| {
+            is_absent(answers, 0).then(|| (found.clone(), mend.clone()))
         });
         if let Some(claim) = self.all.last_mut() {
             claim.target = Some(missing);
@@ -287,7 +374,7 @@ impl Claims {
         let mut batch = guard.clone();
         batch.sorted_remove(&list, &member);
         let place = (list.clone(), member.clone());
-        self.add(vec![Read::Scores(list.clone(), vec![member.clone()])], move |answers| {
+        self.add(vec![score(&list, &member)], move |answers| {
             score_in(answers, 0)?;
             let mend = Mend::write(batch.clone(), "remove the member");
             let (found, expected) = (format!("the member {member}"), format!("no such member: {why}"));
@@ -382,6 +469,11 @@ pub(super) fn text_in(answers: &[Answer], position: usize) -> Option<&str> {
         Some(Answer::Text(text)) => text.as_deref(),
         _ => None,
     }
+}
+
+/// Whether a key is absent, by the answer at a position.
+pub(super) fn is_absent(answers: &[Answer], position: usize) -> bool {
+    matches!(answers.get(position), Some(Answer::Expiry(Expiry::Absent)))
 }
 
 /// The yes or no in the answer at a position.

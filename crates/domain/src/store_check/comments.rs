@@ -1,10 +1,9 @@
 //! Rules of comments.
 
-use super::claims::{Claims, Fault, Mend, counter_fault, field_in, fields, number};
-use super::moderation::is_absent;
+use super::Rule;
+use super::claims::{Claims, Fault, Mend, counter_fault, field_in, fields, is_absent, number};
 use super::subject::Subject;
 use super::withdrawn::NeverShown;
-use super::{Check, Rule};
 use crate::comments::comment::{Comment, NEXT_ID};
 use crate::keys::{self, families};
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
@@ -14,41 +13,29 @@ use std::collections::HashSet;
 use tidings_keyspace::{Batch, Hash, Read};
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        of: &families::THREAD_COMMENT,
-        sentence: "a comment has its form, an author, a story and the comment that it replies to",
-        check: Check::Claims(form),
-    },
-    Rule {
-        of: &families::THREAD_COMMENT,
-        sentence: "a comment has one vote of each user",
-        check: Check::Claims(voted_once),
-    },
-    Rule {
-        of: &families::NEWS,
-        sentence: "a story with comments has its thread",
-        check: Check::Claims(has_thread),
-    },
-    Rule {
-        of: &families::THREAD_COMMENT,
-        sentence: "a story counts the comments that are neither deleted nor withheld",
-        check: Check::Claims(counted),
-    },
-    Rule {
-        of: &families::THREAD_COMMENT,
-        sentence: "no comment has a number above the last that was drawn",
-        check: Check::Claims(drawn),
-    },
-    Rule {
-        of: &families::THREAD_COMMENT,
-        sentence: "a comment is in the list of its author, unless it was never shown",
-        check: Check::Claims(listed),
-    },
-    Rule {
-        of: &families::USER_COMMENTS,
-        sentence: "the list of a user's comments has only comments of that user",
-        check: Check::Claims(of_user),
-    },
+    Rule::claims(
+        &families::THREAD_COMMENT,
+        "a comment has its form, an author, a story and the comment that it replies to",
+        form,
+    ),
+    Rule::claims(&families::THREAD_COMMENT, "a comment has one vote of each user", voted_once),
+    Rule::claims(&families::NEWS, "a story with comments has its thread", has_thread),
+    Rule::claims(
+        &families::THREAD_COMMENT,
+        "a story counts the comments that are neither deleted nor withheld",
+        counted,
+    ),
+    Rule::claims(&families::THREAD_COMMENT, "no comment has a number above the last that was drawn", drawn),
+    Rule::claims(
+        &families::THREAD_COMMENT,
+        "a comment is in the list of its author, unless it was never shown",
+        listed,
+    ),
+    Rule::claims(
+        &families::USER_COMMENTS,
+        "the list of a user's comments has only comments of that user",
+        of_user,
+    ),
 ];
 
 const LOST: Mend = Mend::Person(
@@ -76,30 +63,22 @@ fn form(subject: &Subject, claims: &mut Claims) {
     let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
     let (comments, others) = comments_of(hash);
     for field in others {
-        claims.of(field).malformed(
-            &subject.key,
-            format!("the field {field:?}"),
-            "a comment as docs/data-layout.md says",
-        );
+        let expected = "a comment as docs/data-layout.md says";
+        claims.of(field).malformed(format_args!("the field {field:?}"), expected);
     }
     let mend = Mend::Person("restore the story from a backup, or delete the thread");
-    claims.refers(&subject.key, format!("comments on the story {news}"), keys::news(news), mend);
+    claims.refers(format!("comments on the story {news}"), keys::news(news), mend);
     let ids: HashSet<CommentId> = comments.iter().map(|comment| comment.id).collect();
     let mut authors = HashSet::new();
     for comment in &comments {
-        let id = comment.id;
+        let (id, author) = (comment.id, comment.user_id);
         if let Some(parent) = comment.parent_id.filter(|parent| !ids.contains(parent)) {
-            claims.of(id).malformed(
-                &subject.key,
-                format!("comment {id} replies to {parent}, which does not exist"),
-                "an existing comment, or -1",
-            );
+            let found = format!("comment {id} replies to {parent}, which does not exist");
+            claims.of(id).malformed(found, "an existing comment, or -1");
         }
-        if authors.insert(comment.user_id) {
-            let author = comment.user_id;
+        if authors.insert(author) {
             let mend = Mend::Person("restore the user from a backup, or delete the comments");
-            let what = format!("comments of the user {author}");
-            claims.of(id).refers(&subject.key, what, keys::user(author), mend);
+            claims.of(id).refers(format!("comments of the user {author}"), keys::user(author), mend);
         }
     }
 }
@@ -119,12 +98,12 @@ fn voted_once(subject: &Subject, claims: &mut Claims) {
         let field = id.to_string();
         batch.field_unchanged(&subject.key, &field, hash.get(&field));
         batch.set_field(&subject.key, field, settled.to_json());
-        claims.of(id).wrong(Fault {
-            key: subject.key.clone(),
-            found: format!("comment {id} with two votes of a user"),
-            expected: "one vote of each user".to_owned(),
-            mend: Mend::write(batch, "keep one vote of each user, and that is the vote up if there is one"),
-        });
+        let words = "keep one vote of each user, and that is the vote up if there is one";
+        claims.of(id).wrong(
+            format_args!("comment {id} with two votes of a user"),
+            "one vote of each user",
+            Mend::write(batch, words),
+        );
     }
 }
 
@@ -148,11 +127,7 @@ fn drawn(subject: &Subject, claims: &mut Claims) {
     let highest = hash.0.iter().filter_map(|(field, _)| field.parse::<CommentId>().ok()).map(|id| id.0).max();
     let highest = i64::try_from(highest.unwrap_or(0)).unwrap_or(i64::MAX);
     let found = hash.get(NEXT_ID).and_then(|id| id.parse().ok()).unwrap_or(0);
-    if found < highest
-        && let Some(fault) = counter_fault(&subject.key, NEXT_ID, found, highest)
-    {
-        claims.wrong(fault);
-    }
+    claims.counts(NEXT_ID, found, highest.max(found));
 }
 
 fn listed(subject: &Subject, claims: &mut Claims) {
@@ -197,39 +172,27 @@ fn has_thread(subject: &Subject, claims: &mut Claims) {
 
 fn of_user(subject: &Subject, claims: &mut Claims) {
     let (Some(user), Some((member, _))) = (subject.id::<UserId>(), subject.member()) else { return };
-    let (key, member) = (subject.key.clone(), member.to_owned());
-    let address = member.parse::<CommentAddress>().ok();
-    let mut batch = Batch::new();
-    batch.sorted_remove(&key, &member);
-    let Some(address) = address else {
-        let mend = Mend::write(batch, "remove the member");
-        let found = format!("the member {member:?}");
-        return claims.wrong(Fault { key, found, expected: "comments of the user".to_owned(), mend });
-    };
-    let thread = keys::thread(address.news);
-    let field = address.comment.to_string();
-    batch.field_absent(&thread, &field);
-    let reads = vec![Read::HashFields(thread.clone(), vec![field]), Read::Expiry(thread)];
-    claims.add(reads, move |answers| {
-        let stored = field_in(answers, 0, 0);
-        let comment = stored.and_then(|json| Comment::from_field(&address.comment.to_string(), json));
-        let (found, mend) = match (stored, comment) {
+    let expected = "comments of the user";
+    let Ok(address) = member.parse::<CommentAddress>() else { return claims.unreadable(expected) };
+    let (thread, field) = (keys::thread(address.news), address.comment.to_string());
+    let removal = subject.removal();
+    let reads = vec![fields(thread.clone(), [&field]), Read::Expiry(thread.clone())];
+    claims.expects(expected, reads, move |answers| {
+        let mut batch = removal.clone();
+        let found = match field_in(answers, 0, 0) {
             // No action deletes a thread: it was lost.
-            (None, _) if is_absent(answers, 1) => {
-                (format!("the comment {address}, whose thread does not exist"), LOST)
+            None if is_absent(answers, 1) => {
+                return Some((format!("the comment {address}, whose thread does not exist"), LOST));
             }
-            (None, _) => {
-                let found = format!("the comment {address}, which does not exist");
-                (found, Mend::write(batch.clone(), "remove the member"))
+            None => {
+                batch.field_absent(&thread, &field);
+                format!("the comment {address}, which does not exist")
             }
-            (_, Some(comment)) if comment.user_id != user => {
-                let mut batch = Batch::new();
-                batch.sorted_remove(&key, address.to_string());
-                let found = format!("the comment {address} of the user {}", comment.user_id);
-                (found, Mend::write(batch, "remove the member"))
-            }
-            _ => return None,
+            Some(json) => match Comment::from_field(&field, json)?.user_id {
+                author if author == user => return None,
+                author => format!("the comment {address} of the user {author}"),
+            },
         };
-        Some(Fault { key: key.clone(), found, expected: "comments of the user".to_owned(), mend })
+        Some((found, Mend::write(batch, "remove the member")))
     });
 }

@@ -26,16 +26,8 @@ macro_rules! forms {
 
         pub(super) static RULES: &[Rule] = &[
             $(rule(&families::$family),)*
-            Rule {
-                of: &families::NEWS_SUBSCRIBERS,
-                sentence: "those who have subscribed are users",
-                check: Check::Claims(subscriber),
-            },
-            Rule {
-                of: &families::SITE,
-                sentence: "the logo that the site names is stored",
-                check: Check::Claims(logo),
-            },
+            Rule::claims(&families::NEWS_SUBSCRIBERS, "those who have subscribed are users", subscriber),
+            Rule::claims(&families::SITE, "the logo that the site names is stored", logo),
         ];
     };
 }
@@ -84,24 +76,22 @@ fn form(subject: &Subject, claims: &mut Claims) {
     let Some((_, form, expected)) = FORMS.iter().find(|(family, ..)| *family == subject.family) else {
         return;
     };
-    let key = &subject.key;
     match form {
         Form::Text(has_form) => {
             if let Some(text) = subject.text().filter(|text| !has_form(text)) {
                 // It may be a secret, as those with this form are.
                 let found = format!("a text of {} bytes without this form", text.len());
-                claims.malformed(key, found, expected);
+                claims.malformed(found, expected);
             }
         }
         Form::Member(has_form) => {
             if let Some((member, _)) = subject.member().filter(|(member, _)| !has_form(member)) {
-                claims.malformed(key, format!("the member {member:?}"), expected);
+                claims.malformed(format_args!("the member {member:?}"), expected);
             }
         }
         Form::Field(has_form) => {
-            let fields = subject.hash().into_iter().flat_map(|hash| &hash.0);
-            for (field, value) in fields.filter(|(field, value)| !has_form(field, value)) {
-                claims.of(field).malformed(key, format!("the field {field:?} with {value:?}"), expected);
+            for (field, value) in subject.fields().filter(|(field, value)| !has_form(field, value)) {
+                claims.of(field).malformed(format_args!("the field {field:?} with {value:?}"), expected);
             }
         }
     }
@@ -152,20 +142,16 @@ fn is_visit(news: &str, mark: &str) -> bool {
     news.parse::<NewsId>().is_ok() && mark.split(' ').count() == 5 && mark.split(' ').all(is_number)
 }
 
-fn subscriber(subject: &Subject, claims: &mut Claims) {
-    let Some((member, _)) = subject.member() else { return };
-    match member.parse::<UserId>() {
-        Ok(user) => {
-            let mend = Mend::Person("restore the user from a backup, or remove the member");
-            claims.refers(&subject.key, format!("the user {user}"), keys::user(user), mend);
-        }
-        Err(_) => claims.malformed(&subject.key, format!("the member {member:?}"), "ids of users"),
+fn subscriber(_: &Subject, claims: &mut Claims) {
+    if let Some(user) = claims.member::<UserId>("ids of users") {
+        let mend = Mend::Person("restore the user from a backup, or remove the member");
+        claims.refers(format!("the user {user}"), keys::user(user), mend);
     }
 }
 
 fn logo(subject: &Subject, claims: &mut Claims) {
     if subject.hash().is_some_and(|hash| hash.get("logo").is_some()) {
         let mend = Mend::Person("choose the logo again at /admin/site");
-        claims.of("logo").refers(&subject.key, "the logo", keys::SITE_LOGO.to_owned(), mend);
+        claims.of("logo").refers("the logo", keys::SITE_LOGO.to_owned(), mend);
     }
 }

@@ -1,18 +1,18 @@
 //! Rules of what was imported: that it is there, so that it is not imported once more.
 
-use super::claims::{Claims, Fault, Mend};
+use super::Rule;
+use super::claims::{Claims, Mend};
 use super::subject::Subject;
-use super::{Check, Rule};
 use crate::keys::{self, families};
 use crate::values::ids::UserId;
 use crate::values::voter_id::VoterId;
 use tidings_keyspace::{Answer, Order, Read};
 
 pub(super) static RULES: &[Rule] = &[
-    Rule { of: &families::IMPORTED_VOTERS, sentence: IMPORTED, check: Check::Claims(imported_voters) },
-    Rule { of: &families::IMPORTED_LINKS, sentence: IMPORTED, check: Check::Claims(imported_stories) },
-    Rule { of: &families::IMPORTED_ACCOUNTS, sentence: IMPORTED, check: Check::Claims(imported_accounts) },
-    Rule { of: &families::IMPORTED, sentence: IMPORTED, check: Check::Claims(imported_item) },
+    Rule::claims(&families::IMPORTED_VOTERS, IMPORTED, imported_voters),
+    Rule::claims(&families::IMPORTED_LINKS, IMPORTED, imported_stories),
+    Rule::claims(&families::IMPORTED_ACCOUNTS, IMPORTED, imported_accounts),
+    Rule::claims(&families::IMPORTED, IMPORTED, imported_item),
 ];
 
 const IMPORTED: &str = "what was imported is there";
@@ -20,17 +20,12 @@ const FORGOTTEN: Mend = Mend::Person("restore it from a backup, or delete the fi
 
 /// Claims that each value of a hash names something that is there.
 fn imported(subject: &Subject, claims: &mut Claims, target: impl Fn(&str) -> Option<String>) {
-    for (field, value) in subject.hash().into_iter().flat_map(|hash| &hash.0) {
+    for (field, value) in subject.fields() {
         match target(value) {
             Some(target) => {
-                claims.of(field).refers(
-                    &subject.key,
-                    format!("{field}, imported as {value}"),
-                    target,
-                    FORGOTTEN,
-                );
+                claims.of(field).refers(format!("{field}, imported as {value}"), target, FORGOTTEN);
             }
-            None => claims.of(field).malformed(&subject.key, format!("{field} {value:?}"), "an id"),
+            None => claims.of(field).malformed(format_args!("{field} {value:?}"), "an id"),
         }
     }
 }
@@ -49,20 +44,16 @@ fn imported_accounts(subject: &Subject, claims: &mut Claims) {
 
 fn imported_item(subject: &Subject, claims: &mut Claims) {
     let Some((member, number)) = subject.member() else { return };
-    let key = subject.key.clone();
-    if member.parse::<u64>().is_err() {
-        return claims.malformed(&key, format!("the member {member:?}"), "numbers of items");
+    if claims.member::<u64>("numbers of items").is_none() {
+        return;
     }
     let found = format!("the item {member} there, imported as {number}");
     let (order, least, most) = (Order::Ascending, number, number);
     let item = Read::SortedByScore { key: keys::ITEMS.to_owned(), order, least, most, count: 1 };
-    claims.add(vec![item], move |answers| {
+    let expected = format!("an item with that number in {}", keys::ITEMS);
+    claims.expects(expected, vec![item], move |answers| {
         let is_there = matches!(answers, [Answer::Scored(items)] if !items.is_empty());
-        (!is_there).then(|| Fault {
-            key: key.clone(),
-            found: found.clone(),
-            expected: format!("an item with that number in {}", keys::ITEMS),
-            mend: Mend::Person("restore it from a backup, or remove the member to import it again"),
-        })
+        let advice = "restore it from a backup, or remove the member to import it again";
+        (!is_there).then(|| (found.clone(), Mend::Person(advice)))
     });
 }

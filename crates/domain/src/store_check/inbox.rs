@@ -1,35 +1,19 @@
 //! Rules of inboxes: their entries, what is unread, and the badge.
 
-use super::claims::{Claims, Fault, Mend, count_in, counter_fault, number, score_in};
+use super::Rule;
+use super::claims::{Claims, Mend, count_in, counter_fault, number, score, score_in};
 use super::subject::Subject;
 use super::wrong::Source;
-use super::{Check, Rule};
 use crate::accounts::inbox::EntryId;
 use crate::keys::{self, families};
 use crate::values::ids::UserId;
 use tidings_keyspace::{Answer, Batch, Expiry, Read};
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        of: &families::USER,
-        sentence: "the badge of a user is the number of unread entries of the inbox",
-        check: Check::Claims(badge),
-    },
-    Rule {
-        of: &families::USER_INBOX,
-        sentence: "an entry of an inbox is about something that exists",
-        check: Check::Claims(entry),
-    },
-    Rule {
-        of: &families::USER_UNREAD,
-        sentence: "what is unread is in the inbox",
-        check: Check::Claims(unread),
-    },
-    Rule {
-        of: &families::USER_MENTIONS,
-        sentence: "the mentions of a user are tweets that exist",
-        check: Check::Claims(mention),
-    },
+    Rule::claims(&families::USER, "the badge of a user is the number of unread entries of the inbox", badge),
+    Rule::claims(&families::USER_INBOX, "an entry of an inbox is about something that exists", entry),
+    Rule::claims(&families::USER_UNREAD, "what is unread is in the inbox", unread),
+    Rule::claims(&families::USER_MENTIONS, "the mentions of a user are tweets that exist", mention),
 ];
 
 fn badge(subject: &Subject, claims: &mut Claims) {
@@ -74,17 +58,14 @@ fn is_there(answer: &Answer) -> bool {
 
 fn entry(subject: &Subject, claims: &mut Claims) {
     let (Some(user), Some((member, _))) = (subject.id::<UserId>(), subject.member()) else { return };
-    let (key, member) = (subject.key.clone(), member.to_owned());
-    let Ok(entry) = member.parse::<EntryId>() else {
-        return claims.malformed(&key, format!("the member {member:?}"), "entries of an inbox");
-    };
-    let unread = keys::user_unread(user);
-    let reads = vec![about(user, entry), Read::Scores(unread.clone(), vec![member.clone()])];
-    claims.add(reads, move |answers| {
+    let Some(entry) = claims.member::<EntryId>("entries of an inbox") else { return };
+    let (unread, member, removal) = (keys::user_unread(user), member.to_owned(), subject.removal());
+    let reads = vec![about(user, entry), score(&unread, &member)];
+    claims.expects("entries about what exists", reads, move |answers| {
         if answers.first().is_none_or(is_there) {
             return None;
         }
-        let mut batch = Batch::new();
+        let mut batch = removal.clone();
         if score_in(answers, 1).is_some() {
             batch.sorted_member_present(&unread, &member);
             batch.sorted_remove(&unread, &member);
@@ -92,13 +73,8 @@ fn entry(subject: &Subject, claims: &mut Claims) {
         } else {
             batch.sorted_member_absent(&unread, &member);
         }
-        batch.sorted_remove(&key, &member);
-        Some(Fault {
-            key: key.clone(),
-            found: format!("the entry {member}, which is about nothing"),
-            expected: "entries about what exists".to_owned(),
-            mend: Mend::write(batch, "remove the entry, from the unread ones too"),
-        })
+        let mend = Mend::write(batch, "remove the entry, from the unread ones too");
+        Some((format!("the entry {member}, which is about nothing"), mend))
     });
     // Whose badge falls.
     claims.besides(Source::existence(keys::user(user)));
@@ -106,9 +82,7 @@ fn entry(subject: &Subject, claims: &mut Claims) {
 
 fn unread(subject: &Subject, claims: &mut Claims) {
     let (Some(user), Some((member, score))) = (subject.id::<UserId>(), subject.member()) else { return };
-    let Ok(entry) = member.parse::<EntryId>() else {
-        return claims.malformed(&subject.key, format!("the member {member:?}"), "entries of an inbox");
-    };
+    let Some(entry) = claims.member::<EntryId>("entries of an inbox") else { return };
     // Earlier versions wrote other names, and kept unread entries only.
     if entry.to_string() != member {
         return;

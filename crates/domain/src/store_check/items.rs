@@ -1,31 +1,19 @@
 //! Rules of item numbers.
 
-use super::claims::{Claims, Fault, Mend, text_in};
+use super::Rule;
+use super::claims::{Claims, Fault, Mend, field_in, fields, text_in};
 use super::comments::comments_of;
 use super::subject::{Item, Subject};
-use super::{Check, Rule};
 use crate::items::Item as SiteItem;
 use crate::keys::{self, families};
 use crate::values::ids::{CommentAddress, NewsId};
 use tidings_keyspace::{Answer, Batch, Order, Read};
 
 pub(super) static RULES: &[Rule] = &[
-    Rule { of: &families::NEWS, sentence: "a story has an item number", check: Check::Claims(story) },
-    Rule {
-        of: &families::THREAD_COMMENT,
-        sentence: "a comment has an item number",
-        check: Check::Claims(comments),
-    },
-    Rule {
-        of: &families::ITEMS,
-        sentence: "an item number is that of a story or a comment that exists",
-        check: Check::Claims(exists),
-    },
-    Rule {
-        of: &families::ITEMS,
-        sentence: "no item number is above the last that was drawn",
-        check: Check::Claims(drawn),
-    },
+    Rule::claims(&families::NEWS, "a story has an item number", story),
+    Rule::claims(&families::THREAD_COMMENT, "a comment has an item number", comments),
+    Rule::claims(&families::ITEMS, "an item number is that of a story or a comment that exists", exists),
+    Rule::claims(&families::ITEMS, "no item number is above the last that was drawn", drawn),
 ];
 
 fn story(subject: &Subject, claims: &mut Claims) {
@@ -42,26 +30,17 @@ fn comments(subject: &Subject, claims: &mut Claims) {
     }
 }
 
-fn exists(subject: &Subject, claims: &mut Claims) {
-    let Some((member, _)) = subject.member() else { return };
-    let key = subject.key.clone();
-    let (read, place) = match member.parse::<SiteItem>() {
-        Ok(SiteItem::Story(id)) => (Read::HashFields(keys::news(id), vec!["id".to_owned()]), keys::news(id)),
-        Ok(SiteItem::Comment(address)) => {
-            let (thread, field) = (keys::thread(address.news), address.comment.to_string());
-            (Read::HashFields(thread.clone(), vec![field]), thread)
-        }
-        Err(_) => return claims.malformed(&key, format!("the member {member:?}"), "a story or a comment"),
+fn exists(_: &Subject, claims: &mut Claims) {
+    let Some(item) = claims.member::<SiteItem>("a story or a comment") else { return };
+    let (key, field) = match item {
+        SiteItem::Story(id) => (keys::news(id), "id".to_owned()),
+        SiteItem::Comment(address) => (keys::thread(address.news), address.comment.to_string()),
     };
-    let found = format!("the number of {member}, which does not exist");
-    claims.add(vec![read], move |answers| {
-        let is_there = matches!(answers, [Answer::Texts(texts)] if texts.iter().any(Option::is_some));
-        (!is_there).then(|| Fault {
-            key: key.clone(),
-            found: found.clone(),
-            expected: format!("a value in {place}"),
-            mend: Mend::Person("restore it from a backup; a number without its item does no harm"),
-        })
+    let read = fields(key.clone(), [&field]);
+    claims.expects(format!("a value in {key}"), vec![read], move |answers| {
+        let mend = Mend::Person("restore it from a backup; a number without its item does no harm");
+        let found = || (format!("the number of {item}, which does not exist"), mend);
+        field_in(answers, 0, 0).is_none().then(found)
     });
 }
 

@@ -1,8 +1,8 @@
 //! Rules of moderation: the log, the review queue, flags, appeals and what was withdrawn.
 
-use super::claims::{Claims, Fault, Mend, field_in, fields, hash_in, score, score_in, text_in};
+use super::Rule;
+use super::claims::{Claims, Fault, Mend, field_in, fields, hash_in, is_absent, score, score_in, text_in};
 use super::subject::{Item, Subject};
-use super::{Check, Rule};
 use crate::accounts::message_threads::MessageThread;
 use crate::flags::LEFT_HIDDEN;
 use crate::keys::{self, families};
@@ -14,63 +14,44 @@ use crate::values::message::StoredMessage;
 use crate::values::moderation::Thing;
 use crate::values::origin_ban::OriginBan;
 use crate::values::restriction::{Restriction, RestrictionKind};
-use tidings_keyspace::{Answer, Batch, Expiry, Read};
+use crate::values::withheld::WITHHELD;
+use tidings_keyspace::{Answer, Batch, Read};
 
 pub(super) static RULES: &[Rule] = &[
-    Rule { of: &families::MODERATION, sentence: LOG, check: Check::Claims(line) },
-    Rule { of: &families::MODERATION_LOG, sentence: LOG, check: Check::Claims(listed_line) },
-    Rule {
-        of: &families::REVIEW_QUEUE,
-        sentence: "a row of the review queue is about something that waits",
-        check: Check::Claims(row),
-    },
-    Rule {
-        of: &families::USER,
-        sentence: "an application that waits is in the review queue",
-        check: Check::Claims(application),
-    },
-    Rule {
-        of: &families::APPEAL,
-        sentence: "an appeal is against a line of the log, and is in the review queue while it waits",
-        check: Check::Claims(appeal),
-    },
-    Rule { of: &families::MESSAGES, sentence: MESSAGES, check: Check::Claims(message_thread) },
-    Rule { of: &families::MESSAGES_TEXTS, sentence: MESSAGES, check: Check::Claims(message_texts) },
-    Rule { of: &families::MESSAGES_ALL, sentence: MESSAGES, check: Check::Claims(listed_thread) },
-    Rule { of: &families::USER_MESSAGE_THREADS, sentence: MESSAGES, check: Check::Claims(listed_thread) },
-    Rule {
-        of: &families::FLAGS,
-        sentence: "flags that wait have their weight and a row in the review queue",
-        check: Check::Claims(flags),
-    },
-    Rule {
-        of: &families::USER_FLAGS,
-        sentence: "what a user has flagged has the user's flag",
-        check: Check::Claims(flagged),
-    },
-    Rule {
-        of: &families::USER_FLAG_OUTCOMES,
-        sentence: "the outcome of a flag is that of a line of the log",
-        check: Check::Claims(outcome),
-    },
-    Rule { of: &families::USER_NOTES, sentence: LINES, check: Check::Claims(notes) },
-    Rule { of: &families::MODERATION_POSTS, sentence: LINES, check: Check::Claims(posts) },
-    Rule {
-        of: &families::BANS_ENDING,
-        sentence: "a ban that ends by itself is in the list of those that do, and no other",
-        check: Check::Claims(ending),
-    },
-    Rule {
-        of: &families::USER,
-        sentence: "a ban that ends by itself is in the list of those that do, and no other",
-        check: Check::Claims(bans),
-    },
-    Rule { of: &families::RULES, sentence: "a rule for new posts has its form", check: Check::Claims(rules) },
-    Rule {
-        of: &families::ORIGIN_BANS,
-        sentence: "a ban of a network or an e-mail domain has its form",
-        check: Check::Claims(origin_bans),
-    },
+    Rule::claims(&families::MODERATION, LOG, line),
+    Rule::claims(&families::MODERATION_LOG, LOG, listed_line),
+    Rule::claims(&families::REVIEW_QUEUE, "a row of the review queue is about something that waits", row),
+    Rule::claims(&families::USER, "an application that waits is in the review queue", application),
+    Rule::claims(
+        &families::APPEAL,
+        "an appeal is against a line of the log, and is in the review queue while it waits",
+        appeal,
+    ),
+    Rule::claims(&families::MESSAGES, MESSAGES, message_thread),
+    Rule::claims(&families::MESSAGES_TEXTS, MESSAGES, message_texts),
+    Rule::claims(&families::MESSAGES_ALL, MESSAGES, listed_thread),
+    Rule::claims(&families::USER_MESSAGE_THREADS, MESSAGES, listed_thread),
+    Rule::claims(&families::FLAGS, "flags that wait have their weight and a row in the review queue", flags),
+    Rule::claims(&families::USER_FLAGS, "what a user has flagged has the user's flag", flagged),
+    Rule::claims(
+        &families::USER_FLAG_OUTCOMES,
+        "the outcome of a flag is that of a line of the log",
+        outcome,
+    ),
+    Rule::claims(&families::USER_NOTES, LINES, notes),
+    Rule::claims(&families::MODERATION_POSTS, LINES, posts),
+    Rule::claims(
+        &families::BANS_ENDING,
+        "a ban that ends by itself is in the list of those that do, and no other",
+        ending,
+    ),
+    Rule::claims(
+        &families::USER,
+        "a ban that ends by itself is in the list of those that do, and no other",
+        bans,
+    ),
+    Rule::claims(&families::RULES, "a rule for new posts has its form", rules),
+    Rule::claims(&families::ORIGIN_BANS, "a ban of a network or an e-mail domain has its form", origin_bans),
 ];
 
 const LOG: &str = "the lines of the moderation log are listed, and have no gaps";
@@ -82,34 +63,31 @@ fn line(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(id)) = (subject.hash(), subject.id::<ModerationId>()) else { return };
     for field in ["time", "moderator"] {
         if hash.get(field).is_none_or(|value| value.parse::<u64>().is_err()) {
-            let (found, expected) = (format!("no number in {field}"), format!("a number in {field}"));
-            claims.of(field).malformed(&subject.key, found, &expected);
+            let found = format!("no number in {field}");
+            claims.of(field).malformed(found, format_args!("a number in {field}"));
         }
     }
     if hash.get("action").is_none() {
-        claims.of("action").malformed(&subject.key, "no field action", "a field action");
+        claims.of("action").malformed("no field action", "a field action");
     }
     let mut guard = Batch::new();
     guard.key_present(&subject.key);
-    #[allow(clippy::cast_precision_loss)]
     let place = id.0 as f64;
     claims.listed(keys::MODERATION_LOG.to_owned(), id, (Some(place), place), &guard);
     if id.0 > 1 {
         let before = ModerationId(id.0 - 1);
-        claims.refers(&subject.key, format!("line {id} after line {before}"), keys::moderation(before), GAP);
+        claims.refers(format!("line {id} after line {before}"), keys::moderation(before), GAP);
     }
 }
 
-fn listed_line(subject: &Subject, claims: &mut Claims) {
-    let Some((member, _)) = subject.member() else { return };
-    match member.parse::<ModerationId>() {
-        Ok(id) => claims.refers(&subject.key, format!("the line {id}"), keys::moderation(id), GAP),
-        Err(_) => claims.malformed(&subject.key, format!("the member {member:?}"), "numbers of lines"),
+fn listed_line(_: &Subject, claims: &mut Claims) {
+    if let Some(id) = claims.member::<ModerationId>("numbers of lines") {
+        claims.refers(format!("the line {id}"), keys::moderation(id), GAP);
     }
 }
 
 /// A thing from its text as `<kind>:<id>`.
-fn thing_of(text: &str) -> Option<Thing> {
+pub(super) fn thing_of(text: &str) -> Option<Thing> {
     let (kind, id) = text.split_once(':')?;
     Thing::parse(kind, id).ok()
 }
@@ -117,11 +95,9 @@ fn thing_of(text: &str) -> Option<Thing> {
 /// The reads that show whether a row of the queue has a reason: the thing itself, and its flags.
 fn row_reads(thing: &Thing) -> Vec<Read> {
     let own = match thing {
-        Thing::Story(id) => fields(keys::news(*id), ["withheld"]),
-        Thing::Comment(address) => {
-            Read::HashFields(keys::thread(address.news), vec![address.comment.to_string()])
-        }
-        Thing::Tweet(id) => fields(keys::tweet(*id), ["withheld"]),
+        Thing::Story(id) => fields(keys::news(*id), [WITHHELD]),
+        Thing::Comment(address) => fields(keys::thread(address.news), [&address.comment.to_string()]),
+        Thing::Tweet(id) => fields(keys::tweet(*id), [WITHHELD]),
         Thing::User(name) | Thing::Application(name) => Read::String(keys::username_to_id(name)),
         Thing::Appeal(id) => fields(keys::appeal(*id), ["decided_by", "user_id"]),
         Thing::Message(id) => fields(keys::message_thread(*id), ["waiting"]),
@@ -158,24 +134,16 @@ fn waits(thing: &Thing, answers: &[Answer]) -> bool {
 
 fn row(subject: &Subject, claims: &mut Claims) {
     let Some((member, place)) = subject.member() else { return };
-    let (key, member) = (subject.key.clone(), member.to_owned());
-    let Some(thing) = thing_of(&member).filter(|_| Place::from_score(place).is_some()) else {
-        let mut batch = Batch::new();
-        batch.sorted_remove(&key, &member);
-        let mend = Mend::write(batch, "remove the row");
+    let mut removal = subject.removal();
+    let Some(thing) = thing_of(member).filter(|_| Place::from_score(place).is_some()) else {
         let found = format!("the row {member:?} with the score {place}");
-        return claims.wrong(Fault { key, found, expected: "rows about something".to_owned(), mend });
+        return claims.wrong(found, "rows about something", Mend::write(removal, "remove the row"));
     };
-    claims.add(row_reads(&thing), move |answers| {
-        let mut batch = Batch::new();
-        batch.sorted_member_present(&key, &member);
-        batch.sorted_remove(&key, &member);
-        (!waits(&thing, answers)).then(|| Fault {
-            key: key.clone(),
-            found: format!("the row {member}, about nothing that waits"),
-            expected: "rows about what waits".to_owned(),
-            mend: Mend::write(batch, "remove the row"),
-        })
+    removal.sorted_member_present(&subject.key, member);
+    let (member, mend) = (member.to_owned(), Mend::write(removal, "remove the row"));
+    claims.expects("rows about what waits", row_reads(&thing), move |answers| {
+        let found = || (format!("the row {member}, about nothing that waits"), mend.clone());
+        (!waits(&thing, answers)).then(found)
     });
 }
 
@@ -198,7 +166,7 @@ fn application(subject: &Subject, claims: &mut Claims) {
 
 fn appeal(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(id)) = (subject.hash(), subject.id::<ModerationId>()) else { return };
-    claims.refers(&subject.key, format!("an appeal against the line {id}"), keys::moderation(id), GAP);
+    claims.refers(format!("an appeal against the line {id}"), keys::moderation(id), GAP);
     if hash.get("decided_by").is_some() {
         return;
     }
@@ -212,7 +180,7 @@ fn appeal(subject: &Subject, claims: &mut Claims) {
 fn message_thread(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(id)) = (subject.hash(), subject.id::<MessageThreadId>()) else { return };
     let Some(thread) = MessageThread::from_hash(id, hash) else {
-        return claims.malformed(&subject.key, "a hash that is none", "a thread of messages");
+        return claims.malformed("a hash that is none", "a thread of messages");
     };
     let mut guard = Batch::new();
     guard.field_equals(&subject.key, "count", thread.count.to_string());
@@ -220,7 +188,7 @@ fn message_thread(subject: &Subject, claims: &mut Claims) {
     for list in [keys::MESSAGES_ALL.to_owned(), keys::user_message_threads(thread.user_id)] {
         claims.listed(list, id, (None, changed), &guard);
     }
-    claims.refers(&subject.key, format!("the messages of {id}"), keys::message_texts(id), TEXTS);
+    claims.refers(format!("the messages of {id}"), keys::message_texts(id), TEXTS);
     if let Some(since) = thread.waiting {
         guard.field_equals(&subject.key, "waiting", since.to_string());
         let place = place_now(subject, Place::ORDINARY, since);
@@ -229,41 +197,29 @@ fn message_thread(subject: &Subject, claims: &mut Claims) {
 }
 
 fn message_texts(subject: &Subject, claims: &mut Claims) {
-    let (Some(hash), Some(id)) = (subject.hash(), subject.id::<MessageThreadId>()) else { return };
-    claims.refers(&subject.key, format!("the thread {id}"), keys::message_thread(id), TEXTS);
-    for (field, stored) in &hash.0 {
-        if field.parse::<ModerationId>().is_err() || stored.parse::<StoredMessage>().is_err() {
-            claims.malformed(&subject.key, format!("the field {field:?}"), "messages by number");
-        }
-    }
+    let (Some(_), Some(id)) = (subject.hash(), subject.id::<MessageThreadId>()) else { return };
+    claims.refers(format!("the thread {id}"), keys::message_thread(id), TEXTS);
+    let has_form = |field: &str, message: &str| {
+        field.parse::<ModerationId>().is_ok() && message.parse::<StoredMessage>().is_ok()
+    };
+    claims.each_field(has_form, "messages by number");
 }
 
 const TEXTS: Mend = Mend::Person("restore the thread and its messages from a backup, or delete both");
 
-fn listed_thread(subject: &Subject, claims: &mut Claims) {
-    let Some((member, _)) = subject.member() else { return };
-    let Ok(id) = member.parse::<MessageThreadId>() else {
-        return claims.malformed(&subject.key, format!("the member {member:?}"), "numbers of threads");
-    };
-    let (key, member) = (subject.key.clone(), member.to_owned());
+fn listed_thread(_: &Subject, claims: &mut Claims) {
+    let Some(id) = claims.member::<MessageThreadId>("numbers of threads") else { return };
     let thread = keys::message_thread(id);
-    claims.add(vec![Read::Expiry(thread.clone())], move |answers| {
-        let mut batch = Batch::new();
+    claims.belongs("threads that exist", vec![Read::Expiry(thread.clone())], move |answers, batch| {
         batch.key_absent(&thread);
-        batch.sorted_remove(&key, &member);
-        is_absent(answers, 0).then(|| Fault {
-            key: key.clone(),
-            found: format!("the thread {member}, which does not exist"),
-            expected: "threads that exist".to_owned(),
-            mend: Mend::write(batch, "remove the member"),
-        })
+        is_absent(answers, 0).then(|| format!("the thread {id}, which does not exist"))
     });
 }
 
 fn flags(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(thing)) = (subject.hash(), thing_of(subject.part())) else { return };
     let (mut weight, mut waiting, mut since) = (0_u64, 0, 0);
-    for (field, stored) in hash.0.iter().filter(|(field, _)| field != "waiting") {
+    for (field, stored) in subject.fields().filter(|(field, _)| *field != "waiting") {
         match (field.parse::<UserId>(), stored.parse::<Flag>()) {
             (Ok(_), Ok(flag)) if flag.waits() => {
                 weight = weight.saturating_add(flag.weight.0);
@@ -271,13 +227,13 @@ fn flags(subject: &Subject, claims: &mut Claims) {
                 waiting += 1;
             }
             (Ok(_), Ok(_)) => {}
-            _ => claims.malformed(&subject.key, format!("the field {field:?}"), "flags of users"),
+            _ => claims.malformed(format_args!("the field {field:?}"), "flags of users"),
         }
     }
     let stored = hash.get("waiting");
-    let (key, place) = (subject.key.clone(), place_now(subject, weight, Timestamp(since)));
+    let (key, place) = (&subject.key, place_now(subject, weight, Timestamp(since)));
     let mut batch = Batch::new();
-    batch.field_unchanged(&key, "waiting", stored);
+    batch.field_unchanged(key, "waiting", stored);
     let noted = stored.and_then(|stored| stored.split_once(':')?.0.parse::<u64>().ok());
     if waiting == 0 && noted == Some(LEFT_HIDDEN) {
         let place = place_now(subject, LEFT_HIDDEN, subject.now.timestamp());
@@ -285,43 +241,34 @@ fn flags(subject: &Subject, claims: &mut Claims) {
     }
     if waiting == 0 {
         if let Some(stored) = stored {
-            batch.delete_field(&key, "waiting");
+            batch.delete_field(key, "waiting");
             let mend = Mend::write(batch, "delete the field waiting");
-            let found = format!("waiting {stored:?}");
-            claims.wrong(Fault { key, found, expected: "no field waiting".to_owned(), mend });
+            claims.wrong(format_args!("waiting {stored:?}"), "no field waiting", mend);
         }
         return;
     }
     // A moderator's undo puts the earlier weight back with the flags, so the two are the same.
     if noted != Some(weight) {
         let Some(new) = Place::from_score(place) else { return };
-        batch.set_field(&key, "waiting", format!("{weight}:{}", new.since));
+        batch.set_field(key, "waiting", format!("{weight}:{}", new.since));
         batch.sorted_add(keys::REVIEW_QUEUE, thing.key(), place);
         let mend = Mend::write(batch, "write the weight and the row of the queue");
         let found = format!("waiting {:?}", stored.unwrap_or_default());
-        return claims.wrong(Fault { key, found, expected: format!("a weight of {weight}"), mend });
+        return claims.wrong(found, format_args!("a weight of {weight}"), mend);
     }
     claims.listed(keys::REVIEW_QUEUE.to_owned(), thing.key(), (None, place), &batch);
 }
 
 fn flagged(subject: &Subject, claims: &mut Claims) {
     let (Some(user), Some((member, _))) = (subject.id::<UserId>(), subject.member()) else { return };
-    let (key, member) = (subject.key.clone(), member.to_owned());
-    let mut batch = Batch::new();
-    batch.sorted_remove(&key, &member);
-    let thing = thing_of(&member);
-    if let Some(thing) = &thing {
-        batch.field_absent(keys::flags(thing), user.to_string());
-    }
-    let read = |thing: &Thing| Read::HashFields(keys::flags(thing), vec![user.to_string()]);
-    claims.add(thing.iter().map(read).collect(), move |answers| {
-        let mend = Mend::write(batch.clone(), "remove the member");
-        field_in(answers, 0, 0).is_none().then(|| Fault {
-            key: key.clone(),
-            found: format!("the member {member}, which the user has not flagged"),
-            expected: "what the user has flagged".to_owned(),
-            mend,
-        })
+    let (member, list) = (member.to_owned(), thing_of(member).as_ref().map(keys::flags));
+    let reads = list.iter().map(|list| fields(list.clone(), [&user.to_string()])).collect();
+    claims.belongs("what the user has flagged", reads, move |answers, batch| {
+        if let Some(list) = &list {
+            batch.field_absent(list, user.to_string());
+        }
+        let found = || format!("the member {member}, which the user has not flagged");
+        field_in(answers, 0, 0).is_none().then(found)
     });
 }
 
@@ -331,31 +278,28 @@ fn outcome(subject: &Subject, claims: &mut Claims) {
     let line = format!("{line}").parse::<ModerationId>();
     let (Some(thing), Ok(line)) = (thing, line) else {
         let expected = "+ or - and a thing, with the number of a line";
-        return claims.malformed(&subject.key, format!("the member {member:?}"), expected);
+        return claims.malformed(format_args!("the member {member:?}"), expected);
     };
     let mend = Mend::Person("restore the line from a backup, or remove the member");
     let what = format!("the outcome of a flag of {thing} by the line {line}");
-    claims.refers(&subject.key, what, keys::moderation(line), mend);
+    claims.refers(what, keys::moderation(line), mend);
 }
 
 fn notes(subject: &Subject, claims: &mut Claims) {
-    let Some(hash) = subject.hash() else { return };
-    for (field, _) in &hash.0 {
+    for (field, _) in subject.fields() {
         match field.parse::<ModerationId>() {
-            Ok(id) => {
-                claims.refers(&subject.key, format!("a note of the line {id}"), keys::moderation(id), GAP)
-            }
-            Err(_) => claims.malformed(&subject.key, format!("the field {field:?}"), "numbers of lines"),
+            Ok(id) => claims.refers(format!("a note of the line {id}"), keys::moderation(id), GAP),
+            Err(_) => claims.malformed(format_args!("the field {field:?}"), "numbers of lines"),
         }
     }
 }
 
 fn posts(subject: &Subject, claims: &mut Claims) {
     if let Some((member, _)) = subject.member().filter(|(member, _)| thing_of(member).is_none()) {
-        claims.malformed(&subject.key, format!("the member {member:?}"), "posts");
+        claims.malformed(format_args!("the member {member:?}"), "posts");
     }
     if let (Item::Whole, Some(id)) = (&subject.item, subject.id::<ModerationId>()) {
-        claims.refers(&subject.key, format!("the line {id}"), keys::moderation(id), GAP);
+        claims.refers(format!("the line {id}"), keys::moderation(id), GAP);
     }
 }
 
@@ -370,18 +314,11 @@ fn first_end(stored: [Option<&str>; 2]) -> Option<Timestamp> {
 
 fn ending(subject: &Subject, claims: &mut Claims) {
     let Some((member, _)) = subject.member() else { return };
-    let (key, member) = (subject.key.clone(), member.to_owned());
-    let mut batch = Batch::new();
-    batch.sorted_remove(&key, &member);
-    let reads = member.parse::<UserId>().ok().map(|id| fields(keys::user(id), ENDING));
-    claims.add(reads.into_iter().collect(), move |answers| {
+    let user = member.parse::<UserId>().ok();
+    let (member, reads) = (member.to_owned(), user.map(|id| fields(keys::user(id), ENDING)));
+    claims.belongs("users with a ban that ends", reads.into_iter().collect(), move |answers, _| {
         let end = first_end([field_in(answers, 0, 0), field_in(answers, 0, 1)]);
-        end.is_none().then(|| Fault {
-            key: key.clone(),
-            found: format!("the user {member}, for whom nothing ends by itself"),
-            expected: "users with a ban that ends".to_owned(),
-            mend: Mend::write(batch.clone(), "remove the member"),
-        })
+        end.is_none().then(|| format!("the user {member}, for whom nothing ends by itself"))
     });
 }
 
@@ -411,29 +348,15 @@ fn bans(subject: &Subject, claims: &mut Claims) {
     });
 }
 
-fn rules(subject: &Subject, claims: &mut Claims) {
-    let Some(hash) = subject.hash() else { return };
-    for (field, json) in &hash.0 {
-        let is_rule = field.parse::<UserId>().is_ok()
-            && serde_json::from_str::<serde_json::Value>(json)
-                .is_ok_and(|rule| ["what", "pattern", "effect"].iter().all(|name| rule.get(*name).is_some()));
-        if !is_rule {
-            claims.malformed(&subject.key, format!("the field {field:?}"), "a rule as JSON");
-        }
-    }
+fn rules(_: &Subject, claims: &mut Claims) {
+    let is_rule = |json: &str| {
+        serde_json::from_str::<serde_json::Value>(json)
+            .is_ok_and(|rule| ["what", "pattern", "effect"].iter().all(|name| rule.get(*name).is_some()))
+    };
+    claims.each_field(|id, json| id.parse::<UserId>().is_ok() && is_rule(json), "a rule as JSON");
 }
 
-fn origin_bans(subject: &Subject, claims: &mut Claims) {
-    let Some(hash) = subject.hash() else { return };
-    for (field, json) in &hash.0 {
-        let ban = field.parse().ok().and_then(|id: OriginBanId| OriginBan::from_json(id, json));
-        if ban.is_none() {
-            claims.malformed(&subject.key, format!("the field {field:?}"), "a ban as JSON");
-        }
-    }
-}
-
-/// Whether a key is absent, by the answer at a position.
-pub(super) fn is_absent(answers: &[Answer], position: usize) -> bool {
-    matches!(answers.get(position), Some(Answer::Expiry(Expiry::Absent)))
+fn origin_bans(_: &Subject, claims: &mut Claims) {
+    let ban = |id: &str, json: &str| OriginBan::from_json(id.parse::<OriginBanId>().ok()?, json);
+    claims.each_field(|id, json| ban(id, json).is_some(), "a ban as JSON");
 }

@@ -1,19 +1,19 @@
 //! Rules of the sites that are new to a voter on one day, by which the votes of a day are limited.
 
+use super::Rule;
 use super::claims::{Claims, Fault, Mend, field_in};
 use super::subject::Subject;
-use super::{Check, Rule};
 use crate::keys::{self, families};
 use crate::values::day::Day;
 use crate::values::hostname::Hostname;
 use crate::values::voter_id::VoterId;
 use tidings_keyspace::{Batch, Read};
 
-pub(super) static RULES: &[Rule] = &[Rule {
-    of: &families::VOTER_NEW,
-    sentence: "the sites that were new to a voter on a day are those with its vote, and are counted",
-    check: Check::Claims(new_sites),
-}];
+pub(super) static RULES: &[Rule] = &[Rule::claims(
+    &families::VOTER_NEW,
+    "the sites that were new to a voter on a day are those with its vote, and are counted",
+    new_sites,
+)];
 
 const DAY: &str = "day";
 const COUNT: &str = "count";
@@ -22,15 +22,15 @@ fn new_sites(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(voter)) = (subject.hash(), subject.id::<VoterId>()) else { return };
     let key = subject.key.clone();
     if hash.get(DAY).is_none_or(|day| day.parse::<Day>().is_err()) {
-        claims.of(DAY).malformed(&key, "no day", "a day");
+        claims.of(DAY).malformed("no day", "a day");
     }
     let mend = Mend::Person("restore the voter from a backup, or delete the key");
-    claims.refers(&key, format!("sites of the voter {voter}"), keys::voter(voter), mend);
+    claims.refers(format!("sites of the voter {voter}"), keys::voter(voter), mend);
     let mut hosts = Vec::new();
     for (field, _) in hash.0.iter().filter(|(field, _)| field != DAY && field != COUNT) {
         match Hostname::parse(field) {
             Ok(host) => hosts.push(host),
-            Err(_) => claims.of(field).malformed(&key, format!("the field {field:?}"), "names of sites"),
+            Err(_) => claims.of(field).malformed(format_args!("the field {field:?}"), "names of sites"),
         }
     }
     let found = hash.get(COUNT).map(str::to_owned);

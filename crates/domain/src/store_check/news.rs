@@ -1,12 +1,12 @@
 //! Rules of stories, of their lists, and of the votes on them.
 
+use super::Rule;
 use super::claims::{
     Claims, Fault, Mend, count_in, counter_fault, field_in, fields, hash_in, score, score_in,
 };
 use super::subject::{Item, Subject};
 use super::withdrawn::NeverShown;
 use super::wrong::Source;
-use super::{Check, Rule};
 use crate::keys::{self, families};
 use crate::news::item::{IMPORTED_VOTES, News};
 use crate::values::hostname::Hostname;
@@ -15,62 +15,46 @@ use crate::values::imported::ImportedVotes;
 use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld};
 use crate::values::words::counted;
-use tidings_keyspace::{Answer, Batch, Read};
+use tidings_keyspace::{Batch, Read};
 
 pub(super) static RULES: &[Rule] = &[
-    Rule { of: &families::NEWS, sentence: "a story has an author and its form", check: Check::Claims(form) },
-    Rule {
-        of: &families::NEWS,
-        sentence: "a story is in the lists of stories and of its site, unless it is deleted or withheld, and in its author's, if it was ever shown",
-        check: Check::Claims(lists),
-    },
-    Rule {
-        of: &families::NEWS,
-        sentence: "the counters up and down of a story are the numbers of its voters, with its author",
-        check: Check::Claims(votes),
-    },
-    Rule {
-        of: &families::NEWS_TOP,
-        sentence: "the list of stories by rank has only stories that are shown",
-        check: Check::Claims(listed),
-    },
-    Rule {
-        of: &families::NEWS_CRON,
-        sentence: "the list of stories by time has only stories that are shown",
-        check: Check::Claims(listed),
-    },
-    Rule {
-        of: &families::HOST_NEWS,
-        sentence: "the list of the stories of a site has only stories that link there",
-        check: Check::Claims(of_host),
-    },
-    Rule {
-        of: &families::USER_POSTED,
-        sentence: "the list of a user's stories has only stories of that user",
-        check: Check::Claims(posted),
-    },
-    Rule { of: &families::NEWS_UP, sentence: VOTED, check: Check::Claims(voted) },
-    Rule { of: &families::NEWS_DOWN, sentence: VOTED, check: Check::Claims(voted) },
-    Rule {
-        of: &families::NEWS_DISCOUNTED,
-        sentence: "a vote that does not count is not among those that do",
-        check: Check::Claims(discounted),
-    },
-    Rule { of: &families::USER_UPVOTED, sentence: STORIES, check: Check::Claims(chosen) },
-    Rule { of: &families::USER_SAVED, sentence: STORIES, check: Check::Claims(chosen) },
-    Rule { of: &families::USER_HIDDEN, sentence: STORIES, check: Check::Claims(chosen) },
-    Rule { of: &families::USER_SUBSCRIPTIONS, sentence: STORIES, check: Check::Claims(chosen) },
-    Rule { of: &families::USER_UNSUBSCRIBED, sentence: STORIES, check: Check::Claims(chosen) },
-    Rule {
-        of: &families::USER_SUBSCRIPTIONS,
-        sentence: "a story knows who has subscribed to it",
-        check: Check::Claims(subscribed),
-    },
-    Rule {
-        of: &families::URL,
-        sentence: "a link that was posted lately leads to its story",
-        check: Check::Claims(posted_url),
-    },
+    Rule::claims(&families::NEWS, "a story has an author and its form", form),
+    Rule::claims(
+        &families::NEWS,
+        "a story is in the lists of stories and of its site, unless it is deleted or withheld, and in its author's, if it was ever shown",
+        lists,
+    ),
+    Rule::claims(
+        &families::NEWS,
+        "the counters up and down of a story are the numbers of its voters, with its author",
+        votes,
+    ),
+    Rule::claims(&families::NEWS_TOP, "the list of stories by rank has only stories that are shown", listed),
+    Rule::claims(&families::NEWS_CRON, "the list of stories by time has only stories that are shown", listed),
+    Rule::claims(
+        &families::HOST_NEWS,
+        "the list of the stories of a site has only stories that link there",
+        of_host,
+    ),
+    Rule::claims(
+        &families::USER_POSTED,
+        "the list of a user's stories has only stories of that user",
+        posted,
+    ),
+    Rule::claims(&families::NEWS_UP, VOTED, voted),
+    Rule::claims(&families::NEWS_DOWN, VOTED, voted),
+    Rule::claims(
+        &families::NEWS_DISCOUNTED,
+        "a vote that does not count is not among those that do",
+        discounted,
+    ),
+    Rule::claims(&families::USER_UPVOTED, STORIES, chosen),
+    Rule::claims(&families::USER_SAVED, STORIES, chosen),
+    Rule::claims(&families::USER_HIDDEN, STORIES, chosen),
+    Rule::claims(&families::USER_SUBSCRIPTIONS, STORIES, chosen),
+    Rule::claims(&families::USER_UNSUBSCRIBED, STORIES, chosen),
+    Rule::claims(&families::USER_SUBSCRIPTIONS, "a story knows who has subscribed to it", subscribed),
+    Rule::claims(&families::URL, "a link that was posted lately leads to its story", posted_url),
 ];
 
 const VOTED: &str = "a vote is on a story that exists, by a user who exists, in one direction";
@@ -87,34 +71,26 @@ fn story(subject: &Subject) -> Option<(News, Batch)> {
 
 fn form(subject: &Subject, claims: &mut Claims) {
     let Some(hash) = subject.hash() else { return };
-    let id = subject.part();
-    if hash.get("id") != Some(id) {
-        let found = format!("id {}", hash.get("id").unwrap_or("absent"));
-        claims.of("id").malformed(&subject.key, found, &format!("id {id}"));
-    }
+    claims.own_id();
     for field in ["title", "url"] {
         if hash.get(field).is_none() {
-            claims.of(field).malformed(
-                &subject.key,
-                format!("no field {field}"),
-                &format!("a field {field}"),
-            );
+            claims.of(field).malformed(format_args!("no field {field}"), format_args!("a field {field}"));
         }
     }
     for field in ["user_id", "ctime", "up", "down"] {
         if hash.get(field).is_none_or(|value| value.parse::<i64>().is_err()) {
             let found = format!("{field} {:?}", hash.get(field).unwrap_or_default());
-            claims.of(field).malformed(&subject.key, found, &format!("{field} as a whole number"));
+            claims.of(field).malformed(found, format_args!("{field} as a whole number"));
         }
     }
     if let Some(votes) = hash.get(IMPORTED_VOTES).filter(|votes| votes.parse::<ImportedVotes>().is_err()) {
         let found = format!("{IMPORTED_VOTES} {votes:?}");
-        claims.of(IMPORTED_VOTES).malformed(&subject.key, found, "votes up and down as whole numbers");
+        claims.of(IMPORTED_VOTES).malformed(found, "votes up and down as whole numbers");
     }
-    claims.of(WITHHELD).state(&subject.key, hash.get(WITHHELD));
+    claims.of(WITHHELD).state(hash.get(WITHHELD));
     if let Some(author) = hash.get("user_id").and_then(|id| id.parse::<UserId>().ok()) {
         let mend = Mend::Person("restore the user from a backup, or delete the story");
-        claims.of("user_id").refers(&subject.key, format!("the author {author}"), keys::user(author), mend);
+        claims.of("user_id").refers(format!("the author {author}"), keys::user(author), mend);
     }
 }
 
@@ -206,71 +182,47 @@ fn belongs(
     subject: &Subject,
     claims: &mut Claims,
     expected: &'static str,
-    is_right: impl Fn(&News, f64) -> bool + Send + Sync + 'static,
+    is_right: impl Fn(&News) -> bool + Send + Sync + 'static,
 ) {
-    let Some((member, score)) = subject.member() else { return };
-    let (key, member) = (subject.key.clone(), member.to_owned());
-    let mut batch = Batch::new();
-    batch.sorted_remove(&key, &member);
-    let Ok(id) = member.parse::<NewsId>() else {
-        return claims.wrong(Fault {
-            key,
-            found: format!("the member {member:?}"),
-            expected: expected.to_owned(),
-            mend: Mend::write(batch, "remove the member"),
-        });
-    };
-    claims.add(vec![Read::Hash(keys::news(id))], move |answers| {
-        let news = hash_in(answers, 0).map(|hash| (News::from_hash(hash), hash.get("del")));
-        let mut batch = batch.clone();
-        let found = match &news {
-            None => {
-                batch.key_absent(keys::news(id));
-                format!("the story {id}, which does not exist")
-            }
-            Some((Some(news), del)) if !is_right(news, score) => {
-                news.check_state(&mut batch);
-                batch.field_unchanged(keys::news(id), "del", *del);
-                format!("the story {id}")
-            }
-            Some(_) => return None,
+    let Some((member, _)) = subject.member() else { return };
+    let Ok(id) = member.parse::<NewsId>() else { return claims.unreadable(expected) };
+    claims.belongs(expected, vec![Read::Hash(keys::news(id))], move |answers, batch| {
+        let Some(hash) = hash_in(answers, 0) else {
+            batch.key_absent(keys::news(id));
+            return Some(format!("the story {id}, which does not exist"));
         };
-        let mend = Mend::write(batch, "remove the member");
-        Some(Fault { key: key.clone(), found, expected: expected.to_owned(), mend })
+        let news = News::from_hash(hash).filter(|news| !is_right(news))?;
+        news.check_state(batch);
+        batch.field_unchanged(keys::news(id), "del", hash.get("del"));
+        Some(format!("the story {id}"))
     });
 }
 
 fn listed(subject: &Subject, claims: &mut Claims) {
-    belongs(subject, claims, "stories that are neither deleted nor withheld", |news, _| !news.is_gone());
+    belongs(subject, claims, "stories that are neither deleted nor withheld", |news| !news.is_gone());
 }
 
 fn of_host(subject: &Subject, claims: &mut Claims) {
-    let host = subject.id::<String>().and_then(|host| Hostname::parse(&host).ok());
-    belongs(subject, claims, "shown stories that link to the site", move |news, _| {
+    let host = Hostname::parse(subject.part()).ok();
+    belongs(subject, claims, "shown stories that link to the site", move |news| {
         !news.is_gone() && news.site() == host.as_ref()
     });
 }
 
 fn posted(subject: &Subject, claims: &mut Claims) {
     let user = subject.id::<UserId>();
-    belongs(subject, claims, "stories of the user", move |news, _| Some(news.user_id) == user);
+    belongs(subject, claims, "stories of the user", move |news| Some(news.user_id) == user);
 }
 
 fn voted(subject: &Subject, claims: &mut Claims) {
-    let (Some(id), Some((member, _))) = (subject.id::<NewsId>(), subject.member()) else {
-        if subject.item == Item::Whole
-            && let Some(id) = subject.id::<NewsId>()
-        {
-            let mend = Mend::Person("delete the key, if the story is not to be restored from a backup");
-            claims.refers(&subject.key, format!("votes on the story {id}"), keys::news(id), mend);
-        }
-        return;
-    };
-    let Ok(user) = member.parse::<UserId>() else {
-        return claims.malformed(&subject.key, format!("the member {member:?}"), "ids of users");
-    };
+    let Some(id) = subject.id::<NewsId>() else { return };
+    if subject.item == Item::Whole {
+        let mend = Mend::Person("delete the key, if the story is not to be restored from a backup");
+        return claims.refers(format!("votes on the story {id}"), keys::news(id), mend);
+    }
+    let Some(user) = claims.member::<UserId>("ids of users") else { return };
     let mend = Mend::Person("restore the user from a backup, or remove the member and run the repair");
-    claims.refers(&subject.key, format!("a vote of the user {user}"), keys::user(user), mend);
+    claims.refers(format!("a vote of the user {user}"), keys::user(user), mend);
     if *subject.family == families::NEWS_UP {
         let key = subject.key.clone();
         let downs = keys::news_down(id);
@@ -295,40 +247,29 @@ fn voted(subject: &Subject, claims: &mut Claims) {
 }
 
 fn discounted(subject: &Subject, claims: &mut Claims) {
-    let (Some(id), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
-    for (user, json) in &hash.0 {
+    let Some(id) = subject.id::<NewsId>() else { return };
+    for (user, json) in subject.fields() {
         let votes: Option<serde_json::Value> = serde_json::from_str(json).ok();
         let Some(votes) = votes.filter(|_| user.parse::<UserId>().is_ok()) else {
-            claims.malformed(&subject.key, format!("the field {user:?}"), "a user's votes as JSON");
+            claims.malformed(format_args!("the field {user:?}"), "a user's votes as JSON");
             continue;
         };
         if votes.get("story").is_some() {
-            let (key, user) = (subject.key.clone(), user.clone());
+            let user = user.to_owned();
             let reads = [keys::news_up(id), keys::news_down(id)].map(|list| score(list, &user));
-            claims.add(reads.into(), move |answers| {
-                let counts = answers.iter().any(
-                    |answer| matches!(answer, Answer::Scores(scores) if scores.iter().any(Option::is_some)),
-                );
-                counts.then(|| Fault {
-                    key: key.clone(),
-                    found: format!("a vote of the user {user} that also counts"),
-                    expected: "a vote that does not count".to_owned(),
-                    mend: Mend::Person("remove the user from the list of voters and run the repair"),
-                })
+            claims.expects("a vote that does not count", reads.into(), move |answers| {
+                let counts = [0, 1].iter().any(|list| score_in(answers, *list).is_some());
+                let mend = Mend::Person("remove the user from the list of voters and run the repair");
+                counts.then(|| (format!("a vote of the user {user} that also counts"), mend))
             });
         }
     }
 }
 
-fn chosen(subject: &Subject, claims: &mut Claims) {
-    let Some((member, _)) = subject.member() else { return };
-    let key = &subject.key;
-    match member.parse::<NewsId>() {
-        Ok(id) => {
-            let mend = Mend::Person("remove the member, if the story is not to be restored from a backup");
-            claims.refers(key, format!("the story {id}"), keys::news(id), mend);
-        }
-        Err(_) => claims.malformed(key, format!("the member {member:?}"), "ids of stories"),
+fn chosen(_: &Subject, claims: &mut Claims) {
+    if let Some(id) = claims.member::<NewsId>("ids of stories") {
+        let mend = Mend::Person("remove the member, if the story is not to be restored from a backup");
+        claims.refers(format!("the story {id}"), keys::news(id), mend);
     }
 }
 
@@ -341,18 +282,10 @@ fn subscribed(subject: &Subject, claims: &mut Claims) {
 }
 
 fn posted_url(subject: &Subject, claims: &mut Claims) {
-    let Some(text) = subject.text() else { return };
-    let Ok(id) = text.parse::<NewsId>() else {
-        return claims.malformed(&subject.key, format!("{text:?}"), "the id of a story");
-    };
-    let mut batch = Batch::new();
-    batch.string_equals(&subject.key, text);
-    batch.delete(&subject.key);
-    let key = subject.key.clone();
-    claims.add(vec![fields(keys::news(id), ["id"])], move |answers| {
-        let is_there = field_in(answers, 0, 0).is_some();
-        let mend = Mend::write(batch.clone(), "delete the key");
-        let found = format!("the story {id}, which does not exist");
-        (!is_there).then(|| Fault { key: key.clone(), found, expected: "a story".to_owned(), mend })
+    let Some(id) = claims.text::<NewsId>("the id of a story") else { return };
+    let mend = Mend::write(subject.deletion(), "delete the key");
+    claims.expects("a story", vec![fields(keys::news(id), ["id"])], move |answers| {
+        let found = || (format!("the story {id}, which does not exist"), mend.clone());
+        field_in(answers, 0, 0).is_none().then(found)
     });
 }

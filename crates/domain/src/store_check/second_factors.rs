@@ -1,9 +1,9 @@
 //! Rules of second factors: the hash of a user's second factors, and the field of the user that
 //! names their kinds. Nobody may get in with fewer factors because of a repair.
 
+use super::Rule;
 use super::claims::{Claims, Fault, Mend, field_in, fields, hash_in};
 use super::subject::Subject;
-use super::{Check, Rule};
 use crate::accounts::two_factor::stored::{StoredFactors, malformed_fields};
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::DEACTIVATED;
@@ -13,13 +13,13 @@ use crate::values::limits::{MAX_PASSKEYS, RECOVERY_CODES};
 use tidings_keyspace::{Batch, Hash, Read};
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        of: &families::USER_TWO_FACTOR,
-        sentence: "second factors have their form, and are not more than allowed",
-        check: Check::Claims(form),
-    },
-    Rule { of: &families::USER_TWO_FACTOR, sentence: KINDS, check: Check::Claims(of_factors) },
-    Rule { of: &families::USER, sentence: KINDS, check: Check::Claims(of_user) },
+    Rule::claims(
+        &families::USER_TWO_FACTOR,
+        "second factors have their form, and are not more than allowed",
+        form,
+    ),
+    Rule::claims(&families::USER_TWO_FACTOR, KINDS, of_factors),
+    Rule::claims(&families::USER, KINDS, of_user),
 ];
 
 const KINDS: &str = "a user's field two_factor names the second factors that the user has";
@@ -34,7 +34,7 @@ fn form(subject: &Subject, claims: &mut Claims) {
         // The value is a secret.
         let name = field.split(':').next().unwrap_or_default();
         let found = format!("a field {name} that cannot be read");
-        claims.of(field).malformed(&subject.key, found, "a second factor");
+        claims.of(field).malformed(found, "a second factor");
     }
     let stored = StoredFactors::of(user, hash.clone());
     for (what, count, most) in [
@@ -42,12 +42,8 @@ fn form(subject: &Subject, claims: &mut Claims) {
         ("recovery codes", stored.recovery_count(), RECOVERY_CODES),
     ] {
         if count > most {
-            claims.wrong(Fault {
-                key: subject.key.clone(),
-                found: format!("{count} {what}"),
-                expected: format!("at most {most}"),
-                mend: Mend::Person("ask the user to remove some, or restore the key from a backup"),
-            });
+            let mend = Mend::Person("ask the user to remove some, or restore the key from a backup");
+            claims.wrong(format_args!("{count} {what}"), format_args!("at most {most}"), mend);
         }
     }
 }
@@ -62,10 +58,7 @@ fn fault(user: UserId, named: Option<&str>, stored: &Hash) -> Option<Fault> {
     let key = keys::user(user);
     let in_words =
         |kinds: SecondFactors| if kinds.any() { kinds.to_string() } else { "no second factor".to_owned() };
-    let (found, expected) = (
-        format!("{TWO_FACTOR} names {}", in_words(claimed)),
-        format!("{TWO_FACTOR} names {}", in_words(kinds)),
-    );
+    let [found, expected] = [claimed, kinds].map(|kinds| format!("{TWO_FACTOR} names {}", in_words(kinds)));
     let is_lost = (claimed.totp && !kinds.totp) || (claimed.passkeys && !kinds.passkeys);
     if is_lost {
         return Some(Fault { key, found, expected, mend: LOST });

@@ -2,10 +2,9 @@
 //! banned.
 
 use super::claims::{
-    Claims, Fault, Found, Mend, counter_fault, field_in, fields, hash_in, number, score, score_fault,
-    score_in,
+    Claims, Fault, Found, Mend, bool_in, counter_fault, field_in, fields, hash_in, is_absent, number, score,
+    score_fault, score_in,
 };
-use super::moderation::is_absent;
 use super::subject::{Item, Subject};
 use super::wrong::Source;
 use super::{Check, Rule};
@@ -23,42 +22,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use tidings_keyspace::{Answer, Batch, Hash, Order, Query, Read};
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        of: &families::LINK_VOTES,
-        sentence: "the figures of a site are those of its votes",
-        check: Check::Claims(figures),
-    },
-    Rule {
-        of: &families::LINK_VOTES,
-        sentence: "a vote on a site is in the list of its voter, who exists",
-        check: Check::Claims(voters),
-    },
+    Rule::claims(&families::LINK_VOTES, "the figures of a site are those of its votes", figures),
+    Rule::claims(&families::LINK_VOTES, "a vote on a site is in the list of its voter, who exists", voters),
     Rule { of: &families::LINK, sentence: VOTED, check: Check::Leftovers(link) },
     Rule { of: &families::LINK_ORIGINS, sentence: VOTED, check: Check::Leftovers(origins) },
     Rule { of: &families::LINK_NETWORKS, sentence: VOTED, check: Check::Leftovers(networks) },
-    Rule { of: &families::LINKS_SUM, sentence: VOTED, check: Check::Leftovers(board) },
-    Rule { of: &families::LINKS_COUNT, sentence: VOTED, check: Check::Leftovers(board) },
-    Rule { of: &families::PREFIX, sentence: VOTED, check: Check::Leftovers(prefix) },
-    Rule { of: &families::DAY_LINKS_SUM, sentence: DAYS, check: Check::Claims(day_of_host) },
-    Rule { of: &families::DAY_LINKS_COUNT, sentence: DAYS, check: Check::Claims(day_of_host) },
-    Rule { of: &families::DAY_VOTERS_COUNT, sentence: DAYS, check: Check::Claims(day_count_of_voter) },
+    Rule { of: &families::LINKS_SUM, sentence: VOTED, check: Check::Leftovers(host_with_votes) },
+    Rule { of: &families::LINKS_COUNT, sentence: VOTED, check: Check::Leftovers(host_with_votes) },
+    Rule { of: &families::PREFIX, sentence: VOTED, check: Check::Leftovers(host_with_votes) },
+    Rule::claims(&families::DAY_LINKS_SUM, DAYS, day_of_host),
+    Rule::claims(&families::DAY_LINKS_COUNT, DAYS, day_of_host),
+    Rule::claims(&families::DAY_VOTERS_COUNT, DAYS, day_count_of_voter),
     Rule { of: &families::DAY_VOTERS_COUNT, sentence: DAYS, check: Check::Rounds(day_sum_of_voter) },
     Rule { of: &families::DAY_VOTERS_SUM, sentence: DAYS, check: Check::Rounds(day_sum_of_voter) },
-    Rule {
-        of: &families::VOTER_VOTES,
-        sentence: "a voter's list has the voter's votes",
-        check: Check::Claims(vote),
-    },
-    Rule {
-        of: &families::VOTER,
-        sentence: "a voter that belongs to an account is that account's voter",
-        check: Check::Claims(voter),
-    },
-    Rule {
-        of: &families::SITES_UNFINISHED,
-        sentence: "voters in the list of unfinished bans have one",
-        check: Check::Claims(unfinished),
-    },
+    Rule::claims(&families::VOTER_VOTES, "a voter's list has the voter's votes", vote),
+    Rule::claims(&families::VOTER, "a voter that belongs to an account is that account's voter", voter),
+    Rule::claims(&families::SITES_UNFINISHED, "voters in the list of unfinished bans have one", unfinished),
 ];
 
 const VOTED: &str = "lists and figures of sites are of sites with votes";
@@ -98,7 +77,6 @@ struct Figures {
     count: i64,
 }
 
-#[allow(clippy::cast_precision_loss)]
 const fn as_score(figure: i64) -> f64 {
     figure as f64
 }
@@ -154,7 +132,7 @@ fn figures(subject: &Subject, claims: &mut Claims) {
                 faults.extend(score_fault(&list, &name, found, as_score(expected)));
             }
         }
-        if !counted.is_empty() && !super::claims::bool_in(answers, 5) {
+        if !counted.is_empty() && !bool_in(answers, 5) {
             let list = keys::prefix(&host.hash());
             let mut batch = Batch::new();
             batch.key_present(keys::link_votes(&host));
@@ -219,11 +197,11 @@ fn voters(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Ok(host)) = (subject.hash(), Hostname::parse(subject.part())) else { return };
     let (votes, others) = votes_in(hash);
     for field in others {
-        claims.of(field).malformed(&subject.key, format!("the field {field:?}"), "votes by voters");
+        claims.of(field).malformed(format_args!("the field {field:?}"), "votes by voters");
     }
     for (voter, vote) in votes {
         let mend = Mend::Person("restore the voter from a backup, or delete its vote and run the repair");
-        claims.of(voter).refers(&subject.key, format!("the voter {voter}"), keys::voter(voter), mend);
+        claims.of(voter).refers(format!("the voter {voter}"), keys::voter(voter), mend);
         let mut guard = Batch::new();
         guard.field_equals(&subject.key, voter.to_string(), vote.to_string());
         let time = vote.time.as_score();
@@ -232,94 +210,71 @@ fn voters(subject: &Subject, claims: &mut Claims) {
 }
 
 /// Claims that a host has votes; otherwise the batch, which fails if it has, mends that.
-fn has_votes(
-    claims: &mut Claims,
-    (key, found): (&str, String),
-    host: &Hostname,
-    mend: (Batch, &'static str),
-) {
-    let (key, votes) = (key.to_owned(), keys::link_votes(host));
-    let (mut batch, words) = mend;
+fn has_votes(claims: &mut Claims, host: &Hostname, found: String, (mut batch, words): (Batch, &str)) {
+    let votes = keys::link_votes(host);
     batch.key_absent(&votes);
-    claims.add(vec![Read::Expiry(votes)], move |answers| {
-        is_absent(answers, 0).then(|| Fault {
-            key: key.clone(),
-            found: found.clone(),
-            expected: "sites with votes".to_owned(),
-            mend: Mend::write(batch.clone(), words),
-        })
+    let mend = Mend::write(batch, words);
+    claims.expects("sites with votes", vec![Read::Expiry(votes)], move |answers| {
+        is_absent(answers, 0).then(|| (found.clone(), mend.clone()))
     });
+}
+
+/// Claims that the site of a key has votes; otherwise the key, which is `what` of it, is deleted.
+fn of_host_with_votes(subject: &Subject, claims: &mut Claims, host: &Hostname, what: &str) {
+    let mut batch = Batch::new();
+    batch.delete(&subject.key);
+    has_votes(claims, host, format!("{what} of a site without votes"), (batch, "delete the key"));
 }
 
 fn link(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Ok(host)) = (subject.hash(), Hostname::parse(subject.part())) else { return };
     for field in ["sum_of_votes", "count_of_votes"] {
         if hash.get(field).is_some_and(|value| value.parse::<i64>().is_err()) {
-            claims.of(field).malformed(&subject.key, format!("no number in {field}"), "whole numbers");
+            claims.of(field).malformed(format_args!("no number in {field}"), "whole numbers");
         }
     }
-    let mut batch = Batch::new();
-    batch.delete(&subject.key);
-    let found = "figures of a site without votes".to_owned();
-    has_votes(claims, (&subject.key, found), &host, (batch, "delete the key"));
+    of_host_with_votes(subject, claims, &host, "figures");
 }
 
 fn origins(subject: &Subject, claims: &mut Claims) {
-    let (Some(hash), Ok(host)) = (subject.hash(), Hostname::parse(subject.part())) else { return };
-    for (voter, origin) in &hash.0 {
+    let Ok(host) = Hostname::parse(subject.part()) else { return };
+    for (voter, origin) in subject.fields() {
         if network_of_origin(origin).is_none() {
-            claims.of(voter).malformed(&subject.key, format!("the origin {origin:?}"), "networks");
+            claims.of(voter).malformed(format_args!("the origin {origin:?}"), "networks");
         }
-        let (key, voter) = (subject.key.clone(), voter.clone());
-        let votes = keys::link_votes(&host);
+        let (voter, votes) = (voter.to_owned(), keys::link_votes(&host));
         let mut batch = Batch::new();
         batch.field_absent(&votes, &voter);
-        batch.delete_field(&key, &voter);
-        claims.of(&voter).add(vec![Read::HashFields(votes, vec![voter.clone()])], move |answers| {
-            field_in(answers, 0, 0).is_none().then(|| Fault {
-                key: key.clone(),
-                found: format!("the voter {voter}, who has not voted on the site"),
-                expected: "voters with a vote on the site".to_owned(),
-                mend: Mend::write(batch.clone(), "delete the field"),
-            })
+        batch.delete_field(&subject.key, &voter);
+        let (reads, mend) = (vec![fields(votes, [&voter])], Mend::write(batch, "delete the field"));
+        claims.of(&voter).expects("voters with a vote on the site", reads, move |answers| {
+            let found = || (format!("the voter {voter}, who has not voted on the site"), mend.clone());
+            field_in(answers, 0, 0).is_none().then(found)
         });
     }
 }
 
 /// How many votes of each network count is checked with the site's votes.
 fn networks(subject: &Subject, claims: &mut Claims) {
-    let (Item::Whole, Ok(host)) = (&subject.item, Hostname::parse(subject.part())) else { return };
-    let mut batch = Batch::new();
-    batch.delete(&subject.key);
-    let found = "networks of a site without votes".to_owned();
-    has_votes(claims, (&subject.key, found), &host, (batch, "delete the key"));
+    if let (Item::Whole, Ok(host)) = (&subject.item, Hostname::parse(subject.part())) {
+        of_host_with_votes(subject, claims, &host, "networks");
+    }
 }
 
 /// Claims that a member is a site with votes.
-fn host_with_votes(subject: &Subject, claims: &mut Claims, removal: impl Fn(&mut Batch, &str)) {
-    let Some((member, score)) = subject.member() else { return };
-    let is_scored = matches!(subject.item, Item::Scored(..));
+fn host_with_votes(subject: &Subject, claims: &mut Claims) {
+    let Some((member, _)) = subject.member() else { return };
     // A figure of 0 counts as absent.
-    if is_scored && score == 0.0 {
+    if matches!(subject.item, Item::Scored(_, 0.0)) {
         return;
     }
     match Hostname::parse(member) {
         Ok(host) => {
-            let mut batch = Batch::new();
-            removal(&mut batch, member);
             let found = format!("the site {member}, which has no votes");
-            has_votes(claims, (&subject.key, found), &host, (batch, "remove the member"));
+            has_votes(claims, &host, found, (subject.removal(), "remove the member"));
         }
-        Err(_) => claims.malformed(&subject.key, format!("the member {member:?}"), "names of sites"),
+        Err(_) => claims.malformed(format_args!("the member {member:?}"), "names of sites"),
     }
-}
-
-fn board(subject: &Subject, claims: &mut Claims) {
-    host_with_votes(subject, claims, |batch, member| batch.sorted_remove(&subject.key, member));
-}
-
-fn prefix(subject: &Subject, claims: &mut Claims) {
-    host_with_votes(subject, claims, |batch, member| batch.remove_member(&subject.key, member));
 }
 
 /// The day in a key.
@@ -332,7 +287,7 @@ fn day_of(subject: &Subject) -> Option<Day> {
 fn day_of_host(subject: &Subject, claims: &mut Claims) {
     let Some((member, figure)) = subject.member().filter(|(_, figure)| *figure != 0.0) else { return };
     let (Some(day), Ok(host)) = (day_of(subject), Hostname::parse(member)) else {
-        return claims.malformed(&subject.key, format!("the member {member:?}"), "names of sites");
+        return claims.malformed(format_args!("the member {member:?}"), "names of sites");
     };
     let (key, member) = (subject.key.clone(), member.to_owned());
     claims.add(vec![Read::Hash(keys::link_votes(&host))], move |answers| {
@@ -357,9 +312,7 @@ fn votes_of_day(voter: VoterId, day: Day) -> Read {
 
 fn day_count_of_voter(subject: &Subject, claims: &mut Claims) {
     let (Some((member, figure)), Some(day)) = (subject.member(), day_of(subject)) else { return };
-    let Ok(voter) = member.parse::<VoterId>() else {
-        return claims.malformed(&subject.key, format!("the member {member:?}"), "voters");
-    };
+    let Some(voter) = claims.member::<VoterId>("voters") else { return };
     let (key, member) = (subject.key.clone(), member.to_owned());
     claims.add(vec![ban_read(voter), votes_of_day(voter, day)], move |answers| {
         let count = match answers.get(1) {
@@ -417,18 +370,16 @@ fn day_sum_of_voter<'a>(
 fn vote(subject: &Subject, claims: &mut Claims) {
     let (Some(voter), Some((member, time))) = (subject.id::<VoterId>(), subject.member()) else { return };
     let Ok(host) = Hostname::parse(member) else {
-        return claims.malformed(&subject.key, format!("the member {member:?}"), "names of sites");
+        return claims.malformed(format_args!("the member {member:?}"), "names of sites");
     };
-    let (key, member, votes) = (subject.key.clone(), member.to_owned(), keys::link_votes(&host));
-    let day = Day::of(Timestamp::from_score(time));
-    let list = keys::day_voters_count(day);
-    let reads =
-        vec![Read::HashFields(votes.clone(), vec![voter.to_string()]), ban_read(voter), score(&list, voter)];
+    let (member, votes) = (member.to_owned(), keys::link_votes(&host));
+    let (key, removal) = (subject.key.clone(), subject.removal());
+    let list = keys::day_voters_count(Day::of(Timestamp::from_score(time)));
+    let reads = vec![fields(votes.clone(), [&voter.to_string()]), ban_read(voter), score(&list, voter)];
     claims.add(reads, move |answers| {
         if field_in(answers, 0, 0).is_none() {
-            let mut batch = Batch::new();
+            let mut batch = removal.clone();
             batch.field_absent(&votes, voter.to_string());
-            batch.sorted_remove(&key, &member);
             return Some(Fault {
                 key: key.clone(),
                 found: format!("the site {member}, on which the voter has not voted"),
@@ -447,32 +398,21 @@ fn voter(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(id)) = (subject.hash(), subject.id::<VoterId>()) else { return };
     let Some(user) = hash.get("user_id") else { return };
     let Ok(user) = user.parse::<UserId>() else {
-        return claims.of("user_id").malformed(&subject.key, format!("user_id {user:?}"), "the id of a user");
+        return claims.of("user_id").malformed(format_args!("user_id {user:?}"), "the id of a user");
     };
-    let key = subject.key.clone();
-    claims.of("user_id").add(vec![fields(keys::user(user), ["voter"])], move |answers| {
+    let reads = vec![fields(keys::user(user), ["voter"])];
+    claims.of("user_id").expects(format!("a user whose voter is {id}"), reads, move |answers| {
         let found = field_in(answers, 0, 0);
-        (found != Some(id.to_string().as_str())).then(|| Fault {
-            key: key.clone(),
-            found: format!("the user {user}, whose voter is {:?}", found.unwrap_or_default()),
-            expected: format!("a user whose voter is {id}"),
-            mend: Mend::Person("correct one of the two fields by hand, or restore the user from a backup"),
-        })
+        let mend = Mend::Person("correct one of the two fields by hand, or restore the user from a backup");
+        (found != Some(id.to_string().as_str()))
+            .then(|| (format!("the user {user}, whose voter is {:?}", found.unwrap_or_default()), mend))
     });
 }
 
 fn unfinished(subject: &Subject, claims: &mut Claims) {
     let Some((member, _)) = subject.member() else { return };
-    let (key, member) = (subject.key.clone(), member.to_owned());
-    let mut batch = Batch::new();
-    batch.remove_member(&key, &member);
-    let reads = member.parse::<VoterId>().ok().map(ban_read);
-    claims.add(reads.into_iter().collect(), move |answers| {
-        field_in(answers, 0, 1).is_none().then(|| Fault {
-            key: key.clone(),
-            found: format!("the voter {member}, without an unfinished ban"),
-            expected: "voters with an unfinished ban".to_owned(),
-            mend: Mend::write(batch.clone(), "remove the member"),
-        })
+    let (member, reads) = (member.to_owned(), member.parse::<VoterId>().ok().map(ban_read));
+    claims.belongs("voters with an unfinished ban", reads.into_iter().collect(), move |answers, _| {
+        field_in(answers, 0, 1).is_none().then(|| format!("the voter {member}, without an unfinished ban"))
     });
 }

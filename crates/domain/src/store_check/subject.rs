@@ -4,7 +4,7 @@ use crate::keys::families::Family;
 use crate::values::clock::Moment;
 use std::str::FromStr;
 use std::sync::Arc;
-use tidings_keyspace::{Answer, Expiry, Hash, Read};
+use tidings_keyspace::{Answer, Batch, Expiry, Hash, Read};
 
 /// A part of a key that rules look at.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +64,12 @@ impl Subject {
         }
     }
 
+    /// The fields of the hash with their values.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        let fields = self.hash().into_iter().flat_map(|hash| &hash.0);
+        fields.map(|(field, value)| (field.as_str(), value.as_str()))
+    }
+
     /// The member of a set or a sorted set, with its score.
     pub(super) fn member(&self) -> Option<(&str, f64)> {
         match &self.item {
@@ -84,6 +90,27 @@ impl Subject {
             Item::Text(text) => Some(text),
             _ => None,
         }
+    }
+
+    /// A batch that removes the member.
+    pub(super) fn removal(&self) -> Batch {
+        let mut batch = Batch::new();
+        match &self.item {
+            Item::Member(member) => batch.remove_member(&self.key, member),
+            Item::Scored(member, _) => batch.sorted_remove(&self.key, member),
+            Item::Whole | Item::Text(_) | Item::Hash(_) => {}
+        }
+        batch
+    }
+
+    /// A batch that deletes the string, unless it has changed.
+    pub(super) fn deletion(&self) -> Batch {
+        let mut batch = Batch::new();
+        if let Some(text) = self.text() {
+            batch.string_equals(&self.key, text);
+            batch.delete(&self.key);
+        }
+        batch
     }
 
     /// The read that answers the item as it is now.

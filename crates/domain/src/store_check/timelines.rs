@@ -1,7 +1,8 @@
 //! Rules of tweets, timelines and follows.
 
-use super::claims::{Claims, Fault, Found, Mend, field_in, fields, hash_in, score, score_fault, score_in};
-use super::moderation::is_absent;
+use super::claims::{
+    Claims, Fault, Found, Mend, count_in, field_in, fields, hash_in, is_absent, score, score_fault, score_in,
+};
 use super::subject::{Item, Subject};
 use super::wrong::Source;
 use super::{Check, Rule};
@@ -20,53 +21,53 @@ use futures_util::future::BoxFuture;
 use tidings_keyspace::{Batch, Order, Query, Read};
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        of: &families::TWEET,
-        sentence: "a tweet has its form and an author, and is in the author's timeline unless it is withheld",
-        check: Check::Claims(tweet),
-    },
-    Rule {
-        of: &families::USER_USER_TIMELINE,
-        sentence: "a user's own timeline has only shown tweets of that user",
-        check: Check::Claims(own),
-    },
-    Rule {
-        of: &families::GLOBAL_TIMELINE,
-        sentence: "the timeline of everyone has only tweets that are shown",
-        check: Check::Claims(everyone),
-    },
+    Rule::claims(
+        &families::TWEET,
+        "a tweet has its form and an author, and is in the author's timeline unless it is withheld",
+        tweet,
+    ),
+    Rule::claims(
+        &families::USER_USER_TIMELINE,
+        "a user's own timeline has only shown tweets of that user",
+        own,
+    ),
+    Rule::claims(
+        &families::GLOBAL_TIMELINE,
+        "the timeline of everyone has only tweets that are shown",
+        everyone,
+    ),
     Rule {
         of: &families::USER,
         sentence: "a home timeline has the tweets that it should have, and no others",
         check: Check::Rounds(home),
     },
-    Rule { of: &families::USER_FOLLOWINGS, sentence: FOLLOWS, check: Check::Claims(following) },
-    Rule { of: &families::USER_FOLLOWERS, sentence: FOLLOWS, check: Check::Claims(follower) },
-    Rule {
-        of: &families::USER_FOLLOWERS,
-        sentence: "the number of a user's followers is the number by which users are listed",
-        check: Check::Claims(followers),
-    },
-    Rule {
-        of: &families::MOST_FOLLOWED,
-        sentence: "the number of a user's followers is the number by which users are listed",
-        check: Check::Claims(by_followers),
-    },
-    Rule {
-        of: &families::HOME_FLOORS,
-        sentence: "floors of timelines and authors whose tweets are not delivered are users who exist",
-        check: Check::Claims(user_exists),
-    },
-    Rule {
-        of: &families::PULLED_AUTHORS,
-        sentence: "floors of timelines and authors whose tweets are not delivered are users who exist",
-        check: Check::Claims(user_exists),
-    },
-    Rule {
-        of: &families::TIMELINE_PLACE,
-        sentence: "home timelines are in the store, or on a server whose URL can be used",
-        check: Check::Claims(home_place),
-    },
+    Rule::claims(&families::USER_FOLLOWINGS, FOLLOWS, following),
+    Rule::claims(&families::USER_FOLLOWERS, FOLLOWS, follower),
+    Rule::claims(
+        &families::USER_FOLLOWERS,
+        "the number of a user's followers is the number by which users are listed",
+        followers,
+    ),
+    Rule::claims(
+        &families::MOST_FOLLOWED,
+        "the number of a user's followers is the number by which users are listed",
+        by_followers,
+    ),
+    Rule::claims(
+        &families::HOME_FLOORS,
+        "floors of timelines and authors whose tweets are not delivered are users who exist",
+        user_exists,
+    ),
+    Rule::claims(
+        &families::PULLED_AUTHORS,
+        "floors of timelines and authors whose tweets are not delivered are users who exist",
+        user_exists,
+    ),
+    Rule::claims(
+        &families::TIMELINE_PLACE,
+        "home timelines are in the store, or on a server whose URL can be used",
+        home_place,
+    ),
 ];
 
 const NOBODY: Mend = Mend::Person("restore the user from a backup, or remove the member");
@@ -79,15 +80,11 @@ fn home_place(subject: &Subject, claims: &mut Claims) {
     let Some(hash) = subject.hash() else { return };
     let is_bad = |field, is_right: fn(&str) -> bool| hash.get(field).is_some_and(|text| !is_right(text));
     if is_bad(place::URL, |url| home_servers::open(url).is_ok()) {
-        claims.of(place::URL).malformed(
-            &subject.key,
-            "a url that names no server",
-            "the URL of a Redis server",
-        );
+        claims.of(place::URL).malformed("a url that names no server", "the URL of a Redis server");
     }
     for field in [place::SIZE, place::FILLED] {
         if is_bad(field, |number| number.parse::<u64>().is_ok()) {
-            claims.of(field).malformed(&subject.key, format!("{field} that is no number"), "a whole number");
+            claims.of(field).malformed(format_args!("{field} that is no number"), "a whole number");
         }
     }
 }
@@ -95,19 +92,19 @@ fn home_place(subject: &Subject, claims: &mut Claims) {
 fn tweet(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(id)) = (subject.hash(), subject.id::<TweetId>()) else { return };
     let Some(tweet) = Tweet::from_hash(id, hash) else {
-        return claims.malformed(&subject.key, "a hash without text or user_id", "a tweet");
+        return claims.malformed("a hash without text or user_id", "a tweet");
     };
     if hash.get("created_at").is_none_or(|time| time.parse::<f64>().is_err()) {
-        claims.of("created_at").malformed(&subject.key, "no time in created_at", "a time in created_at");
+        claims.of("created_at").malformed("no time in created_at", "a time in created_at");
     }
-    claims.of(WITHHELD).state(&subject.key, hash.get(WITHHELD));
+    claims.of(WITHHELD).state(hash.get(WITHHELD));
     let mend = Mend::Person("restore the user from a backup, or delete the tweet");
     let author = tweet.user_id;
-    claims.of("user_id").refers(&subject.key, format!("the author {author}"), keys::user(author), mend);
+    claims.of("user_id").refers(format!("the author {author}"), keys::user(author), mend);
     let mut guard = Batch::new();
     guard.key_present(&subject.key);
     guard.field_unchanged(&subject.key, WITHHELD, hash.get(WITHHELD));
-    let list = keys::user_timeline(tweet.user_id);
+    let list = keys::user_timeline(author);
     if tweet.is_gone() {
         claims.not_listed(list, id, "the tweet is withheld", &guard);
     } else {
@@ -119,27 +116,21 @@ fn tweet(subject: &Subject, claims: &mut Claims) {
 /// removed.
 pub(super) fn tweet_that_is_shown(subject: &Subject, claims: &mut Claims, author: Option<UserId>) {
     let Some((member, _)) = subject.member() else { return };
-    let (key, member) = (subject.key.clone(), member.to_owned());
-    let id = member.parse::<TweetId>().ok();
-    let mut batch = Batch::new();
-    batch.sorted_remove(&key, &member);
+    let (member, id) = (member.to_owned(), member.parse::<TweetId>().ok());
     let reads = id.map(|id| Read::Hash(keys::tweet(id))).into_iter().collect();
-    claims.add(reads, move |answers| {
-        let tweet = id.zip(hash_in(answers, 0));
-        let is_right = tweet
-            .and_then(|(id, hash)| Tweet::from_hash(id, hash))
+    claims.belongs("shown tweets", reads, move |answers, batch| {
+        let hash = hash_in(answers, 0);
+        let is_right = id
+            .and_then(|id| Tweet::from_hash(id, hash?))
             .is_some_and(|tweet| !tweet.is_gone() && author.is_none_or(|author| tweet.user_id == author));
-        let mut batch = batch.clone();
-        match (id, tweet) {
+        match (id, hash) {
             (Some(id), None) => _ = batch.key_absent(keys::tweet(id)),
-            (Some(id), Some((_, hash))) => {
+            (Some(id), Some(hash)) => {
                 _ = batch.field_unchanged(keys::tweet(id), WITHHELD, hash.get(WITHHELD))
             }
             (None, _) => {}
         }
-        let mend = Mend::write(batch, "remove the member");
-        let found = format!("the tweet {member}, which does not belong here");
-        (!is_right).then(|| Fault { key: key.clone(), found, expected: "shown tweets".to_owned(), mend })
+        (!is_right).then(|| format!("the tweet {member}, which does not belong here"))
     });
 }
 
@@ -199,13 +190,20 @@ pub(super) async fn mend(site: &Site, now: Moment, user: UserId) -> Result<bool,
     TimelineCheck::begin(site, now, true).await?.repair_home(user).await
 }
 
+/// The other user whom a member names, if it is an id.
+fn other(subject: &Subject, claims: &mut Claims) -> Option<UserId> {
+    let Some(other) = subject.member_id::<UserId>() else {
+        claims.malformed("a member that is no id", "ids of users");
+        return None;
+    };
+    claims.refers(format!("the user {other}"), keys::user(other), NOBODY);
+    Some(other)
+}
+
 fn following(subject: &Subject, claims: &mut Claims) {
     let (Some(user), Some((_, since))) = (subject.id::<UserId>(), subject.member()) else { return };
-    let Some(author) = subject.member_id::<UserId>() else {
-        return claims.malformed(&subject.key, "a member that is no id", "ids of users");
-    };
+    let Some(author) = other(subject, claims) else { return };
     let (key, list) = (subject.key.clone(), keys::followers(author));
-    claims.refers(&key, format!("the user {author}"), keys::user(author), NOBODY);
     claims.add(vec![score(&list, user)], move |answers| {
         let mut batch = Batch::new();
         batch.sorted_member_present(&key, author.to_string());
@@ -224,11 +222,8 @@ fn following(subject: &Subject, claims: &mut Claims) {
 
 fn follower(subject: &Subject, claims: &mut Claims) {
     let (Some(author), Some((_, since))) = (subject.id::<UserId>(), subject.member()) else { return };
-    let Some(user) = subject.member_id::<UserId>() else {
-        return claims.malformed(&subject.key, "a member that is no id", "ids of users");
-    };
+    let Some(user) = other(subject, claims) else { return };
     let (key, list) = (subject.key.clone(), keys::followings(user));
-    claims.refers(&key, format!("the user {user}"), keys::user(user), NOBODY);
     claims.add(vec![score(&list, author), Read::Expiry(list.clone())], move |answers| {
         let mut batch = Batch::new();
         batch.sorted_member_absent(&list, author.to_string());
@@ -263,7 +258,7 @@ fn number_of_followers(claims: &mut Claims, user: UserId) {
         fields(keys::user(user), ["id"]),
     ];
     claims.add(reads, move |answers| {
-        let (count, stored) = (super::claims::count_in(answers, 0), score_in(answers, 1));
+        let (count, stored) = (count_in(answers, 0), score_in(answers, 1));
         let is_user = field_in(answers, 2, 0).is_some();
         let fault = |found: String, expected: &str, mend| {
             Some(Fault { key: keys::MOST_FOLLOWED.to_owned(), found, expected: expected.to_owned(), mend })
@@ -279,7 +274,6 @@ fn number_of_followers(claims: &mut Claims, user: UserId) {
             let found = format!("{lost} followers of the user {user}, of whom none is known");
             return fault(found, "users with the numbers of their followers", LOST_FOLLOWERS);
         }
-        #[allow(clippy::cast_precision_loss)]
         let expected = count as f64;
         let fault = score_fault(keys::MOST_FOLLOWED, &user.to_string(), stored, expected);
         fault.filter(|_| is_user)
@@ -303,22 +297,9 @@ fn by_followers(subject: &Subject, claims: &mut Claims) {
 
 fn user_exists(subject: &Subject, claims: &mut Claims) {
     let Some((member, _)) = subject.member() else { return };
-    let (key, member) = (subject.key.clone(), member.to_owned());
-    let is_set = matches!(subject.item, Item::Member(_));
-    let reads = member.parse::<UserId>().ok().map(|id| fields(keys::user(id), ["id", DEACTIVATED]));
-    claims.add(reads.into_iter().collect(), move |answers| {
-        let is_right = field_in(answers, 0, 0).is_some();
-        let mut batch = Batch::new();
-        if is_set {
-            batch.remove_member(&key, &member);
-        } else {
-            batch.sorted_remove(&key, &member);
-        }
-        (!is_right).then(|| Fault {
-            key: key.clone(),
-            found: format!("the user {member}, who does not exist"),
-            expected: "users who exist".to_owned(),
-            mend: Mend::write(batch, "remove the member"),
-        })
+    let user = member.parse::<UserId>().ok();
+    let (member, reads) = (member.to_owned(), user.map(|id| fields(keys::user(id), ["id", DEACTIVATED])));
+    claims.belongs("users who exist", reads.into_iter().collect(), move |answers, _| {
+        field_in(answers, 0, 0).is_none().then(|| format!("the user {member}, who does not exist"))
     });
 }

@@ -13,21 +13,15 @@ use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use crate::values::rates::RatedAction;
 use crate::values::urls::NewsUrl;
-use tidings_keyspace::Query;
+use tidings_keyspace::read;
 
 /// The story that a submission of this URL would lead to now; `None` if it would be new.
 /// Rounds: 2; 1 if there is none.
-///
-/// # Errors
-/// When the store fails.
 pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, Error> {
     let url_keys = url_guards::keys_of(site, url);
-    let mut query = Query::new();
-    let reads: Vec<_> = url_keys.iter().map(|key| (key, query.string(key))).collect();
-    let mut answers = site.store.query(query).await?;
-    let id: Option<NewsId> = reads
-        .into_iter()
-        .find_map(|(key, read)| fields::read_string(answers.take(read).as_deref(), || key.clone()));
+    let found = site.store.fetch(url_keys.iter().map(read::string).collect::<Vec<_>>()).await?;
+    let mut found = url_keys.iter().zip(found);
+    let id: Option<NewsId> = found.find_map(|(key, id)| fields::read_string(id.as_deref(), || key.clone()));
     let Some(id) = id else {
         return Ok(None);
     };

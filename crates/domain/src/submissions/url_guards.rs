@@ -13,7 +13,7 @@ use crate::values::withheld::Withheld;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Expiry, Query};
+use tidings_keyspace::{Batch, Expiry, Query, read};
 
 /// The guards that hold a certain story, and when they end. Stored as `<end> <key>`, a line for
 /// each; the end in milliseconds since 1970, 0 for never.
@@ -37,13 +37,10 @@ pub(crate) async fn own(site: &Site, now: Moment, news: &News) -> Result<UrlGuar
         return Ok(UrlGuards::default());
     };
     let own = news.id.to_string();
-    let mut query = Query::new();
-    let reads: Vec<_> =
-        keys::urls(&url).into_iter().map(|key| (query.string(&key), query.expiry(&key), key)).collect();
-    let mut answers = site.store.query(query).await?;
+    let keys = keys::urls(&url);
+    let reads: Vec<_> = keys.iter().map(|key| (read::string(key), read::expiry(key))).collect();
     let mut guards = Vec::new();
-    for (holder, expiry, key) in reads {
-        let (holder, expiry) = (answers.take(holder), answers.take(expiry));
+    for (key, (holder, expiry)) in keys.into_iter().zip(site.store.fetch(reads).await?) {
         if holder.as_ref() == Some(&own) {
             guards.push(UrlGuard { key, until: end_of(now, expiry) });
         }
@@ -181,10 +178,8 @@ async fn holders(site: &Site, keys: &[String]) -> Result<Vec<(String, String)>, 
     if keys.is_empty() {
         return Ok(Vec::new());
     }
-    let mut query = Query::new();
-    let reads: Vec<_> = keys.iter().map(|key| (key, query.string(key))).collect();
-    let mut answers = site.store.query(query).await?;
-    Ok(reads.into_iter().filter_map(|(key, read)| Some((key.clone(), answers.take(read)?))).collect())
+    let found = site.store.fetch(keys.iter().map(read::string).collect::<Vec<_>>()).await?;
+    Ok(keys.iter().zip(found).filter_map(|(key, holder)| Some((key.clone(), holder?))).collect())
 }
 
 impl fmt::Display for UrlGuards {

@@ -41,9 +41,6 @@ pub(crate) struct StoryWithdrawal {
 impl StoryWithdrawal {
     /// Reads what withdrawing a story needs. `state` says why it is withdrawn; a story that is
     /// merged into another keeps its guards against reposts. Rounds: at most 5.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) async fn read(site: &Site, now: Moment, news: News, state: Withheld) -> Result<Self, Error> {
         let article = site.store.fetch(ArticleChange::of(news.id)).await?;
         let guards = match state {
@@ -102,9 +99,6 @@ pub(crate) struct StoryReturn {
 
 impl StoryReturn {
     /// Reads what putting a story back needs. Rounds: at most 5.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) async fn read(site: &Site, now: Moment, news: News, record: Withdrawn) -> Result<Self, Error> {
         let guards = record.rest::<UrlGuards>(GUARDS).unwrap_or_default().free(site, now, news.id).await?;
         let tweet = match news.tweet_id {

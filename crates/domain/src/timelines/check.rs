@@ -45,24 +45,16 @@ impl<'a> TimelineCheck<'a> {
     /// Starts a check of all timelines. Without `repair` it writes nothing. With it, it
     /// repairs what differs. The caller first finishes the waiting jobs, with
     /// `background::finish_waiting`: what a job will still do is not repaired here.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn begin(site: &'a Site, now: Moment, repair: bool) -> Result<Self, Error> {
         let (users, tweets, pulled) = site
             .store
             .fetch((
-                read::string(keys::USERS_COUNT),
-                read::string(keys::TWEET_IDS),
+                fields::counter(keys::USERS_COUNT),
+                fields::counter(keys::TWEET_IDS),
                 read::members(keys::PULLED_AUTHORS),
             ))
             .await?;
         let place = site.store.fetch(HomePlace::of(site)).await??;
-        let number = |text: Option<String>, key: &str| {
-            fields::read_string(text.as_deref(), || key.to_owned()).unwrap_or(0)
-        };
-        let users = number(users, keys::USERS_COUNT);
-        let tweets = number(tweets, keys::TWEET_IDS);
         let pulled = pulled.iter().filter_map(|id| id.parse().ok()).collect();
         Ok(Self { site, now, repair, pulled, place, next_user: 1, users, next_tweet: 1, tweets })
     }
@@ -75,9 +67,6 @@ impl<'a> TimelineCheck<'a> {
 
     /// Checks some tweets: each must be in its author's timeline, unless a moderator has removed it
     /// or it waits for approval: then it must not. `None` after the last.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn next_tweets(&mut self) -> Result<Option<CheckReport>, Error> {
         if self.next_tweet > self.tweets {
             return Ok(None);
@@ -115,9 +104,6 @@ impl<'a> TimelineCheck<'a> {
 
     /// Checks one user: the own timeline, the followers, the home timeline. `None` after
     /// the last.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn next_user(&mut self) -> Result<Option<CheckReport>, Error> {
         if self.next_user > self.users {
             return Ok(None);
@@ -131,9 +117,6 @@ impl<'a> TimelineCheck<'a> {
     }
 
     /// Checks that the timeline of everyone has only tweets that exist.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn check_everyone(&self) -> Result<CheckReport, Error> {
         self.check_list(keys::GLOBAL_TIMELINE.to_owned(), None).await
     }
@@ -230,7 +213,6 @@ impl<'a> TimelineCheck<'a> {
             ))
             .await?;
         let noted = noted.unwrap_or(0.0);
-        #[allow(clippy::cast_precision_loss)]
         let by = number as f64 - noted;
         let mut found = CheckReport::default();
         let differs = by != 0.0;
@@ -290,9 +272,6 @@ impl<'a> TimelineCheck<'a> {
     }
 
     /// In what a stored home timeline is not what it should be.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) async fn home_difference(&self, user: UserId) -> Result<Option<HomeDifference>, Error> {
         Ok(self.read_home(user).await?.and_then(|home| home.difference()))
     }
@@ -356,9 +335,6 @@ impl<'a> TimelineCheck<'a> {
 
     /// Removes what does not belong in a home timeline, and rebuilds the rest. Returns whether it
     /// is then what it should be.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) async fn repair_home(&self, user: UserId) -> Result<bool, Error> {
         let Some(home) = self.read_home(user).await? else {
             return Ok(false);
@@ -385,9 +361,6 @@ impl<'a> TimelineCheck<'a> {
 
     /// Delivers the undelivered tweets of authors who now have few followers. Returns the
     /// number of authors that are done.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn deliver_pulled(&self) -> Result<u64, Error> {
         let mut delivered = 0;
         for author in self.pulled.iter().filter(|_| self.repair) {

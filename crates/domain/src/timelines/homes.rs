@@ -1,7 +1,6 @@
 //! Stored home timelines: how they are written, and what they should be.
 
 use crate::error::Error;
-use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::timelines::merge::Merge;
@@ -55,12 +54,10 @@ pub(crate) async fn read_homes(
     if let Some(apart) = place.apart() {
         return apart.read_all(readers).await;
     }
-    let mut query = Query::new();
     let home =
-        |reader: &UserId| query.sorted_range(keys::home_timeline(*reader), Order::Descending, 0, u64::MAX);
-    let homes: Vec<_> = readers.iter().map(home).collect();
-    let mut answers = site.store.query(query).await?;
-    Ok(homes.into_iter().map(|home| StoredHome::complete(answers.take(home))).collect())
+        |reader: &UserId| read::sorted_range(keys::home_timeline(*reader), Order::Descending, 0, u64::MAX);
+    let homes = site.store.fetch(readers.iter().map(home).collect::<Vec<_>>()).await?;
+    Ok(homes.into_iter().map(StoredHome::complete).collect())
 }
 
 /// A reader's stored home timeline. Rounds: 1.
@@ -94,16 +91,13 @@ pub(crate) async fn strangers(
     reader: UserId,
     tweets: &[TweetId],
 ) -> Result<Vec<TweetId>, Error> {
-    let mut query = Query::new();
     let reads: Vec<_> =
-        tweets.iter().map(|tweet| query.hash_fields(keys::tweet(*tweet), ["user_id", WITHHELD])).collect();
-    let mut answers = site.store.query(query).await?;
-    let author = |read: Handle<Vec<Option<String>>>| {
-        let [author, state] = fields::each(answers.take(read));
+        tweets.iter().map(|tweet| read::fields(keys::tweet(*tweet), ["user_id", WITHHELD])).collect();
+    let author = |[author, state]: [Option<String>; 2]| {
         let is_unlisted = state.is_some_and(|state| Withheld::stored(&state).is_unlisted());
         author.filter(|_| !is_unlisted)
     };
-    let authors: Vec<Option<String>> = reads.into_iter().map(author).collect();
+    let authors: Vec<Option<String>> = site.store.fetch(reads).await?.into_iter().map(author).collect();
     let named: Vec<String> = authors.iter().map(|author| author.clone().unwrap_or_default()).collect();
     let followed = site.store.fetch(read::scores(keys::followings(reader), named)).await?;
     let belongs = |author: &Option<String>, followed: &Option<f64>| {
@@ -147,18 +141,17 @@ pub(crate) async fn recompute(
         merge.take(asked, &mut site.store.query(query).await?);
     }
     let entries = merge.into_entries();
-    let mut query = Query::new();
     let there: Vec<_> = entries
         .iter()
-        .map(|entry| query.hash_fields(keys::tweet(TweetId(entry.id)), ["user_id", WITHHELD]))
+        .map(|entry| read::fields(keys::tweet(TweetId(entry.id)), ["user_id", WITHHELD]))
         .collect();
-    let mut answers = site.store.query(query).await?;
+    let there = site.store.fetch(there).await?;
     let mut withheld = HashMap::new();
     let mut entries: Vec<_> = entries
         .into_iter()
         .zip(there)
-        .filter_map(|(entry, there)| {
-            let (id, [author, state]) = (TweetId(entry.id), fields::each(answers.take(there)));
+        .filter_map(|(entry, [author, state])| {
+            let id = TweetId(entry.id);
             author?;
             if let Some(state) = state {
                 if Withheld::stored(&state).is_unlisted() {

@@ -4,7 +4,7 @@
 //! to all servers of the store; each finds out with one read which of its readers follow
 //! the author.
 
-use crate::accounts::avoidance::{Avoidance, AvoidanceRead};
+use crate::accounts::avoidance::Avoidance;
 use crate::error::Error;
 use crate::keys;
 use crate::site::Site;
@@ -12,7 +12,7 @@ use crate::values::cursor::Cursor;
 use crate::values::ids::{TweetId, UserId};
 use std::fmt;
 use std::str::FromStr;
-use tidings_keyspace::Query;
+use tidings_keyspace::{Fetch, read};
 
 /// The channel of these messages.
 pub const CHANNEL: &str = "tweets";
@@ -60,22 +60,13 @@ impl FromStr for NewTweet {
 
 /// Those of the readers who see an author's tweets in their home timelines: the author's
 /// followers who have not muted or blocked the author, and the author. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn followers_among(site: &Site, author: UserId, readers: &[UserId]) -> Result<Vec<UserId>, Error> {
-    let mut query = Query::new();
-    let follow =
-        query.scores(keys::followers(author), readers.iter().map(ToString::to_string)).or_absent(&mut query);
-    let ask = |reader: &UserId| AvoidanceRead::ask(&mut query, *reader, author);
-    let avoidances: Vec<_> = readers.iter().map(ask).collect();
-    let mut answers = site.store.query(query).await?;
-    let follow = answers.take(follow);
-    let avoids = avoidances.into_iter().map(|read| read.take(&mut answers) != Avoidance::default());
-    let avoids: Vec<bool> = avoids.collect();
-    let matching = readers.iter().zip(follow).zip(avoids);
-    let matching =
-        matching.filter(|((reader, since), avoids)| **reader == author || (since.is_some() && !avoids));
+    let follow = read::scores(keys::followers(author), readers.iter().map(ToString::to_string)).or_absent();
+    let avoidances: Vec<_> = readers.iter().map(|reader| Avoidance::of(*reader, author)).collect();
+    let (follow, avoidances) = site.store.fetch((follow, avoidances)).await?;
+    let matching = readers.iter().zip(follow).zip(avoidances).filter(|((reader, since), avoidance)| {
+        **reader == author || (since.is_some() && *avoidance == Avoidance::default())
+    });
     Ok(matching.map(|((reader, _), _)| *reader).collect())
 }
 

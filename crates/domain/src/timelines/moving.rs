@@ -21,8 +21,7 @@ use crate::values::secrets::random_token;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use std::time::Duration;
 use tidings_keyspace::{
-    Batch, EngineClock, Handle, KeyspaceError, OpenError, Query, SetRead, ShardedSets, Store, read,
-    without_password,
+    Batch, EngineClock, KeyspaceError, OpenError, Query, SetRead, ShardedSets, Store, read, without_password,
 };
 
 /// Readers whose timelines are made between two notes of how far the move is.
@@ -117,24 +116,14 @@ struct Stored {
 }
 
 async fn read_stored(site: &Site) -> Result<Stored, Error> {
-    let mut query = Query::new();
-    let place = query.hash_fields(keys::TIMELINE_PLACE, [URL, MOVE, FILLED, OLD_URL]);
-    let users = query.string(keys::USERS_COUNT);
-    let tweets = query.string(keys::TWEET_IDS);
-    let mut answers = site.store.query(query).await?;
-    let [url, last_move, filled, old_url] = fields::each(answers.take(place));
+    let place = read::fields(keys::TIMELINE_PLACE, [URL, MOVE, FILLED, OLD_URL]);
+    let counters = [keys::USERS_COUNT, keys::TWEET_IDS].map(fields::counter);
+    let ([url, last_move, filled, old_url], [users, tweets]) = site.store.fetch((place, counters)).await?;
     let filled = fields::read(filled.as_deref(), || keys::TIMELINE_PLACE.to_owned(), FILLED);
-    let mut number = |read: Handle<Option<String>>, key: &str| {
-        fields::read_string(answers.take(read).as_deref(), || key.to_owned()).unwrap_or(0)
-    };
-    let (users, tweets) = (number(users, keys::USERS_COUNT), number(tweets, keys::TWEET_IDS));
     Ok(Stored { url, last_move, filled, old_url, users, tweets })
 }
 
 /// Where the home timelines of a store are, without a password; `None` if they are in it. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn place_apart(store: &Store) -> Result<Option<String>, KeyspaceError> {
     let url: Option<String> = store.fetch(read::field(keys::TIMELINE_PLACE, URL)).await?;
     Ok(url.as_deref().map(without_password))
@@ -142,9 +131,6 @@ pub async fn place_apart(store: &Store) -> Result<Option<String>, KeyspaceError>
 
 /// Puts the home timelines of a new site at the place that its settings name. Where there are tweets
 /// already, it only logs that the timelines are elsewhere. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn begin_new_site(site: &Site, to: &Destination) -> Result<(), Error> {
     let stored = read_stored(site).await?;
     if stored.url.as_deref() == to.url() {
@@ -357,9 +343,6 @@ pub struct HomesStatus {
 }
 
 /// Where home timelines are, and whether their server works. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn status(site: &Site) -> Result<HomesStatus, Error> {
     let stored = read_stored(site).await?;
     let moved = stored.filled.map(|filled| (filled, stored.users));

@@ -39,9 +39,6 @@ pub(crate) const FILLED: &str = "filled";
 pub(crate) const OLD_URL: &str = "old_url";
 
 /// Whether home timelines are in the store. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn is_store(site: &Site) -> Result<bool, Error> {
     Ok(site.store.fetch(read::field(keys::TIMELINE_PLACE, URL)).await?.is_none())
 }

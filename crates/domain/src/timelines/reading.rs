@@ -97,9 +97,6 @@ impl TimelinePage {
 /// The viewer's home timeline; `None` for a visitor who is not logged in. Rounds: 4, and one
 /// each for followed authors that are pulled and for mentions; two more below the floor. Apart from
 /// the store, two more, and one to the server of home timelines.
-///
-/// # Errors
-/// When the store fails.
 pub async fn home(visit: &mut Visit, window: &Window) -> Result<Option<TweetPage>, Error> {
     let (pulled, place) = read_pulled(visit).await?;
     let Some(reader) = visit.viewer_id() else {
@@ -139,31 +136,13 @@ async fn read_pulled(visit: &mut Visit) -> Result<(Vec<UserId>, HomePlace), Erro
 }
 
 /// The tweets of all users. Rounds: 3, and one for mentions.
-///
-/// # Errors
-/// When the store fails.
 pub async fn everyone(visit: &mut Visit, window: &Window) -> Result<TweetPage, Error> {
     page_of(visit, &TimelineSource::List(keys::GLOBAL_TIMELINE.to_owned()), window).await
 }
 
 /// The tweets of a user. Rounds: 3, and one for mentions.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_user(visit: &mut Visit, user: UserId, window: &Window) -> Result<TweetPage, Error> {
     page_of(visit, &TimelineSource::List(keys::user_timeline(user)), window).await
-}
-
-/// The tweets that mention the viewer; none for a visitor who is not logged in. Rounds: 3,
-/// one for mentions, and those that identify the viewer.
-///
-/// # Errors
-/// When the store fails.
-pub async fn mentions_of_viewer(visit: &mut Visit, window: &Window) -> Result<TweetPage, Error> {
-    match visit.viewer().await?.map(|viewer| viewer.id) {
-        Some(viewer) => page_of(visit, &TimelineSource::List(keys::user_mentions(viewer)), window).await,
-        None => Ok(TweetPage::default()),
-    }
 }
 
 /// One tweet, also one that its reader only sees a line of. Rounds: 2, and one for mentions.
@@ -190,9 +169,6 @@ pub async fn tweet(visit: &mut Visit, id: TweetId) -> Result<TweetLine, Error> {
 }
 
 /// Some tweets, in this order, without what the viewer does not see. Rounds: 2, and one for mentions.
-///
-/// # Errors
-/// When the store fails.
 pub async fn chosen(visit: &mut Visit, ids: &[TweetId]) -> Result<Vec<TweetLine>, Error> {
     let entries: Vec<Cursor> = ids.iter().map(|id| Cursor { score: f64::NAN, id: id.0 }).collect();
     visit.want_reader();
@@ -419,9 +395,6 @@ async fn complete(
 
 /// The number of tweets in a reader's home timeline that are newer than an entry, at most
 /// [`MAX_PAGE`]. Rounds: as [`home`].
-///
-/// # Errors
-/// When the store fails.
 pub async fn count_newer(site: &Arc<Site>, reader: UserId, since: Cursor) -> Result<u64, Error> {
     let window = Window { before: None, since: Some(since), count: MAX_PAGE };
     let mut visit = Visit::new(site.clone(), Timestamp::default(), None);

@@ -41,9 +41,6 @@ impl Suggestion {
 
 /// People whom the viewer may want to follow: they do not follow, mute or block them yet; none for
 /// a visitor who is not logged in. Rounds: 3, and those that identify the viewer.
-///
-/// # Errors
-/// When the store fails.
 pub async fn suggestions(visit: &mut Visit, count: usize) -> Result<Vec<Suggestion>, Error> {
     visit.want_reader();
     let mut people = all(visit, count).await?;

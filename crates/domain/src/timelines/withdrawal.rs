@@ -9,7 +9,6 @@ use crate::accounts::inbox::{self, EntryId, Replacement, Returning, Withdrawing,
 use crate::accounts::mentioned::ids_by_name;
 use crate::accounts::users::DEACTIVATED;
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::jobs::{self, Job};
 use crate::keys;
 use crate::site::Site;
@@ -23,7 +22,7 @@ use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::fmt;
 use std::str::FromStr;
-use tidings_keyspace::{Batch, Query, read};
+use tidings_keyspace::{Batch, read};
 
 /// The field of the record with the people in whose mentions the tweet was.
 const MENTIONS: &str = "mentions";
@@ -44,9 +43,6 @@ pub(crate) struct TweetWithdrawal {
 
 impl TweetWithdrawal {
     /// Reads what the removal of a tweet needs. Rounds: 1, and 3 for mentions.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) async fn read(site: &Site, tweet: Tweet, state: Withheld) -> Result<Self, Error> {
         let id = tweet.id;
         let has_followers = site.store.fetch(read::sorted_count(keys::followers(tweet.user_id))).await? > 0;
@@ -138,9 +134,6 @@ impl TweetReturn {
 
     /// The same for a tweet that may have been removed by a line of the log: `None` if it was not.
     /// Rounds: at most 3.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(crate) async fn of_line(site: &Site, id: TweetId, line: ModerationId) -> Result<Option<Self>, Error> {
         let (tweet, record) = site.store.fetch((Tweet::by_id(id), Withdrawn::of(Thing::Tweet(id)))).await?;
         let (Some(tweet), Some(record)) = (tweet, record.filter(|record| record.line == line)) else {
@@ -217,16 +210,10 @@ pub(crate) struct NotMentions;
 impl Mentions {
     /// Reads in whose mentions a tweet is. Rounds: 1, none without users.
     async fn read(site: &Site, id: TweetId, users: &[UserId]) -> Result<Self, Error> {
-        let mut query = Query::new();
-        let reads: Vec<_> = users
-            .iter()
-            .map(|user| (*user, query.scores(keys::user_mentions(*user), [id.to_string()])))
-            .collect();
-        let mut answers = site.store.query(query).await?;
-        let mut found: Vec<_> = reads
-            .into_iter()
-            .filter_map(|(user, read)| Some((user, fields::only(answers.take(read))?)))
-            .collect();
+        let scores: Vec<_> =
+            users.iter().map(|user| read::score(keys::user_mentions(*user), id.to_string())).collect();
+        let scores = users.iter().zip(site.store.fetch(scores).await?);
+        let mut found: Vec<_> = scores.filter_map(|(user, score)| Some((*user, score?))).collect();
         found.sort_by_key(|(user, _)| *user);
         Ok(Self(found))
     }

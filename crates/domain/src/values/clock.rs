@@ -41,7 +41,6 @@ impl Timestamp {
 
     /// The time as the score of a sorted set; exact for any real date.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub const fn as_score(self) -> f64 {
         self.0 as f64
     }
@@ -101,7 +100,6 @@ impl Moment {
 
     /// The time in seconds, as the score of a sorted set.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)]
     pub const fn as_score(self) -> f64 {
         self.0 as f64 / 1000.0
     }

@@ -48,14 +48,19 @@ impl FromStr for Cursor {
 
     fn from_str(text: &str) -> Result<Self, NotACursor> {
         let (score, id) = text.rsplit_once('-').ok_or(NotACursor)?;
-        let plain = score.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
-            && score.starts_with(|first: char| first.is_ascii_digit())
-            && score.ends_with(|last: char| last.is_ascii_digit());
-        match (plain, score.parse::<f64>(), parse_id(id)) {
-            (true, Ok(score), Some(id)) if score.is_finite() => Ok(Self { score, id }),
+        match (plain_time(score), parse_id(id)) {
+            (Some(score), Some(id)) => Ok(Self { score, id }),
             _ => Err(NotACursor),
         }
     }
+}
+
+/// A time as digits, perhaps with a fraction.
+pub(crate) fn plain_time(text: &str) -> Option<f64> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+        && text.starts_with(|first: char| first.is_ascii_digit())
+        && text.ends_with(|last: char| last.is_ascii_digit());
+    text.parse().ok().filter(|time: &f64| is_plain && time.is_finite())
 }
 
 fn parse_id(text: &str) -> Option<u64> {

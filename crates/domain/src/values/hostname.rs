@@ -4,7 +4,6 @@ use crate::values::limits::{
     MAX_HASH_PREFIX, MAX_HOSTNAME, MAX_HOSTNAME_LABEL, MAX_SHOWN_HOSTNAME, MAX_TYPED_HOSTNAME,
 };
 use sha2::{Digest, Sha256};
-use std::fmt;
 use std::net::Ipv6Addr;
 use std::str::FromStr;
 
@@ -60,12 +59,6 @@ impl Hostname {
         })
     }
 
-    /// The name as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// The same name without `www.`, or with it. `None` if that would be no name.
     #[must_use]
     pub fn other_form(&self) -> Option<Self> {
@@ -87,11 +80,7 @@ impl Hostname {
     }
 }
 
-impl fmt::Display for Hostname {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+text_values!(Hostname);
 
 fn read(given: &str) -> Result<String, Fault> {
     if given.is_empty() {

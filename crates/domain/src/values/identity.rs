@@ -6,7 +6,6 @@ use crate::values::limits::{
 };
 use crate::values::text::{InputError, is_unfit_for_line, is_visible, line_or_nothing, lines};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use url::Url;
 
 /// Why a part of the identity is refused. Users see the message as a sentence.
@@ -44,19 +43,9 @@ macro_rules! site_texts {
                 let text = $parse($field, input, $most)?;
                 Ok((!text.is_empty()).then_some(Self(text)))
             }
-
-            /// The text.
-            #[must_use]
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
         }
 
-        impl fmt::Display for $Name {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str(&self.0)
-            }
-        }
+        text_values!($Name);
     )+};
 }
 

@@ -469,12 +469,6 @@ impl Reason {
         Ok(if text.chars().any(is_visible) { Self(text.into()) } else { Self::default() })
     }
 
-    /// The text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// Whether nothing was typed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -482,11 +476,7 @@ impl Reason {
     }
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+text_values!(Reason);
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

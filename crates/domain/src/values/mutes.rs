@@ -7,7 +7,6 @@
 use crate::values::hostname::Hostname;
 use crate::values::limits::{MAX_MUTED_WORD, MAX_MUTED_WORD_TOKENS};
 use crate::values::text::{InputError, line};
-use std::fmt;
 use strum::{EnumIter, EnumString, IntoStaticStr};
 
 /// A kind of thing that can be muted.
@@ -66,19 +65,9 @@ impl MutedWord {
         }
         Ok(Self(text))
     }
-
-    /// The word or phrase as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-impl fmt::Display for MutedWord {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+text_values!(MutedWord);
 
 /// The hash of a token.
 pub type Token = u64;

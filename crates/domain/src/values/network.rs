@@ -173,12 +173,6 @@ impl NetworkTag {
     pub fn of_address(address: IpAddr, secret: &str) -> Self {
         Self::of(Network::of(address), secret)
     }
-
-    /// The tag.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 impl FromStr for NetworkTag {
@@ -191,11 +185,7 @@ impl FromStr for NetworkTag {
     }
 }
 
-impl fmt::Display for NetworkTag {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+text_values!(NetworkTag);
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,6 @@ use crate::values::rules::RankingRules;
 /// once many have voted. Votes are halved one side at a time, as whole
 /// numbers, before they count towards the bonus (the rule of Lamer News).
 #[must_use]
-#[allow(clippy::cast_precision_loss)]
 pub fn score(up: i64, down: i64, rules: &RankingRules) -> f64 {
     let balance = up.saturating_sub(down) as f64;
     let halves = up / 2 + down / 2;
@@ -21,7 +20,6 @@ pub fn score(up: i64, down: i64, rules: &RankingRules) -> f64 {
 /// The rank of an item: its score, sinking with its age. Items over the age
 /// limit rank below all others, the oldest last.
 #[must_use]
-#[allow(clippy::cast_precision_loss)]
 pub fn rank(score: f64, posted: Timestamp, now: Timestamp, rules: &RankingRules) -> f64 {
     let age = now.seconds_since(posted);
     if rules.age_limit_seconds > 0 && age > rules.age_limit_seconds {

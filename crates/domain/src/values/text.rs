@@ -176,12 +176,6 @@ impl Title {
         });
         Self::parse(&fitting.collect::<String>()).ok()
     }
-
-    /// The title as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 /// The text of a story or a comment: not empty, of limited length, with `\n` as line
@@ -219,12 +213,6 @@ impl Body {
         }
         Ok(Self(text))
     }
-
-    /// The body as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 /// What users say about themselves. It can be empty or have several lines.
@@ -238,12 +226,6 @@ impl About {
     /// When it is too long or has control characters.
     pub fn parse(input: &str) -> Result<Self, InputError> {
         lines("about", input, MAX_ABOUT, 0).map(Self)
-    }
-
-    /// The profile's text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
     }
 }
 
@@ -274,12 +256,6 @@ impl TweetText {
         }
         Ok(Self(text))
     }
-
-    /// The tweet as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 /// The name that is shown beside a username: one line, possibly empty.
@@ -306,12 +282,6 @@ impl FullName {
         }
         Ok(Self(name.to_owned()))
     }
-
-    /// The name as text; empty for none.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 /// What a topic is about, in one line.
@@ -330,12 +300,6 @@ impl TopicSentence {
         refuse_characters(FIELD, text, is_unfit_for_line)?;
         refuse_longer(FIELD, text, MAX_TOPIC_SENTENCE)?;
         Ok(text.chars().any(is_visible).then(|| Self(text.to_owned())))
-    }
-
-    /// The sentence as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
     }
 }
 
@@ -363,12 +327,6 @@ impl Username {
         refuse_shorter(FIELD, input, USERNAME_MIN)?;
         refuse_longer(FIELD, input, USERNAME_MAX)?;
         Ok(Self(input.to_owned()))
-    }
-
-    /// The name as its owner wrote it.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
     }
 }
 
@@ -399,12 +357,6 @@ impl Email {
     /// As [`Email::parse`], except that an empty input is `None`.
     pub fn parse_optional(input: &str) -> Result<Option<Self>, InputError> {
         if input.trim().is_empty() { Ok(None) } else { Self::parse(input).map(Some) }
-    }
-
-    /// The address as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
     }
 }
 
@@ -459,17 +411,7 @@ impl fmt::Debug for NewPassword {
     }
 }
 
-macro_rules! shown_as_text {
-    ($($name:ident),*) => {$(
-        impl fmt::Display for $name {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str(&self.0)
-            }
-        }
-    )*};
-}
-
-shown_as_text!(Title, Body, About, Username, Email, TweetText, FullName, TopicSentence);
+text_values!(Title, Body, About, Username, Email, TweetText, FullName, TopicSentence);
 
 /// One line of visible text, trimmed.
 pub(super) fn line(field: &'static str, input: &str, most: usize) -> Result<String, InputError> {
@@ -590,29 +532,23 @@ fn has_unprintable(bytes: &[u8]) -> bool {
         if first.iter().fold(false, |found, byte| found | !matches!(byte, 0x20..0x7F)) {
             let second = chunk.get(1..).unwrap_or_default();
             let third = chunk.get(2..).unwrap_or_default();
-            let found = first.iter().zip(second).zip(third).fold(false, |found, ((a, b), c)| {
-                found
-                    | ((*a < 0x20) & (*a != b'\n') & (*a != b'\t'))
-                    | (*a == 0x7F)
-                    | ((*a == 0xC2) & (*b < 0xA0))
-                    | ((*a == 0xEF) & (*b == 0xBF) & (*c >= 0xBE))
-            });
-            if found {
+            let places = first.iter().zip(second).zip(third);
+            if places.fold(false, |found, ((a, b), c)| found | begins_unprintable(*a, *b, *c)) {
                 return true;
             }
         }
         rest = rest.get(LOOKED_AT..).unwrap_or_default();
     }
-    (0..rest.len()).any(|at| begins_unprintable(rest.get(at..).unwrap_or_default()))
+    let after = |bytes| rest.iter().skip(bytes).chain(&[0; 2]);
+    rest.iter().zip(after(1)).zip(after(2)).any(|((a, b), c)| begins_unprintable(*a, *b, *c))
 }
 
-/// Whether the text in these bytes begins with such a character.
-const fn begins_unprintable(bytes: &[u8]) -> bool {
-    match bytes {
-        [b'\n' | b'\t', ..] => false,
-        [0..0x20 | 0x7F, ..] | [0xC2, 0x80..=0x9F, ..] | [0xEF, 0xBF, 0xBE | 0xBF, ..] => true,
-        _ => false,
-    }
+/// Whether a text that begins with these bytes begins with such a character.
+const fn begins_unprintable(a: u8, b: u8, c: u8) -> bool {
+    ((a < 0x20) & (a != b'\n') & (a != b'\t'))
+        | (a == 0x7F)
+        | ((a == 0xC2) & (b < 0xA0))
+        | ((a == 0xEF) & (b == 0xBF) & (c >= 0xBE))
 }
 
 /// Whether the character is an invisible mark of a direction.

@@ -31,19 +31,9 @@ impl Topic {
         }
         Ok(Self(name.to_owned()))
     }
-
-    /// The name as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
-impl fmt::Display for Topic {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+text_values!(Topic);
 
 /// The topics of one story: up to [`MAX_TOPICS`], all different.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::{
     VOTE_RING_CHUNK, VOTE_RING_DAYS, VOTE_RING_STORIES, VOTE_RING_VOTES, VOTE_RING_VOTES_OF_STORY,
 };
-use tidings_keyspace::{Order, Query};
+use tidings_keyspace::{Fetch, Order, Query, read};
 use tidings_vote_rings::{Ballots, Layer};
 
 const SECONDS_A_DAY: u64 = 86_400;
@@ -33,11 +33,9 @@ struct Thread {
 /// Reads the votes.
 pub(super) async fn read(site: &Site, now: Timestamp) -> Result<Read, Error> {
     let oldest = Timestamp(now.0.saturating_sub(VOTE_RING_DAYS * SECONDS_A_DAY));
-    let mut query = Query::new();
     let scores = (oldest.as_score(), f64::INFINITY);
-    let news = query.sorted_by_score(keys::NEWS_CRON, Order::Descending, scores, VOTE_RING_STORIES + 1);
-    query.expect_large();
-    let news = site.store.query(query).await?.take(news);
+    let news = read::sorted_by_score(keys::NEWS_CRON, Order::Descending, scores, VOTE_RING_STORIES + 1);
+    let news = site.store.fetch(news.large()).await?;
     let mut ids: Vec<NewsId> = fields::members(news, keys::NEWS_CRON, |(id, _)| id.parse().ok());
     let most = usize::try_from(VOTE_RING_STORIES).unwrap_or(usize::MAX);
     let mut read = Read { ballots: Ballots::default(), stories: 0, is_cut: ids.len() > most };

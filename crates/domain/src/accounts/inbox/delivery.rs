@@ -1,7 +1,7 @@
 //! Adding entries to inboxes.
 
 use super::{BADGE, EntryId, forget_messages};
-use crate::accounts::avoidance::AvoidanceRead;
+use crate::accounts::avoidance::Avoidance;
 use crate::accounts::outbox;
 use crate::accounts::users::{CONFIRMED_EMAIL, DEACTIVATED};
 use crate::error::Error;
@@ -10,7 +10,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::{INBOX_OVERFLOW, INBOX_SIZE};
-use tidings_keyspace::{Answers, Batch, Handle, Order, Query};
+use tidings_keyspace::{Answers, Asked, Batch, Handle, Order, Query};
 
 /// What keeps the order of two entries in the same second, in seconds: about a microsecond,
 /// which a score can still hold.
@@ -153,7 +153,7 @@ struct CandidateRead {
     /// Whether the user has left the thread.
     left: Option<Handle<Vec<Option<f64>>>>,
     /// How the user stands to the actor.
-    avoidance: Option<AvoidanceRead>,
+    avoidance: Option<Asked<'static, Avoidance>>,
 }
 
 impl CandidateRead {
@@ -171,7 +171,7 @@ impl CandidateRead {
         });
         let left =
             thread_of(entry).map(|news| query.scores(keys::user_unsubscribed(user), [news.to_string()]));
-        let avoidance = actor.map(|actor| AvoidanceRead::ask(query, user, actor));
+        let avoidance = actor.map(|actor| query.ask(Avoidance::of(user, actor)));
         Self { user, entry, fields, size, newest, known, left, avoidance }
     }
 
@@ -179,7 +179,7 @@ impl CandidateRead {
     /// `blocking` if the user has blocked the actor.
     fn take(self, answers: &mut Answers, blocking: &mut Vec<UserId>) -> Option<(Arrival, u64)> {
         let Self { user, entry, fields: read, size, newest, known, left, avoidance } = self;
-        let avoidance = avoidance.map(|read| read.take(answers)).unwrap_or_default();
+        let avoidance = avoidance.map(|avoidance| answers.of(avoidance)).unwrap_or_default();
         if avoidance.blocks {
             blocking.push(user);
         }

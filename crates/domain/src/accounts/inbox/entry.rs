@@ -1,6 +1,7 @@
 //! What an entry of an inbox is about.
 
 use crate::keys;
+use crate::values::cursor::plain_time;
 use crate::values::ids::{CommentAddress, MessageAddress, TweetId, UserId};
 use std::cmp::Ordering;
 use std::fmt;
@@ -168,13 +169,8 @@ impl FromStr for Cursor {
 
     fn from_str(text: &str) -> Result<Self, NotACursor> {
         let (time, id) = text.split_once('-').ok_or(NotACursor)?;
-        let is_plain = time.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
-            && time.starts_with(|first: char| first.is_ascii_digit())
-            && time.ends_with(|last: char| last.is_ascii_digit());
-        match (time.parse::<f64>(), id.parse()) {
-            (Ok(time), Ok(id)) if is_plain && time.is_finite() => Ok(Self { time, id }),
-            _ => Err(NotACursor),
-        }
+        let time = plain_time(time).ok_or(NotACursor)?;
+        Ok(Self { time, id: id.parse().map_err(|_| NotACursor)? })
     }
 }
 

@@ -36,9 +36,6 @@ pub async fn change_address(site: &Site, user: UserId, has_feed: bool) -> Result
 
 /// The user whose feed has an address that ends with this, unless the user is banned: then it does
 /// not answer, as the site does not. Rounds: 1, none for what cannot be the end of one.
-///
-/// # Errors
-/// When the store fails.
 pub async fn owner_of(visit: &mut Visit, secret: &str) -> Result<Option<User>, Error> {
     let Some((id, given)) = secret.split_once('-') else {
         return Ok(None);

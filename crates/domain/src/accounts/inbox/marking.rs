@@ -3,7 +3,7 @@
 //! The hash `user:<id>:marked_read` has what was marked at once the last time, as long as that can be
 //! undone. Whatever else reads one of these entries takes it out, so that it stays read.
 
-use super::{BADGE, Cursor, EntriesRead, EntryId};
+use super::{BADGE, Cursor, EntryId, entries_of};
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
@@ -13,7 +13,7 @@ use crate::site::Site;
 use crate::values::ids::UserId;
 use crate::values::limits::UNDO_MARKING_SECONDS;
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, Handle, Hash, Order, Query, read};
+use tidings_keyspace::{Batch, Fetch, Hash, Order, read};
 
 /// The field of the record that says up to which entry everything was marked.
 pub(crate) const UNTIL: &str = "until";
@@ -32,18 +32,13 @@ pub enum Marking {
 
 /// Marks entries of an inbox as read. What is read already, or is not in the inbox, changes
 /// nothing. Rounds: 2.
-///
-/// # Errors
-/// When the store fails.
 pub async fn mark_read(site: &Site, user: &User, marking: Marking) -> Result<(), Error> {
     match marking {
         Marking::All => mark_many_read(site, user, None).await,
         Marking::Until(entry) => mark_many_read(site, user, Some(entry)).await,
         Marking::One(entry) => {
             site.act(&keys::user_unread(user.id), || async {
-                let mut query = Query::new();
-                let unread = UnreadRead::ask(&mut query, user.id);
-                let unread = unread.take(&mut site.store.query(query).await?);
+                let unread = site.store.fetch(Unread::of(user.id)).await?;
                 match unread.mark(|id| id == entry) {
                     Some(batch) => Decision::commit(batch, ()).once(user.request.as_ref(), &()),
                     None => Decision::Done(()).once(user.request.as_ref(), &()),
@@ -51,31 +46,6 @@ pub async fn mark_read(site: &Site, user: &User, marking: Marking) -> Result<(),
             })
             .await
         }
-    }
-}
-
-/// A pending read of what is unread in an inbox.
-pub(super) struct UnreadRead {
-    user: UserId,
-    badge: Handle<Vec<Option<String>>>,
-    members: Handle<Vec<(String, f64)>>,
-    record: Handle<Hash>,
-}
-
-impl UnreadRead {
-    pub(super) fn ask(query: &mut Query, user: UserId) -> Self {
-        Self {
-            user,
-            badge: query.hash_fields(keys::user(user), [BADGE]),
-            members: query.sorted_range(keys::user_unread(user), Order::Descending, 0, u64::MAX),
-            record: query.hash(keys::user_marked_read(user)),
-        }
-    }
-
-    pub(super) fn take(self, answers: &mut Answers) -> Unread {
-        let badge = fields::only(answers.take(self.badge));
-        let (members, record) = (answers.take(self.members), answers.take(self.record));
-        Unread { user: self.user, badge, members, record }
     }
 }
 
@@ -89,6 +59,16 @@ pub(super) struct Unread {
 }
 
 impl Unread {
+    /// The unread entries of a user, with the badge.
+    pub(super) fn of(user: UserId) -> impl Fetch<Value = Self> {
+        let reads = (
+            read::field(keys::user(user), BADGE),
+            read::sorted_range(keys::user_unread(user), Order::Descending, 0, u64::MAX),
+            read::hash(keys::user_marked_read(user)),
+        );
+        reads.map(move |(badge, members, record)| Self { user, badge, members, record })
+    }
+
     /// The batch that marks some entries as read; `None` if nothing is to be done. It is rejected if one of
     /// them has been marked meanwhile.
     pub(super) fn mark(&self, is_read: impl Fn(EntryId) -> bool) -> Option<Batch> {
@@ -119,12 +99,8 @@ impl Unread {
 async fn mark_many_read(site: &Site, user: &User, until: Option<EntryId>) -> Result<(), Error> {
     let (key, unread) = (keys::user(user.id), keys::user_unread(user.id));
     site.act(&unread, || async {
-        let mut query = Query::new();
-        let read = UnreadRead::ask(&mut query, user.id);
-        let entries = EntriesRead::ask(&mut query, user.id);
-        let mut answers = site.store.query(query).await?;
-        let Unread { badge, members, .. } = read.take(&mut answers);
-        let entries = entries.take(&mut answers);
+        let reads = (Unread::of(user.id), entries_of(user.id));
+        let (Unread { badge, members, .. }, entries) = site.store.fetch(reads).await?;
         let place = |id| entries.iter().map(|entry| entry.place).find(|place| place.id == id);
         let place = until.map(place);
         let is_marked = |(member, time): &(String, f64)| match place {

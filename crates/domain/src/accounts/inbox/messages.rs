@@ -78,9 +78,6 @@ pub(crate) fn forget_messages(batch: &mut Batch, user: UserId, members: &[String
 const ERASED: &str = "This was about something that has been erased since.";
 
 /// Adds to a batch that the messages to a user that quote something have no text any more. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub(crate) async fn erase_messages(
     site: &Site,
     batch: &mut Batch,

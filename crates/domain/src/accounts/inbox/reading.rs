@@ -7,7 +7,7 @@ use crate::values::ids::UserId;
 use crate::values::limits::{INBOX_SIZE, MENTIONS_SIZE};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
-use tidings_keyspace::{Answers, Handle, Order, Query};
+use tidings_keyspace::{Fetch, Order, read};
 
 /// An entry of an inbox as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,41 +18,26 @@ pub(crate) struct Entry {
     pub(crate) read: bool,
 }
 
-/// A pending read of the entries of an inbox. Earlier versions stored only what was unread, and
-/// the tweets that mention a user; these are entries as well.
-pub(crate) struct EntriesRead {
-    user: UserId,
-    inbox: Handle<Vec<(String, f64)>>,
-    unread: Handle<Vec<(String, f64)>>,
-    tweets: Handle<Vec<(String, f64)>>,
-}
-
-impl EntriesRead {
-    /// Asks for the entries of a user.
-    pub(crate) fn ask(query: &mut Query, user: UserId) -> Self {
-        let mut newest = |key, count| query.sorted_range(key, Order::Descending, 0, count);
-        Self {
-            user,
-            inbox: newest(keys::user_inbox(user), INBOX_SIZE),
-            // Those of an earlier version, and those that are also in the inbox.
-            unread: newest(keys::user_unread(user), 2 * INBOX_SIZE),
-            tweets: newest(keys::user_mentions(user), MENTIONS_SIZE),
-        }
-    }
-
-    /// The entries, newest first; the newest [`INBOX_SIZE`].
-    pub(crate) fn take(self, answers: &mut Answers) -> Vec<Entry> {
-        let Self { user, inbox, unread, tweets } = self;
+/// The entries of an inbox, newest first; the newest [`INBOX_SIZE`]. Earlier versions stored only what
+/// was unread, and the tweets that mention a user; these are entries as well.
+pub(crate) fn entries_of(user: UserId) -> impl Fetch<Value = Vec<Entry>> {
+    let newest = |key, count| read::sorted_range(key, Order::Descending, 0, count);
+    let reads = (
+        newest(keys::user_inbox(user), INBOX_SIZE),
+        // Those of an earlier version, and those that are also in the inbox.
+        newest(keys::user_unread(user), 2 * INBOX_SIZE),
+        newest(keys::user_mentions(user), MENTIONS_SIZE),
+    );
+    reads.map(move |(inbox, unread, tweets)| {
         let mut places: HashMap<EntryId, f64> = HashMap::new();
-        let tweets = fields::members(answers.take(tweets), &keys::user_mentions(user), |(id, time)| {
+        places.extend(fields::members(tweets, &keys::user_mentions(user), |(id, time)| {
             Some((EntryId::Tweet(id.parse().ok()?), time))
-        });
-        places.extend(tweets);
+        }));
         let entry = |(member, time): (String, f64)| Some((member.parse::<EntryId>().ok()?, time));
-        let unread = fields::members(answers.take(unread), &keys::user_unread(user), entry);
+        let unread = fields::members(unread, &keys::user_unread(user), entry);
         let is_unread: HashSet<EntryId> = unread.iter().map(|(id, _)| *id).collect();
         places.extend(unread);
-        places.extend(fields::members(answers.take(inbox), &keys::user_inbox(user), entry));
+        places.extend(fields::members(inbox, &keys::user_inbox(user), entry));
         let mut entries: Vec<Entry> = places
             .into_iter()
             .map(|(id, time)| Entry { place: Cursor { time, id }, read: !is_unread.contains(&id) })
@@ -60,7 +45,7 @@ impl EntriesRead {
         entries.sort_unstable_by(|one, other| newest_first(&one.place, &other.place));
         entries.truncate(usize::try_from(INBOX_SIZE).unwrap_or(usize::MAX));
         entries
-    }
+    })
 }
 
 fn newest_first(one: &Cursor, other: &Cursor) -> Ordering {

@@ -5,7 +5,7 @@
 //! as read right after. What it has not marked when it is killed stays unread.
 
 use super::EntryId;
-use super::marking::UnreadRead;
+use super::marking::Unread;
 use crate::error::Error;
 use crate::process_state::process_state;
 use crate::site::{Applied, Site, apply};
@@ -14,7 +14,7 @@ use crate::values::limits::{MAX_PENDING_SIGHTS, READERS_PER_ROUND};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tidings_keyspace::{Query, Store};
+use tidings_keyspace::Store;
 use tokio::sync::Notify;
 
 /// How long it takes until entries are marked again after that has failed.
@@ -122,12 +122,10 @@ pub(crate) async fn mark_all(site: &Site) -> bool {
 
 /// Marks entries of some readers. Returns those whose inboxes changed at the same time.
 async fn mark_group(store: &Store, readers: &[(UserId, HashSet<Seen>)]) -> Result<Vec<UserId>, Error> {
-    let mut query = Query::new();
-    let reads: Vec<_> = readers.iter().map(|(reader, _)| UnreadRead::ask(&mut query, *reader)).collect();
-    let mut answers = store.query(query).await?;
+    let unread: Vec<_> = readers.iter().map(|(reader, _)| Unread::of(*reader)).collect();
     let mut failed = Vec::new();
-    for ((reader, seen), read) in readers.iter().zip(reads) {
-        if let Some(batch) = read.take(&mut answers).mark(|entry| is_read(seen, entry))
+    for ((reader, seen), unread) in readers.iter().zip(store.fetch(unread).await?) {
+        if let Some(batch) = unread.mark(|entry| is_read(seen, entry))
             && let Applied::No(_) = apply(store, batch).await?
         {
             failed.push(*reader);

@@ -4,14 +4,13 @@
 use super::BADGE;
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
-use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::values::ids::UserId;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, read};
 
 /// What stands for a time that an entry does not have.
 const NONE: &str = "-";
@@ -97,18 +96,10 @@ impl Replacement {
         if by_user.is_empty() {
             return Ok(Self::default());
         }
-        let mut query = Query::new();
-        let reads: Vec<_> = by_user
-            .keys()
-            .map(|user| (*user, query.hash_fields(keys::user(*user), ["id", DEACTIVATED])))
-            .collect();
-        let mut answers = site.store.query(query).await?;
-        for (user, read) in reads {
-            let [id, deactivated] = fields::each(answers.take(read));
-            if id.is_none() || deactivated.is_some() {
-                by_user.remove(&user);
-            }
-        }
+        let users: Vec<_> =
+            by_user.keys().map(|user| read::fields(keys::user(*user), ["id", DEACTIVATED])).collect();
+        let mut users = site.store.fetch(users).await?.into_iter();
+        by_user.retain(|_, _| matches!(users.next(), Some([Some(_), None])));
         Ok(Self(by_user))
     }
 

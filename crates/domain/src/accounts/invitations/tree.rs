@@ -41,9 +41,6 @@ pub struct TreePage {
 
 /// The tree from the `start`th person on who has invited somebody and was not invited. Rounds:
 /// at most 5.
-///
-/// # Errors
-/// When the store fails.
 pub async fn tree(visit: &mut Visit, start: u64) -> Result<TreePage, Error> {
     page_of(visit, keys::INVITES_ROOTS, start).await
 }

@@ -6,13 +6,12 @@ use crate::accounts::outbox;
 use crate::accounts::users::User;
 use crate::audit::CommandEntry;
 use crate::error::Error;
-use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::ids::UserId;
 use crate::values::limits::STAFF_CHUNK;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::Batch;
 
 /// The hosts of a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,9 +36,6 @@ pub struct PasskeyOwners {
 /// Counts the owners of passkeys, and with `told` puts a mail to each of them into the outbox that says what
 /// happens to their passkeys. Reports after each chunk. Rounds: 1, and for each 500 accounts 1, or 2 with
 /// mails.
-///
-/// # Errors
-/// When the store fails.
 pub async fn visit_owners(
     site: &Site,
     told: Option<(&HostMove, Timestamp)>,
@@ -65,11 +61,9 @@ async fn visit_some(
     told: Option<(&HostMove, Timestamp)>,
     (found, end): (&mut PasskeyOwners, u64),
 ) -> Result<(), Error> {
-    let mut query = Query::new();
-    let reads: Vec<_> = (found.checked + 1..=end).map(|id| query.hash(keys::user(UserId(id)))).collect();
-    let mut answers = site.store.query(query).await?;
+    let users: Vec<_> = (found.checked + 1..=end).map(UserId).map(User::by_id).collect();
+    let users = site.store.fetch(users).await?.into_iter().flatten();
     let mut batch = Batch::new();
-    let users = reads.into_iter().filter_map(|read| User::from_hash(&answers.take(read)));
     for user in users.filter(|user| user.second_factors.passkeys) {
         found.owners += 1;
         if user.email.is_empty() {

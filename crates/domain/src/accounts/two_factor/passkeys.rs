@@ -8,7 +8,7 @@ use crate::accounts::session_store::{Device, Session};
 use crate::accounts::two_factor::codes;
 use crate::accounts::two_factor::relying_party::{self, RelyingParty, Verification};
 use crate::accounts::two_factor::second_step::{PasskeyUse, Proof};
-use crate::accounts::two_factor::stored::{self, Passkey, StoredFactors, StoredRead, check_password};
+use crate::accounts::two_factor::stored::{self, Passkey, StoredFactors, check_password};
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::audit;
@@ -18,7 +18,7 @@ use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::limits::{MAX_PASSKEY_NAME, MAX_PASSKEYS};
 use crate::values::text::printable_lines;
-use tidings_keyspace::Query;
+use tidings_keyspace::read;
 
 /// What a passkey without a name is called.
 const UNNAMED: &str = "Passkey";
@@ -127,9 +127,6 @@ pub async fn remove(
 
 /// What a browser needs to log in with a passkey alone, as JSON. Stores nothing. Rounds: none,
 /// but for the first time of this server.
-///
-/// # Errors
-/// When the store fails.
 pub async fn log_in_options(site: &Site, now: Timestamp, party: &RelyingParty) -> Result<String, Error> {
     party.authentication_options(site, now, None).await
 }
@@ -161,7 +158,7 @@ pub async fn log_in(
         Err(error) => {
             if matches!(error, Error::Refused(Refusal::PasskeyRefused)) {
                 audit::login_failed(None, address, "passkey refused");
-                login::count_failure_of_address(site, &attempt).await?;
+                login::count_failure(site, None, &attempt).await?;
             }
             Err(error)
         }
@@ -176,10 +173,8 @@ async fn check_alone(
     let credential = relying_party::parse_use(credential)?;
     let user_id = relying_party::user_of(&credential).ok_or(Refusal::PasskeyRefused)?;
     let id = stored::passkey_id(&relying_party::credential_id(&credential)?);
-    let mut query = Query::new();
-    let (user, factors) = (query.hash(keys::user(user_id)), StoredRead::ask(&mut query, user_id));
-    let mut answers = site.store.query(query).await?;
-    let (user, factors) = (answers.take(user), factors.take(&mut answers));
+    let reads = (read::hash(keys::user(user_id)), StoredFactors::of_user(user_id));
+    let (user, factors) = site.store.fetch(reads).await?;
     // A deactivated account is nobody's.
     User::from_hash(&user).ok_or(Refusal::PasskeyRefused)?;
     let before = factors.passkey_text(&id).ok_or(Refusal::PasskeyRefused)?.to_owned();

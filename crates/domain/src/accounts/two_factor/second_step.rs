@@ -126,7 +126,7 @@ pub(crate) async fn check(
     };
     if let Err(Error::Refused(Refusal::WrongCode | Refusal::PasskeyRefused)) = &checked {
         audit::login_failed(Some(attempt.username), attempt.address, "wrong second factor");
-        login::count_failure(site, user_id, attempt).await?;
+        login::count_failure(site, Some(user_id), attempt).await?;
     }
     checked
 }

@@ -6,7 +6,7 @@ use crate::accounts::notices::Notice;
 use crate::accounts::two_factor::codes::{self, TotpSecret, TypedCode};
 use crate::accounts::two_factor::second_step::{self, Answer};
 use crate::accounts::two_factor::signing_key::signing_key;
-use crate::accounts::two_factor::stored::{self, StoredFactors, StoredRead, check_password};
+use crate::accounts::two_factor::stored::{self, StoredFactors, check_password};
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::User;
 use crate::action::Decision;
@@ -20,7 +20,7 @@ use crate::values::ids::UserId;
 use crate::values::limits::NEW_TOTP_SECONDS;
 use std::fmt::{self, Debug, Formatter};
 use std::time::Duration;
-use tidings_keyspace::{Batch, Query, read};
+use tidings_keyspace::{Batch, read};
 
 /// A new secret for an authenticator app, until a code confirms it. Never logged.
 pub struct NewTotp {
@@ -77,9 +77,6 @@ pub struct PasskeyFacts {
 }
 
 /// What an account has. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn state(site: &Site, user: &User) -> Result<TwoFactorState, Error> {
     let factors = StoredFactors::read(site, user.id).await?;
     let passkeys = factors.passkeys().into_iter().map(|(id, passkey)| PasskeyFacts {
@@ -122,9 +119,6 @@ pub async fn begin_totp(
 }
 
 /// The secret that waits for a code; `None` without one. Rounds: 1.
-///
-/// # Errors
-/// When the store fails.
 pub async fn new_totp(site: &Site, user: &User, site_name: &str) -> Result<Option<NewTotp>, Error> {
     let secret = site.store.fetch(read::string(keys::user_new_totp(user.id))).await?;
     let secret = secret.as_deref().and_then(TotpSecret::parse);
@@ -146,10 +140,8 @@ pub async fn confirm_totp(
     let user_id = owner.user.id;
     let pending = keys::user_new_totp(user_id);
     site.act(&keys::user_two_factor(user_id), || async {
-        let mut query = Query::new();
-        let (read, secret) = (StoredRead::ask(&mut query, user_id), query.string(&pending));
-        let mut answers = site.store.query(query).await?;
-        let (factors, text) = (read.take(&mut answers), answers.take(secret));
+        let reads = (StoredFactors::of_user(user_id), read::string(&pending));
+        let (factors, text) = site.store.fetch(reads).await?;
         if factors.kinds().totp {
             return Err(Refusal::TotpOn.into());
         }
@@ -237,9 +229,6 @@ pub async fn renew_recovery_codes(
 }
 
 /// Removes all second factors of an account, for the operator. Returns whether there were any.
-///
-/// # Errors
-/// When the store fails.
 pub async fn remove_all(site: &Site, user_id: UserId) -> Result<bool, Error> {
     let key = keys::user(user_id);
     let removed = site.act(&key, || async {

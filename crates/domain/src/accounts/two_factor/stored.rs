@@ -14,7 +14,7 @@ use crate::values::ids::UserId;
 use passki::StoredPasskey;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use tidings_keyspace::{Answers, Batch, Handle, Hash, Query};
+use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// The secret of the authenticator app in base 32.
 const TOTP: &str = "totp";
@@ -49,24 +49,6 @@ pub(crate) fn passkey_id(credential_id: &[u8]) -> String {
     hex::encode(Sha256::digest(credential_id)).chars().take(ID_DIGITS).collect()
 }
 
-/// A pending read of the second factors of an account.
-pub(crate) struct StoredRead {
-    user_id: UserId,
-    stored: Handle<Hash>,
-}
-
-impl StoredRead {
-    /// Asks for the second factors of an account.
-    pub(crate) fn ask(query: &mut Query, user_id: UserId) -> Self {
-        Self { user_id, stored: query.hash(keys::user_two_factor(user_id)) }
-    }
-
-    /// The second factors.
-    pub(crate) fn take(self, answers: &mut Answers) -> StoredFactors {
-        StoredFactors { user_id: self.user_id, stored: answers.take(self.stored) }
-    }
-}
-
 /// The second factors of an account.
 pub(crate) struct StoredFactors {
     /// Whose they are.
@@ -80,11 +62,14 @@ impl StoredFactors {
         Self { user_id, stored }
     }
 
+    /// Those of an account.
+    pub(crate) fn of_user(user_id: UserId) -> impl Fetch<Value = Self> {
+        read::hash(keys::user_two_factor(user_id)).map(move |stored| Self { user_id, stored })
+    }
+
     /// Reads them. Rounds: 1.
     pub(crate) async fn read(site: &Site, user_id: UserId) -> Result<Self, Error> {
-        let mut query = Query::new();
-        let read = StoredRead::ask(&mut query, user_id);
-        Ok(read.take(&mut site.store.query(query).await?))
+        Ok(site.store.fetch(Self::of_user(user_id)).await?)
     }
 
     fn key(&self) -> String {

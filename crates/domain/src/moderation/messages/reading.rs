@@ -153,9 +153,6 @@ pub async fn of_member(visit: &mut Visit, viewer: &User, member: UserId) -> Resu
 
 /// The newest thread of somebody who has typed the password, but is banned. Nothing with a second factor, which
 /// was not asked for. Rounds: 6.
-///
-/// # Errors
-/// When the store fails.
 pub async fn newest_of(site: &Site, username: &str) -> Result<Option<ShownThread>, Error> {
     let id = site.store.fetch(read::string(keys::username_to_id(username))).await?;
     let id: Option<UserId> = fields::read_string(id.as_deref(), || keys::username_to_id(username));

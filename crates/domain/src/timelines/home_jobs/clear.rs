@@ -3,7 +3,6 @@
 
 use crate::action::Decision;
 use crate::error::Error;
-use crate::fields;
 use crate::jobs::{self, Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::timelines::home_jobs::rebuild;
@@ -14,7 +13,7 @@ use crate::values::ids::{NotAnId, UserId};
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::fmt;
 use std::str::FromStr;
-use tidings_keyspace::{Query, read};
+use tidings_keyspace::read;
 
 /// The jobs `clear:<reader>:<author>`.
 pub(crate) const KIND: JobKind = JobKind { name: "clear", step: |current| Box::pin(step(current)) };
@@ -65,15 +64,10 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         return Ok(current.put_off(batch, SETTLE));
     }
     let entries = read_home(current.site, &place, reader).await?.entries;
-    let mut query = Query::new();
-    let authors: Vec<_> = entries
-        .iter()
-        .map(|(tweet, _)| query.hash_fields(keys::tweet(*tweet), ["user_id", WITHHELD]))
-        .collect();
-    let mut answers = store.query(query).await?;
+    let authors: Vec<_> =
+        entries.iter().map(|(tweet, _)| read::fields(keys::tweet(*tweet), ["user_id", WITHHELD])).collect();
     let mut removed = Vec::new();
-    for ((tweet, _), handle) in entries.iter().zip(authors) {
-        let [user_id, withheld] = fields::each(answers.take(handle));
+    for ((tweet, _), [user_id, withheld]) in entries.iter().zip(store.fetch(authors).await?) {
         let is_unlisted = withheld.is_some_and(|state| Withheld::stored(&state).is_unlisted());
         // Deleted and removed tweets go as well: their sweep no longer reaches this reader. If the
         // author is followed again, everything else stays.

@@ -12,7 +12,7 @@ use crate::timelines::place::{HomePlace, SETTLE};
 use crate::timelines::versions::FOLLOWERS_LOST;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{TweetId, UserId};
-use tidings_keyspace::{Batch, Query, read};
+use tidings_keyspace::{Batch, read};
 
 /// The jobs `deliver:<tweet id>`.
 pub(crate) const KIND: JobKind = JobKind { name: "deliver", step: |current| Box::pin(step(current)) };
@@ -92,17 +92,11 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
 async fn activity(current: &Step<'_>, readers: &[UserId]) -> Result<Vec<(UserId, bool)>, Error> {
     let rules = &current.site.rules.timelines;
     let now = current.now.timestamp();
-    let mut query = Query::new();
-    let reads: Vec<_> = readers
-        .iter()
-        .map(|reader| (*reader, query.hash_fields(keys::user(*reader), ["seen_time"])))
-        .collect();
-    let mut answers = current.site.store.query(query).await?;
-    let mut activity = Vec::with_capacity(readers.len());
-    for (reader, seen) in reads {
-        let seen = fields::only(answers.take(seen));
-        let seen = fields::read(seen.as_deref(), || keys::user(reader), "seen_time").map(Timestamp);
-        activity.push((reader, !seen.is_some_and(|seen| rules.is_inactive(seen, now))));
-    }
-    Ok(activity)
+    let seen: Vec<_> = readers.iter().map(|reader| read::field(keys::user(*reader), "seen_time")).collect();
+    let seen = current.site.store.fetch(seen).await?;
+    let is_active = |(reader, seen): (&UserId, Option<String>)| {
+        let seen = fields::read(seen.as_deref(), || keys::user(*reader), "seen_time").map(Timestamp);
+        (*reader, !seen.is_some_and(|seen| rules.is_inactive(seen, now)))
+    };
+    Ok(readers.iter().zip(seen).map(is_active).collect())
 }
