@@ -26,7 +26,7 @@ use tokio::task::{JoinError, JoinHandle};
 /// Keys whose values are read together.
 const KEYS_AT_ONCE: usize = 250;
 /// Groups of keys that are read ahead.
-const PAGES_AHEAD: usize = 1;
+const PAGES_AHEAD: usize = 4;
 /// A value that may be large counts as many: a thread has up to 2,000 comments.
 const LARGE_VALUE: usize = 25;
 /// Members of a large sorted set that are read together.
