@@ -20,6 +20,9 @@ pub use tidings_supervision::panics;
 
 use crate::mail::SendMail;
 use crate::settings::Settings;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use std::convert::Infallible;
 use std::ops::Deref;
 use std::sync::Arc;
 use tidings_domain::site::Site;
@@ -54,6 +57,14 @@ pub struct AppParts {
 impl From<AppParts> for App {
     fn from(parts: AppParts) -> Self {
         Self(Arc::new(parts))
+    }
+}
+
+impl FromRequestParts<Self> for App {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(_: &mut Parts, app: &Self) -> Result<Self, Infallible> {
+        Ok(app.clone())
     }
 }
 

@@ -14,7 +14,7 @@ use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
 use crate::server::request_id;
 use axum::Json;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::uri::PathAndQuery;
 use axum::http::{Method, StatusCode, Uri, header};
 use axum::middleware::Next;
@@ -27,7 +27,7 @@ use tidings_domain::accounts::visit::Visit;
 /// Middleware that turns failures into pages or JSON: those of handlers, and panics.
 ///
 /// A request that was refused before it got here carries its failure as an extension.
-pub async fn error_responses(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub async fn error_responses(app: App, mut request: Request, next: Next) -> Response {
     let (method, address) = (request.method().clone(), request.uri().clone());
     if let Some(failure) = request.extensions_mut().remove::<RequestError>() {
         return failure_response(&app, &method, &address, &failure);

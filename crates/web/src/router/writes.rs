@@ -378,7 +378,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_goes_at_any_step_of_a_write_does_not_end_it() {
-        async fn act(State(app): State<App>) -> StatusCode {
+        async fn act(app: App) -> StatusCode {
             let store = &app.site.store;
             let mut batch = Batch::new();
             batch.increment_field("test", "written", 1);
@@ -482,7 +482,7 @@ mod tests {
         let rig = Rig::new(Duration::ZERO, 256).await;
         let go = Arc::new(Notify::new());
         let held = go.clone();
-        let acting = async move |State(app): State<App>| {
+        let acting = async move |app: App| {
             held.notified().await;
             let mut batch = Batch::new();
             batch.set_fields("test", [("written", "1")]);

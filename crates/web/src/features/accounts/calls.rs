@@ -13,7 +13,6 @@ use crate::request::form::Form;
 use crate::request::values;
 use crate::request::viewer::{ClientAddress, ClientDevice, SignedFields};
 use axum::Json;
-use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
 use tidings_domain::Refusal;
@@ -80,7 +79,7 @@ impl From<SignedUp> for NewAccountResponse {
     responses((status = 200, body = NewAccountResponse)),
 )]
 pub async fn create_account(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     Form(form): Form<Registration>,
 ) -> Result<Json<NewAccountResponse>, RequestError> {
@@ -123,7 +122,7 @@ impl InvitationResponse {
     ),
 )]
 pub async fn log_in(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     Form(form): Form<Credentials>,
 ) -> Result<Json<SecretsResponse>, RequestError> {
@@ -144,7 +143,7 @@ pub async fn log_in(
     ),
 )]
 pub async fn log_in_by_get(
-    app: State<App>,
+    app: App,
     device: ClientDevice,
     query: Form<Credentials>,
 ) -> Result<Json<SecretsResponse>, RequestError> {
@@ -158,7 +157,7 @@ pub async fn log_in_by_get(
     responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
-pub async fn log_out(State(app): State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
+pub async fn log_out(app: App, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
     sessions::log_out(&app.site, form.session()?).await?;
     Ok(Json(DONE))
 }
@@ -171,7 +170,7 @@ pub async fn log_out(State(app): State<App>, form: SignedFields) -> Result<Json<
     responses((status = 200, body = DoneResponse)),
 )]
 pub async fn reset_password(
-    State(app): State<App>,
+    app: App,
     ClientAddress(address): ClientAddress,
     Form(form): Form<ResetRequest>,
 ) -> Result<Json<DoneResponse>, RequestError> {
@@ -187,7 +186,7 @@ pub async fn reset_password(
     responses((status = 200, body = DoneResponse)),
 )]
 pub async fn reset_password_by_get(
-    app: State<App>,
+    app: App,
     address: ClientAddress,
     query: Form<ResetRequest>,
 ) -> Result<Json<DoneResponse>, RequestError> {
@@ -206,7 +205,7 @@ pub async fn reset_password_by_get(
     security(("session" = [])),
 )]
 pub async fn update_profile(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     form: SignedFields,
 ) -> Result<Response, RequestError> {

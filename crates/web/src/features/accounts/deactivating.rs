@@ -9,7 +9,6 @@ use crate::markup::frame::Frame;
 use crate::request::cookies;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{ClientAddress, SignedForm, SignedIn};
-use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -49,17 +48,13 @@ fn deactivate_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
 }
 
 /// GET /settings/deactivate: asks for confirmation.
-pub async fn deactivate_form(
-    State(app): State<App>,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
-) -> Markup {
+pub async fn deactivate_form(app: App, SignedIn { user, .. }: SignedIn, here: LocalPath) -> Markup {
     deactivate_page(&Frame::for_user(&app, &here, &user), None)
 }
 
 /// POST /settings/deactivate: password, writings, apisecret.
 pub async fn deactivate(
-    State(app): State<App>,
+    app: App,
     ClientAddress(address): ClientAddress,
     here: LocalPath,
     SignedForm { user, form }: SignedForm<DeactivationForm>,

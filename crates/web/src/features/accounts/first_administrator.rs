@@ -10,7 +10,6 @@ use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedForm;
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::first_administrator;
@@ -60,7 +59,7 @@ fn page(frame: &Frame<'_>, token: &WelcomeToken) -> Markup {
 
 /// POST /welcome: token, apisecret.
 pub async fn confirm(
-    State(app): State<App>,
+    app: App,
     SignedForm { user, form }: SignedForm<WelcomeForm>,
 ) -> Result<Redirect, RequestError> {
     let becoming = first_administrator::become_administrator(&app.site, &user, &form.token);

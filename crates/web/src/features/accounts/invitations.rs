@@ -13,7 +13,6 @@ use crate::markup::parts::{DELETED_USER, age, number};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedForm, SignedIn};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use strum::{EnumString, IntoStaticStr};
@@ -174,7 +173,7 @@ impl FromFields for DoneQuery {
 
 /// GET /settings/invitations: done.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     SignedIn { user, .. }: SignedIn,
     here: LocalPath,
     Form(DoneQuery { done }): Form<DoneQuery>,
@@ -223,7 +222,7 @@ async fn answer_to_invitation(
 
 /// POST /settings/invitations/withdraw: invitation, apisecret.
 pub async fn withdraw(
-    State(app): State<App>,
+    app: App,
     SignedForm { user, form }: SignedForm<WithdrawForm>,
 ) -> Result<Redirect, RequestError> {
     let withdrawing = invitations::withdraw(&app.site, &user, &form.invitation);

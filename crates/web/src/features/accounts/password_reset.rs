@@ -10,7 +10,6 @@ use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::ClientAddress;
-use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
@@ -50,11 +49,7 @@ impl RequestForm<'_> {
 }
 
 /// GET /reset-password.
-pub async fn request_form(
-    State(app): State<App>,
-    mut visit: Visit,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn request_form(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     if app.mailer.is_some() {
         return Ok(RequestForm::default().render(&frame));
@@ -68,7 +63,7 @@ pub async fn request_form(
 
 /// POST /reset-password: username, email.
 pub async fn request(
-    State(app): State<App>,
+    app: App,
     ClientAddress(address): ClientAddress,
     here: LocalPath,
     fields: Fields,
@@ -132,10 +127,7 @@ async fn frame<'a>(app: &'a App, here: &'a LocalPath) -> Frame<'a> {
 }
 
 /// GET /reset-password/:token.
-pub async fn new_password_form(
-    PathOf(token): PathOf<String>,
-    State(app): State<App>,
-) -> Result<Response, RequestError> {
+pub async fn new_password_form(PathOf(token): PathOf<String>, app: App) -> Result<Response, RequestError> {
     let username = password_reset::check_link(&app.site, &token).await?;
     let here = LocalPath::parse("/reset-password");
     Ok((NO_REFERRER, password_form(&frame(&app, &here).await, &username, None)).into_response())
@@ -144,7 +136,7 @@ pub async fn new_password_form(
 /// POST /reset-password/:token: password. A refused password leaves the link as it is.
 pub async fn set_password(
     PathOf(token): PathOf<String>,
-    State(app): State<App>,
+    app: App,
     fields: Fields,
 ) -> Result<Response, RequestError> {
     let here = LocalPath::parse("/reset-password");

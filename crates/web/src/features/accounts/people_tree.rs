@@ -7,7 +7,6 @@ use crate::markup::frame::Frame;
 use crate::markup::parts::{DELETED_USER, age, empty_but, paging};
 use crate::request::local_path::LocalPath;
 use crate::request::path::{AtName, PathOf, Start};
-use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::accounts::invitations::tree::{self, Branch, BranchPage, TreePage};
 use tidings_domain::accounts::visit::Visit;
@@ -89,14 +88,14 @@ fn branch_page(frame: &Frame<'_>, BranchPage { username, inviter, page }: &Branc
 }
 
 /// GET /people/tree.
-pub async fn tree(app: State<App>, visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+pub async fn tree(app: App, visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     tree_from_start(PathOf(Start(0)), app, visit, here).await
 }
 
 /// GET /people/tree/:start.
 pub async fn tree_from_start(
     PathOf(Start(start)): PathOf<Start>,
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -108,7 +107,7 @@ pub async fn tree_from_start(
 /// GET /@:name/invited.
 pub async fn branch(
     PathOf(name): PathOf<AtName>,
-    app: State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -118,7 +117,7 @@ pub async fn branch(
 /// GET /@:name/invited/:start.
 pub async fn branch_from_start(
     PathOf((AtName(name), Start(start))): PathOf<(AtName, Start)>,
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {

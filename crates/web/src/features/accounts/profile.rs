@@ -25,7 +25,6 @@ use crate::request::local_path::LocalPath;
 use crate::request::paging::PageQuery;
 use crate::request::path::{AtName, PathOf};
 use crate::request::viewer::{ClientDevice, SignedFields};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, PreEscaped, html};
 use tidings_domain::accounts::inbox::Seen;
@@ -236,7 +235,7 @@ fn avatar(user: &User, gravatars: bool) -> Markup {
 /// time for the owner.
 pub async fn profile(
     PathOf(name): PathOf<String>,
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
     Form(query): Form<(PageQuery, Saved)>,
@@ -247,7 +246,7 @@ pub async fn profile(
 /// GET /@:name. Without timelines, it leads to the other address.
 pub async fn at(
     PathOf(AtName(name)): PathOf<AtName>,
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
     Form(query): Form<(PageQuery, Saved)>,
@@ -293,7 +292,7 @@ pub async fn other_method(PathOf(AtName(_)): PathOf<AtName>) -> RequestError {
 /// POST /profile: about, email, password (may be empty), current_password (may be empty if
 /// e-mail and password stay), apisecret.
 pub async fn change(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     here: LocalPath,
     mut form: SignedFields,

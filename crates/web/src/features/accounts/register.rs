@@ -12,7 +12,6 @@ use crate::markup::frame::Frame;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{ClientDevice, IsLocal};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::first_administrator;
@@ -247,7 +246,7 @@ async fn facts_of(
 
 /// GET /register: next, reason, invitation, token, applied.
 pub async fn form(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
     IsLocal(is_local): IsLocal,
@@ -282,7 +281,7 @@ fn applied_page(frame: &Frame<'_>) -> Markup {
 /// POST /register: username, password, email, invitation, application, answer, token, next, reason. Which are
 /// needed depends on the site. Redirects with the new session, or shows the form again.
 pub async fn register(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     here: LocalPath,
     fields: Fields,

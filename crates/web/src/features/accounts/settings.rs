@@ -15,7 +15,6 @@ use crate::markup::frame::Frame;
 use crate::request::form::{Fields, Form};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{ClientDevice, SignedFields, SignedIn};
-use axum::extract::State;
 use axum::response::{Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
@@ -283,7 +282,7 @@ fn choice(name: &str, checked: bool, label: &str) -> Markup {
 
 /// GET /settings, /settings/reading, /settings/mail, /settings/account: saved, sent.
 pub async fn settings(
-    State(app): State<App>,
+    app: App,
     SignedIn { user, .. }: SignedIn,
     here: LocalPath,
     Form((Saved { saved }, LinkSent(sent))): Form<(Saved, LinkSent)>,
@@ -300,7 +299,7 @@ pub async fn change_password() -> Redirect {
 
 /// POST to the same addresses: the fields of the page (a missing one keeps its value), apisecret.
 pub async fn change(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     here: LocalPath,
     form: SignedFields,

@@ -16,7 +16,6 @@ use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedForm, SignedIn};
 use crate::server::figures as app_figures;
-use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
@@ -304,7 +303,7 @@ impl FromFields for AdminQuery {
 
 /// GET /admin.
 pub async fn admin(
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
     Form(query): Form<AdminQuery>,
@@ -334,7 +333,7 @@ pub async fn admin(
 }
 
 /// POST /admin/recompute: apisecret. On a large site it continues after the response.
-pub async fn recompute(State(app): State<App>, form: SignedForm<()>) -> Result<Redirect, RequestError> {
+pub async fn recompute(app: App, form: SignedForm<()>) -> Result<Redirect, RequestError> {
     let recomputed = form.user.once(&app.site, start_recomputing(&app, form.user.clone())).await?;
     let shown = recomputed.map_or_else(|| "later".to_owned(), |stored| stored.to_string());
     Ok(Redirect::to(&format!("/admin?tab=server&recomputed={shown}")))

@@ -13,7 +13,6 @@ use crate::request::form::{Fields, FromFields, form, parsed};
 use crate::request::values;
 use crate::request::viewer::SignedIn;
 use axum::Json;
-use axum::extract::State;
 use maud::{Markup, html};
 use serde::Serialize;
 use tidings_domain::Error;
@@ -144,7 +143,7 @@ fn left(end: Option<Timestamp>, now: Timestamp) -> u64 {
     security(("session" = [])),
 )]
 pub async fn current(
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
 ) -> Result<Json<AnnouncementResponse>, RequestError> {
     user.require_admin()?;

@@ -6,7 +6,6 @@ use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedIn;
-use axum::extract::State;
 use maud::{Markup, html};
 
 /// The version of the program.
@@ -16,7 +15,7 @@ const CHANGES: &str = include_str!("../../../../../CHANGELOG.md");
 
 /// GET /admin/changes.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     SignedIn { user, .. }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {

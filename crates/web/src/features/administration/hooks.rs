@@ -17,7 +17,6 @@ use crate::request::values;
 use crate::request::viewer::SignedIn;
 use crate::server::outgoing::{OutgoingError, Ports};
 use axum::Json;
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use serde::Serialize;
@@ -221,17 +220,14 @@ impl From<ShownHook> for HookEntry {
     responses((status = 200, body = HooksResponse)),
     security(("session" = [])),
 )]
-pub async fn list(
-    State(app): State<App>,
-    SignedIn { user, .. }: SignedIn,
-) -> Result<Json<HooksResponse>, RequestError> {
+pub async fn list(app: App, SignedIn { user, .. }: SignedIn) -> Result<Json<HooksResponse>, RequestError> {
     let hooks = hooks::all(&app.site, &user).await?;
     Ok(Json(HooksResponse { status: Status::Ok, hooks: hooks.into_iter().map(HookEntry::from).collect() }))
 }
 
 /// GET /admin/hooks.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     SignedIn { user, .. }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {

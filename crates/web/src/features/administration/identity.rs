@@ -14,7 +14,7 @@ use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
 use axum::RequestExt;
 use axum::body::Body;
-use axum::extract::{FromRequest, Multipart, Request, State};
+use axum::extract::{FromRequest, Multipart, Request};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -238,7 +238,7 @@ fn demand_administrator(user: &User) -> Result<(), RequestError> {
 
 /// GET /admin/site.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
     Form(Saved { saved }): Form<Saved>,
@@ -252,11 +252,7 @@ pub async fn page(
 
 /// POST /admin/site: name, description, accent, about, rules, `link1_label`, `link1_address` and so
 /// on to 8, apisecret.
-pub async fn change(
-    State(app): State<App>,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     demand_administrator(&form.user)?;
     match read_identity(&form.fields) {
         Ok(identity) => {
@@ -313,7 +309,7 @@ impl FromRequest<App> for SentLogo {
 
 /// POST /admin/site/logo: logo (a file), apisecret.
 pub async fn change_logo(
-    State(app): State<App>,
+    app: App,
     SentLogo { mut signed_in, picture }: SentLogo,
 ) -> Result<Response, RequestError> {
     match picture {
@@ -338,7 +334,7 @@ pub async fn change_logo(
 }
 
 /// POST /admin/site/removelogo: apisecret.
-pub async fn remove_logo(State(app): State<App>, form: SignedFields) -> Result<Redirect, RequestError> {
+pub async fn remove_logo(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
     let changing = administration::change_logo(&app.site, &form.user, None);
     form.user.once(&app.site, changing).await?;
     Ok(Redirect::to(SAVED))

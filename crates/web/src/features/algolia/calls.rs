@@ -14,7 +14,7 @@ use crate::request::form::Form;
 use crate::request::path::PathOf;
 use crate::request::values;
 use crate::request::viewer::ClientAddress;
-use axum::extract::{RawQuery, State};
+use axum::extract::RawQuery;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -87,7 +87,7 @@ pub struct HitsParameters {
     responses((status = 200, description = "The hits", content_type = JSON)),
 )]
 pub async fn search(
-    State(app): State<App>,
+    app: App,
     ClientAddress(from): ClientAddress,
     RawQuery(params): RawQuery,
     Form(query): Form<HitsQuery>,
@@ -104,7 +104,7 @@ pub async fn search(
     responses((status = 200, description = "The hits", content_type = JSON)),
 )]
 pub async fn search_by_date(
-    State(app): State<App>,
+    app: App,
     ClientAddress(from): ClientAddress,
     RawQuery(params): RawQuery,
     Form(query): Form<HitsQuery>,
@@ -177,7 +177,7 @@ async fn find(
     params(("number" = inline(values::Id), Path)),
     responses((status = 200, description = "The item", content_type = JSON)),
 )]
-pub async fn item(State(app): State<App>, PathOf(number): PathOf<String>) -> Result<Response, RequestError> {
+pub async fn item(app: App, PathOf(number): PathOf<String>) -> Result<Response, RequestError> {
     let number: ItemNumber = number.parse().map_err(|_| RequestError::NotFound)?;
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     Ok((HEADERS, items::read(&mut visit, number).await?).into_response())
@@ -190,7 +190,7 @@ pub async fn item(State(app): State<App>, PathOf(number): PathOf<String>) -> Res
     params(("name" = inline(values::StoredUsername), Path)),
     responses((status = 200, description = "The person", content_type = JSON)),
 )]
-pub async fn user(State(app): State<App>, PathOf(name): PathOf<String>) -> Result<Response, RequestError> {
+pub async fn user(app: App, PathOf(name): PathOf<String>) -> Result<Response, RequestError> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let person = numbered::person(&mut visit, &name).await?.ok_or(RequestError::NotFound)?;
     let about = (!person.about.trim().is_empty()).then(|| plain_html(&person.about));

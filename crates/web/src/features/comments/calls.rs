@@ -17,7 +17,6 @@ use crate::request::path::PathOf;
 use crate::request::values;
 use crate::request::viewer::{ClientAddress, SignedForm};
 use axum::Json;
-use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -254,7 +253,7 @@ impl FoundComment {
     security(("session" = [])),
 )]
 pub async fn post(
-    State(app): State<App>,
+    app: App,
     ClientAddress(address): ClientAddress,
     SignedForm { user, form }: SignedForm<CommentForm>,
 ) -> Result<Json<CommentPostedResponse>, RequestError> {

@@ -12,7 +12,6 @@ use crate::markup::head::PageHead;
 use crate::markup::parts::{empty_but, fitting};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
-use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::reader::Sight;
@@ -39,7 +38,7 @@ impl FromFields for CommentsQuery {
 
 /// GET /comments.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
     Form(CommentsQuery { before }): Form<CommentsQuery>,

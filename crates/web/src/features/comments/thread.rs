@@ -23,7 +23,6 @@ use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
 use crate::request::path::PathOf;
-use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, Render, html};
@@ -352,7 +351,7 @@ pub async fn one_comment(
 /// GET /news/:id?page=N&at=C&posted=C&sort=O.
 pub async fn thread(
     PathOf(news): PathOf<NewsId>,
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
     Form(query): Form<ThreadQuery>,

@@ -24,7 +24,6 @@ use crate::request::form::{Fields, id_or_none};
 use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::actor::Actor;
@@ -287,7 +286,7 @@ fn edit_page(
 /// GET /reply/:news/:comment.
 pub async fn reply(
     PathOf((news, parent)): PathOf<(NewsId, CommentId)>,
-    State(app): State<App>,
+    app: App,
     SignedIn { visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -302,7 +301,7 @@ pub async fn reply(
 /// GET /editcomment/:news/:comment.
 pub async fn edit(
     PathOf((news, id)): PathOf<(NewsId, CommentId)>,
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -312,7 +311,7 @@ pub async fn edit(
 
 /// POST /postcomment: news_id, comment_id (-1 = new), parent_id, comment, apisecret; `preview` to
 /// see the comment without posting it.
-pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Response, RequestError> {
+pub async fn post(app: App, mut form: SignedFields) -> Result<Response, RequestError> {
     if form.fields.get(PREVIEW).is_some() {
         return preview(&app, form).await;
     }
@@ -407,7 +406,7 @@ fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
 /// GET /usercomments/:name/:start.
 pub async fn of_user(
     PathOf((name, Start(start))): PathOf<(String, Start)>,
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {

@@ -13,7 +13,6 @@ use crate::markup::head::PageHead;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedIn;
 use crate::settings::SiteSettings;
-use axum::extract::State;
 use axum::response::IntoResponse;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
@@ -31,7 +30,7 @@ const FOLLOWING: &str = "/feeds/following.opml";
 const OPML_TYPE: &str = "text/x-opml; charset=utf-8";
 
 /// GET /feeds.
-pub async fn page(State(app): State<App>, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+pub async fn page(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         div.prose {
@@ -111,7 +110,7 @@ fn own(frame: &Frame<'_>) -> Markup {
 }
 
 /// GET /feeds.opml: the feeds of the site and of the largest topics. Rounds: 2.
-pub async fn opml(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
+pub async fn opml(app: App) -> Result<impl IntoResponse, RequestError> {
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let topics = topics::largest(&mut visit, FEED_TOPICS).await?;
     let brand = app.brand_for(&mut visit).await;
@@ -122,7 +121,7 @@ pub async fn opml(State(app): State<App>) -> Result<impl IntoResponse, RequestEr
 
 /// GET /feeds/following.opml: the topics and people that the viewer follows. Rounds: 5.
 pub async fn following(
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
 ) -> Result<impl IntoResponse, RequestError> {
     let reader = visit.reader().await?;

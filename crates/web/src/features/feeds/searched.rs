@@ -11,7 +11,6 @@ use crate::limits::{SEARCH_PAGES, SEARCH_RESULTS};
 use crate::markup::feed_links::FeedFormat;
 use crate::request::form::Form;
 use crate::request::viewer::ClientAddress;
-use axum::extract::State;
 use axum::response::Response;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::found::Finding;
@@ -21,7 +20,7 @@ const TOO_LONG: &str = "it must have at most 200 characters and 16 terms";
 
 /// GET /search.atom, /search.json.
 pub async fn search(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     ClientAddress(from): ClientAddress,
     Form(query): Form<SearchQuery>,

@@ -15,7 +15,6 @@ use crate::markup::feed_links::{FeedFormat, FeedKind, Written};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::path::{AtName, PathOf};
 use crate::settings::SiteSettings;
-use axum::extract::State;
 use axum::response::Response;
 use std::cmp::Reverse;
 use std::fmt::Display;
@@ -180,11 +179,7 @@ async fn of_stories(
 }
 
 /// GET /top/atom, /top/json. Rounds: as the front page.
-pub async fn top(
-    State(app): State<App>,
-    format: FeedFormat,
-    Form(part): Form<ListPart>,
-) -> Result<Response, RequestError> {
+pub async fn top(app: App, format: FeedFormat, Form(part): Form<ListPart>) -> Result<Response, RequestError> {
     let mut visit = visitor(&app).of_public_list();
     let page = news_lists::top(&mut visit, part.start, FEED_STORIES).await?;
     Ok(of_stories(&app, visit, format, FeedKind::Top, (part, FEED_STORIES), page).await)
@@ -192,7 +187,7 @@ pub async fn top(
 
 /// GET /rss, /atom, /json. Rounds: 3.
 pub async fn latest(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     Form(part): Form<ListPart>,
 ) -> Result<Response, RequestError> {
@@ -203,7 +198,7 @@ pub async fn latest(
 
 /// GET /site/:host/atom, /site/:host/json. Rounds: 4.
 pub async fn of_site(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     PathOf(host): PathOf<String>,
     Form(part): Form<ListPart>,
@@ -215,27 +210,19 @@ pub async fn of_site(
 }
 
 /// GET /best/atom, /best/json. Rounds: 3.
-pub async fn best(
-    app: State<App>,
-    format: FeedFormat,
-    part: Form<ListPart>,
-) -> Result<Response, RequestError> {
+pub async fn best(app: App, format: FeedFormat, part: Form<ListPart>) -> Result<Response, RequestError> {
     of_articles(app, format, part, None, ArticleOrder::Score).await
 }
 
 /// GET /best/new/atom, /best/new/json. Rounds: 3.
-pub async fn newest(
-    app: State<App>,
-    format: FeedFormat,
-    part: Form<ListPart>,
-) -> Result<Response, RequestError> {
+pub async fn newest(app: App, format: FeedFormat, part: Form<ListPart>) -> Result<Response, RequestError> {
     of_articles(app, format, part, None, ArticleOrder::Time).await
 }
 
 /// GET /topic/:name/atom, /topic/:name/json. Rounds: as the page.
 pub async fn best_of_topics(
     PathOf(topics): PathOf<TopicChoice>,
-    app: State<App>,
+    app: App,
     format: FeedFormat,
     part: Form<ListPart>,
 ) -> Result<Response, RequestError> {
@@ -245,7 +232,7 @@ pub async fn best_of_topics(
 /// GET /topic/:name/new/atom, /topic/:name/new/json. Rounds: as the page.
 pub async fn newest_of_topics(
     PathOf(topics): PathOf<TopicChoice>,
-    app: State<App>,
+    app: App,
     format: FeedFormat,
     part: Form<ListPart>,
 ) -> Result<Response, RequestError> {
@@ -254,7 +241,7 @@ pub async fn newest_of_topics(
 
 /// A list of articles. Those without a story have no thread that an entry could lead to, and are left out.
 async fn of_articles(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     Form(part): Form<ListPart>,
     topics: Option<TopicChoice>,
@@ -281,7 +268,7 @@ async fn of_articles(
 
 /// GET /comments/atom, /comments/json. Rounds: 3.
 pub async fn comments(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     Form(Before(older)): Form<Before<ItemNumber>>,
 ) -> Result<Response, RequestError> {
@@ -301,7 +288,7 @@ pub async fn comments(
 
 /// GET /news/:id/atom, /news/:id/json: the comments on a story, the newest first. Rounds: 3.
 pub async fn of_story(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     PathOf(id): PathOf<NewsId>,
     Form(Before(older)): Form<Before<CommentId>>,
@@ -355,7 +342,7 @@ async fn person(visit: &mut Visit, name: &str, has_page: bool) -> Result<Arc<Use
 
 /// GET /user/:name/stories/atom, /user/:name/stories/json. Rounds: 6.
 pub async fn stories_of(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     PathOf(name): PathOf<String>,
     Form(part): Form<ListPart>,
@@ -369,7 +356,7 @@ pub async fn stories_of(
 
 /// GET /user/:name/comments/atom, /user/:name/comments/json. Rounds: 5.
 pub async fn comments_of(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     PathOf(name): PathOf<String>,
     Form(part): Form<ListPart>,
@@ -393,7 +380,7 @@ fn user_comment(site: &SiteSettings, kind: &FeedKind, comment: &comment_lists::U
 
 /// GET /@:name/feed, /@:name/feed/json: the posts of a person. Rounds: 7.
 pub async fn posts_of(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     PathOf(AtName(name)): PathOf<AtName>,
     Form(Before(older)): Form<Before<Cursor>>,
@@ -441,7 +428,7 @@ impl PersonPart {
 
 /// GET /user/:name/atom, /user/:name/json: the stories, comments and posts of a person. Rounds: 12.
 pub async fn all_of(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     PathOf(name): PathOf<String>,
     Form(asked): Form<PersonPart>,
@@ -484,7 +471,7 @@ pub async fn all_of(
 
 /// GET /moderations/atom, /moderations/json: the log as everybody sees it. Rounds: as the page.
 pub async fn moderation_log(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     Form(Before(older)): Form<Before<ModerationId>>,
 ) -> Result<Response, RequestError> {
@@ -511,7 +498,7 @@ fn log_entry(site: &SiteSettings, entry: &LogEntry) -> Entry {
 
 /// GET /inbox/feed/:secret, /inbox/feed/:secret/json: the inbox of whoever has this address. Rounds: 4.
 pub async fn inbox(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     PathOf(secret): PathOf<String>,
     Form(Before(older)): Form<Before<InboxCursor>>,

@@ -11,7 +11,6 @@ use crate::features::accounts::register::ways_in;
 use crate::markup::frame::Frame;
 use crate::request::form::{Fields, Form, FromFields, Next};
 use crate::request::local_path::LocalPath;
-use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
@@ -167,7 +166,7 @@ impl FromFields for WelcomeQuery {
 /// GET /welcome: next, token. With the token of the link in the server's log, the page leads to
 /// the role of the administrator.
 pub async fn welcome(
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
     headers: HeaderMap,

@@ -11,7 +11,6 @@ use crate::request::form::{Fields, Form, FromFields};
 use crate::request::path::PathOf;
 use crate::request::response_cache::{entity_tag, has_current_version, wants_events};
 use crate::request::viewer::ClientAddress;
-use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
@@ -52,7 +51,7 @@ struct Asked {
 
 /// GET /v0/item/:number.json.
 pub async fn item(
-    State(app): State<App>,
+    app: App,
     PathOf(file): PathOf<String>,
     ClientAddress(address): ClientAddress,
     headers: HeaderMap,
@@ -63,7 +62,7 @@ pub async fn item(
 
 /// GET /v0/user/:name.json.
 pub async fn user(
-    State(app): State<App>,
+    app: App,
     PathOf(file): PathOf<String>,
     ClientAddress(address): ClientAddress,
     headers: HeaderMap,
@@ -74,7 +73,7 @@ pub async fn user(
 
 /// GET /v0/:name.json: a list, the highest number, or what has changed.
 pub async fn file(
-    State(app): State<App>,
+    app: App,
     PathOf(file): PathOf<String>,
     ClientAddress(address): ClientAddress,
     headers: HeaderMap,

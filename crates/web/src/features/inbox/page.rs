@@ -13,7 +13,6 @@ use crate::markup::parts::number;
 use crate::request::form::{Form, Next};
 use crate::request::local_path::{LocalPath, add_parameter};
 use crate::request::viewer::{SignedForm, SignedIn};
-use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, Seen, feed, mark_read, undo_marking};
@@ -197,7 +196,7 @@ fn feed_section(frame: &Frame<'_>, viewer: &User) -> Markup {
 
 /// GET /inbox?kind=K&before=B.
 pub async fn show(
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
     Form(query): Form<InboxPageQuery>,
@@ -228,7 +227,7 @@ fn message_of(entry: &InboxEntry) -> Option<Seen> {
 
 /// POST /inbox/undo: until, next, apisecret. What was marked as read at once is unread again.
 pub async fn undo(
-    State(app): State<App>,
+    app: App,
     SignedForm { user, form: (UndoMarkingForm { until }, Next { next }) }: SignedForm<(
         UndoMarkingForm,
         Next,
@@ -245,7 +244,7 @@ pub async fn replies() -> Redirect {
 
 /// POST /inbox/feed: feed (`new` or `off`), apisecret.
 pub async fn change_feed(
-    State(app): State<App>,
+    app: App,
     SignedForm { user, form }: SignedForm<FeedForm>,
 ) -> Result<Redirect, RequestError> {
     user.once(&app.site, feed::change_address(&app.site, user.id, form.has_feed)).await?;

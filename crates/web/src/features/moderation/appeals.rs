@@ -13,7 +13,6 @@ use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::{Call, ClientAddress, SignedFields, SignedIn};
-use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -63,7 +62,7 @@ impl AppealFields<'_> {
 /// GET /appeal/:id: the decision, and the form or the appeal.
 pub async fn form(
     PathOf(id): PathOf<ModerationId>,
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -137,7 +136,7 @@ fn sent(frame: &Frame<'_>, appeal: &Appeal) -> Markup {
 
 /// POST /appeal: moderation_id, text, and apisecret or username and password.
 pub async fn send(
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     ClientAddress(address): ClientAddress,
     here: LocalPath,

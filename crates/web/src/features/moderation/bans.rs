@@ -10,7 +10,6 @@ use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{REASONS, reason_field};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use strum::IntoEnumIterator;
@@ -142,7 +141,7 @@ fn ban_item(frame: &Frame<'_>, ListedBan { ban, stopped }: &ListedBan) -> Markup
 
 /// GET /moderate/bans.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     SignedIn { user, .. }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -161,11 +160,7 @@ async fn show(
 }
 
 /// POST /moderate/bans: what, value, scope, reason, hours, dry_run, apisecret.
-pub async fn change(
-    State(app): State<App>,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     let fields = &form.fields;
     let typed = Typed {
         what: fields.text("what"),

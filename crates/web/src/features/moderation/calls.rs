@@ -11,7 +11,6 @@ use crate::request::path::PathOf;
 use crate::request::values;
 use crate::request::viewer::{Call, ClientAddress, SignedFields, SignedIn};
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -136,7 +135,7 @@ impl From<LogEntry> for LogLine {
     ),
     security(("session" = [])),
 )]
-pub async fn moderate(State(app): State<App>, mut form: SignedFields) -> Result<Response, RequestError> {
+pub async fn moderate(app: App, mut form: SignedFields) -> Result<Response, RequestError> {
     let mut requests = form.fields.read::<ModerationForm>()?.requests()?;
     match super::acting::moderate(&app, &form.user, &requests).await {
         Ok(id) => Ok(Json(ModeratedResponse::from(id)).into_response()),
@@ -174,7 +173,7 @@ pub struct RowChangedResponse {
     security((), ("session" = [])),
 )]
 pub async fn appeal(
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     ClientAddress(address): ClientAddress,
     call: Call,

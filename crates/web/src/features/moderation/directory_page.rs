@@ -11,7 +11,6 @@ use crate::markup::parts::{DELETED_USER, age, date, number};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use strum::VariantArray;
@@ -34,7 +33,7 @@ const ACTIONS: [(Action, &str); 3] =
 
 /// GET /people: count, before, q, state, network, invited_by, since, sort.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
     Form(query): Form<DirectoryQuery>,
@@ -232,11 +231,7 @@ fn tools(part: &DirectoryPart, refused: Option<&RefusedForm>) -> Markup {
 }
 
 /// POST /people: usernames or boxes, action, reason, hours, remove, apisecret.
-pub async fn change(
-    State(app): State<App>,
-    here: LocalPath,
-    mut form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn change(app: App, here: LocalPath, mut form: SignedFields) -> Result<Response, RequestError> {
     let done = match form.fields.read::<DirectoryForm>() {
         Ok(asked) => {
             let people = asked.usernames.len();

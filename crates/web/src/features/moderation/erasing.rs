@@ -7,7 +7,7 @@ use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::reason_field;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedIn;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::Role;
 use tidings_domain::moderation::erasing;
@@ -31,7 +31,7 @@ pub fn erase_link(frame: &Frame<'_>, thing: &Thing, is_erased: bool) -> Markup {
 
 /// GET /moderate/erase/{kind}/{id}.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     Path((kind, id)): Path<(String, String)>,
     SignedIn { user, .. }: SignedIn,
     here: LocalPath,

@@ -8,7 +8,6 @@ use crate::markup::moderation_tools::action_words;
 use crate::markup::parts::{age, number};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedIn;
-use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::moderation::figures::{self, Figures};
 use tidings_domain::values::limits::{FIGURES_DAYS, FIGURES_LINES};
@@ -16,7 +15,7 @@ use tidings_domain::values::words::{grouped, span};
 
 /// GET /moderate/figures.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {

@@ -12,7 +12,6 @@ use crate::markup::moderation_tools::{action_words, is_moderator, thing_name, un
 use crate::markup::parts::{DELETED_USER, age};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
-use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::log::{self, LogEntry, LogPage, LogWindow, ShownModerator};
@@ -24,7 +23,7 @@ use tidings_domain::values::words::counted;
 
 /// GET /moderations: count, before, moderator, kind, action.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
     Form(query): Form<LogQuery>,

@@ -12,7 +12,6 @@ use crate::request::form::{Fields, Form};
 use crate::request::values;
 use crate::request::viewer::{Call, ClientAddress, SignedIn};
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::messages::reading::{
@@ -127,7 +126,7 @@ impl From<ShownThread> for ThreadEntry {
     security((), ("session" = [])),
 )]
 pub async fn write(
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     ClientAddress(address): ClientAddress,
     call: Call,

@@ -20,7 +20,6 @@ use crate::request::form::{Fields, Form};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::{Call, ClientAddress, SignedFields, SignedIn};
-use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -104,7 +103,7 @@ impl MessageFields<'_> {
 
 /// GET /moderators: moderation_id. The form.
 pub async fn form(
-    State(app): State<App>,
+    app: App,
     SignedIn { user, .. }: SignedIn,
     here: LocalPath,
     Form(AboutQuery { moderation_id: about }): Form<AboutQuery>,
@@ -127,7 +126,7 @@ fn new_page(frame: &Frame<'_>, form: &MessageFields<'_>) -> Markup {
 
 /// GET /messages: start. The viewer's threads; for moderators those of all members.
 pub async fn list(
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
     Form(ThreadsQuery { start }): Form<ThreadsQuery>,
@@ -206,7 +205,7 @@ fn sender(from: &Sender) -> &str {
 /// GET /messages/:id: before. A thread.
 pub async fn show(
     PathOf(id): PathOf<MessageThreadId>,
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
     Form(ThreadQuery { before }): Form<ThreadQuery>,
@@ -296,7 +295,7 @@ fn shown_message(frame: &Frame<'_>, message: &ShownMessage) -> Markup {
 
 /// POST /messages: text, thread or moderation_id, anonymous, after, and apisecret or username and password.
 pub async fn send(
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     ClientAddress(address): ClientAddress,
     here: LocalPath,

@@ -14,7 +14,6 @@ use crate::markup::parts::{age, number};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedIn;
-use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::profiles::{self, ProfileFacts};
@@ -28,7 +27,7 @@ use tidings_domain::values::words::counted;
 /// GET /moderate/person/:name.
 pub async fn page(
     PathOf(name): PathOf<String>,
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {

@@ -12,7 +12,6 @@ use crate::request::local_path::LocalPath;
 use crate::request::values;
 use crate::request::viewer::SignedIn;
 use axum::Json;
-use axum::extract::State;
 use maud::{Markup, html};
 use serde::Serialize;
 use tidings_domain::Error;
@@ -129,7 +128,7 @@ pub async fn list(mut visit: Visit) -> Result<Json<ReasonsResponse>, RequestErro
 
 /// GET /moderate/reasons.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {

@@ -12,7 +12,6 @@ use crate::markup::parts::{DELETED_USER, OUTSIDE, age, number};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedForm, SignedIn};
-use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -42,7 +41,7 @@ const KEYS: [(&str, &str); 7] = [
 
 /// GET /moderate: before.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
     Form(query): Form<QueueQuery>,
@@ -60,7 +59,7 @@ pub async fn page(
 
 /// POST /moderate/votes: apisecret. The search goes on after the response.
 pub async fn look_for_rings(
-    State(app): State<App>,
+    app: App,
     SignedForm { user, form: () }: SignedForm<()>,
 ) -> Result<Redirect, RequestError> {
     let starting = async { Ok::<_, RequestError>(vote_rings::start(&app.site, app.now(), &user)?) };

@@ -13,7 +13,6 @@ use crate::markup::moderation_tools::{REASONS, reason_field};
 use crate::markup::parts::DELETED_USER;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use strum::IntoEnumIterator;
@@ -165,7 +164,7 @@ fn rule_item(frame: &Frame<'_>, rule: &PostRule) -> Markup {
 
 /// GET /moderate/rules.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     SignedIn { user, .. }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -184,11 +183,7 @@ async fn show(
 }
 
 /// POST /moderate/rules: what, pattern, effect, reason, dry_run, apisecret.
-pub async fn change(
-    State(app): State<App>,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     let fields = &form.fields;
     let typed = Typed {
         what: fields.text("what"),

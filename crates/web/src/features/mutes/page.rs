@@ -13,7 +13,6 @@ use crate::markup::parts::age;
 use crate::request::form::{Fields, Form, FromFields, Next};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedIn;
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::TryFutureExt;
 use maud::{Markup, html};
@@ -248,7 +247,7 @@ impl FromFields for MutesQuery {
 
 /// GET /settings/mutes.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
     Form(query): Form<MutesQuery>,

@@ -13,7 +13,6 @@ use crate::request::description::JSON;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::viewer::ClientAddress;
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -151,7 +150,7 @@ struct FoundSite {
     responses((status = 200, body = SearchResponse)),
 )]
 pub async fn search(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     ClientAddress(from): ClientAddress,
     Form(query): Form<SearchQuery>,
@@ -266,7 +265,7 @@ const SUGGESTIONS: usize = 8;
     responses((status = 200, description = "What was typed, and at most 8 suggestions", content_type = JSON)),
 )]
 pub async fn suggest(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     ClientAddress(from): ClientAddress,
     Form(SuggestQuery { typed }): Form<SuggestQuery>,
@@ -309,7 +308,7 @@ pub struct SimilarResponse {
     responses((status = 200, body = SimilarResponse)),
 )]
 pub async fn similar(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     ClientAddress(from): ClientAddress,
     Form(SimilarQuery { title }): Form<SimilarQuery>,

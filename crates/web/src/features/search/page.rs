@@ -15,7 +15,6 @@ use crate::markup::parts::number;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::ClientAddress;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
@@ -160,7 +159,7 @@ impl SearchQuery {
 
 /// GET /search.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
     ClientAddress(from): ClientAddress,

@@ -14,7 +14,6 @@ use crate::request::form::{Fields, Form, FromFields, Next};
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
 use crate::request::viewer::{ClientDevice, SignedFields};
-use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -125,7 +124,7 @@ impl WantedPage {
 
 /// GET /login: next, reason.
 pub async fn login_form(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
     Form(wanted): Form<WantedPage>,
@@ -138,7 +137,7 @@ pub async fn login_form(
 /// POST /login: username, password, next, reason. Redirects with the new session, asks for the
 /// second factor, or shows the form again.
 pub async fn log_in(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     here: LocalPath,
     fields: Fields,
@@ -187,11 +186,7 @@ pub fn enter(app: &App, session: &Session, next: &str) -> Response {
 }
 
 /// GET /logout: a button; a link alone logs nobody out.
-pub async fn logout_form(
-    State(app): State<App>,
-    mut visit: Visit,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn logout_form(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         h1 { "Log out" }
@@ -212,7 +207,7 @@ pub async fn logout_form(
 }
 
 /// POST /logout: apisecret.
-pub async fn log_out(State(app): State<App>, form: SignedFields) -> Result<Response, RequestError> {
+pub async fn log_out(app: App, form: SignedFields) -> Result<Response, RequestError> {
     sessions::log_out(&app.site, form.session()?).await?;
     let cookie = [(header::SET_COOKIE, cookies::no_session_cookie(&app))];
     Ok((cookie, Redirect::to("/")).into_response())

@@ -11,7 +11,6 @@ use crate::request::agent_name::agent_name;
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::session_store::{LoginMethod, OpenSession};
@@ -89,7 +88,7 @@ const fn how(method: LoginMethod) -> Option<&'static str> {
 
 /// GET /settings/sessions.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     SignedIn { visit, user }: SignedIn,
     here: LocalPath,
     Form(Saved { saved }): Form<Saved>,
@@ -101,11 +100,7 @@ pub async fn page(
 }
 
 /// POST /settings/sessions: session (an id, or `others`), apisecret.
-pub async fn end(
-    State(app): State<App>,
-    here: LocalPath,
-    mut form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn end(app: App, here: LocalPath, mut form: SignedFields) -> Result<Response, RequestError> {
     if matches!(form.fields.read(), Ok(EndedSession::Others)) {
         // Sent again, the form ends those that have begun since.
         form.set_a_state();

@@ -10,7 +10,6 @@ use crate::markup::frame::Frame;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{ClientDevice, SignedFields, SignedIn};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::Refusal;
@@ -104,13 +103,13 @@ fn create_page(frame: &Frame<'_>, name: &str, options: &str) -> Markup {
 }
 
 /// GET /settings/two-factor/passkeys.
-pub async fn add_form(State(app): State<App>, SignedIn { user, .. }: SignedIn, here: LocalPath) -> Markup {
+pub async fn add_form(app: App, SignedIn { user, .. }: SignedIn, here: LocalPath) -> Markup {
     add_page(&Frame::for_user(&app, &here, &user), "", None)
 }
 
 /// POST /settings/two-factor/passkeys: name, current_password, apisecret.
 pub async fn begin(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     here: LocalPath,
     form: SignedFields,
@@ -128,7 +127,7 @@ pub async fn begin(
 
 /// POST /settings/two-factor/passkeys/confirm: name, passkey (JSON), apisecret.
 pub async fn confirm(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     here: LocalPath,
     form: SignedFields,
@@ -186,7 +185,7 @@ async fn find(
 
 /// GET /settings/two-factor/passkeys/remove: passkey.
 pub async fn remove_form(
-    State(app): State<App>,
+    app: App,
     SignedIn { user, .. }: SignedIn,
     here: LocalPath,
     Form(ChosenPasskey { id }): Form<ChosenPasskey>,
@@ -197,7 +196,7 @@ pub async fn remove_form(
 
 /// POST /settings/two-factor/passkeys/remove: passkey, current_password, apisecret.
 pub async fn remove(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     here: LocalPath,
     form: SignedFields,

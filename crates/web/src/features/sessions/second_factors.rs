@@ -13,7 +13,6 @@ use crate::markup::qr_code::qr_code;
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{ClientDevice, SignedFields, SignedIn};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::two_factor::setup::{self, NewTotp, PasskeyFacts, TwoFactorState};
@@ -135,7 +134,7 @@ pub(super) fn recovery_codes_page(frame: &Frame<'_>, heading: &str, codes: &[Str
 
 /// GET /settings/two-factor.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     SignedIn { user, .. }: SignedIn,
     here: LocalPath,
     Form(Saved { saved }): Form<Saved>,
@@ -197,13 +196,13 @@ fn confirm_page(frame: &Frame<'_>, new: &NewTotp, refused: Option<&RefusedForm>)
 }
 
 /// GET /settings/two-factor/app.
-pub async fn app_form(State(app): State<App>, SignedIn { user, .. }: SignedIn, here: LocalPath) -> Markup {
+pub async fn app_form(app: App, SignedIn { user, .. }: SignedIn, here: LocalPath) -> Markup {
     app_page(&Frame::for_user(&app, &here, &user), user.second_factors.totp, None)
 }
 
 /// POST /settings/two-factor/app: current_password, apisecret.
 pub async fn begin_app(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     here: LocalPath,
     form: SignedFields,
@@ -221,7 +220,7 @@ pub async fn begin_app(
 
 /// POST /settings/two-factor/app/confirm: code, apisecret.
 pub async fn confirm_app(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     here: LocalPath,
     form: SignedFields,
@@ -243,7 +242,7 @@ pub async fn confirm_app(
 
 /// POST /settings/two-factor/app/remove: current_password, code, apisecret.
 pub async fn remove_app(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     here: LocalPath,
     form: SignedFields,
@@ -276,13 +275,13 @@ fn codes_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
 }
 
 /// GET /settings/two-factor/codes.
-pub async fn codes_form(State(app): State<App>, SignedIn { user, .. }: SignedIn, here: LocalPath) -> Markup {
+pub async fn codes_form(app: App, SignedIn { user, .. }: SignedIn, here: LocalPath) -> Markup {
     codes_page(&Frame::for_user(&app, &here, &user), None)
 }
 
 /// POST /settings/two-factor/codes: current_password, apisecret.
 pub async fn renew_codes(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     here: LocalPath,
     form: SignedFields,

@@ -11,7 +11,6 @@ use crate::markup::frame::Frame;
 use crate::request::form::{Fields, Form};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::ClientDevice;
-use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -88,7 +87,7 @@ pub(super) async fn second_step_page(
 
 /// POST /login/code: ticket, code or passkey (JSON), next, reason.
 pub async fn finish(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     here: LocalPath,
     fields: Fields,
@@ -155,7 +154,7 @@ fn passkey_page(frame: &Frame<'_>, (wanted, refused): (&WantedPage, Option<&Refu
 
 /// GET /login/passkey: next, reason.
 pub async fn passkey_form(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
     Form(wanted): Form<WantedPage>,
@@ -166,7 +165,7 @@ pub async fn passkey_form(
 }
 
 /// POST /login/passkey/options: what the browser needs to log in with a passkey, as JSON.
-pub async fn passkey_options(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
+pub async fn passkey_options(app: App) -> Result<impl IntoResponse, RequestError> {
     let party = two_factor::relying_party(&app).await?;
     let options = passkeys::log_in_options(&app.site, app.now(), &party).await?;
     Ok(([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")], options))
@@ -174,7 +173,7 @@ pub async fn passkey_options(State(app): State<App>) -> Result<impl IntoResponse
 
 /// POST /login/passkey: passkey (JSON), next, reason.
 pub async fn log_in_with_passkey(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     here: LocalPath,
     fields: Fields,

@@ -8,7 +8,6 @@ use crate::request::description::FORM;
 use crate::request::values;
 use crate::request::viewer::{ClientDevice, SignedFields};
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use tidings_domain::accounts::two_factor::setup::NewTotp;
 use utoipa::ToSchema;
@@ -47,7 +46,7 @@ pub struct RecoveryCodesResponse {
     security(("session" = [])),
 )]
 pub async fn begin(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     form: SignedFields,
 ) -> Result<Json<NewTotpResponse>, RequestError> {
@@ -64,7 +63,7 @@ pub async fn begin(
     security(("session" = [])),
 )]
 pub async fn confirm(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     form: SignedFields,
 ) -> Result<Json<RecoveryCodesResponse>, RequestError> {
@@ -81,7 +80,7 @@ pub async fn confirm(
     security(("session" = [])),
 )]
 pub async fn end(
-    State(app): State<App>,
+    app: App,
     ClientDevice(device): ClientDevice,
     form: SignedFields,
 ) -> Result<Json<DoneResponse>, RequestError> {

@@ -12,7 +12,6 @@ use crate::request::response_cache::has_current_version;
 use crate::request::values;
 use crate::request::viewer::SignedIn;
 use axum::Json;
-use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -196,10 +195,7 @@ const PREFIX_CACHING: HeaderValue = HeaderValue::from_static("public, max-age=30
     request_body = OwnVotesQuestion,
     responses((status = 200, body = OwnVotesResponse)),
 )]
-pub async fn own(
-    State(app): State<App>,
-    json::Json(body): json::Json,
-) -> Result<Json<OwnVotesResponse>, RequestError> {
+pub async fn own(app: App, json::Json(body): json::Json) -> Result<Json<OwnVotesResponse>, RequestError> {
     let question = OwnVotesQuestion::from_json(&body)?;
     let mut visit = Visit::new(app.site.clone(), app.now(), None);
     let votes = sites::own_votes(&mut visit, question.user_id, &question.links).await?;
@@ -277,7 +273,7 @@ pub async fn leaderboard(
     responses((status = 200, body = PrefixScoresResponse)),
 )]
 pub async fn prefix(
-    State(app): State<App>,
+    app: App,
     PathOf(prefix): PathOf<String>,
     headers: HeaderMap,
 ) -> Result<Response, RequestError> {
@@ -315,7 +311,7 @@ pub async fn prefix(
     security(("session" = [])),
 )]
 pub async fn voter(
-    State(app): State<App>,
+    app: App,
     PathOf(voter): PathOf<String>,
     SignedIn { user, .. }: SignedIn,
 ) -> Result<Json<VoterFoundResponse>, RequestError> {
@@ -338,7 +334,7 @@ pub async fn voter(
     security(("session" = [])),
 )]
 pub async fn voter_votes(
-    State(app): State<App>,
+    app: App,
     PathOf(voter): PathOf<String>,
     SignedIn { user, .. }: SignedIn,
     Form(PeriodQuery { from, to }): Form<PeriodQuery>,
@@ -361,7 +357,7 @@ pub async fn voter_votes(
     security(("session" = [])),
 )]
 pub async fn top_voters(
-    State(app): State<App>,
+    app: App,
     PathOf(date): PathOf<String>,
     SignedIn { user, .. }: SignedIn,
 ) -> Result<Json<TopVotersResponse>, RequestError> {

@@ -20,7 +20,6 @@ use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
 use crate::request::path::{PathOf, Start};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use strum::IntoEnumIterator;
@@ -161,7 +160,7 @@ impl FromFields for SiteQuery {
 
 /// GET /sites: the best sites of all time. With `host`, redirects to the page of that site.
 pub async fn sites(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
     Form(SiteQuery { host: sought }): Form<SiteQuery>,
@@ -190,7 +189,7 @@ fn find_host(sought: &str) -> Result<Hostname, HostnameError> {
 
 /// GET /sites/:list/:span.
 pub async fn board(
-    State(app): State<App>,
+    app: App,
     PathOf((board, span)): PathOf<(String, String)>,
     mut visit: Visit,
     here: LocalPath,
@@ -331,7 +330,7 @@ const fn score_words(score: Score) -> &'static str {
 
 /// GET /site/:host.
 pub async fn site(
-    State(app): State<App>,
+    app: App,
     PathOf(host): PathOf<String>,
     visit: Visit,
     here: LocalPath,
@@ -362,7 +361,7 @@ fn stories_address(host: &Hostname, start: u64) -> String {
 /// GET /site/:host/stories/:start: the stories that link to a site.
 pub async fn stories(
     PathOf((host, Start(start))): PathOf<(String, Start)>,
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
 ) -> Result<Response, RequestError> {

@@ -10,7 +10,7 @@ use crate::request::json::{self, hostname};
 use crate::request::values;
 use crate::request::viewer::ClientAddress;
 use axum::Json;
-use axum::extract::{RawQuery, State};
+use axum::extract::RawQuery;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -118,10 +118,7 @@ const NUMBER_OF_LINKS: &str = "it must name 1 to 100 hosts";
     params(("for" = Vec<values::Host>, Query, style = Form, explode = false)),
     responses((status = 200, body = Vec<SiteScore>)),
 )]
-pub async fn scores(
-    State(app): State<App>,
-    RawQuery(query): RawQuery,
-) -> Result<Json<Vec<SiteScore>>, RequestError> {
+pub async fn scores(app: App, RawQuery(query): RawQuery) -> Result<Json<Vec<SiteScore>>, RequestError> {
     let asked = parameters(query.as_deref(), "for")
         .map(|value| listed_hosts(&value))
         .collect::<Result<Vec<_>, RequestError>>()?
@@ -145,7 +142,7 @@ pub async fn scores(
     responses((status = 204, description = "Success")),
 )]
 pub async fn vote(
-    State(app): State<App>,
+    app: App,
     ClientAddress(address): ClientAddress,
     json::Json(body): json::Json,
 ) -> Result<StatusCode, RequestError> {
@@ -170,7 +167,7 @@ impl VoteBody {
     responses((status = 200, body = Vec<DeployedScore>)),
 )]
 pub async fn deployed_scores(
-    State(app): State<App>,
+    app: App,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Vec<DeployedScore>>, RequestError> {
     let DeployedQuestion { links } = DeployedQuestion::from_query(query.as_deref())?;
@@ -229,7 +226,7 @@ fn scorable(name: &str) -> Result<Option<Hostname>, RequestError> {
     responses((status = 200, description = "Success, with an empty body")),
 )]
 pub async fn deployed_vote(
-    State(app): State<App>,
+    app: App,
     ClientAddress(address): ClientAddress,
     json::Json(body): json::Json,
 ) -> Result<Response, RequestError> {

@@ -13,7 +13,6 @@ use crate::markup::parts::number;
 use crate::request::form::{Fields, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::Error;
@@ -278,7 +277,7 @@ fn or_refused<T>(
 
 /// GET /admin/sites: voter, from, to; day.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     signed_in: SignedIn,
     here: LocalPath,
     fields: Fields,

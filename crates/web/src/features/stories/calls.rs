@@ -12,7 +12,6 @@ use crate::request::path::{PathOf, Start};
 use crate::request::values;
 use crate::request::viewer::{SignedFields, SignedForm};
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lines::NewsLine;
@@ -99,10 +98,7 @@ pub struct NewsEntry {
     responses((status = 200, body = SubmittedResponse)),
     security(("session" = [])),
 )]
-pub async fn submit(
-    State(app): State<App>,
-    form: SignedFields,
-) -> Result<Json<SubmittedResponse>, RequestError> {
+pub async fn submit(app: App, form: SignedFields) -> Result<Json<SubmittedResponse>, RequestError> {
     let submitted = submit_or_edit(&app, form.actor(), form.fields.read()?).await?;
     let held = matches!(submitted, Submitted::Held(_));
     Ok(Json(SubmittedResponse { status: Status::Ok, news_id: submitted.id(), held }))
@@ -117,7 +113,7 @@ pub async fn submit(
     security(("session" = [])),
 )]
 pub async fn delete(
-    State(app): State<App>,
+    app: App,
     SignedForm { user, form }: SignedForm<NewsIdForm>,
 ) -> Result<Json<NewsDeletedResponse>, RequestError> {
     delete_news(&app, &user, form.news_id).await?;

@@ -13,7 +13,6 @@ use crate::markup::parts::{empty_but, fitting, paging};
 use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};
 use crate::request::viewer::SignedIn;
-use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::first_administrator::{self, Vacancy};
@@ -129,7 +128,7 @@ fn greeting(vacancy: Option<Vacancy>) -> Markup {
 }
 
 /// GET /.
-pub async fn top(app: State<App>, visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+pub async fn top(app: App, visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     top_from_start(PathOf(Start(0)), app, visit, here).await
 }
 
@@ -149,7 +148,7 @@ async fn pin(visit: &mut Visit, page: &mut NewsPage) -> Result<(), RequestError>
 /// GET /top/:start.
 pub async fn top_from_start(
     PathOf(Start(start)): PathOf<Start>,
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -176,18 +175,14 @@ pub async fn top_from_start(
 }
 
 /// GET /latest.
-pub async fn latest_from_start(
-    app: State<App>,
-    visit: Visit,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn latest_from_start(app: App, visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     latest(PathOf(Start(0)), app, visit, here).await
 }
 
 /// GET /latest/:start.
 pub async fn latest(
     PathOf(Start(start)): PathOf<Start>,
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -208,18 +203,14 @@ pub async fn latest(
 }
 
 /// GET /saved.
-pub async fn saved_from_start(
-    app: State<App>,
-    member: SignedIn,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn saved_from_start(app: App, member: SignedIn, here: LocalPath) -> Result<Markup, RequestError> {
     saved(PathOf(Start(0)), app, member, here).await
 }
 
 /// GET /saved/:start: the stories that the viewer saved.
 pub async fn saved(
     PathOf(Start(start)): PathOf<Start>,
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -239,18 +230,14 @@ pub async fn saved(
 }
 
 /// GET /upvoted.
-pub async fn upvoted_from_start(
-    app: State<App>,
-    member: SignedIn,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn upvoted_from_start(app: App, member: SignedIn, here: LocalPath) -> Result<Markup, RequestError> {
     upvoted(PathOf(Start(0)), app, member, here).await
 }
 
 /// GET /upvoted/:start: the stories that the viewer voted up.
 pub async fn upvoted(
     PathOf(Start(start)): PathOf<Start>,
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -272,7 +259,7 @@ pub async fn upvoted(
 /// GET /hidden/:start: the stories that the viewer has hidden.
 pub async fn hidden(
     PathOf(Start(start)): PathOf<Start>,
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -294,7 +281,7 @@ pub async fn hidden(
 /// GET /usernews/:name/:start.
 pub async fn of_user(
     PathOf((name, Start(start))): PathOf<(String, Start)>,
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {

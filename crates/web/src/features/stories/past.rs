@@ -8,7 +8,6 @@ use crate::markup::frame::Frame;
 use crate::markup::parts::empty_but;
 use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};
-use axum::extract::State;
 use jiff::civil::Date;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -129,11 +128,7 @@ fn around(period: Period, reach: Reach) -> Markup {
 }
 
 /// GET /past: links to days and months.
-pub async fn index(
-    State(app): State<App>,
-    mut visit: Visit,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn index(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let first = past::first_day(&mut visit).await?;
     let reach = Reach::new(first, visit.now());
     let frame = Frame::of(&app, &mut visit, &here).await?;
@@ -171,7 +166,7 @@ pub async fn index(
 /// GET /past/:day: the best of a day or month.
 pub async fn period(
     PathOf(period): PathOf<String>,
-    app: State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -181,7 +176,7 @@ pub async fn period(
 /// GET /past/:day/:start.
 pub async fn period_from_start(
     PathOf((period, Start(start))): PathOf<(String, Start)>,
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {

@@ -17,7 +17,6 @@ use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::{ClientAddress, SignedFields, SignedForm, SignedIn};
-use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -54,7 +53,7 @@ impl FromFields for BookmarkletQuery {
 
 /// GET /submit, filled with `u` and `t` by the bookmarklet.
 pub async fn submit_form(
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
     headers: HeaderMap,
@@ -73,7 +72,7 @@ pub async fn submit_form(
 /// POST /submit: title, url, text, topics, news_id (-1), apisecret; and what a button sends, see
 /// [`Step`].
 pub async fn submit(
-    State(app): State<App>,
+    app: App,
     here: LocalPath,
     headers: HeaderMap,
     ClientAddress(from): ClientAddress,
@@ -87,7 +86,7 @@ pub async fn submit(
 /// POST /editnews/:id: as [`submit`], `news_id` being the number in the address.
 pub async fn edit(
     PathOf(id): PathOf<NewsId>,
-    State(app): State<App>,
+    app: App,
     here: LocalPath,
     ClientAddress(from): ClientAddress,
     form: SignedFields,
@@ -233,7 +232,7 @@ async fn changeable(app: &App, signed_in: &mut SignedIn, id: NewsId) -> Result<A
 /// GET /editnews/:id.
 pub async fn edit_form(
     PathOf(id): PathOf<NewsId>,
-    State(app): State<App>,
+    app: App,
     mut signed_in: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -254,7 +253,7 @@ pub async fn edit_form(
 /// GET /delnews/:id: asks for confirmation.
 pub async fn delete_form(
     PathOf(id): PathOf<NewsId>,
-    State(app): State<App>,
+    app: App,
     mut signed_in: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -277,7 +276,7 @@ pub async fn delete_form(
 /// POST /delnews/:id.
 pub async fn delete(
     PathOf(id): PathOf<NewsId>,
-    State(app): State<App>,
+    app: App,
     form: SignedForm<()>,
 ) -> Result<Redirect, RequestError> {
     delete_news(&app, &form.user, id).await?;

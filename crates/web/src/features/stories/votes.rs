@@ -14,7 +14,6 @@ use crate::request::form::Next;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedIn;
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
 use tidings_domain::accounts::users::User;
@@ -67,7 +66,7 @@ impl Question {
 /// after the login. A link alone votes for nobody.
 pub async fn ask(
     PathOf((kind, id)): PathOf<(String, String)>,
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Response, RequestError> {

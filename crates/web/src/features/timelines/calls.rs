@@ -14,7 +14,6 @@ use crate::request::path::PathOf;
 use crate::request::values;
 use crate::request::viewer::SignedForm;
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::visit::Visit;
@@ -113,7 +112,7 @@ impl From<PostedTweet> for TweetedResponse {
     security(("session" = [])),
 )]
 pub async fn delete(
-    State(app): State<App>,
+    app: App,
     SignedForm { user, form }: SignedForm<TweetDeletion>,
 ) -> Result<Json<DoneResponse>, RequestError> {
     delete_tweet(&app, &user, form.tweet_id).await?;

@@ -15,7 +15,6 @@ use crate::markup::parts::empty_but;
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::paging::PageQuery;
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
@@ -160,7 +159,7 @@ async fn show_home(
 
 /// GET /home: before, a cursor.
 pub async fn home(
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
     Form(query): Form<PageQuery>,
@@ -202,7 +201,7 @@ async fn answer_to_tweet(
 
 /// GET /everyone: before, a cursor.
 pub async fn everyone(
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
     Form(query): Form<PageQuery>,

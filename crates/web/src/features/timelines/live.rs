@@ -15,7 +15,6 @@ use crate::request::cookies;
 use crate::request::form::Form;
 use crate::request::paging::SinceQuery;
 use crate::request::viewer::ClientAddress;
-use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -393,7 +392,7 @@ impl Counter {
 /// whenever it changes; 100 means 100 or more. Without a session the response is 204, which
 /// stops browsers from reconnecting.
 pub async fn events(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     ClientAddress(address): ClientAddress,
     headers: HeaderMap,

@@ -17,7 +17,6 @@ use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::{SignedForm, SignedIn};
 use crate::settings::SiteSettings;
-use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
@@ -211,7 +210,7 @@ fn text((site, links): (&SiteSettings, LinkTarget), summary: &TweetSummary) -> M
 /// GET /tweet/:id.
 pub async fn show(
     PathOf(id): PathOf<TweetId>,
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -246,7 +245,7 @@ pub async fn show(
 /// GET /deltweet/:id: asks for confirmation.
 pub async fn delete_form(
     PathOf(id): PathOf<TweetId>,
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -269,7 +268,7 @@ pub async fn delete_form(
 /// POST /deltweet/:id: apisecret.
 pub async fn delete(
     PathOf(id): PathOf<TweetId>,
-    State(app): State<App>,
+    app: App,
     form: SignedForm<()>,
 ) -> Result<Redirect, RequestError> {
     delete_tweet(&app, &form.user, id).await?;

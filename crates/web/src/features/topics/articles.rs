@@ -16,7 +16,6 @@ use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedIn;
-use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::accounts::reader::Reader;
 use tidings_domain::accounts::visit::Visit;
@@ -219,7 +218,7 @@ impl FromFields for PageNumberQuery {
 
 /// GET /best?page=N.
 pub async fn best(
-    app: State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
     query: Form<PageNumberQuery>,
@@ -229,7 +228,7 @@ pub async fn best(
 
 /// GET /best/new?page=N.
 pub async fn newest(
-    app: State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
     query: Form<PageNumberQuery>,
@@ -240,7 +239,7 @@ pub async fn newest(
 /// GET /topic/:name?page=N.
 pub async fn best_of_topics(
     PathOf(topics): PathOf<TopicChoice>,
-    app: State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
     query: Form<PageNumberQuery>,
@@ -251,7 +250,7 @@ pub async fn best_of_topics(
 /// GET /topic/:name/new?page=N.
 pub async fn newest_of_topics(
     PathOf(topics): PathOf<TopicChoice>,
-    app: State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
     query: Form<PageNumberQuery>,
@@ -261,7 +260,7 @@ pub async fn newest_of_topics(
 
 /// GET /topics/followed?page=N.
 pub async fn best_of_followed(
-    app: State<App>,
+    app: App,
     signed_in: SignedIn,
     here: LocalPath,
     query: Form<PageNumberQuery>,
@@ -271,7 +270,7 @@ pub async fn best_of_followed(
 
 /// GET /topics/followed/new?page=N.
 pub async fn newest_of_followed(
-    app: State<App>,
+    app: App,
     signed_in: SignedIn,
     here: LocalPath,
     query: Form<PageNumberQuery>,
@@ -280,7 +279,7 @@ pub async fn newest_of_followed(
 }
 
 async fn show_followed(
-    State(app): State<App>,
+    app: App,
     SignedIn { visit, .. }: SignedIn,
     here: LocalPath,
     Form(PageNumberQuery { page: number }): Form<PageNumberQuery>,
@@ -303,7 +302,7 @@ async fn show_followed(
 }
 
 async fn show(
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
     Form(PageNumberQuery { page: number }): Form<PageNumberQuery>,

@@ -12,7 +12,6 @@ use crate::markup::frame::Frame;
 use crate::markup::parts::{empty_but, fitting, number};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::Error;
@@ -290,7 +289,7 @@ impl FromFields for TopicsQuery {
 
 /// GET /topics.
 pub async fn topics(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
     Form(query): Form<TopicsQuery>,
