@@ -139,8 +139,8 @@ fn shared() -> SharedRoutes {
 fn public_lists() -> SharedRoutes {
     let lists = SharedRoutes::default()
         .route("/", get(stories::lists::top))
-        .route("/top/{start}", get(stories::lists::top_from_start))
-        .route("/latest", get(stories::lists::latest_from_start))
+        .route("/top/{start}", get(stories::lists::top))
+        .route("/latest", get(stories::lists::latest))
         .route("/latest/{start}", get(stories::lists::latest))
         .reading("/best", &["page"], get(topics::articles::best))
         .reading("/best/new", &["page"], get(topics::articles::newest))
@@ -162,7 +162,7 @@ fn shared_pages() -> SharedRoutes {
     SharedRoutes::default()
         .route("/past", get(stories::past::index))
         .route("/past/{day}", get(stories::past::period))
-        .route("/past/{day}/{start}", get(stories::past::period_from_start))
+        .route("/past/{day}/{start}", get(stories::past::period))
         .reading("/news/{id}", &["page", "at", "posted", "sort"], get(comments::thread::thread))
         .reading("/comment/{news}/{comment}", &["sort"], get(comments::thread::one_comment))
         .reading("/item", &["id"], get(comments::newest::item))
@@ -181,14 +181,14 @@ fn shared_pages() -> SharedRoutes {
         )
         .route(
             "/{at_name}/invited",
-            get(accounts::people_tree::branch).fallback(accounts::profile::other_method),
+            get(accounts::people_tree::branch).fallback(accounts::people_tree::other_method),
         )
         .route(
             "/{at_name}/invited/{start}",
-            get(accounts::people_tree::branch_from_start).fallback(accounts::people_tree::other_method),
+            get(accounts::people_tree::branch).fallback(accounts::people_tree::other_method),
         )
         .route("/people/tree", get(accounts::people_tree::tree))
-        .route("/people/tree/{start}", get(accounts::people_tree::tree_from_start))
+        .route("/people/tree/{start}", get(accounts::people_tree::tree))
         .reading("/user/{name}", OF_PAGES, get(accounts::profile::profile))
         .route("/usernews/{name}/{start}", get(stories::lists::of_user))
         .route("/usercomments/{name}/{start}", get(comments::writing::of_user))
@@ -354,9 +354,9 @@ fn forms_acting_once() -> Router<App> {
 /// The personal pages and the targets of the other forms.
 fn page_routes() -> Router<App> {
     Router::new()
-        .route("/saved", get(stories::lists::saved_from_start))
+        .route("/saved", get(stories::lists::saved))
         .route("/saved/{start}", get(stories::lists::saved))
-        .route("/upvoted", get(stories::lists::upvoted_from_start))
+        .route("/upvoted", get(stories::lists::upvoted))
         .route("/upvoted/{start}", get(stories::lists::upvoted))
         .route("/hidden/{start}", get(stories::lists::hidden))
         .route("/flag/{kind}/{id}", get(moderation::flagging::show))

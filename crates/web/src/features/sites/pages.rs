@@ -383,21 +383,16 @@ async fn stories_from(
     let page = lists::from_host(&mut visit, host, start, SITE_NEWS).await?;
     let heading = format!("Stories from {host}");
     let (first, more) = (stories_address(host, 0), format!("{}/stories/", site_address(host)));
-    let votes = || html! { p { a.action href=(site_address(host)) { "Votes on this site" } } };
+    let address = ListAddress { first: &first, more: &more, size: SITE_NEWS };
     let list = NewsListPage {
-        title: &heading,
-        heading: &heading,
-        heading_hidden: false,
-        before: if app.site.rules.features.sites {
-            votes()
-        } else {
-            html! {}
+        before: html! {
+            @if app.site.rules.features.sites {
+                p { a.action href=(site_address(host)) { "Votes on this site" } }
+            }
         },
-        page: &page,
-        start,
-        address: ListAddress { first: &first, more: &more, size: SITE_NEWS },
         empty: ("No stories from this site yet.", ("/submit", "Submit one")),
         feed: Some(FeedKind::Site(host.clone())),
+        ..NewsListPage::new(&heading, &page, start, address)
     };
     Ok(list_page(app, &mut visit, here, list).await?.into_response())
 }

@@ -10,6 +10,7 @@ use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};
 use jiff::civil::Date;
 use maud::{Markup, html};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::past;
@@ -163,24 +164,22 @@ pub async fn index(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup
     Ok(frame.page("Past stories", &content))
 }
 
-/// GET /past/:day: the best of a day or month.
-pub async fn period(
-    PathOf(period): PathOf<String>,
-    app: App,
-    visit: Visit,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
-    period_from_start(PathOf((period, Start(0))), app, visit, here).await
+/// The address of a day or month.
+#[derive(Deserialize)]
+pub struct PeriodPath {
+    day: String,
+    #[serde(default)]
+    start: Start,
 }
 
-/// GET /past/:day/:start.
-pub async fn period_from_start(
-    PathOf((period, Start(start))): PathOf<(String, Start)>,
+/// GET /past/:day and /past/:day/:start: the best of a day or month.
+pub async fn period(
+    PathOf(PeriodPath { day, start: Start(start) }): PathOf<PeriodPath>,
     app: App,
     visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let period: Period = period.parse().map_err(|_| RequestError::NotFound)?;
+    let period: Period = day.parse().map_err(|_| RequestError::NotFound)?;
     let mut visit = visit.showing_hidden(here.shows_hidden());
     if period.start() > visit.now() {
         return Err(RequestError::NotFound);
@@ -190,16 +189,11 @@ pub async fn period_from_start(
     let heading = format!("Best of {}", words(period));
     let base = address(period);
     let more = format!("{base}/");
+    let address = ListAddress { first: &base, more: &more, size: PAGE_ROWS };
     let list = NewsListPage {
-        title: &heading,
-        heading: &heading,
-        heading_hidden: false,
         before: around(period, reach),
-        page: &page,
-        start,
-        address: ListAddress { first: &base, more: &more, size: PAGE_ROWS },
         empty: ("No stories were submitted then.", ("/past", "Choose another day")),
-        feed: None,
+        ..NewsListPage::new(&heading, &page, start, address)
     };
     list_page(&app, &mut visit, &here, list).await
 }
