@@ -69,20 +69,6 @@ pub fn welcome_token(fields: &Fields) -> Result<Option<WelcomeToken>, RequestErr
     }
 }
 
-/// The token with which somebody who is logged in becomes the first administrator. Only pages
-/// send it.
-pub struct WelcomeForm {
-    /// The token.
-    pub token: WelcomeToken,
-}
-
-impl FromFields for WelcomeForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        fields.required("token")?;
-        Ok(Self { token: welcome_token(fields)?.ok_or(Refusal::WelcomeLinkInvalid)? })
-    }
-}
-
 /// An invitation to be made.
 #[derive(ToSchema)]
 pub struct InviteForm {
@@ -94,19 +80,6 @@ pub struct InviteForm {
 impl FromFields for InviteForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { email: Email::parse_optional(fields.text("email")).map_err(Error::from)? })
-    }
-}
-
-/// An invitation to be withdrawn. Only pages send it.
-pub struct WithdrawForm {
-    /// Its code.
-    pub invitation: InvitationCode,
-}
-
-impl FromFields for WithdrawForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let typed = fields.required("invitation")?;
-        Ok(Self { invitation: InvitationCode::parse(typed).ok_or(Refusal::NoSuchInvitation)? })
     }
 }
 
@@ -303,18 +276,6 @@ pub struct Saved {
 impl FromFields for Saved {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { saved: fields.get("saved").is_some() })
-    }
-}
-
-/// A new password.
-pub struct NewPasswordForm {
-    /// The password.
-    pub password: NewPassword,
-}
-
-impl FromFields for NewPasswordForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { password: NewPassword::parse(fields.required("password")?).map_err(Error::from)? })
     }
 }
 

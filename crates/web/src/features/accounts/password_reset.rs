@@ -1,6 +1,6 @@
 //! Setting a new password with a mailed link: both pages.
 
-use super::form::{NewPasswordForm, ResetRequest};
+use super::form::ResetRequest;
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::fields::{Field, RefusedForm, summary};
@@ -17,6 +17,7 @@ use std::net::IpAddr;
 use tidings_domain::accounts::password_reset;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::limits::{MAX_RUNNING_RESETS, PASSWORD_MIN, STAFF_PASSWORD_MIN};
+use tidings_domain::values::text::NewPassword;
 use tidings_domain::{Error, Refusal};
 use tokio::sync::Semaphore;
 
@@ -158,7 +159,7 @@ pub async fn set_password(
 }
 
 async fn try_set_password(app: &App, token: &str, fields: &Fields) -> Result<(), RequestError> {
-    let NewPasswordForm { password } = fields.read()?;
+    let password = NewPassword::parse(fields.required("password")?).map_err(Error::from)?;
     Ok(password_reset::set_new_password(&app.site, app.now(), token, &password).await?)
 }
 

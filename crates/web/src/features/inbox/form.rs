@@ -102,7 +102,7 @@ impl From<&InboxPageQuery> for InboxWindow {
 }
 
 /// What a field with an entry must be.
-const ENTRY: &str = "it must be the id of an entry";
+pub(super) const ENTRY: &str = "it must be the id of an entry";
 
 fn before(fields: &Fields) -> Result<Option<Cursor>, RequestError> {
     fields.parsed_optional("before", "it must be a cursor like 1401267618-reply:12-3")
@@ -143,34 +143,6 @@ impl FromFields for ReadInboxForm {
             });
         }
         Ok(Self { id, until })
-    }
-}
-
-/// Up to which entry everything was marked as read, to undo it.
-pub struct UndoMarkingForm {
-    /// The entry.
-    pub until: EntryId,
-}
-
-impl FromFields for UndoMarkingForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { until: fields.parsed("until", ENTRY)? })
-    }
-}
-
-/// Whether the inbox gets a new private address for its feed, or none.
-pub struct FeedForm {
-    /// Whether there is a feed.
-    pub has_feed: bool,
-}
-
-impl FromFields for FeedForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        match fields.required("feed")? {
-            "new" => Ok(Self { has_feed: true }),
-            "off" => Ok(Self { has_feed: false }),
-            _ => Err(RequestError::Field { name: "feed", expected: "it must be new or off" }),
-        }
     }
 }
 

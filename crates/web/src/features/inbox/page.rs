@@ -1,6 +1,6 @@
 //! The inbox, its feed's address, and the buttons that subscribe to a thread.
 
-use super::form::{FeedForm, Filter, InboxPageQuery, ReadInboxForm, UndoMarkingForm};
+use super::form::{ENTRY, Filter, InboxPageQuery, ReadInboxForm};
 use super::rows::{Row, row};
 use crate::App;
 use crate::error::RequestError;
@@ -12,7 +12,7 @@ use crate::markup::head::PageHead;
 use crate::markup::parts::number;
 use crate::request::form::{Form, Next};
 use crate::request::local_path::{LocalPath, add_parameter};
-use crate::request::viewer::{SignedForm, SignedIn};
+use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, Seen, feed, mark_read, undo_marking};
@@ -228,11 +228,10 @@ fn message_of(entry: &InboxEntry) -> Option<Seen> {
 /// POST /inbox/undo: until, next, apisecret. What was marked as read at once is unread again.
 pub async fn undo(
     app: App,
-    SignedForm { user, form: (UndoMarkingForm { until }, Next { next }) }: SignedForm<(
-        UndoMarkingForm,
-        Next,
-    )>,
+    SignedFields { user, fields, .. }: SignedFields,
 ) -> Result<Redirect, RequestError> {
+    let until = fields.parsed("until", ENTRY)?;
+    let Next { next } = fields.read()?;
     user.once(&app.site, undo_marking(&app.site, &user, until)).await?;
     Ok(Redirect::to(next.as_str()))
 }
@@ -242,12 +241,17 @@ pub async fn replies() -> Redirect {
     Redirect::permanent("/inbox")
 }
 
-/// POST /inbox/feed: feed (`new` or `off`), apisecret.
+/// POST /inbox/feed: feed (`new` or `off`), apisecret. The inbox gets a new private address for its feed, or none.
 pub async fn change_feed(
     app: App,
-    SignedForm { user, form }: SignedForm<FeedForm>,
+    SignedFields { user, fields, .. }: SignedFields,
 ) -> Result<Redirect, RequestError> {
-    user.once(&app.site, feed::change_address(&app.site, user.id, form.has_feed)).await?;
+    let has_feed = match fields.required("feed")? {
+        "new" => true,
+        "off" => false,
+        _ => return Err(RequestError::Field { name: "feed", expected: "it must be new or off" }),
+    };
+    user.once(&app.site, feed::change_address(&app.site, user.id, has_feed)).await?;
     Ok(Redirect::to("/inbox#feed"))
 }
 

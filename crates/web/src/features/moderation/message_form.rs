@@ -96,48 +96,13 @@ impl FromFields for MessagesQuery {
     }
 }
 
-/// The part of a thread that a page shows.
-pub struct ThreadQuery {
-    /// Only messages before this one.
-    pub before: Option<u64>,
-}
-
-impl FromFields for ThreadQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { before: before(fields)? })
-    }
-}
-
-/// The part of the list of threads that a page shows.
-pub struct ThreadsQuery {
-    /// How many threads to skip.
-    pub start: u64,
-}
-
-impl FromFields for ThreadsQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { start: start(fields)? })
-    }
-}
-
-/// The decision that somebody wants to write about.
-pub struct AboutQuery {
-    /// The line of the log.
-    pub moderation_id: Option<ModerationId>,
-}
-
-impl FromFields for AboutQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { moderation_id: fields.get("moderation_id").map(line).transpose()? })
-    }
-}
-
 fn thread(text: &str) -> Result<MessageThreadId, RequestError> {
     let expected = "it must be the number of a thread of messages";
     text.parse().map_err(|_| RequestError::Field { name: "thread", expected })
 }
 
-fn line(text: &str) -> Result<ModerationId, RequestError> {
+/// The line of the log that somebody wants to write about.
+pub(super) fn line(text: &str) -> Result<ModerationId, RequestError> {
     let expected = "it must be the number of a line of the log";
     text.parse().map_err(|_| RequestError::Field { name: "moderation_id", expected })
 }
@@ -149,11 +114,13 @@ fn number(name: &'static str, text: &str) -> Result<u64, RequestError> {
     text.parse::<MessageThreadId>().map(|id| id.0).map_err(|_| RequestError::Field { name, expected })
 }
 
-fn before(fields: &Fields) -> Result<Option<u64>, RequestError> {
+/// The message before which those that are asked for are.
+pub(super) fn before(fields: &Fields) -> Result<Option<u64>, RequestError> {
     fields.get("before").map(|text| number("before", text)).transpose()
 }
 
-fn start(fields: &Fields) -> Result<u64, RequestError> {
+/// How many threads to skip.
+pub(super) fn start(fields: &Fields) -> Result<u64, RequestError> {
     let Some(text) = fields.get("start") else { return Ok(0) };
     let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let start = text.parse().ok().filter(|start| is_plain && *start <= MAX_START);

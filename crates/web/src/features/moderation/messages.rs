@@ -1,7 +1,7 @@
 //! Messages to the moderators: the form, the list of threads, and the page of one.
 
 use super::appeals::line_link;
-use super::message_form::{AboutQuery, MessageForm, ThreadQuery, ThreadsQuery};
+use super::message_form::{self, MessageForm};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::inbox::letters;
@@ -16,7 +16,7 @@ use crate::markup::head::shortened;
 use crate::markup::moderation_tools::{ActionForm, action_words, may_moderate, thing_name, tools};
 use crate::markup::parts::{DELETED_USER, age};
 use crate::request::cookies::session_token;
-use crate::request::form::{Fields, Form};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::{Call, ClientAddress, SignedFields, SignedIn};
@@ -106,10 +106,11 @@ pub async fn form(
     app: App,
     SignedIn { user, .. }: SignedIn,
     here: LocalPath,
-    Form(AboutQuery { moderation_id: about }): Form<AboutQuery>,
-) -> Markup {
+    fields: Fields,
+) -> Result<Markup, RequestError> {
+    let about = fields.get("moderation_id").map(message_form::line).transpose()?;
     let frame = Frame::for_user(&app, &here, &user);
-    new_page(&frame, &MessageFields { about, ..MessageFields::default() })
+    Ok(new_page(&frame, &MessageFields { about, ..MessageFields::default() }))
 }
 
 fn new_page(frame: &Frame<'_>, form: &MessageFields<'_>) -> Markup {
@@ -129,8 +130,9 @@ pub async fn list(
     app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
-    Form(ThreadsQuery { start }): Form<ThreadsQuery>,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
+    let start = message_form::start(&fields)?;
     let window = ThreadWindow { start, threads: MESSAGE_THREADS_SHOWN, messages: 1 };
     let list = reading::list(&mut visit, &user, &window).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
@@ -208,8 +210,9 @@ pub async fn show(
     app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
-    Form(ThreadQuery { before }): Form<ThreadQuery>,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
+    let before = message_form::before(&fields)?;
     let thread = reading::thread(&mut visit, &user, (id, before)).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(thread_page(&frame, (&thread, before.is_some()), &MessageFields::default()))

@@ -10,7 +10,7 @@ use crate::markup::addresses::{MUTES, READING_SETTINGS, profile_address, topic_l
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::markup::parts::age;
-use crate::request::form::{Fields, Form, FromFields, Next};
+use crate::request::form::{Fields, Next};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedIn;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -234,26 +234,16 @@ fn block_row(frame: &Frame<'_>, block: &Block) -> Markup {
     }
 }
 
-/// Whether somebody has just been unblocked.
-pub struct MutesQuery {
-    unblocked: bool,
-}
-
-impl FromFields for MutesQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { unblocked: fields.get("unblocked").is_some() })
-    }
-}
-
 /// GET /settings/mutes.
 pub async fn page(
     app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
-    Form(query): Form<MutesQuery>,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
     let avoided = mutes::avoided(&mut visit, user.id).await?;
-    let page = MutesPage { avoided: &avoided, refused: None, unblocked: query.unblocked };
+    let unblocked = fields.get("unblocked").is_some();
+    let page = MutesPage { avoided: &avoided, refused: None, unblocked };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 

@@ -10,7 +10,7 @@ use crate::features::stories::calls::{NewsEntry, entry};
 use crate::features::timelines::calls::TweetEntry;
 use crate::request::answers::Status;
 use crate::request::description::JSON;
-use crate::request::form::{Fields, Form, FromFields};
+use crate::request::form::{Fields, Form};
 use crate::request::viewer::ClientAddress;
 use axum::Json;
 use axum::http::StatusCode;
@@ -243,17 +243,6 @@ fn in_characters(text: &str, marks: &[Range<usize>]) -> Vec<[usize; 2]> {
     marks.iter().map(|mark| [count(0..mark.start), count(mark.clone())]).collect()
 }
 
-/// The parameters of suggestions.
-pub struct SuggestQuery {
-    typed: String,
-}
-
-impl FromFields for SuggestQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { typed: fields.text("q").trim().to_owned() })
-    }
-}
-
 /// The most suggestions.
 const SUGGESTIONS: usize = 8;
 
@@ -268,28 +257,11 @@ pub async fn suggest(
     app: App,
     mut visit: Visit,
     ClientAddress(from): ClientAddress,
-    Form(SuggestQuery { typed }): Form<SuggestQuery>,
+    fields: Fields,
 ) -> Result<Json<(String, Vec<String>)>, RequestError> {
-    let found = suggestions(&app, &mut visit, (&typed, from), SUGGESTIONS).await?;
-    Ok(Json((typed, found)))
-}
-
-/// The parameters of a search for stories like one.
-pub struct SimilarQuery {
-    title: String,
-}
-
-impl FromFields for SimilarQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let title = fields.text("title").trim().to_owned();
-        if title.chars().count() > MAX_TITLE {
-            return Err(RequestError::Field {
-                name: "title",
-                expected: "it must have at most 80 characters",
-            });
-        }
-        Ok(Self { title })
-    }
+    let typed = fields.text("q").trim();
+    let found = suggestions(&app, &mut visit, (typed, from), SUGGESTIONS).await?;
+    Ok(Json((typed.to_owned(), found)))
 }
 
 /// Stories.
@@ -311,9 +283,14 @@ pub async fn similar(
     app: App,
     mut visit: Visit,
     ClientAddress(from): ClientAddress,
-    Form(SimilarQuery { title }): Form<SimilarQuery>,
+    fields: Fields,
 ) -> Result<Json<SimilarResponse>, RequestError> {
-    let found = stories_like(&app, &mut visit, &title, from).await?;
+    let title = fields.text("title").trim();
+    if title.chars().count() > MAX_TITLE {
+        let expected = "it must have at most 80 characters";
+        return Err(RequestError::Field { name: "title", expected });
+    }
+    let found = stories_like(&app, &mut visit, title, from).await?;
     let has_viewer = visit.viewer_id().is_some();
     let stories = found.iter().filter_map(|finding| match finding {
         Finding::Story(line) => Some(entry(line, has_viewer)),

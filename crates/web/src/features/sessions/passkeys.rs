@@ -7,13 +7,14 @@ use crate::App;
 use crate::error::RequestError;
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
-use crate::request::form::{Fields, Form, FromFields};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{ClientDevice, SignedFields, SignedIn};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::two_factor::setup::{self, PasskeyFacts};
+use tidings_domain::accounts::users::User;
 use tidings_domain::values::limits::MAX_PASSKEY_NAME;
 
 /// What the script does with a form that has a passkey.
@@ -143,17 +144,6 @@ pub async fn confirm(
     }
 }
 
-/// The passkey to remove.
-pub struct ChosenPasskey {
-    id: String,
-}
-
-impl FromFields for ChosenPasskey {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { id: fields.required("passkey")?.to_owned() })
-    }
-}
-
 fn remove_page(frame: &Frame<'_>, passkey: &PasskeyFacts, refused: Option<&RefusedForm>) -> Markup {
     let content = html! {
         h1 { "Remove a passkey" }
@@ -173,11 +163,7 @@ fn remove_page(frame: &Frame<'_>, passkey: &PasskeyFacts, refused: Option<&Refus
     frame.page("Remove a passkey", &content)
 }
 
-async fn find(
-    app: &App,
-    user: &tidings_domain::accounts::users::User,
-    id: &str,
-) -> Result<PasskeyFacts, RequestError> {
+async fn find(app: &App, user: &User, id: &str) -> Result<PasskeyFacts, RequestError> {
     let state = setup::state(&app.site, user).await?;
     let found = state.passkeys.into_iter().find(|passkey| passkey.id == id);
     Ok(found.ok_or(Refusal::NoSuchPasskey)?)
@@ -188,9 +174,9 @@ pub async fn remove_form(
     app: App,
     SignedIn { user, .. }: SignedIn,
     here: LocalPath,
-    Form(ChosenPasskey { id }): Form<ChosenPasskey>,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
-    let passkey = find(&app, &user, &id).await?;
+    let passkey = find(&app, &user, fields.required("passkey")?).await?;
     Ok(remove_page(&Frame::for_user(&app, &here, &user), &passkey, None))
 }
 

@@ -16,7 +16,7 @@ use crate::markup::fields::{Field, RefusedForm};
 use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind};
 use crate::markup::parts::{empty_but, number, paging, search_within, site_badge};
-use crate::request::form::{Fields, Form, FromFields};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
 use crate::request::path::{PathOf, Start};
@@ -146,26 +146,15 @@ impl BoardPage<'_> {
     }
 }
 
-/// The query of a lookup.
-pub struct SiteQuery {
-    /// The host as it was typed, or nothing.
-    host: String,
-}
-
-impl FromFields for SiteQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { host: fields.text("host").to_owned() })
-    }
-}
-
 /// GET /sites: the best sites of all time. With `host`, redirects to the page of that site.
 pub async fn sites(
     app: App,
     mut visit: Visit,
     here: LocalPath,
-    Form(SiteQuery { host: sought }): Form<SiteQuery>,
+    fields: Fields,
 ) -> Result<Response, RequestError> {
-    let not_found = match (sought.as_str(), find_host(&sought)) {
+    let sought = fields.text("host");
+    let not_found = match (sought, find_host(sought)) {
         ("", _) => None,
         (_, Ok(host)) => return Ok(Redirect::to(&site_address(&host)).into_response()),
         (_, Err(error)) => Some(RefusedForm::from_failure(Error::from(error).into())?.beside(&["host"])),
@@ -175,7 +164,7 @@ pub async fn sites(
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let page = |not_found| BoardPage { board, span, lines: &lines, not_found }.render(&frame);
     Ok(match &not_found {
-        Some(refused) => refused.response(page(Some((&sought, refused)))),
+        Some(refused) => refused.response(page(Some((sought, refused)))),
         None => page(None).into_response(),
     })
 }

@@ -10,7 +10,7 @@ use crate::markup::addresses::site_address;
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::markup::parts::number;
-use crate::request::form::{Fields, FromFields};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -232,39 +232,6 @@ const FIELDS: [&str; 5] = ["voter", "from", "to", "day", MAXIMUM];
 /// The field for the daily limit.
 const MAXIMUM: &str = "maximum_votes_per_user_per_day";
 
-/// The voter that a query asks for.
-struct VoterQuery {
-    /// The voter to show.
-    voter: Option<VoterId>,
-    /// The period whose votes of a voter are shown.
-    period: PeriodQuery,
-}
-
-impl FromFields for VoterQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let period = fields.read()?;
-        let voter = match fields.text("voter") {
-            "" => None,
-            _ => Some(fields.parsed("voter", "it must be a UUID")?),
-        };
-        Ok(Self { voter, period })
-    }
-}
-
-/// The day whose most active voters a query asks for.
-struct DayQuery(Option<Day>);
-
-impl FromFields for DayQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        const DAY: RequestError =
-            RequestError::Field { name: "day", expected: "it must be a date like 2023-02-02" };
-        match fields.text("day") {
-            "" => Ok(Self(None)),
-            text => Ok(Self(Some(text.parse().map_err(|_| DAY)?))),
-        }
-    }
-}
-
 /// Splits what may be refused into the value and why there is none.
 fn or_refused<T>(
     result: Result<Option<T>, RequestError>,
@@ -288,8 +255,11 @@ pub async fn page(
 
 /// The voter that a query asks for, if it asks for one.
 async fn find_voter(app: &App, user: &User, fields: &Fields) -> Result<Option<FoundVoter>, RequestError> {
-    let VoterQuery { voter, period } = fields.read()?;
-    let Some(voter) = voter else { return Ok(None) };
+    let period: PeriodQuery = fields.read()?;
+    let voter = match fields.text("voter") {
+        "" => return Ok(None),
+        _ => fields.parsed("voter", "it must be a UUID")?,
+    };
     let details = sites::voter_details(&app.site, user, voter).await?;
     let votes = sites::voter_votes(&app.site, user, voter, period.from, period.to).await?;
     Ok(Some(FoundVoter { details, votes }))
@@ -304,7 +274,11 @@ async fn show(
 ) -> Result<Response, RequestError> {
     let audit = sites::audit_lines(&app.site, &user).await?;
     let settings = sites::voting_settings(&mut visit).await?;
-    let (day, wrong_day) = or_refused(fields.read::<DayQuery>().map(|DayQuery(day)| day))?;
+    let day = match fields.text("day") {
+        "" => Ok(None),
+        _ => fields.parsed("day", "it must be a date like 2023-02-02").map(Some),
+    };
+    let (day, wrong_day) = or_refused(day)?;
     let refused = refused.or(wrong_day);
     let day = day.unwrap_or_else(|| Day::of(app.now()));
     let voters = sites::top_voters(&app.site, &user, day).await?;

@@ -13,7 +13,7 @@ use crate::markup::addresses::news_address;
 use crate::markup::fields::RefusedForm;
 use crate::markup::frame::Frame;
 use crate::markup::parts::{age, author};
-use crate::request::form::{Fields, Form, FromFields};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::{ClientAddress, SignedFields, SignedForm, SignedIn};
@@ -39,29 +39,21 @@ async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>, RequestError> {
     Ok(topics::largest(visit, MAX_OFFERED_TOPICS).await?)
 }
 
-/// What the bookmarklet fills into the form; either may be empty.
-pub struct BookmarkletQuery {
-    title: String,
-    url: String,
-}
-
-impl FromFields for BookmarkletQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { title: fields.text("t").to_owned(), url: fields.text("u").to_owned() })
-    }
-}
-
 /// GET /submit, filled with `u` and `t` by the bookmarklet.
 pub async fn submit_form(
     app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
     headers: HeaderMap,
-    Form(query): Form<BookmarkletQuery>,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
     let offered = offered(&mut visit).await?;
     let page = SubmissionPage {
-        typed: TypedStory { title: query.title, url: query.url, ..TypedStory::default() },
+        typed: TypedStory {
+            title: fields.text("t").to_owned(),
+            url: fields.text("u").to_owned(),
+            ..TypedStory::default()
+        },
         offered: &offered,
         form_address: form_address(&app.settings.site, &headers),
         ..SubmissionPage::default()

@@ -10,7 +10,7 @@ use crate::markup::addresses::{FOLLOWED, MUTES, choice_address, described, list_
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::markup::parts::{empty_but, fitting, number};
-use crate::request::form::{Fields, Form, FromFields};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -275,28 +275,16 @@ fn move_form(frame: &Frame<'_>, topic: &str, kind: Move, typed: Option<(&str, &R
     }
 }
 
-/// The query of the page of topics.
-pub struct TopicsQuery {
-    /// Whether a move that was just requested is still running.
-    moving: bool,
-}
-
-impl FromFields for TopicsQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { moving: fields.get("moving").is_some() })
-    }
-}
-
-/// GET /topics.
+/// GET /topics: moving, if a move that was just requested is still running.
 pub async fn topics(
     app: App,
     mut visit: Visit,
     here: LocalPath,
-    Form(query): Form<TopicsQuery>,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
     let overview = topics::all(&mut visit).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(TopicsPage { overview: &overview, moving: query.moving }.render(&frame))
+    Ok(TopicsPage { overview: &overview, moving: fields.get("moving").is_some() }.render(&frame))
 }
 
 /// Redirects to the topic that has the articles now, or shows the form again.
