@@ -144,8 +144,8 @@ fn public_lists() -> SharedRoutes {
         .route("/latest/{start}", get(stories::lists::latest))
         .reading("/best", &["page"], get(topics::articles::best))
         .reading("/best/new", &["page"], get(topics::articles::newest))
-        .reading("/topic/{topics}", &["page"], get(topics::articles::best_of_topics))
-        .reading("/topic/{topics}/new", &["page"], get(topics::articles::newest_of_topics))
+        .reading("/topic/{topics}", &["page"], get(topics::articles::best))
+        .reading("/topic/{topics}/new", &["page"], get(topics::articles::newest))
         .route("/topics", get(topics::list::topics))
         .reading("/comments", OF_PAGES, get(comments::newest::page))
         .reading("/everyone", OF_PAGES, get(timelines::home::everyone))
@@ -207,8 +207,8 @@ fn shared_pages() -> SharedRoutes {
 /// The feeds. Each is at several addresses, by its format.
 fn shared_feeds() -> SharedRoutes {
     use feeds::sources::{
-        all_of, best, best_of_topics, comments, comments_of, latest, moderation_log, newest,
-        newest_of_topics, of_site, of_story, posts_of, stories_of, top,
+        all_of, best, comments, comments_of, latest, moderation_log, newest, of_site, of_story, posts_of,
+        stories_of, top,
     };
     let posts = || get(posts_of).fallback(accounts::profile::other_method);
     SharedRoutes::default()
@@ -221,10 +221,10 @@ fn shared_feeds() -> SharedRoutes {
         .reading("/best/json", OF_LISTS, get(best))
         .reading("/best/new/atom", OF_LISTS, get(newest))
         .reading("/best/new/json", OF_LISTS, get(newest))
-        .reading("/topic/{topics}/atom", OF_LISTS, get(best_of_topics))
-        .reading("/topic/{topics}/json", OF_LISTS, get(best_of_topics))
-        .reading("/topic/{topics}/new/atom", OF_LISTS, get(newest_of_topics))
-        .reading("/topic/{topics}/new/json", OF_LISTS, get(newest_of_topics))
+        .reading("/topic/{topics}/atom", OF_LISTS, get(best))
+        .reading("/topic/{topics}/json", OF_LISTS, get(best))
+        .reading("/topic/{topics}/new/atom", OF_LISTS, get(newest))
+        .reading("/topic/{topics}/new/json", OF_LISTS, get(newest))
         .reading("/comments/atom", OF_PAGES, get(comments))
         .reading("/comments/json", OF_PAGES, get(comments))
         .reading("/news/{id}/atom", OF_PAGES, get(of_story))

@@ -7,6 +7,7 @@ use crate::error::RequestError;
 use crate::features::inbox::rows::{description, destination};
 use crate::features::moderation::log::{moderator_name, summary};
 use crate::features::timelines::tweets::posted_at;
+use crate::features::topics::articles::ArticlesPath;
 use crate::limits::{
     FEED_PERSON_ENTRIES, FEED_STORIES, FEED_TITLE_CHARACTERS, FEED_TWEETS, INBOX_ENTRIES, LOG_ENTRIES,
     MAX_START, SITE_COMMENTS,
@@ -209,34 +210,24 @@ pub async fn of_site(
     Ok(of_stories(&app, visit, format, FeedKind::Site(host), (part, FEED_STORIES), page).await)
 }
 
-/// GET /best/atom, /best/json. Rounds: 3.
-pub async fn best(app: App, format: FeedFormat, part: Form<ListPart>) -> Result<Response, RequestError> {
-    of_articles(app, format, part, None, ArticleOrder::Score).await
-}
-
-/// GET /best/new/atom, /best/new/json. Rounds: 3.
-pub async fn newest(app: App, format: FeedFormat, part: Form<ListPart>) -> Result<Response, RequestError> {
-    of_articles(app, format, part, None, ArticleOrder::Time).await
-}
-
-/// GET /topic/:name/atom, /topic/:name/json. Rounds: as the page.
-pub async fn best_of_topics(
-    PathOf(topics): PathOf<TopicChoice>,
+/// GET /best and /topic/:topics, with /atom or /json. Rounds: 3, or as the page of the topics.
+pub async fn best(
+    PathOf(ArticlesPath { topics }): PathOf<ArticlesPath>,
     app: App,
     format: FeedFormat,
     part: Form<ListPart>,
 ) -> Result<Response, RequestError> {
-    of_articles(app, format, part, Some(topics), ArticleOrder::Score).await
+    of_articles(app, format, part, topics, ArticleOrder::Score).await
 }
 
-/// GET /topic/:name/new/atom, /topic/:name/new/json. Rounds: as the page.
-pub async fn newest_of_topics(
-    PathOf(topics): PathOf<TopicChoice>,
+/// GET /best/new and /topic/:topics/new, with /atom or /json. Rounds: 3, or as the page of the topics.
+pub async fn newest(
+    PathOf(ArticlesPath { topics }): PathOf<ArticlesPath>,
     app: App,
     format: FeedFormat,
     part: Form<ListPart>,
 ) -> Result<Response, RequestError> {
-    of_articles(app, format, part, Some(topics), ArticleOrder::Time).await
+    of_articles(app, format, part, topics, ArticleOrder::Time).await
 }
 
 /// A list of articles. Those without a story have no thread that an entry could lead to, and are left out.
