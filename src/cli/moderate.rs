@@ -21,7 +21,7 @@ use tidings_web::error::{RequestError, wrong_fields};
 use tidings_web::features::moderation::form::{ModerationForm, UndoForm};
 use tidings_web::mail::SendMail;
 use tidings_web::request::form::Fields;
-use tidings_web::{App, AppParts, mail_decision};
+use tidings_web::{App, mail_decision};
 use url::form_urlencoded::Serializer;
 
 /// The action that undoes another one. It takes the number of a line of the log, and no kind.
@@ -111,7 +111,7 @@ impl ModerateCommand {
         let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
             .reached_at(config.site.url.as_str())
             .for_command();
-        let done = self.act(Arc::new(site), &asked, config).await;
+        let done = self.act(site, &asked, config).await;
         store.close().await;
         say!("line {} of the moderation log", done?);
         Ok(())
@@ -154,18 +154,10 @@ impl ModerateCommand {
         Ok(Asked::Deed(request.into()))
     }
 
-    async fn act(&self, site: Arc<Site>, asked: &Asked, config: &Config) -> anyhow::Result<ModerationId> {
+    async fn act(&self, site: Site, asked: &Asked, config: &Config) -> anyhow::Result<ModerationId> {
         let mailer = Mailer::from_config(&config.mail)?;
-        let app = App::from(AppParts {
-            site,
-            settings: config.web_settings().into(),
-            mailer: mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>),
-            clock: EngineClock::System,
-            live: Arc::default(),
-            traffic: Arc::default(),
-            health: Arc::default(),
-            search: Arc::default(),
-        });
+        let mailer = mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>);
+        let app = App::new(site, config.web_settings(), mailer, EngineClock::System);
         let moderator = find(&app, &self.moderator).await?;
         let (site, now) = (&app.site, app.moment());
         match asked {

@@ -54,12 +54,6 @@ pub struct AppParts {
     pub search: Arc<features::search::searching::SearchPlace>,
 }
 
-impl From<AppParts> for App {
-    fn from(parts: AppParts) -> Self {
-        Self(Arc::new(parts))
-    }
-}
-
 impl FromRequestParts<Self> for App {
     type Rejection = Infallible;
 
@@ -77,6 +71,26 @@ impl Deref for App {
 }
 
 impl App {
+    /// The app of a process that has answered nothing yet.
+    #[must_use]
+    pub fn new(
+        site: impl Into<Arc<Site>>,
+        settings: Settings,
+        mailer: Option<Arc<dyn SendMail>>,
+        clock: EngineClock,
+    ) -> Self {
+        Self(Arc::new(AppParts {
+            site: site.into(),
+            settings: settings.into(),
+            mailer,
+            clock,
+            live: Arc::default(),
+            traffic: Arc::default(),
+            health: Arc::default(),
+            search: Arc::default(),
+        }))
+    }
+
     /// The time now.
     #[must_use]
     pub fn now(&self) -> Timestamp {

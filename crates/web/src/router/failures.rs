@@ -233,13 +233,11 @@ fn loggable(path: &str) -> &str {
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
-    use crate::AppParts;
     use crate::markup::test_support::settings;
     use axum::Router;
     use axum::body::{Body, to_bytes};
     use axum::middleware::from_fn_with_state;
     use axum::routing::get;
-    use std::sync::Arc;
     use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::site::Site;
     use tidings_domain::values::rules::Rules;
@@ -250,17 +248,7 @@ mod tests {
     async fn response_to(path: &'static str) -> (StatusCode, String) {
         let store = Store::in_memory().await.unwrap();
         let site = Site::new(store, Rules::default(), PasswordWorker::default());
-        let (site, clock) = (Arc::new(site), EngineClock::System);
-        let app = App::from(AppParts {
-            site,
-            settings: settings().into(),
-            mailer: None,
-            clock,
-            live: Arc::default(),
-            traffic: Arc::default(),
-            health: Arc::default(),
-            search: Arc::default(),
-        });
+        let app = App::new(site, settings(), None, EngineClock::System);
         let mut router = Router::new()
             .route("/api/panics", get(async || -> Response { panic!("a mistake of ours") }))
             .layer(from_fn_with_state(app, error_responses));

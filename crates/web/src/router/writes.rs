@@ -216,7 +216,6 @@ impl Limit {
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
-    use crate::AppParts;
     use crate::mail::{Letter, SendMail, Sending};
     use crate::markup::test_support::settings;
     use crate::router::failures::error_responses;
@@ -284,16 +283,8 @@ mod tests {
             let transport = TransportSettings { writes_at_once, ..TransportSettings::default() };
             let settings = Settings { request_timeout, transport, ..settings() };
             let mails: Arc<Mailbox> = Arc::default();
-            let app = App::from(AppParts {
-                site: Arc::new(site),
-                settings: settings.into(),
-                mailer: Some(mails.clone()),
-                clock: EngineClock::Manual(Arc::new(AtomicU64::new(1_800_000_000_000))),
-                live: Arc::default(),
-                traffic: Arc::default(),
-                health: Arc::default(),
-                search: Arc::default(),
-            });
+            let clock = EngineClock::Manual(Arc::new(AtomicU64::new(1_800_000_000_000)));
+            let app = App::new(site, settings, Some(mails.clone()), clock);
             Self { app, mails, writes: Arc::default() }
         }
 
