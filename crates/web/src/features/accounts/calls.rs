@@ -11,13 +11,13 @@ use crate::request::answers::{DONE, DoneResponse, ErrorResponse, Status};
 use crate::request::description::FORM;
 use crate::request::form::Form;
 use crate::request::values;
-use crate::request::viewer::{ClientAddress, ClientDevice, SignedFields};
+use crate::request::viewer::{ClientAddress, SignedFields};
 use axum::Json;
 use axum::response::Response;
 use serde::Serialize;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::log_in::LogIn;
-use tidings_domain::accounts::session_store::Session;
+use tidings_domain::accounts::session_store::{Device, Session};
 use tidings_domain::accounts::sessions;
 use tidings_domain::accounts::signup::SignedUp;
 use tidings_domain::values::signup::InvitationCode;
@@ -80,7 +80,7 @@ impl From<SignedUp> for NewAccountResponse {
 )]
 pub async fn create_account(
     app: App,
-    ClientDevice(device): ClientDevice,
+    device: Device,
     Form(form): Form<Registration>,
 ) -> Result<Json<NewAccountResponse>, RequestError> {
     Ok(Json(open_account(&app, &form, &device).await?.into()))
@@ -123,7 +123,7 @@ impl InvitationResponse {
 )]
 pub async fn log_in(
     app: App,
-    ClientDevice(device): ClientDevice,
+    device: Device,
     Form(form): Form<Credentials>,
 ) -> Result<Json<SecretsResponse>, RequestError> {
     match crate::features::sessions::log_in::log_in(&app, &form, &device).await? {
@@ -144,7 +144,7 @@ pub async fn log_in(
 )]
 pub async fn log_in_by_get(
     app: App,
-    device: ClientDevice,
+    device: Device,
     query: Form<Credentials>,
 ) -> Result<Json<SecretsResponse>, RequestError> {
     log_in(app, device, query).await
@@ -204,11 +204,7 @@ pub async fn reset_password_by_get(
     responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
-pub async fn update_profile(
-    app: App,
-    ClientDevice(device): ClientDevice,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
-    let session = save_profile(&app, &form, &device).await?;
+pub async fn update_profile(app: App, form: SignedFields) -> Result<Response, RequestError> {
+    let session = save_profile(&app, &form).await?;
     Ok(with_session(&app, session, Json(DONE)))
 }

@@ -24,7 +24,7 @@ use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::paging::PageQuery;
 use crate::request::path::{AtName, PathOf};
-use crate::request::viewer::{ClientDevice, SignedFields};
+use crate::request::viewer::SignedFields;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, PreEscaped, html};
 use tidings_domain::accounts::inbox::Seen;
@@ -291,14 +291,9 @@ pub async fn other_method(PathOf(AtName(_)): PathOf<AtName>) -> RequestError {
 
 /// POST /profile: about, email, password (may be empty), current_password (may be empty if
 /// e-mail and password stay), apisecret.
-pub async fn change(
-    app: App,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    mut form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn change(app: App, here: LocalPath, mut form: SignedFields) -> Result<Response, RequestError> {
     let saved = user_address("user", &form.user.username, "?saved");
-    match save_profile(&app, &form, &device).await {
+    match save_profile(&app, &form).await {
         Ok(session) => Ok(with_session(&app, session, Redirect::to(&saved))),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&PROFILE_FIELDS);

@@ -11,7 +11,7 @@ use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::{ClientDevice, IsLocal};
+use crate::request::viewer::IsLocal;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::first_administrator;
@@ -282,7 +282,7 @@ fn applied_page(frame: &Frame<'_>) -> Markup {
 /// needed depends on the site. Redirects with the new session, or shows the form again.
 pub async fn register(
     app: App,
-    ClientDevice(device): ClientDevice,
+    device: Device,
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {

@@ -14,7 +14,7 @@ use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::request::form::{Fields, Form};
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::{ClientDevice, SignedFields, SignedIn};
+use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::{Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
@@ -298,12 +298,7 @@ pub async fn change_password() -> Redirect {
 }
 
 /// POST to the same addresses: the fields of the page (a missing one keeps its value), apisecret.
-pub async fn change(
-    app: App,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     let (tab, address, _) = Tab::at(&here);
     let own = form.fields.only(tab.fields());
     let read = || {
@@ -312,7 +307,7 @@ pub async fn change(
         }
         profile_change(&own)
     };
-    match change_profile(&app, &form, &device, read).await {
+    match change_profile(&app, &form, read).await {
         Ok(session) => Ok(with_session(&app, session, Redirect::to(&format!("{address}?saved")))),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&TYPED);

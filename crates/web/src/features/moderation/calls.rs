@@ -9,7 +9,7 @@ use crate::request::description::FORM;
 use crate::request::form::{Fields, Form};
 use crate::request::path::PathOf;
 use crate::request::values;
-use crate::request::viewer::{Call, ClientAddress, SignedFields, SignedIn};
+use crate::request::viewer::{Call, SignedFields, SignedIn};
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -175,11 +175,10 @@ pub struct RowChangedResponse {
 pub async fn appeal(
     app: App,
     visit: Visit,
-    ClientAddress(address): ClientAddress,
     call: Call,
     fields: Fields,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    super::appeals::appeal(&app, visit, (fields, &call), address).await?;
+    super::appeals::appeal(&app, visit, fields, &call).await?;
     Ok(Json(DONE))
 }
 

@@ -10,7 +10,7 @@ use crate::request::answers::Status;
 use crate::request::description::FORM;
 use crate::request::form::{Fields, Form};
 use crate::request::values;
-use crate::request::viewer::{Call, ClientAddress, SignedIn};
+use crate::request::viewer::{Call, SignedIn};
 use axum::Json;
 use serde::Serialize;
 use tidings_domain::accounts::visit::Visit;
@@ -128,11 +128,10 @@ impl From<ShownThread> for ThreadEntry {
 pub async fn write(
     app: App,
     visit: Visit,
-    ClientAddress(address): ClientAddress,
     call: Call,
     fields: Fields,
 ) -> Result<Json<WrittenResponse>, RequestError> {
-    let (_, written) = messages::write(&app, visit, (fields, &call), address).await?;
+    let (_, written) = messages::write(&app, visit, fields, &call).await?;
     let MessageAddress { thread: thread_id, message: message_id } = written;
     Ok(Json(WrittenResponse { status: Status::Ok, thread_id, message_id }))
 }

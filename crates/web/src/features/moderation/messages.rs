@@ -15,15 +15,12 @@ use crate::markup::frame::Frame;
 use crate::markup::head::shortened;
 use crate::markup::moderation_tools::{ActionForm, action_words, may_moderate, thing_name, tools};
 use crate::markup::parts::{DELETED_USER, age};
-use crate::request::cookies::session_token;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use crate::request::viewer::{Call, ClientAddress, SignedFields, SignedIn};
-use axum::http::HeaderMap;
+use crate::request::viewer::{Call, SignedFields, SignedIn};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use std::net::IpAddr;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::messages::reading::{
@@ -300,13 +297,11 @@ fn shown_message(frame: &Frame<'_>, message: &ShownMessage) -> Markup {
 pub async fn send(
     app: App,
     visit: Visit,
-    ClientAddress(address): ClientAddress,
     here: LocalPath,
-    headers: HeaderMap,
     call: Call,
     fields: Fields,
 ) -> Result<Response, RequestError> {
-    let failure = match write(&app, visit, (fields.clone(), &call), address).await {
+    let failure = match write(&app, visit, fields.clone(), &call).await {
         Ok((Some(user), _)) => return sent_without_session(&app, &here, &user).await,
         Ok((None, written)) => return Ok(Redirect::to(&message_address(written)).into_response()),
         Err(failure) => failure,
@@ -320,7 +315,7 @@ pub async fn send(
         refused: Some(&refused),
         ..MessageFields::default()
     };
-    let mut again = Visit::new(app.site.clone(), app.now(), session_token(&app, &headers).as_deref());
+    let mut again = Visit::new(app.site.clone(), app.now(), call.session_token.as_deref());
     let viewer = again.viewer().await?.cloned();
     // With what was written meanwhile.
     let thread = match (form.thread, &viewer) {
@@ -340,12 +335,12 @@ pub async fn send(
 pub(crate) async fn write(
     app: &App,
     mut visit: Visit,
-    (fields, call): (Fields, &Call),
-    address: IpAddr,
+    fields: Fields,
+    call: &Call,
 ) -> Result<(Option<User>, MessageAddress), RequestError> {
     let (site, now) = (&app.site, app.moment());
     if visit.recognise().await?.is_some() {
-        let sender = SignedFields::sign(visit, fields, address, call).await?;
+        let sender = SignedFields::sign(visit, fields, call).await?;
         let message = NewMessage::from(sender.fields.read::<MessageForm>()?);
         let written = messages::write(site, now, &sender.user, &message).await?;
         if matches!(message.matter, Matter::Thread(_)) && sender.user.role() >= Role::Moderator {
@@ -358,7 +353,7 @@ pub(crate) async fn write(
     let (Some(username), Some(password)) = (form.username.clone(), form.password.clone()) else {
         return Err(RequestError::LoginRequired);
     };
-    let who = (username.as_str(), password.0.as_str(), address);
+    let who = (username.as_str(), password.0.as_str(), call.device.address);
     let (user, written) = messages::write_with_password(site, now, who, &form.into()).await?;
     Ok((Some(user), written))
 }

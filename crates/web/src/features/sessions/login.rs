@@ -13,13 +13,13 @@ use crate::request::cookies;
 use crate::request::form::{Fields, Form, FromFields, Next};
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
-use crate::request::viewer::{ClientDevice, SignedFields};
+use crate::request::viewer::SignedFields;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::accounts::log_in::LogIn;
-use tidings_domain::accounts::session_store::Session;
+use tidings_domain::accounts::session_store::{Device, Session};
 use tidings_domain::accounts::sessions;
 use tidings_domain::accounts::visit::Visit;
 
@@ -138,7 +138,7 @@ pub async fn login_form(
 /// second factor, or shows the form again.
 pub async fn log_in(
     app: App,
-    ClientDevice(device): ClientDevice,
+    device: Device,
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {

@@ -9,7 +9,7 @@ use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::{ClientDevice, SignedFields, SignedIn};
+use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::Refusal;
@@ -109,15 +109,10 @@ pub async fn add_form(app: App, SignedIn { user, .. }: SignedIn, here: LocalPath
 }
 
 /// POST /settings/two-factor/passkeys: name, current_password, apisecret.
-pub async fn begin(
-    app: App,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn begin(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     let frame = Frame::for_user(&app, &here, &form.user);
     let name = form.fields.text("name");
-    match two_factor::begin_passkey(&app, &form, &device).await {
+    match two_factor::begin_passkey(&app, &form).await {
         Ok(options) => Ok(create_page(&frame, name, &options).into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&["name", "current_password"]);
@@ -127,14 +122,9 @@ pub async fn begin(
 }
 
 /// POST /settings/two-factor/passkeys/confirm: name, passkey (JSON), apisecret.
-pub async fn confirm(
-    app: App,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn confirm(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     let frame = Frame::for_user(&app, &here, &form.user);
-    match two_factor::add_passkey(&app, &form, &device).await {
+    match two_factor::add_passkey(&app, &form).await {
         Ok(Some(codes)) => Ok(recovery_codes_page(&frame, "Your recovery codes", &codes).into_response()),
         Ok(None) => Ok(Redirect::to("/settings/two-factor?saved").into_response()),
         Err(failure) => {
@@ -181,13 +171,8 @@ pub async fn remove_form(
 }
 
 /// POST /settings/two-factor/passkeys/remove: passkey, current_password, apisecret.
-pub async fn remove(
-    app: App,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
-    match two_factor::remove_passkey(&app, &form, &device).await {
+pub async fn remove(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
+    match two_factor::remove_passkey(&app, &form).await {
         Ok(()) => Ok(Redirect::to("/settings/two-factor?saved").into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&["current_password"]);

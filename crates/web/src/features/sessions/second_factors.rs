@@ -12,7 +12,7 @@ use crate::markup::parts::age;
 use crate::markup::qr_code::qr_code;
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::{ClientDevice, SignedFields, SignedIn};
+use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::two_factor::setup::{self, NewTotp, PasskeyFacts, TwoFactorState};
@@ -201,14 +201,9 @@ pub async fn app_form(app: App, SignedIn { user, .. }: SignedIn, here: LocalPath
 }
 
 /// POST /settings/two-factor/app: current_password, apisecret.
-pub async fn begin_app(
-    app: App,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn begin_app(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     let frame = Frame::for_user(&app, &here, &form.user);
-    match two_factor::begin_totp(&app, &form, &device).await {
+    match two_factor::begin_totp(&app, &form).await {
         Ok(new) => Ok(confirm_page(&frame, &new, None).into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&["current_password"]);
@@ -219,14 +214,9 @@ pub async fn begin_app(
 }
 
 /// POST /settings/two-factor/app/confirm: code, apisecret.
-pub async fn confirm_app(
-    app: App,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn confirm_app(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     let frame = Frame::for_user(&app, &here, &form.user);
-    let failure = match two_factor::confirm_totp(&app, &form, &device).await {
+    let failure = match two_factor::confirm_totp(&app, &form).await {
         Ok(codes) => {
             return Ok(recovery_codes_page(&frame, "Your recovery codes", &codes).into_response());
         }
@@ -241,13 +231,8 @@ pub async fn confirm_app(
 }
 
 /// POST /settings/two-factor/app/remove: current_password, code, apisecret.
-pub async fn remove_app(
-    app: App,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
-    match two_factor::end_totp(&app, &form, &device).await {
+pub async fn remove_app(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
+    match two_factor::end_totp(&app, &form).await {
         Ok(()) => Ok(Redirect::to("/settings/two-factor?saved").into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&["current_password", "code"]);
@@ -280,14 +265,9 @@ pub async fn codes_form(app: App, SignedIn { user, .. }: SignedIn, here: LocalPa
 }
 
 /// POST /settings/two-factor/codes: current_password, apisecret.
-pub async fn renew_codes(
-    app: App,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn renew_codes(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     let frame = Frame::for_user(&app, &here, &form.user);
-    match two_factor::renew_recovery_codes(&app, &form, &device).await {
+    match two_factor::renew_recovery_codes(&app, &form).await {
         Ok(codes) => Ok(recovery_codes_page(&frame, "Your new recovery codes", &codes).into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&["current_password"]);

@@ -10,7 +10,6 @@ use crate::markup::fields::{RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::request::form::{Fields, Form};
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::ClientDevice;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -88,7 +87,7 @@ pub(super) async fn second_step_page(
 /// POST /login/code: ticket, code or passkey (JSON), next, reason.
 pub async fn finish(
     app: App,
-    ClientDevice(device): ClientDevice,
+    device: Device,
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {
@@ -174,7 +173,7 @@ pub async fn passkey_options(app: App) -> Result<impl IntoResponse, RequestError
 /// POST /login/passkey: passkey (JSON), next, reason.
 pub async fn log_in_with_passkey(
     app: App,
-    ClientDevice(device): ClientDevice,
+    device: Device,
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {

@@ -6,7 +6,7 @@ use crate::error::RequestError;
 use crate::request::answers::{DONE, DoneResponse, Status};
 use crate::request::description::FORM;
 use crate::request::values;
-use crate::request::viewer::{ClientDevice, SignedFields};
+use crate::request::viewer::SignedFields;
 use axum::Json;
 use serde::Serialize;
 use tidings_domain::accounts::two_factor::setup::NewTotp;
@@ -45,12 +45,8 @@ pub struct RecoveryCodesResponse {
     responses((status = 200, body = NewTotpResponse)),
     security(("session" = [])),
 )]
-pub async fn begin(
-    app: App,
-    ClientDevice(device): ClientDevice,
-    form: SignedFields,
-) -> Result<Json<NewTotpResponse>, RequestError> {
-    let NewTotp { secret, uri } = two_factor::begin_totp(&app, &form, &device).await?;
+pub async fn begin(app: App, form: SignedFields) -> Result<Json<NewTotpResponse>, RequestError> {
+    let NewTotp { secret, uri } = two_factor::begin_totp(&app, &form).await?;
     Ok(Json(NewTotpResponse { status: Status::Ok, secret, uri }))
 }
 
@@ -62,12 +58,8 @@ pub async fn begin(
     responses((status = 200, body = RecoveryCodesResponse)),
     security(("session" = [])),
 )]
-pub async fn confirm(
-    app: App,
-    ClientDevice(device): ClientDevice,
-    form: SignedFields,
-) -> Result<Json<RecoveryCodesResponse>, RequestError> {
-    let recovery_codes = two_factor::confirm_totp(&app, &form, &device).await?;
+pub async fn confirm(app: App, form: SignedFields) -> Result<Json<RecoveryCodesResponse>, RequestError> {
+    let recovery_codes = two_factor::confirm_totp(&app, &form).await?;
     Ok(Json(RecoveryCodesResponse { status: Status::Ok, recovery_codes }))
 }
 
@@ -79,11 +71,7 @@ pub async fn confirm(
     responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
-pub async fn end(
-    app: App,
-    ClientDevice(device): ClientDevice,
-    form: SignedFields,
-) -> Result<Json<DoneResponse>, RequestError> {
-    two_factor::end_totp(&app, &form, &device).await?;
+pub async fn end(app: App, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
+    two_factor::end_totp(&app, &form).await?;
     Ok(Json(DONE))
 }
