@@ -25,6 +25,7 @@ use axum::http::request::Parts;
 use std::convert::Infallible;
 use std::ops::Deref;
 use std::sync::Arc;
+use tidings_domain::accounts::visit::Visit;
 use tidings_domain::site::Site;
 use tidings_domain::values::changeable::Changeable;
 use tidings_domain::values::clock::{Moment, Timestamp};
@@ -95,6 +96,12 @@ impl App {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         Timestamp::now(&self.clock)
+    }
+
+    /// A visit without a session, which begins now.
+    #[must_use]
+    pub fn visitor(&self) -> Visit {
+        Visit::new(self.site.clone(), self.now(), None)
     }
 
     /// The time now, in milliseconds.

@@ -293,7 +293,7 @@ pub mod test_support {
             field,
             candidates: Vec::new(),
             beside_field: None,
-            failure: RequestError::Field { name: "field", expected: "it must be another" },
+            failure: RequestError::field("field", "it must be another"),
         }
     }
 }
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn what_a_field_must_be_need_not_name_it_beside_the_field() {
-        let failure = || RequestError::Field { name: "from", expected: "it must be a time" };
+        let failure = || RequestError::field("from", "it must be a time");
         let above = RefusedForm::from_failure(failure()).unwrap();
         assert_eq!(above.message, "The field from is wrong: it must be a time.");
         assert_eq!(above.beside(&["from"]).message, "It must be a time.");

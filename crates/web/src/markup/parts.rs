@@ -192,6 +192,15 @@ pub fn paging(address: &dyn Fn(u64) -> String, start: u64, (size, shown): (u64, 
     }
 }
 
+/// The link to the next page of a list, if there is one.
+pub fn more_link(next: Option<String>) -> Markup {
+    html! {
+        @if let Some(address) = next {
+            nav.more aria-label="Pages" { a href=(address) rel="next" { "more" } }
+        }
+    }
+}
+
 /// How many items, from the first on, fit into a number of bytes: at least one, if there is
 /// one. `cost` is the most bytes that an item takes.
 pub fn fitting<T>(items: &[T], bytes: usize, cost: impl Fn(&T) -> usize) -> usize {

@@ -71,7 +71,7 @@ pub fn count(fields: &Fields) -> Result<usize, RequestError> {
         return Ok(TIMELINE_ENTRIES);
     };
     let count = text.parse().ok().filter(|count| (1..=MAX_PAGE).contains(count) && is_plain(text));
-    count.ok_or(RequestError::Field { name: "count", expected: "it must be a whole number from 1 to 100" })
+    count.ok_or(RequestError::field("count", "it must be a whole number from 1 to 100"))
 }
 
 /// A cursor in a field, which may be missing.

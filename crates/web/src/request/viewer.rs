@@ -4,6 +4,7 @@ use super::address::{client_address, is_from_this_machine};
 use super::cookies::{self, Prolonged};
 use super::form::{Fields, Form, FromFields};
 use super::json;
+use super::local_path::LocalPath;
 use crate::App;
 use crate::error::{Malformed, RequestError};
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
@@ -61,6 +62,19 @@ impl FromRequestParts<App> for Visit {
             Some(Prolonged(prolonged)) => visit.reporting_to(prolonged.clone()),
             None => visit,
         })
+    }
+}
+
+/// A visit that sees what is hidden, if the address asks for it.
+pub struct ShowingHidden(pub Visit);
+
+impl FromRequestParts<App> for ShowingHidden {
+    type Rejection = RequestError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
+        let Ok(here) = LocalPath::from_request_parts(parts, app).await;
+        let visit = Visit::from_request_parts(parts, app).await?;
+        Ok(Self(visit.showing_hidden(here.shows_hidden())))
     }
 }
 
@@ -260,8 +274,7 @@ impl FromRequestParts<App> for Call {
 /// The name that a form gives its request, so that it can be sent again.
 fn request_name(fields: &Fields) -> Result<Option<RequestName>, RequestError> {
     let named = |text| {
-        RequestName::parse(text)
-            .ok_or(RequestError::Field { name: "request", expected: "it must have 1 to 64 characters" })
+        RequestName::parse(text).ok_or(RequestError::field("request", "it must have 1 to 64 characters"))
     };
     fields.get("request").map(named).transpose()
 }

@@ -225,7 +225,7 @@ fn switch(fields: &Fields, name: &'static str, shown: &str) -> Result<Option<boo
     match fields.get(name) {
         Some("1") => Ok(Some(true)),
         Some("0") => Ok(Some(false)),
-        Some(_) => Err(RequestError::Field { name, expected: "it must be 0 or 1" }),
+        Some(_) => Err(RequestError::field(name, "it must be 0 or 1")),
         None => Ok(fields.get(shown).map(|_| false)),
     }
 }
@@ -236,7 +236,7 @@ fn choice<C: Choice>(
     name: &'static str,
     expected: &'static str,
 ) -> Result<Option<C>, RequestError> {
-    let parse = |given| C::parse(given).ok_or(RequestError::Field { name, expected });
+    let parse = |given| C::parse(given).ok_or(RequestError::field(name, expected));
     fields.get(name).map(parse).transpose()
 }
 
@@ -292,7 +292,7 @@ impl FromFields for DeactivationForm {
         let erases = match fields.text("writings") {
             "" | "keep" => false,
             "erase" => true,
-            _ => return Err(RequestError::Field { name: "writings", expected: "it must be keep or erase" }),
+            _ => return Err(RequestError::field("writings", "it must be keep or erase")),
         };
         Ok(Self { password: fields.required("password")?.to_owned(), erases })
     }

@@ -297,7 +297,7 @@ pub async fn register(
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&FIELDS);
             let typed = Typed::of(&fields);
-            let mut visit = Visit::new(app.site.clone(), app.now(), None);
+            let mut visit = app.visitor();
             // Without it, once it is not good any more, the form is the one for everybody.
             let mut token = welcome_token(&fields).unwrap_or(None);
             if let Some(given) = &token

@@ -103,7 +103,7 @@ fn kinds(fields: &Fields) -> Result<Option<Vec<HookKind>>, RequestError> {
 
 impl HookForm {
     fn change(&self) -> Result<HookChange, RequestError> {
-        let missing = |name| RequestError::Field { name, expected: RequestError::MISSING };
+        let missing = |name| RequestError::field(name, RequestError::MISSING);
         if self.remove || self.test {
             let hook = self.hook_id.ok_or_else(|| missing("hook_id"))?;
             return Ok(if self.remove { HookChange::Remove(hook) } else { HookChange::Test(hook) });

@@ -21,7 +21,6 @@ use serde::Serialize;
 use serde_json::json;
 use std::net::IpAddr;
 use std::time::Instant;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::changes::Findable;
 use tidings_domain::found;
 use tidings_domain::news::lists;
@@ -121,7 +120,7 @@ async fn find(
     from: IpAddr,
 ) -> Result<Response, RequestError> {
     let began = Instant::now();
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let mut visit = app.visitor();
     let rules = app.site.rules.hacker_news.clone();
     let front_page = lists::top(&mut visit, 0, PAGE_ROWS).await?.lines;
     let front_page: Vec<NewsId> = front_page.iter().map(|line| line.news.id).collect();
@@ -179,7 +178,7 @@ async fn find(
 )]
 pub async fn item(app: App, PathOf(number): PathOf<String>) -> Result<Response, RequestError> {
     let number: ItemNumber = number.parse().map_err(|_| RequestError::NotFound)?;
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let mut visit = app.visitor();
     Ok((HEADERS, items::read(&mut visit, number).await?).into_response())
 }
 
@@ -191,7 +190,7 @@ pub async fn item(app: App, PathOf(number): PathOf<String>) -> Result<Response, 
     responses((status = 200, description = "The person", content_type = JSON)),
 )]
 pub async fn user(app: App, PathOf(name): PathOf<String>) -> Result<Response, RequestError> {
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let mut visit = app.visitor();
     let person = numbered::person(&mut visit, &name).await?.ok_or(RequestError::NotFound)?;
     let about = (!person.about.trim().is_empty()).then(|| plain_html(&person.about));
     let user = json!({ "about": about, "karma": person.user.karma, "username": person.user.username });

@@ -95,7 +95,7 @@ enum Place {
 impl FromFields for HitsQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let query = fields.text("query").to_owned();
-        let wrong = |name, expected| RequestError::Field { name, expected };
+        let wrong = |name, expected| RequestError::field(name, expected);
         if query.chars().count() > HIT_CHARACTERS {
             return Err(wrong("query", "it must have at most 512 characters"));
         }

@@ -12,10 +12,9 @@ use crate::markup::parts::DELETED_USER;
 use crate::request::answers::{Status, is_false};
 use crate::request::description::FORM;
 use crate::request::form::{Fields, Form, FromFields};
-use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::values;
-use crate::request::viewer::{ClientAddress, SignedForm};
+use crate::request::viewer::{ClientAddress, ShowingHidden, SignedForm};
 use axum::Json;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -24,7 +23,6 @@ use std::ops::Range;
 use tidings_domain::Error;
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::reader::{Collapsed, Sight};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::comment;
 use tidings_domain::comments::lists::SiteComment;
 use tidings_domain::comments::outline::{PartBounds, ThreadLine, ThreadLines};
@@ -323,10 +321,7 @@ impl FromFields for ThreadPartQuery {
                 .filter(is_plain)
                 .and_then(|text| text.parse().ok())
                 .filter(|count| (1..=MAX_API_COMMENTS).contains(count))
-                .ok_or(RequestError::Field {
-                    name: "count",
-                    expected: "it must be a whole number from 1 to 500",
-                })?,
+                .ok_or(RequestError::field("count", "it must be a whole number from 1 to 500"))?,
         };
         let after = fields.parsed_optional("after", AFTER)?;
         Ok(Self { after, count, sort: sort_field(fields)?.unwrap_or_default() })
@@ -352,15 +347,13 @@ impl ThreadPartQuery {
 )]
 pub async fn thread(
     PathOf(id): PathOf<NewsId>,
-    visit: Visit,
-    here: LocalPath,
+    ShowingHidden(mut visit): ShowingHidden,
     Form(query): Form<ThreadPartQuery>,
 ) -> Result<Response, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let wanted = |lines: &ThreadLines| query.part(lines).unwrap_or_default().collect();
     let thread = threads::get(&mut visit, id, query.sort.into(), wanted).await?;
     let lines = thread.outline();
-    let part = query.part(lines).ok_or(RequestError::Field { name: "after", expected: AFTER })?;
+    let part = query.part(lines).ok_or(RequestError::field("after", AFTER))?;
     let last = part.clone().last().filter(|_| part.end < lines.places().len());
     let next = last.and_then(|last| lines.places().get(last)).map(|place| place.id.to_string());
     let next = serde_json::to_string(&next).map_err(|error| Error::Internal(error.to_string()))?;

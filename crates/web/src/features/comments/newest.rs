@@ -9,7 +9,7 @@ use crate::markup::addresses::{comment_address, news_address};
 use crate::markup::feed_links::FeedKind;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::parts::{empty_but, fitting};
+use crate::markup::parts::{empty_but, fitting, more_link};
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use axum::response::Redirect;
@@ -45,9 +45,7 @@ pub async fn page(
             (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss")))
         }
         @for (_, comment) in shown { (listed(&frame, comment)) }
-        @if let Some(next) = next {
-            nav.more aria-label="Pages" { a href=(format!("/comments?before={next}")) rel="next" { "more" } }
-        }
+        (more_link(next.map(|next| format!("/comments?before={next}"))))
     };
     Ok(frame.page_with("New comments", &PageHead::of("/comments").feeds([FeedKind::Comments]), &content))
 }

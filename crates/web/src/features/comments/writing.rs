@@ -23,7 +23,7 @@ use crate::markup::withheld::unlisted_note;
 use crate::request::form::{Fields, id_or_none};
 use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};
-use crate::request::viewer::{SignedFields, SignedIn};
+use crate::request::viewer::{ShowingHidden, SignedFields, SignedIn};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::actor::Actor;
@@ -407,10 +407,9 @@ fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
 pub async fn of_user(
     PathOf((name, Start(start))): PathOf<(String, Start)>,
     app: App,
-    visit: Visit,
+    ShowingHidden(mut visit): ShowingHidden,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let user = profiles::profile(&mut visit, &name).await?.user.clone();
     let page = lists::of_user(&mut visit, user.id, &user.username, start, PAGE_ROWS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;

@@ -111,7 +111,7 @@ fn own(frame: &Frame<'_>) -> Markup {
 
 /// GET /feeds.opml: the feeds of the site and of the largest topics. Rounds: 2.
 pub async fn opml(app: App) -> Result<impl IntoResponse, RequestError> {
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let mut visit = app.visitor();
     let topics = topics::largest(&mut visit, FEED_TOPICS).await?;
     let brand = app.brand_for(&mut visit).await;
     let topics: Vec<FeedKind> = topics.into_iter().map(|line| newest_in(line.topic)).collect();

@@ -58,7 +58,7 @@ impl FromFields for ListPart {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let start: u64 = fields.parsed_optional("start", FROM_NEXT)?.unwrap_or_default();
         if start > MAX_START {
-            return Err(RequestError::Field { name: "start", expected: FROM_NEXT });
+            return Err(RequestError::field("start", FROM_NEXT));
         }
         Ok(Self { start })
     }
@@ -90,11 +90,6 @@ impl<T: FromStr> FromFields for Before<T> {
 /// The query string of such a part; empty for the newest.
 fn before<T: Display>(place: Option<T>) -> String {
     place.map(|place| format!("?before={place}")).unwrap_or_default()
-}
-
-/// A visit without a session.
-fn visitor(app: &App) -> Visit {
-    Visit::new(app.site.clone(), app.now(), None)
 }
 
 /// The story of a line.
@@ -181,7 +176,7 @@ async fn of_stories(
 
 /// GET /top/atom, /top/json. Rounds: as the front page.
 pub async fn top(app: App, format: FeedFormat, Form(part): Form<ListPart>) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app).of_public_list();
+    let mut visit = app.visitor().of_public_list();
     let page = news_lists::top(&mut visit, part.start, FEED_STORIES).await?;
     Ok(of_stories(&app, visit, format, FeedKind::Top, (part, FEED_STORIES), page).await)
 }
@@ -192,7 +187,7 @@ pub async fn latest(
     format: FeedFormat,
     Form(part): Form<ListPart>,
 ) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app).of_public_list();
+    let mut visit = app.visitor().of_public_list();
     let page = news_lists::latest(&mut visit, part.start, FEED_STORIES).await?;
     Ok(of_stories(&app, visit, format, FeedKind::Latest, (part, FEED_STORIES), page).await)
 }
@@ -205,7 +200,7 @@ pub async fn of_site(
     Form(part): Form<ListPart>,
 ) -> Result<Response, RequestError> {
     let host = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
-    let mut visit = visitor(&app);
+    let mut visit = app.visitor();
     let page = news_lists::from_host(&mut visit, &host, part.start, FEED_STORIES).await?;
     Ok(of_stories(&app, visit, format, FeedKind::Site(host), (part, FEED_STORIES), page).await)
 }
@@ -238,7 +233,7 @@ async fn of_articles(
     topics: Option<TopicChoice>,
     order: ArticleOrder,
 ) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app).of_public_list();
+    let mut visit = app.visitor().of_public_list();
     let wanted = ArticlePart { start: part.start, count: ARTICLES_PER_PAGE };
     let page = match &topics {
         Some(topics) => articles::of_topics(&mut visit, topics, order, wanted).await?,
@@ -263,7 +258,7 @@ pub async fn comments(
     format: FeedFormat,
     Form(Before(older)): Form<Before<ItemNumber>>,
 ) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app).of_public_list();
+    let mut visit = app.visitor().of_public_list();
     let page = comment_lists::newest(&mut visit, older, SITE_COMMENTS).await?;
     let brand = app.brand_for(&mut visit).await;
     let site = &brand.site;
@@ -284,7 +279,7 @@ pub async fn of_story(
     PathOf(id): PathOf<NewsId>,
     Form(Before(older)): Form<Before<CommentId>>,
 ) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app);
+    let mut visit = app.visitor();
     let wanted = |lines: &ThreadLines| newest_of(lines, older).0;
     let thread = threads::get(&mut visit, id, CommentOrder::Score.into(), wanted).await?;
     let news = &thread.news.news;
@@ -338,7 +333,7 @@ pub async fn stories_of(
     PathOf(name): PathOf<String>,
     Form(part): Form<ListPart>,
 ) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app);
+    let mut visit = app.visitor();
     let user = person(&mut visit, &name, false).await?;
     let page = news_lists::posted(&mut visit, user.id, part.start, FEED_STORIES).await?;
     let kind = FeedKind::Person(Written::Stories, user.username.clone());
@@ -353,7 +348,7 @@ pub async fn comments_of(
     Form(part): Form<ListPart>,
 ) -> Result<Response, RequestError> {
     let count = FEED_STORIES;
-    let mut visit = visitor(&app);
+    let mut visit = app.visitor();
     let user = person(&mut visit, &name, false).await?;
     let page = comment_lists::of_user(&mut visit, user.id, &user.username, part.start, count).await?;
     let brand = app.brand_for(&mut visit).await;
@@ -376,7 +371,7 @@ pub async fn posts_of(
     PathOf(AtName(name)): PathOf<AtName>,
     Form(Before(older)): Form<Before<Cursor>>,
 ) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app);
+    let mut visit = app.visitor();
     let user = person(&mut visit, &name, true).await?;
     let window = Window { before: older, ..Window::newest(FEED_TWEETS) };
     let page = reading::of_user(&mut visit, user.id, &window).await?;
@@ -425,7 +420,7 @@ pub async fn all_of(
     Form(asked): Form<PersonPart>,
 ) -> Result<Response, RequestError> {
     const COUNT: u64 = FEED_PERSON_ENTRIES;
-    let mut visit = visitor(&app);
+    let mut visit = app.visitor();
     let user = person(&mut visit, &name, true).await?;
     let start = asked.part.start;
     let stories = news_lists::posted(&mut visit, user.id, start, COUNT).await?;
@@ -466,7 +461,7 @@ pub async fn moderation_log(
     format: FeedFormat,
     Form(Before(older)): Form<Before<ModerationId>>,
 ) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app);
+    let mut visit = app.visitor();
     let window = LogWindow { before: older, count: LOG_ENTRIES, ..LogWindow::default() };
     let page = log::page(&mut visit, &window).await?;
     let brand = app.brand_for(&mut visit).await;
@@ -494,7 +489,7 @@ pub async fn inbox(
     PathOf(secret): PathOf<String>,
     Form(Before(older)): Form<Before<InboxCursor>>,
 ) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app);
+    let mut visit = app.visitor();
     let owner = inbox_feed::owner_of(&mut visit, &secret).await?.ok_or(RequestError::NotFound)?;
     let window = InboxWindow { before: older, ..InboxWindow::newest(INBOX_ENTRIES) };
     let page = tidings_domain::inbox::page(&mut visit, owner.id, &window).await?;

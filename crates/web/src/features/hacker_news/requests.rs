@@ -33,10 +33,7 @@ pub struct PrintQuery {
 impl FromFields for PrintQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         if fields.get("callback").is_some() {
-            return Err(RequestError::Field {
-                name: "callback",
-                expected: "this site does not wrap its answers in scripts",
-            });
+            return Err(RequestError::field("callback", "this site does not wrap its answers in scripts"));
         }
         Ok(Self { is_pretty: fields.get("print") == Some("pretty") })
     }

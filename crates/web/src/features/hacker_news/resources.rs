@@ -6,7 +6,6 @@ use super::users::UserEntry;
 use crate::App;
 use crate::error::RequestError;
 use serde::Serialize;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::cache::Shared;
 use tidings_domain::numbered;
 use tidings_domain::numbered::lists::{ItemList, list};
@@ -73,7 +72,7 @@ impl Resource {
     /// # Errors
     /// When the store fails.
     pub(super) async fn read(&self, app: &App) -> Result<Content, RequestError> {
-        let mut visit = Visit::new(app.site.clone(), app.now(), None);
+        let mut visit = app.visitor();
         let visit = &mut visit;
         Ok(match self {
             Self::Item(number) => Content::Item(numbered::item(visit, *number).await?.map(ItemEntry::of)),

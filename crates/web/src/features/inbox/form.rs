@@ -2,7 +2,7 @@
 
 use crate::error::RequestError;
 use crate::limits::INBOX_ENTRIES;
-use crate::request::form::{Fields, FromFields};
+use crate::request::form::{Fields, FromFields, parse};
 use crate::request::paging::count;
 use crate::request::values;
 use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, Marking};
@@ -82,8 +82,7 @@ impl FromFields for InboxPageQuery {
             None => Filter::All,
             Some("unread") => Filter::Unread,
             Some(name) => {
-                let expected = "it must be unread, reply, mention, follow or moderation";
-                Filter::Kind(name.parse().map_err(|_| RequestError::Field { name: "kind", expected })?)
+                Filter::Kind(parse(name, "kind", "it must be unread, reply, mention, follow or moderation")?)
             }
         };
         let marked = fields.parsed_optional("marked", ENTRY)?;
@@ -133,14 +132,11 @@ impl FromFields for ReadInboxForm {
         let until = fields.parsed_optional("until", ENTRY)?;
         let id = match (fields.get("id"), fields.get("all")) {
             (Some("all"), _) | (None, Some("1")) => Marking::All,
-            (None, Some(_)) => return Err(RequestError::Field { name: "all", expected: "it must be 1" }),
+            (None, Some(_)) => return Err(RequestError::field("all", "it must be 1")),
             (_, _) => Marking::One(fields.parsed("id", "it must be the id of an entry, or all")?),
         };
         if until.is_some() && id != Marking::All {
-            return Err(RequestError::Field {
-                name: "until",
-                expected: "it goes with all, not with an entry",
-            });
+            return Err(RequestError::field("until", "it goes with all, not with an entry"));
         }
         Ok(Self { id, until })
     }

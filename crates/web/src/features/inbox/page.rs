@@ -9,7 +9,7 @@ use crate::features::stories::form::NewsIdForm;
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::parts::number;
+use crate::markup::parts::{more_link, number};
 use crate::request::form::{Form, Next};
 use crate::request::local_path::{LocalPath, add_parameter};
 use crate::request::viewer::{SignedFields, SignedIn};
@@ -62,11 +62,7 @@ impl InboxPage<'_> {
                     (row(frame, &entries, (&back, self.filter == Filter::Kind(Kind::Moderation))))
                 }
             }
-            @if let Some(next) = self.next {
-                nav.more aria-label="Pages" {
-                    a href=(filter_address(self.filter, Some(next))) rel="next" { "more" }
-                }
-            }
+            (more_link(self.next.map(|next| filter_address(self.filter, Some(next)))))
             (feed_section(frame, self.viewer))
         };
         frame.page_with("Inbox", &PageHead::default().feeds(feed_of(self.viewer)), &content)
@@ -249,7 +245,7 @@ pub async fn change_feed(
     let has_feed = match fields.required("feed")? {
         "new" => true,
         "off" => false,
-        _ => return Err(RequestError::Field { name: "feed", expected: "it must be new or off" }),
+        _ => return Err(RequestError::field("feed", "it must be new or off")),
     };
     user.once(&app.site, feed::change_address(&app.site, user.id, has_feed)).await?;
     Ok(Redirect::to("/inbox#feed"))

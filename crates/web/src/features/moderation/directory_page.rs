@@ -7,7 +7,7 @@ use crate::markup::addresses::profile_address;
 use crate::markup::fields::{Field, RefusedForm, choice, summary};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
-use crate::markup::parts::{DELETED_USER, age, date, number};
+use crate::markup::parts::{DELETED_USER, age, date, more_link, number};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
@@ -70,9 +70,7 @@ async fn show(
                 (tools(&part, refused))
             }
         }
-        @if let Some(next) = part.next {
-            nav.more aria-label="Pages" { a href=(address(query, next)) rel="next" { "more" } }
-        }
+        (more_link(part.next.map(|next| address(query, next))))
     };
     Ok(frame.page("People", &content))
 }

@@ -9,7 +9,7 @@ use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::moderation_tools::{action_words, is_moderator, thing_name, undo_form};
-use crate::markup::parts::{DELETED_USER, age};
+use crate::markup::parts::{DELETED_USER, age, more_link};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use maud::{Markup, html};
@@ -53,9 +53,7 @@ fn render(frame: &Frame<'_>, window: &LogWindow, page: &LogPage) -> Markup {
         ol.log role="list" {
             @for entry in &page.entries { (line(frame, entry)) }
         }
-        @if let Some(next) = page.next {
-            nav.more aria-label="Pages" { a href=(address(window, Some(next))) rel="next" { "more" } }
-        }
+        (more_link(page.next.map(|next| address(window, Some(next)))))
     };
     frame.page_with("Moderation log", &PageHead::default().feeds([FeedKind::Log]), &content)
 }

@@ -3,7 +3,7 @@
 use super::form::{Password, switch};
 use crate::error::RequestError;
 use crate::limits::MAX_START;
-use crate::request::form::{Fields, FromFields};
+use crate::request::form::{Fields, FromFields, parse};
 use crate::request::values;
 use tidings_domain::Error;
 use tidings_domain::moderation::messages::{Matter, NewMessage};
@@ -52,8 +52,7 @@ impl FromFields for MessageForm {
             password: fields.get("password").map(|password| Password(password.to_owned())),
         };
         if form.thread.is_some() && form.moderation_id.is_some() {
-            let expected = "leave it out where you name a thread";
-            return Err(RequestError::Field { name: "moderation_id", expected });
+            return Err(RequestError::field("moderation_id", "leave it out where you name a thread"));
         }
         Ok(form)
     }
@@ -97,21 +96,20 @@ impl FromFields for MessagesQuery {
 }
 
 fn thread(text: &str) -> Result<MessageThreadId, RequestError> {
-    let expected = "it must be the number of a thread of messages";
-    text.parse().map_err(|_| RequestError::Field { name: "thread", expected })
+    parse(text, "thread", "it must be the number of a thread of messages")
 }
 
 /// The line of the log that somebody wants to write about.
 pub(super) fn line(text: &str) -> Result<ModerationId, RequestError> {
-    let expected = "it must be the number of a line of the log";
-    text.parse().map_err(|_| RequestError::Field { name: "moderation_id", expected })
+    parse(text, "moderation_id", "it must be the number of a line of the log")
 }
 
 /// The number of a message.
 fn number(name: &'static str, text: &str) -> Result<u64, RequestError> {
-    let expected = "it must be the number of a message";
     // The same form as other ids.
-    text.parse::<MessageThreadId>().map(|id| id.0).map_err(|_| RequestError::Field { name, expected })
+    text.parse::<MessageThreadId>()
+        .map(|id| id.0)
+        .map_err(|_| RequestError::field(name, "it must be the number of a message"))
 }
 
 /// The message before which those that are asked for are.
@@ -124,5 +122,5 @@ pub(super) fn start(fields: &Fields) -> Result<u64, RequestError> {
     let Some(text) = fields.get("start") else { return Ok(0) };
     let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let start = text.parse().ok().filter(|start| is_plain && *start <= MAX_START);
-    start.ok_or(RequestError::Field { name: "start", expected: "it must be a whole number, 0 or more" })
+    start.ok_or(RequestError::field("start", "it must be a whole number, 0 or more"))
 }

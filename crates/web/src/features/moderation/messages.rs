@@ -14,7 +14,7 @@ use crate::markup::fields::{Field, RefusedForm, draft_key, summary};
 use crate::markup::frame::Frame;
 use crate::markup::head::shortened;
 use crate::markup::moderation_tools::{ActionForm, action_words, may_moderate, thing_name, tools};
-use crate::markup::parts::{DELETED_USER, age};
+use crate::markup::parts::{DELETED_USER, age, more_link};
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
@@ -164,11 +164,7 @@ fn list_page(frame: &Frame<'_>, list: &ThreadList, start: u64) -> Markup {
                 }
             }
         }
-        @if list.is_more {
-            nav.more aria-label="Pages" {
-                a href={ (MESSAGES) "?start=" (start + MESSAGE_THREADS_SHOWN as u64) } rel="next" { "more" }
-            }
-        }
+        (more_link(list.is_more.then(|| format!("{MESSAGES}?start={}", start + MESSAGE_THREADS_SHOWN as u64))))
     };
     frame.page(heading, &content)
 }

@@ -70,7 +70,7 @@ impl ReasonForm {
     fn change(&self) -> Result<ReasonChange, RequestError> {
         let Self { reason_id, remove, title, text, rule } = self;
         if *remove {
-            let missing = RequestError::Field { name: "reason_id", expected: RequestError::MISSING };
+            let missing = RequestError::field("reason_id", RequestError::MISSING);
             return Ok(ReasonChange::Remove(reason_id.ok_or(missing)?));
         }
         let reason = SavedReason::parse(reason_id.unwrap_or(0), title, text, rule).map_err(Error::from)?;

@@ -8,7 +8,7 @@ use crate::limits::{QUEUE_RINGS, QUEUE_ROWS};
 use crate::markup::addresses::{address_of_thing, profile_address};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{REASONS, thing_name};
-use crate::markup::parts::{DELETED_USER, OUTSIDE, age, number};
+use crate::markup::parts::{DELETED_USER, OUTSIDE, age, more_link, number};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedForm, SignedIn};
@@ -83,13 +83,9 @@ fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool)
         ol.review role="list" data-queue {
             @for row in &page.rows { (review_row(frame, viewer, row)) }
         }
-        @if let Some(next) = &page.next {
-            nav.more aria-label="Pages" {
-                a href={ "/moderate?before=" (utf8_percent_encode(&next.to_string(), NON_ALPHANUMERIC)) } rel="next" {
-                    "more"
-                }
-            }
-        }
+        (more_link(page.next.as_ref().map(|next| {
+            format!("/moderate?before={}", utf8_percent_encode(&next.to_string(), NON_ALPHANUMERIC))
+        })))
         p { a.action href="/messages" { "Messages" } }
         p { a.action href="/moderate/rules" { "Rules for new content" } }
         p { a.action href="/moderate/reasons" { "Saved reasons" } }

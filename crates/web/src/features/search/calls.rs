@@ -287,8 +287,7 @@ pub async fn similar(
 ) -> Result<Json<SimilarResponse>, RequestError> {
     let title = fields.text("title").trim();
     if title.chars().count() > MAX_TITLE {
-        let expected = "it must have at most 80 characters";
-        return Err(RequestError::Field { name: "title", expected });
+        return Err(RequestError::field("title", "it must have at most 80 characters"));
     }
     let found = stories_like(&app, &mut visit, title, from).await?;
     let has_viewer = visit.viewer_id().is_some();

@@ -112,7 +112,7 @@ impl FromFields for SearchQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let page = fields.parsed_optional("page", PAGE)?.unwrap_or(1);
         if !(1..=SEARCH_PAGES).contains(&page) {
-            return Err(RequestError::Field { name: "page", expected: PAGE });
+            return Err(RequestError::field("page", PAGE));
         }
         Ok(Self {
             typed: fields.text("q").trim().to_owned(),

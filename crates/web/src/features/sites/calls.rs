@@ -5,7 +5,7 @@ use super::form::{HistoryQuery, OwnVotesQuestion, PeriodQuery};
 use crate::App;
 use crate::error::RequestError;
 use crate::request::answers::Status;
-use crate::request::form::{Fields, Form};
+use crate::request::form::{Fields, Form, parse};
 use crate::request::json::{self, hostname};
 use crate::request::path::PathOf;
 use crate::request::response_cache::has_current_version;
@@ -197,7 +197,7 @@ const PREFIX_CACHING: HeaderValue = HeaderValue::from_static("public, max-age=30
 )]
 pub async fn own(app: App, json::Json(body): json::Json) -> Result<Json<OwnVotesResponse>, RequestError> {
     let question = OwnVotesQuestion::from_json(&body)?;
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let mut visit = app.visitor();
     let votes = sites::own_votes(&mut visit, question.user_id, &question.links).await?;
     let votes = question.links.iter().zip(votes).map(|(host, vote)| OwnVote {
         link: host.as_str().to_owned(),
@@ -246,13 +246,8 @@ pub async fn leaderboard(
     PathOf((list, span)): PathOf<(String, String)>,
     mut visit: Visit,
 ) -> Result<Json<LeaderboardResponse>, RequestError> {
-    let board: Board = list.parse().map_err(|_| RequestError::Field {
-        name: "list",
-        expected: "it must be best, worst, controversial or voted",
-    })?;
-    let span: Span = span
-        .parse()
-        .map_err(|_| RequestError::Field { name: "span", expected: "it must be day, week, month or all" })?;
+    let board: Board = parse(&list, "list", "it must be best, worst, controversial or voted")?;
+    let span: Span = parse(&span, "span", "it must be day, week, month or all")?;
     let lines = sites::leaderboard(&mut visit, board, span).await?;
     let sites = lines.iter().map(|line| LeaderboardEntry {
         link: line.host.as_str().to_owned(),
@@ -277,11 +272,9 @@ pub async fn prefix(
     PathOf(prefix): PathOf<String>,
     headers: HeaderMap,
 ) -> Result<Response, RequestError> {
-    let prefix: HashPrefix = prefix
-        .parse()
-        .map_err(|_| RequestError::Field { name: "hex", expected: "it must be 4 to 8 hexadecimal digits" })?;
+    let prefix: HashPrefix = parse(&prefix, "hex", "it must be 4 to 8 hexadecimal digits")?;
     // The same for everyone, so the session is not read.
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let mut visit = app.visitor();
     let scores = sites::scores_by_prefix(&mut visit, &prefix).await?;
     let sites = scores.iter().map(|(host, score)| SiteScore::new(host, *score));
     let response = PrefixScoresResponse { status: Status::Ok, sites: sites.collect() };
@@ -361,9 +354,7 @@ pub async fn top_voters(
     PathOf(date): PathOf<String>,
     SignedIn { user, .. }: SignedIn,
 ) -> Result<Json<TopVotersResponse>, RequestError> {
-    let day: Day = date
-        .parse()
-        .map_err(|_| RequestError::Field { name: "date", expected: "it must be a date like 2023-02-02" })?;
+    let day: Day = parse(&date, "date", "it must be a date like 2023-02-02")?;
     let voters = sites::top_voters(&app.site, &user, day).await?;
     let voters = voters.iter().map(|voter| TopVoter {
         user_id: voter.id.to_string(),
@@ -374,5 +365,5 @@ pub async fn top_voters(
 }
 
 fn voter_id(text: &str) -> Result<VoterId, RequestError> {
-    text.parse().map_err(|_| RequestError::Field { name: "user_id", expected: "it must be a UUID" })
+    parse(text, "user_id", "it must be a UUID")
 }

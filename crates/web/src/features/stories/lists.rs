@@ -12,7 +12,7 @@ use crate::markup::head::PageHead;
 use crate::markup::parts::{empty_but, fitting, paging};
 use crate::request::local_path::LocalPath;
 use crate::request::path::{ListPath, PathOf, Start};
-use crate::request::viewer::SignedIn;
+use crate::request::viewer::{ShowingHidden, SignedIn};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::first_administrator::{self, Vacancy};
@@ -160,10 +160,9 @@ async fn pin(visit: &mut Visit, page: &mut NewsPage) -> Result<(), RequestError>
 pub async fn top(
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
     app: App,
-    visit: Visit,
+    ShowingHidden(mut visit): ShowingHidden,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let mut page = lists::top(&mut visit, start, PAGE_ROWS).await?;
     let title = if start == 0 { "" } else { "Top stories" };
     let is_empty = start == 0 && page.lines.is_empty() && page.unlisted == 0;
@@ -186,10 +185,9 @@ pub async fn top(
 pub async fn latest(
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
     app: App,
-    visit: Visit,
+    ShowingHidden(mut visit): ShowingHidden,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let page = lists::latest(&mut visit, start, PAGE_ROWS).await?;
     let address = ListAddress { first: "/latest/0", more: "/latest/", size: PAGE_ROWS };
     let list =
@@ -253,10 +251,9 @@ pub async fn hidden(
 pub async fn of_user(
     PathOf((name, Start(start))): PathOf<(String, Start)>,
     app: App,
-    visit: Visit,
+    ShowingHidden(mut visit): ShowingHidden,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let user = profiles::profile(&mut visit, &name).await?.user.clone();
     let page = lists::posted(&mut visit, user.id, start, PAGE_ROWS).await?;
     let heading = format!("Stories by {}", user.username);

@@ -8,6 +8,7 @@ use crate::markup::frame::Frame;
 use crate::markup::parts::empty_but;
 use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};
+use crate::request::viewer::ShowingHidden;
 use jiff::civil::Date;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -176,11 +177,10 @@ pub struct PeriodPath {
 pub async fn period(
     PathOf(PeriodPath { day, start: Start(start) }): PathOf<PeriodPath>,
     app: App,
-    visit: Visit,
+    ShowingHidden(mut visit): ShowingHidden,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let period: Period = day.parse().map_err(|_| RequestError::NotFound)?;
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     if period.start() > visit.now() {
         return Err(RequestError::NotFound);
     }

@@ -84,10 +84,7 @@ pub async fn edit(
     form: SignedFields,
 ) -> Result<Response, RequestError> {
     if form.fields.read::<NewsIdForm>()?.news_id != id {
-        return Err(RequestError::Field {
-            name: "news_id",
-            expected: "it must be the number in the address",
-        });
+        return Err(RequestError::field("news_id", "it must be the number in the address"));
     }
     PostedForm { edited: Some(id), form, form_address: String::new(), from }.respond(&app, &here).await
 }

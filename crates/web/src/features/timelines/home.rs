@@ -15,6 +15,7 @@ use crate::markup::parts::empty_but;
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::paging::PageQuery;
+use crate::request::viewer::ShowingHidden;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
@@ -160,11 +161,10 @@ async fn show_home(
 /// GET /home: before, a cursor.
 pub async fn home(
     app: App,
-    visit: Visit,
+    ShowingHidden(mut visit): ShowingHidden,
     here: LocalPath,
     Form(query): Form<PageQuery>,
 ) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     show_home(&app, &mut visit, &here, &query.into(), ("", None)).await
 }
 
@@ -202,11 +202,10 @@ async fn answer_to_tweet(
 /// GET /everyone: before, a cursor.
 pub async fn everyone(
     app: App,
-    visit: Visit,
+    ShowingHidden(mut visit): ShowingHidden,
     here: LocalPath,
     Form(query): Form<PageQuery>,
 ) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let page = reading::everyone(&mut visit, &query.into()).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {

@@ -11,11 +11,11 @@ use crate::markup::fragments::{
 };
 use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, shortened};
-use crate::markup::parts::{DELETED_USER, OUTSIDE, age_as, ago, number, title_link};
+use crate::markup::parts::{DELETED_USER, OUTSIDE, age_as, ago, more_link, number, title_link};
 use crate::markup::withheld::{insider_notice, reason, show_link, unlisted_note};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use crate::request::viewer::{SignedForm, SignedIn};
+use crate::request::viewer::{ShowingHidden, SignedForm, SignedIn};
 use crate::settings::SiteSettings;
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
@@ -23,7 +23,6 @@ use std::sync::LazyLock;
 use tidings_domain::accounts::inbox::Seen;
 use tidings_domain::accounts::reader::Sight;
 use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
 use tidings_domain::timelines::lines::{TweetLine, TweetSummary};
@@ -86,23 +85,17 @@ pub fn tweet_list(frame: &Frame<'_>, lines: &[TweetLine]) -> impl Render {
 /// The link to the rest of a list by time.
 #[must_use]
 pub fn older(base: &str, next: Option<Cursor>) -> Markup {
-    html! {
-        @if let Some(next) = next {
-            nav.more aria-label="Pages" { a href={ (base) "?before=" (next) } rel="next" { "more" } }
-        }
-    }
+    more_link(next.map(|next| format!("{base}?before={next}")))
 }
 
 /// What a page of a timeline says about the tweets that its reader does not see, and the link to
 /// the rest.
 #[must_use]
 pub fn rest_of_timeline(frame: &Frame<'_>, base: &str, page: &TweetPage) -> Markup {
+    let address = |next| frame.here.keeping_hidden(format!("{base}?before={next}"));
     html! {
         (unlisted_note(frame, page.unlisted, ("post", "posts")))
-        @if let Some(next) = page.next {
-            @let address = frame.here.keeping_hidden(format!("{base}?before={next}"));
-            nav.more aria-label="Pages" { a href=(address) rel="next" { "more" } }
-        }
+        (more_link(page.next.map(address)))
     }
 }
 
@@ -211,10 +204,9 @@ fn text((site, links): (&SiteSettings, LinkTarget), summary: &TweetSummary) -> M
 pub async fn show(
     PathOf(id): PathOf<TweetId>,
     app: App,
-    visit: Visit,
+    ShowingHidden(mut visit): ShowingHidden,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let line = reading::tweet(&mut visit, id).await?;
     let sight = line.sight(visit.perspective());
     if sight.is_shown() {

@@ -271,13 +271,13 @@ pub async fn newest_of_followed(
 
 async fn show(
     app: &App,
-    visit: Visit,
+    mut visit: Visit,
     here: &LocalPath,
     Form(PageNumberQuery { page: number }): Form<PageNumberQuery>,
     list: ArticleList,
     order: ArticleOrder,
 ) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
+    visit = visit.showing_hidden(here.shows_hidden());
     let rows = number.of(PAGE_ROWS);
     let page = match &list {
         ArticleList::All => lists::all(&mut visit, order, rows).await?,
