@@ -9,6 +9,7 @@ use super::fragments::written;
 use super::frame::Frame;
 use super::parts::alert;
 use crate::error::{RequestError, ShownInForm, correctable_message, sentence, wrong_fields};
+use crate::request::form::Fields;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use maud::{Escaper, Markup, Render, html};
@@ -102,6 +103,12 @@ impl<'a> Field<'a> {
     pub const fn value(mut self, value: &'a str) -> Self {
         self.value = value;
         self
+    }
+
+    /// What was typed into the field with its name is in it.
+    #[must_use]
+    pub fn typed(self, fields: &'a Fields) -> Self {
+        Self { value: fields.text(self.name), ..self }
     }
 
     /// What may be typed, in a line below it.

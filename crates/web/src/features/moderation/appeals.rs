@@ -46,14 +46,19 @@ impl AppealFields<'_> {
                 (frame.signed_fields())
                 input type="hidden" name="moderation_id" value=(self.id);
                 (text.text_area(self.refused))
-                @if let Some(username) = self.username {
-                    input type="hidden" name="username" value=(username);
-                    (Field::new("password", "Your password").with("autocomplete", "current-password")
-                        .required().password(self.refused))
-                }
+                @if let Some(username) = self.username { (login_fields(username, self.refused)) }
                 button.button { "Send" }
             }
         }
+    }
+}
+
+/// The fields with which somebody without a session proves who they are.
+pub(super) fn login_fields(username: &str, refused: Option<&RefusedForm>) -> Markup {
+    let password = Field::new("password", "Your password").with("autocomplete", "current-password");
+    html! {
+        input type="hidden" name="username" value=(username);
+        (password.required().password(refused))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Messages to the moderators: the form, the list of threads, and the page of one.
 
-use super::appeals::line_link;
+use super::appeals::{line_link, login_fields};
 use super::message_form::{self, MessageForm};
 use crate::App;
 use crate::error::RequestError;
@@ -77,11 +77,7 @@ impl MessageFields<'_> {
                         " Answer as “the moderators”, without your name"
                     }
                 }
-                @if let Some(username) = self.username {
-                    input type="hidden" name="username" value=(username);
-                    (Field::new("password", "Your password").with("autocomplete", "current-password")
-                        .required().password(self.refused))
-                }
+                @if let Some(username) = self.username { (login_fields(username, self.refused)) }
                 button.button { "Send" }
             }
         }

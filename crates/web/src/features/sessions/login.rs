@@ -158,24 +158,20 @@ pub async fn log_in(
                 return Ok(banned_page(&app, &here, (&failure.message(), id), name).await);
             }
             let refused = RefusedForm::from_failure(failure)?.beside(&["username", "password"]);
-            let username = fields.text("username");
-            let (wanted, has_passkeys) = (&wanted, has_passkeys(&app));
-            let form = CredentialsForm { username, wanted, has_passkeys, refused: Some(&refused) };
-            let frame = Frame::anonymous(&app, &here).await;
-            Ok(refused.response(form.render(&frame)))
+            credentials_again(&app, &here, &wanted, (fields.text("username"), refused)).await
         }
     }
 }
 
-/// The form for name and password again, because the second step cannot go on.
+/// The form for name and password again, because the login was refused, or its second step cannot go on.
 pub async fn credentials_again(
     app: &App,
     here: &LocalPath,
     wanted: &WantedPage,
-    refused: RefusedForm,
+    (username, refused): (&str, RefusedForm),
 ) -> Result<Response, RequestError> {
     let has_passkeys = has_passkeys(app);
-    let form = CredentialsForm { username: "", wanted, has_passkeys, refused: Some(&refused) };
+    let form = CredentialsForm { username, wanted, has_passkeys, refused: Some(&refused) };
     Ok(refused.response(form.render(&Frame::anonymous(app, here).await)))
 }
 

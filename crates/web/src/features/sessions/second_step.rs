@@ -99,14 +99,14 @@ pub async fn finish(
     let is_over = is_expired(&failure);
     let refused = RefusedForm::from_failure(failure)?;
     if is_over {
-        return credentials_again(&app, &here, &wanted, refused).await;
+        return credentials_again(&app, &here, &wanted, ("", refused)).await;
     }
     match step_again(&app, &fields, device.address).await {
         Ok(step) => {
             let refused = refused.beside(&["code"]);
             Ok(refused.response(second_step_page(&app, &here, &step, (&wanted, Some(&refused))).await?))
         }
-        Err(_) => credentials_again(&app, &here, &wanted, refused).await,
+        Err(_) => credentials_again(&app, &here, &wanted, ("", refused)).await,
     }
 }
 
