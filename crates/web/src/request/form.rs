@@ -153,6 +153,12 @@ impl Fields {
         self.get(name).unwrap_or_default()
     }
 
+    /// A field's value, unless it is empty or missing.
+    #[must_use]
+    pub fn filled(&self, name: &str) -> Option<&str> {
+        self.get(name).filter(|value| !value.is_empty())
+    }
+
     /// The value of a required field.
     pub fn required(&self, name: &'static str) -> Result<&str, RequestError> {
         self.get(name).ok_or(RequestError::field(name, RequestError::MISSING))

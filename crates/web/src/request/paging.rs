@@ -67,11 +67,19 @@ impl FromFields for SinceQuery {
 
 /// The field `count`: the most entries of a response.
 pub fn count(fields: &Fields) -> Result<usize, RequestError> {
-    let Some(text) = fields.get("count") else {
-        return Ok(TIMELINE_ENTRIES);
-    };
-    let count = text.parse().ok().filter(|count| (1..=MAX_PAGE).contains(count) && is_plain(text));
-    count.ok_or(RequestError::field("count", "it must be a whole number from 1 to 100"))
+    let count = count_up_to(MAX_PAGE, fields, "it must be a whole number from 1 to 100")?;
+    Ok(count.unwrap_or(TIMELINE_ENTRIES))
+}
+
+/// The field `count`, if it is there: a number from 1 to `most`.
+pub fn count_up_to(
+    most: usize,
+    fields: &Fields,
+    expected: &'static str,
+) -> Result<Option<usize>, RequestError> {
+    let Some(text) = fields.get("count") else { return Ok(None) };
+    let count = text.parse().ok().filter(|count| (1..=most).contains(count) && is_plain(text));
+    count.map(Some).ok_or(RequestError::field("count", expected))
 }
 
 /// A cursor in a field, which may be missing.

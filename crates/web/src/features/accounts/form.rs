@@ -108,7 +108,7 @@ impl FromFields for Credentials {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let (username, password) = (fields.required("username")?, fields.required("password")?);
         // Programs with a form for everybody may send it empty.
-        let code = fields.get("code").filter(|code| !code.is_empty()).map(str::to_owned);
+        let code = fields.filled("code").map(str::to_owned);
         Ok(Self { username: username.to_owned(), password: password.to_owned(), code })
     }
 }

@@ -68,8 +68,8 @@ impl FromFields for HookForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let form = Self {
             hook_id: fields.parsed_optional("hook_id", "it must be the number of a webhook")?,
-            address: typed(fields, "address").map(HookAddress::parse).transpose().map_err(Refusal::from)?,
-            secret: typed(fields, "secret").map(HookSecret::parse).transpose().map_err(Refusal::from)?,
+            address: fields.filled("address").map(HookAddress::parse).transpose().map_err(Refusal::from)?,
+            secret: fields.filled("secret").map(HookSecret::parse).transpose().map_err(Refusal::from)?,
             kinds: kinds(fields)?,
             format: fields.parsed_optional("format", "it must be full or chat")?,
             remove: switch(fields, "remove")?,
@@ -85,11 +85,6 @@ impl FromFields for HookForm {
         form.change()?;
         Ok(form)
     }
-}
-
-/// A field that is not empty.
-fn typed<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
-    fields.get(name).filter(|text| !text.is_empty())
 }
 
 /// The kinds: a list in a call, and a box for each on the page. `None` if the form has neither.

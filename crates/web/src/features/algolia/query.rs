@@ -104,7 +104,7 @@ impl FromFields for HitsQuery {
             filters(fields.text("numericFilters")).ok_or(wrong("numericFilters", NUMERIC_FILTERS))?;
         let is_advanced = fields.text("advancedSyntax") == "true";
         let place = place(fields.text("restrictSearchableAttributes"));
-        let number = |name, default: usize, expected| match fields.get(name).filter(|text| !text.is_empty()) {
+        let number = |name, default: usize, expected| match fields.filled(name) {
             None => Ok(default),
             Some(text) => text.parse::<usize>().map_err(|_| wrong(name, expected)),
         };

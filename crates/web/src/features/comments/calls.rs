@@ -13,8 +13,8 @@ use crate::request::answers::{Status, is_false};
 use crate::request::description::FORM;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::path::PathOf;
-use crate::request::values;
 use crate::request::viewer::{ClientAddress, ShowingHidden, SignedForm};
+use crate::request::{paging, values};
 use axum::Json;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -314,15 +314,8 @@ const AFTER: &str = "it must be the value of next in an earlier answer, and its 
 
 impl FromFields for ThreadPartQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let is_plain = |text: &&str| text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
-        let count = match fields.get("count") {
-            None => MAX_API_COMMENTS,
-            Some(text) => Some(text)
-                .filter(is_plain)
-                .and_then(|text| text.parse().ok())
-                .filter(|count| (1..=MAX_API_COMMENTS).contains(count))
-                .ok_or(RequestError::field("count", "it must be a whole number from 1 to 500"))?,
-        };
+        let count = paging::count_up_to(MAX_API_COMMENTS, fields, "it must be a whole number from 1 to 500")?;
+        let count = count.unwrap_or(MAX_API_COMMENTS);
         let after = fields.parsed_optional("after", AFTER)?;
         Ok(Self { after, count, sort: sort_field(fields)?.unwrap_or_default() })
     }

@@ -78,7 +78,7 @@ pub struct InboxPageQuery {
 
 impl FromFields for InboxPageQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let filter = match fields.get("kind").filter(|kind| !kind.is_empty()) {
+        let filter = match fields.filled("kind") {
             None => Filter::All,
             Some("unread") => Filter::Unread,
             Some(name) => {

@@ -288,17 +288,17 @@ pub struct LogQuery {
 impl FromFields for LogQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         // A form without a choice sends empty fields.
-        let given = |name: &str| fields.get(name).filter(|text| !text.is_empty());
         let kind = |kind: &str| Thing::KINDS.into_iter().find(|known| *known == kind);
-        let kind = given("kind")
+        let kind = fields
+            .filled("kind")
             .map(|name| kind(name).ok_or(RequestError::field("kind", "it must be a kind of thing")));
-        let action = given("action").map(|name| {
+        let action = fields.filled("action").map(|name| {
             Action::named(name).ok_or(RequestError::field("action", "it must be an action of moderators"))
         });
         Ok(Self {
             count: if fields.get("count").is_some() { paging::count(fields)? } else { LOG_ENTRIES },
             before: fields.parsed_optional("before", "it must be the number of a line of the log")?,
-            moderator: given("moderator").map(str::to_owned),
+            moderator: fields.filled("moderator").map(str::to_owned),
             kind: kind.transpose()?,
             action: action.transpose()?,
         })

@@ -40,14 +40,13 @@ pub struct MessageForm {
 
 impl FromFields for MessageForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let given = |name: &str| fields.get(name).filter(|text| !text.is_empty());
         let text = MessageText::parse(fields.required("text")?).map_err(Error::from)?;
         let form = Self {
             text,
-            thread: given("thread").map(thread).transpose()?,
-            moderation_id: given("moderation_id").map(line).transpose()?,
+            thread: fields.filled("thread").map(thread).transpose()?,
+            moderation_id: fields.filled("moderation_id").map(line).transpose()?,
             anonymous: switch(fields, "anonymous")?,
-            after: given("after").map(|text| number("after", text)).transpose()?,
+            after: fields.filled("after").map(|text| number("after", text)).transpose()?,
             username: fields.get("username").map(str::to_owned),
             password: fields.get("password").map(|password| Password(password.to_owned())),
         };

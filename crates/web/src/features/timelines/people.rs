@@ -222,8 +222,7 @@ struct Back(Option<LocalPath>);
 
 impl FromFields for Back {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let next = fields.get("next").filter(|next| !next.is_empty());
-        Ok(Self(next.map(LocalPath::parse)))
+        Ok(Self(fields.filled("next").map(LocalPath::parse)))
     }
 }
 
