@@ -12,6 +12,7 @@ use crate::markup::addresses::{
 };
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
+use crate::markup::parts::tab;
 use crate::request::form::{Fields, Form};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
@@ -128,9 +129,7 @@ impl SettingsPage<'_> {
             h1 { "Settings" }
             nav.tabs aria-label="Settings" {
                 ul {
-                    @for (tab, address, name) in Tab::ALL {
-                        li { a href=(address) aria-current=[(tab == here).then_some("page")] { (name) } }
-                    }
+                    @for (page, address, name) in Tab::ALL { (tab(address, name, page == here)) }
                 }
             }
             (summary(self.refused))

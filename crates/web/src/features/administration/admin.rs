@@ -11,7 +11,7 @@ use crate::App;
 use crate::error::RequestError;
 use crate::limits::{ADMIN_STORIES, LONG_ACTION_WAIT};
 use crate::markup::frame::Frame;
-use crate::markup::parts::{age, author, number, title_link};
+use crate::markup::parts::{Column, age, author, number, tab, title_link, wide_table};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedForm, SignedIn};
@@ -98,9 +98,7 @@ impl AdminPage<'_> {
             }
             nav.tabs aria-label="Administration" {
                 ul {
-                    @for (tab, address, name) in Tab::ALL {
-                        li { a href=(address) aria-current=[(tab == self.tab).then_some("page")] { (name) } }
-                    }
+                    @for (part, address, name) in Tab::ALL { (tab(address, name, part == self.tab)) }
                 }
             }
             @match self.tab {
@@ -188,39 +186,25 @@ impl AdminPage<'_> {
 
     fn table(&self, frame: &Frame<'_>) -> Markup {
         let rules = &frame.rules.ranking;
-        html! {
-            div.scroll.wide tabindex="0" role="region" aria-label="The front page in numbers" {
-                table {
-                    thead {
-                        tr {
-                            th.number scope="col" { "id" }
-                            th.number scope="col" { "rank" }
-                            th.number scope="col" { "score" }
-                            th.number scope="col" { "up" }
-                            th.number scope="col" { "down" }
-                            th scope="col" { "age" }
-                            th scope="col" { "author" }
-                            th scope="col" { "title" }
-                        }
-                    }
-                    tbody {
-                        @for line in self.top {
-                            @let NewsSummary { news, username, site_score } = &**line;
-                            tr {
-                                td.number { (news.id) }
-                                td.number { (format!("{:.4}", news.rank(frame.now, rules))) }
-                                td.number { (format!("{:.2}", news.score(rules))) }
-                                td.number { (number(news.votes()[0])) }
-                                td.number { (number(news.votes()[1])) }
-                                td { (age(frame, news.ctime)) }
-                                td { (author(username.as_deref())) }
-                                td.headline { (title_link(frame.link_target(), news, *site_score)) }
-                            }
-                        }
-                    }
+        let numbers = ["id", "rank", "score", "up", "down"].map(Column::Numbers);
+        let words = ["age", "author", "title"].map(Column::Words);
+        let columns: Vec<Column<'_>> = numbers.into_iter().chain(words).collect();
+        let rows = html! {
+            @for line in self.top {
+                @let NewsSummary { news, username, site_score } = &**line;
+                tr {
+                    td.number { (news.id) }
+                    td.number { (format!("{:.4}", news.rank(frame.now, rules))) }
+                    td.number { (format!("{:.2}", news.score(rules))) }
+                    td.number { (number(news.votes()[0])) }
+                    td.number { (number(news.votes()[1])) }
+                    td { (age(frame, news.ctime)) }
+                    td { (author(username.as_deref())) }
+                    td.headline { (title_link(frame.link_target(), news, *site_score)) }
                 }
             }
-        }
+        };
+        wide_table("The front page in numbers", &columns, &rows)
     }
 }
 
@@ -249,34 +233,27 @@ fn search_state(app: &App) -> Markup {
 
 /// How well each cache works.
 fn cache_table(caches: &[CacheStatus]) -> Markup {
-    html! {
-        div.scroll.wide tabindex="0" role="region" aria-label="Caches" {
-            table {
-                thead {
-                    tr {
-                        th scope="col" { "cache" }
-                        th.number scope="col" { "hits" }
-                        th.number scope="col" { "misses" }
-                        th.number scope="col" { "entries" }
-                        th.number scope="col" { "KiB used" }
-                        th.number scope="col" { "KiB at most" }
-                    }
-                }
-                tbody {
-                    @for cache in caches {
-                        tr {
-                            td { (cache.name.replace('_', " ")) }
-                            td.number { (number(cache.hits)) }
-                            td.number { (number(cache.misses)) }
-                            td.number { (number(cache.entries)) }
-                            td.number { (number(cache.bytes / 1_024)) }
-                            td.number { (number(cache.capacity_bytes / 1_024)) }
-                        }
-                    }
-                }
+    let columns = [
+        Column::Words("cache"),
+        Column::Numbers("hits"),
+        Column::Numbers("misses"),
+        Column::Numbers("entries"),
+        Column::Numbers("KiB used"),
+        Column::Numbers("KiB at most"),
+    ];
+    let rows = html! {
+        @for cache in caches {
+            tr {
+                td { (cache.name.replace('_', " ")) }
+                td.number { (number(cache.hits)) }
+                td.number { (number(cache.misses)) }
+                td.number { (number(cache.entries)) }
+                td.number { (number(cache.bytes / 1_024)) }
+                td.number { (number(cache.capacity_bytes / 1_024)) }
             }
         }
-    }
+    };
+    wide_table("Caches", &columns, &rows)
 }
 
 /// The query of the administration page.

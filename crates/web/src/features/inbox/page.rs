@@ -9,7 +9,7 @@ use crate::features::stories::form::NewsIdForm;
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::parts::{more_link, number};
+use crate::markup::parts::{more_link, number, tab};
 use crate::request::form::{Form, Next};
 use crate::request::local_path::{LocalPath, add_parameter};
 use crate::request::viewer::{SignedFields, SignedIn};
@@ -139,11 +139,7 @@ fn filters(here: Filter) -> Markup {
         nav.tabs aria-label="Inbox" {
             ul {
                 @for filter in Filter::SHOWN.into_iter().chain((!Filter::SHOWN.contains(&here)).then_some(here)) {
-                    li {
-                        a href=(filter_address(filter, None)) aria-current=[(filter == here).then_some("page")] {
-                            (name(filter))
-                        }
-                    }
+                    (tab(&filter_address(filter, None), name(filter), filter == here))
                 }
             }
         }

@@ -11,7 +11,7 @@ use crate::markup::addresses::{comment_address, news_address, profile_address, s
 use crate::markup::feed_links::FeedKind;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::parts::number;
+use crate::markup::parts::{number, tab};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::ClientAddress;
@@ -277,11 +277,8 @@ fn tabs(query: &SearchQuery, results: &Results) -> Markup {
             ul {
                 @for wanted in Wanted::iter() {
                     @let address = SearchQuery { wanted, page: 1, ..query.clone() }.address("/search");
-                    li {
-                        a href=(address) aria-current=[(wanted == query.wanted).then_some("page")] {
-                            (wanted.title()) @if let Some(count) = count(wanted) { " (" (number(count)) ")" }
-                        }
-                    }
+                    @let name = html! { (wanted.title()) @if let Some(count) = count(wanted) { " (" (number(count)) ")" } };
+                    (tab(&address, name, wanted == query.wanted))
                 }
             }
         }
@@ -289,7 +286,7 @@ fn tabs(query: &SearchQuery, results: &Results) -> Markup {
             ul {
                 @for (sort, name) in [(Sort::Relevance, "Best match"), (Sort::New, "New"), (Sort::Votes, "Votes"), (Sort::Comments, "Comments")] {
                     @let address = SearchQuery { sort, page: 1, ..query.clone() }.address("/search");
-                    li { a href=(address) aria-current=[(sort == query.sort).then_some("page")] { (name) } }
+                    (tab(&address, name, sort == query.sort))
                 }
             }
         }

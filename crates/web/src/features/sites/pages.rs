@@ -15,7 +15,7 @@ use crate::markup::feed_links::FeedKind;
 use crate::markup::fields::{Field, RefusedForm};
 use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind};
-use crate::markup::parts::{empty_but, number, paging, search_within, site_badge};
+use crate::markup::parts::{empty_but, number, paging, search_within, site_badge, tab};
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
@@ -90,25 +90,16 @@ impl BoardPage<'_> {
 
     fn tabs(&self) -> Markup {
         let address = |board: Board, span: Span| format!("/sites/{}/{}", board.name(), span.name());
-        let here = |is_here: bool| is_here.then_some("page");
         html! {
             nav.tabs aria-label="Lists" {
                 ul {
                     @for board in Board::iter() {
-                        li {
-                            a href=(address(board, self.span)) aria-current=[here(board == self.board)] {
-                                (board_name(board))
-                            }
-                        }
+                        (tab(&address(board, self.span), board_name(board), board == self.board))
                     }
                 }
                 ul {
                     @for span in Span::iter() {
-                        li {
-                            a href=(address(self.board, span)) aria-current=[here(span == self.span)] {
-                                (span_name(span))
-                            }
-                        }
+                        (tab(&address(self.board, span), span_name(span), span == self.span))
                     }
                 }
             }

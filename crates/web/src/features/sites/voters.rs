@@ -9,7 +9,7 @@ use crate::limits::LONG_ACTION_WAIT;
 use crate::markup::addresses::site_address;
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
-use crate::markup::parts::number;
+use crate::markup::parts::{Column, number, wide_table};
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
@@ -115,26 +115,16 @@ impl AdminSitesPage<'_> {
             @if self.voters.is_empty() {
                 p.empty { "Nobody voted on that day." }
             } @else {
-                div.scroll.wide tabindex="0" role="region" aria-label="Who voted most" {
-                    table {
-                        thead {
-                            tr {
-                                th scope="col" { "voter" }
-                                th.number scope="col" { "votes" }
-                                th.number scope="col" { "sum" }
-                            }
-                        }
-                        tbody {
-                            @for voter in self.voters {
-                                tr {
-                                    td { (voter_link(voter.id)) }
-                                    td.number { (number(voter.count)) }
-                                    td.number { (format!("{:+}", voter.sum)) }
-                                }
-                            }
+                @let columns = [Column::Words("voter"), Column::Numbers("votes"), Column::Numbers("sum")];
+                (wide_table("Who voted most", &columns, &html! {
+                    @for voter in self.voters {
+                        tr {
+                            td { (voter_link(voter.id)) }
+                            td.number { (number(voter.count)) }
+                            td.number { (format!("{:+}", voter.sum)) }
                         }
                     }
-                }
+                }))
             }
         }
     }
@@ -144,28 +134,17 @@ impl AdminSitesPage<'_> {
             @if self.audit.is_empty() {
                 p.empty { "Nothing yet." }
             } @else {
-                div.scroll.wide tabindex="0" role="region" aria-label="Administrator actions" {
-                    table {
-                        thead {
-                            tr {
-                                th scope="col" { "time" }
-                                th scope="col" { "who" }
-                                th scope="col" { "what" }
-                                th scope="col" { "about" }
-                            }
-                        }
-                        tbody {
-                            @for line in self.audit {
-                                tr {
-                                    td { (line.time) }
-                                    td { (line.by) }
-                                    td { (line.what) }
-                                    td { (line.about) }
-                                }
-                            }
+                @let columns = ["time", "who", "what", "about"].map(Column::Words);
+                (wide_table("Administrator actions", &columns, &html! {
+                    @for line in self.audit {
+                        tr {
+                            td { (line.time) }
+                            td { (line.by) }
+                            td { (line.what) }
+                            td { (line.about) }
                         }
                     }
-                }
+                }))
             }
         }
     }
@@ -197,26 +176,16 @@ impl FoundVoter {
                 button.button.grave[!self.details.is_banned] { (text) }
             }
             @if !self.votes.is_empty() {
-                div.scroll.wide tabindex="0" role="region" aria-label="The voter's votes" {
-                    table {
-                        thead {
-                            tr {
-                                th scope="col" { "time" }
-                                th scope="col" { "site" }
-                                th.number scope="col" { "vote" }
-                            }
-                        }
-                        tbody {
-                            @for VoterVote { host, vote } in &self.votes {
-                                tr {
-                                    td { (written(vote.time)) }
-                                    td { a href=(site_address(host)) { (host) } }
-                                    td.number { (format!("{:+}", vote.verdict.value())) }
-                                }
-                            }
+                @let columns = [Column::Words("time"), Column::Words("site"), Column::Numbers("vote")];
+                (wide_table("The voter's votes", &columns, &html! {
+                    @for VoterVote { host, vote } in &self.votes {
+                        tr {
+                            td { (written(vote.time)) }
+                            td { a href=(site_address(host)) { (host) } }
+                            td.number { (format!("{:+}", vote.verdict.value())) }
                         }
                     }
-                }
+                }))
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::limits::{HOME_SUGGESTIONS, TIMELINE_ENTRIES};
 use crate::markup::addresses::tweet_address;
 use crate::markup::fields::{Field, RefusedForm, draft_key, summary};
 use crate::markup::frame::Frame;
-use crate::markup::parts::empty_but;
+use crate::markup::parts::{empty_but, tab};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::paging::PageQuery;
@@ -48,9 +48,7 @@ pub fn tabs(frame: &Frame<'_>, here: Tab) -> Markup {
         @if frame.viewer.is_some() {
             nav.tabs aria-label="Timelines" {
                 ul {
-                    @for (tab, address, name) in tabs {
-                        li { a href=(address) aria-current=[(tab == here).then_some("page")] { (name) } }
-                    }
+                    @for (page, address, name) in tabs { (tab(address, name, page == here)) }
                 }
             }
         }

@@ -10,7 +10,7 @@ use crate::markup::addresses::{FOLLOWED, TOPICS, described, in_order, list_addre
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::parts::{OUTSIDE, age, empty_but, page_links, search_within};
+use crate::markup::parts::{OUTSIDE, age, empty_but, page_links, search_within, tab};
 use crate::markup::vote_buttons::NO_BUTTONS;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
@@ -158,10 +158,7 @@ impl ArticlesPage<'_> {
 
     /// The links to the two orders of the list.
     fn orders(&self) -> Markup {
-        let order = |order, name: &str| {
-            let current = (order == self.order).then_some("page");
-            html! { li { a href=(self.address(order)) aria-current=[current] { (name) } } }
-        };
+        let order = |order, name: &str| tab(&self.address(order), name, order == self.order);
         html! {
             nav.tabs aria-label="Order" {
                 ul {
