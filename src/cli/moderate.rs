@@ -1,6 +1,6 @@
 //! `tidings moderate`: what `POST /api/moderate` does, for an operator at a terminal.
 
-use super::{WrongUse, patiently, reach_existing_store};
+use super::{WrongUse, patiently, reach_existing_store, site_on};
 use crate::config::Config;
 use crate::mail::Mailer;
 use anyhow::{Context, bail};
@@ -11,7 +11,6 @@ use tidings_domain::accounts::people;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::{self, ModerationRequest, erasing};
-use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::moderation::{Action, Deed};
@@ -107,10 +106,8 @@ impl ModerateCommand {
     /// [`WrongUse`], or why the action is refused.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         let asked = self.asked().map_err(|error| WrongUse(in_options(&error)))?;
-        let store = reach_existing_store(config.server.store.as_str(), config).await?;
-        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
-            .reached_at(config.site.url.as_str())
-            .for_command();
+        let store = reach_existing_store(config).await?;
+        let site = site_on(&store, config).for_command();
         let done = self.act(site, &asked, config).await;
         store.close().await;
         say!("line {} of the moderation log", done?);
