@@ -278,22 +278,3 @@ impl FromFields for Saved {
         Ok(Self { saved: fields.get("saved").is_some() })
     }
 }
-
-/// The confirmation of somebody who leaves.
-pub struct DeactivationForm {
-    /// The password.
-    pub password: String,
-    /// Whether stories and comments are erased.
-    pub erases: bool,
-}
-
-impl FromFields for DeactivationForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let erases = match fields.text("writings") {
-            "" | "keep" => false,
-            "erase" => true,
-            _ => return Err(RequestError::field("writings", "it must be keep or erase")),
-        };
-        Ok(Self { password: fields.required("password")?.to_owned(), erases })
-    }
-}

@@ -13,7 +13,7 @@ use crate::request::answers::{Status, is_false};
 use crate::request::description::FORM;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::path::PathOf;
-use crate::request::viewer::{ClientAddress, ShowingHidden, SignedForm};
+use crate::request::viewer::{ShowingHidden, SignedFields};
 use crate::request::{paging, values};
 use axum::Json;
 use axum::http::{HeaderValue, header};
@@ -21,7 +21,6 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::ops::Range;
 use tidings_domain::Error;
-use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::reader::{Collapsed, Sight};
 use tidings_domain::comments::comment;
 use tidings_domain::comments::lists::SiteComment;
@@ -250,12 +249,8 @@ impl FoundComment {
     responses((status = 200, body = CommentPostedResponse)),
     security(("session" = [])),
 )]
-pub async fn post(
-    app: App,
-    ClientAddress(address): ClientAddress,
-    SignedForm { user, form }: SignedForm<CommentForm>,
-) -> Result<Json<CommentPostedResponse>, RequestError> {
-    let posted = post_or_edit(&app, Actor { user: &user, address }, &form).await?;
+pub async fn post(app: App, form: SignedFields) -> Result<Json<CommentPostedResponse>, RequestError> {
+    let posted = post_or_edit(&app, form.actor(), &form.fields.read()?).await?;
     Ok(Json(CommentPostedResponse {
         status: Status::Ok,
         op: posted.change.into(),

@@ -16,11 +16,10 @@ use crate::markup::parts::{age, author};
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use crate::request::viewer::{ClientAddress, SignedFields, SignedForm, SignedIn};
+use crate::request::viewer::{SignedFields, SignedForm, SignedIn};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use std::net::IpAddr;
 use std::sync::Arc;
 use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
@@ -67,12 +66,11 @@ pub async fn submit(
     app: App,
     here: LocalPath,
     headers: HeaderMap,
-    ClientAddress(from): ClientAddress,
     form: SignedFields,
 ) -> Result<Response, RequestError> {
     let edited = form.fields.text("news_id").parse().ok();
     let address = form_address(&app.settings.site, &headers);
-    PostedForm { edited, form, form_address: address, from }.respond(&app, &here).await
+    PostedForm { edited, form, form_address: address }.respond(&app, &here).await
 }
 
 /// POST /editnews/:id: as [`submit`], `news_id` being the number in the address.
@@ -80,13 +78,12 @@ pub async fn edit(
     PathOf(id): PathOf<NewsId>,
     app: App,
     here: LocalPath,
-    ClientAddress(from): ClientAddress,
     form: SignedFields,
 ) -> Result<Response, RequestError> {
     if form.fields.read::<NewsIdForm>()?.news_id != id {
         return Err(RequestError::field("news_id", "it must be the number in the address"));
     }
-    PostedForm { edited: Some(id), form, form_address: String::new(), from }.respond(&app, &here).await
+    PostedForm { edited: Some(id), form, form_address: String::new() }.respond(&app, &here).await
 }
 
 /// The form as it was posted.
@@ -94,7 +91,6 @@ struct PostedForm {
     edited: Option<NewsId>,
     form: SignedFields,
     form_address: String,
-    from: IpAddr,
 }
 
 /// What a button of the form has done.
@@ -128,23 +124,21 @@ impl PostedForm {
         }
         let similar = match &notice {
             Notice::Preview(story) if self.edited.is_none() && app.settings.search.is_on => {
-                let found = stories_like(app, &mut self.form.visit, story.title.as_str(), self.from).await;
+                let SignedFields { visit, device, .. } = &mut self.form;
+                let found = stories_like(app, visit, story.title.as_str(), device.address).await;
                 // The preview is worth more than what may be like it.
                 found.unwrap_or_default()
             }
             _ => Vec::new(),
         };
-        let (edited, form_address, offered) =
-            (self.edited, self.form_address, offered(&mut self.form.visit).await?);
-        let refused = refused.as_ref();
         let page = SubmissionPage {
-            edited,
+            edited: self.edited,
             typed,
-            offered: &offered,
-            refused,
+            offered: &offered(&mut self.form.visit).await?,
+            refused: refused.as_ref(),
             notice,
             similar: &similar,
-            form_address,
+            form_address: self.form_address,
         };
         let page = page.render(&Frame::for_user(app, here, &self.form.user));
         Ok(match refused {

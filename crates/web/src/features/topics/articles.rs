@@ -6,7 +6,7 @@ use crate::error::RequestError;
 use crate::features::stories::item::{Standing, news_item};
 use crate::features::stories::marks::{JustHidden, marks_form, unlisted_note};
 use crate::limits::PAGE_ROWS;
-use crate::markup::addresses::{FOLLOWED, TOPICS, described, in_order, list_address};
+use crate::markup::addresses::{FOLLOWED, TOPICS, in_order, list_address};
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
@@ -18,6 +18,7 @@ use crate::request::path::PathOf;
 use crate::request::viewer::SignedIn;
 use maud::{Markup, html};
 use serde::Deserialize;
+use std::borrow::Cow;
 use tidings_domain::accounts::reader::Reader;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::article::{Article, open_for};
@@ -88,14 +89,11 @@ impl ArticlesPage<'_> {
         frame.page_with(&heading, &head, &content)
     }
 
-    fn heading(&self) -> String {
-        match (&self.list, self.order) {
-            (ArticleList::All, ArticleOrder::Score) => "Best".to_owned(),
-            (ArticleList::All, ArticleOrder::Time) => "New stories".to_owned(),
-            (ArticleList::Topics(topics), ArticleOrder::Score) => format!("Best in {}", described(topics)),
-            (ArticleList::Topics(topics), ArticleOrder::Time) => format!("New in {}", described(topics)),
-            (ArticleList::Followed, ArticleOrder::Score) => "Best in your topics".to_owned(),
-            (ArticleList::Followed, ArticleOrder::Time) => "New in your topics".to_owned(),
+    fn heading(&self) -> Cow<'static, str> {
+        match (self.feed(), self.order) {
+            (Some(feed), _) => feed.heading(),
+            (None, ArticleOrder::Score) => "Best in your topics".into(),
+            (None, ArticleOrder::Time) => "New in your topics".into(),
         }
     }
 
@@ -303,6 +301,7 @@ async fn show(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markup::addresses::described;
     use crate::markup::test_support::{NOW, framed, line, news, user};
     use tidings_domain::articles::lists::ArticleLine;
     use tidings_domain::values::ids::NewsId;
