@@ -192,6 +192,18 @@ pub fn paging(address: &dyn Fn(u64) -> String, start: u64, (size, shown): (u64, 
     }
 }
 
+/// A form with one small button that comes back to the page, with these hidden fields.
+pub fn small_form(frame: &Frame<'_>, action: &str, fields: &[(&str, &str)], label: impl Render) -> Markup {
+    html! {
+        form method="post" action=(action) {
+            (frame.signed_fields())
+            @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
+            input type="hidden" name="next" value=(frame.way_back);
+            button.button.small.quiet { (label) }
+        }
+    }
+}
+
 /// A link in a row of tabs. `is_here` says that the viewer is there.
 pub fn tab(address: &str, name: impl Render, is_here: bool) -> Markup {
     html! { li { a href=(address) aria-current=[is_here.then_some("page")] { (name) } } }

@@ -9,7 +9,7 @@ use crate::limits::{LISTED_TOPIC_BYTES, LISTED_TOPICS, LONG_ACTION_WAIT, PAGE_LI
 use crate::markup::addresses::{FOLLOWED, MUTES, choice_address, described, list_address, topic_link};
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
-use crate::markup::parts::{empty_but, fitting, number};
+use crate::markup::parts::{empty_but, fitting, number, small_form};
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -117,16 +117,7 @@ pub fn sentences(topics: &TopicChoice, sentences: &[String]) -> Markup {
 /// The forms with which a reader follows or mutes a topic, or ends that.
 #[must_use]
 pub fn stance_forms(frame: &Frame<'_>, topic: &Topic, reader: &Reader) -> Markup {
-    let form = |action: &str, text: &str| {
-        html! {
-            form method="post" action=(action) {
-                (frame.signed_fields())
-                input type="hidden" name="topic" value=(topic);
-                input type="hidden" name="next" value=(frame.way_back);
-                button.button.small.quiet { (text) }
-            }
-        }
-    };
+    let form = |action: &str, text: &str| small_form(frame, action, &[("topic", topic.as_str())], text);
     html! {
         div.stance {
             @if reader.followed.contains(topic) {
