@@ -53,18 +53,6 @@ impl From<PageQuery> for Window {
     }
 }
 
-/// The tweets that a page already shows.
-pub struct SinceQuery {
-    /// The newest of them.
-    pub since: Option<Cursor>,
-}
-
-impl FromFields for SinceQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { since: cursor(fields, "since")? })
-    }
-}
-
 /// The field `count`: the most entries of a response.
 pub fn count(fields: &Fields) -> Result<usize, RequestError> {
     let count = count_up_to(MAX_PAGE, fields, "it must be a whole number from 1 to 100")?;
@@ -83,7 +71,7 @@ pub fn count_up_to(
 }
 
 /// A cursor in a field, which may be missing.
-fn cursor(fields: &Fields, name: &'static str) -> Result<Option<Cursor>, RequestError> {
+pub fn cursor(fields: &Fields, name: &'static str) -> Result<Option<Cursor>, RequestError> {
     fields.parsed_optional(name, "it must be a cursor like 1401267618.123-45")
 }
 

@@ -8,7 +8,6 @@ use crate::error::RequestError;
 use crate::markup::addresses::MAIL_SETTINGS;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::request::form::{Fields, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedFields;
@@ -99,15 +98,6 @@ pub fn state_of_mail(frame: &Frame<'_>, is_sent: bool) -> Markup {
                 }
             }
         }
-    }
-}
-
-/// Whether the address of the settings page says that the link has been sent again.
-pub struct LinkSent(pub bool);
-
-impl FromFields for LinkSent {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self(fields.get("sent").is_some()))
     }
 }
 

@@ -266,15 +266,3 @@ impl FromFields for EndedSession {
         })
     }
 }
-
-/// Whether a page is shown after its form was saved.
-pub struct Saved {
-    /// Whether the form was saved.
-    pub saved: bool,
-}
-
-impl FromFields for Saved {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { saved: fields.get("saved").is_some() })
-    }
-}

@@ -1,6 +1,5 @@
 //! A user's page: who they are, what they wrote, and the button to follow them.
 
-use super::form::Saved;
 use super::profile_form::{PROFILE_FIELDS, ProfileEditor, save_profile, with_session};
 use crate::App;
 use crate::error::RequestError;
@@ -20,7 +19,7 @@ use crate::markup::identicon::{gravatar_url, identicon};
 use crate::markup::moderation_tools::is_moderator;
 use crate::markup::parts::{age, empty_but, number, search_within};
 use crate::markup::withheld::{insider_notice, insider_words, show_link};
-use crate::request::form::Form;
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::paging::PageQuery;
 use crate::request::path::{AtName, PathOf};
@@ -238,8 +237,9 @@ pub async fn profile(
     app: App,
     visit: Visit,
     here: LocalPath,
-    Form(query): Form<(PageQuery, Saved)>,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
+    let query = (fields.read()?, fields.get("saved").is_some());
     show(&app, visit, &here, &name, query, true).await
 }
 
@@ -249,8 +249,9 @@ pub async fn at(
     app: App,
     visit: Visit,
     here: LocalPath,
-    Form(query): Form<(PageQuery, Saved)>,
+    fields: Fields,
 ) -> Result<Response, RequestError> {
+    let query = (fields.read()?, fields.get("saved").is_some());
     if !app.site.rules.features.timelines {
         return Ok(Redirect::to(&user_address("user", &name, "")).into_response());
     }
@@ -262,7 +263,7 @@ async fn show(
     visit: Visit,
     here: &LocalPath,
     name: &str,
-    (query, Saved { saved }): (PageQuery, Saved),
+    (query, saved): (PageQuery, bool),
     with_form: bool,
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
@@ -277,9 +278,15 @@ async fn show(
     let frame = Frame::of(app, &mut visit, here).await?;
     let user = &profile.user;
     let form = with_form.then_some(ProfileEditor { about: &user.about, email: user.typed_email() });
-    let reader = reader.as_deref();
-    let page =
-        ProfilePage { profile: &profile, tweets: tweets.as_ref(), reader, form, refused: None, saved, file };
+    let page = ProfilePage {
+        profile: &profile,
+        tweets: tweets.as_ref(),
+        reader: reader.as_deref(),
+        form,
+        refused: None,
+        saved,
+        file,
+    };
     Ok(page.render(&frame))
 }
 

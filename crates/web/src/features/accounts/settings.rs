@@ -1,7 +1,7 @@
 //! The settings of an account, on four pages. The form of each saves the fields of its page and no others.
 
-use super::confirm_email::{LinkSent, reminder, state_of_mail};
-use super::form::{Saved, profile_change};
+use super::confirm_email::{reminder, state_of_mail};
+use super::form::profile_change;
 use super::profile_form::{
     change_profile, current_password_field, email_field, new_password_field, with_session,
 };
@@ -13,7 +13,7 @@ use crate::markup::addresses::{
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::markup::parts::tab;
-use crate::request::form::{Fields, Form};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::{Redirect, Response};
@@ -280,14 +280,15 @@ fn choice(name: &str, checked: bool, label: &str) -> Markup {
 }
 
 /// GET /settings, /settings/reading, /settings/mail, /settings/account: saved, sent.
-pub async fn settings(
-    app: App,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
-    Form((Saved { saved }, LinkSent(sent))): Form<(Saved, LinkSent)>,
-) -> Markup {
-    let (values, has_mail) = (Values::of(&user), app.mailer.is_some());
-    let page = SettingsPage { values, user: &user, refused: None, saved, sent, has_mail };
+pub async fn settings(app: App, SignedIn { user, .. }: SignedIn, here: LocalPath, fields: Fields) -> Markup {
+    let page = SettingsPage {
+        values: Values::of(&user),
+        user: &user,
+        refused: None,
+        saved: fields.get("saved").is_some(),
+        sent: fields.get("sent").is_some(),
+        has_mail: app.mailer.is_some(),
+    };
     page.render(&Frame::for_user(&app, &here, &user))
 }
 

@@ -12,7 +12,7 @@ use crate::error::RequestError;
 use crate::limits::{ADMIN_STORIES, LONG_ACTION_WAIT};
 use crate::markup::frame::Frame;
 use crate::markup::parts::{Column, age, author, number, tab, title_link, wide_table};
-use crate::request::form::{Fields, Form, FromFields};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedForm, SignedIn};
 use crate::server::figures as app_figures;
@@ -256,34 +256,12 @@ fn cache_table(caches: &[CacheStatus]) -> Markup {
     wide_table("Caches", &columns, &rows)
 }
 
-/// The query of the administration page.
-pub struct AdminQuery {
-    tab: Tab,
-    /// The outcome of a recomputation that was just requested.
-    recomputed: Option<Recomputed>,
-}
-
-impl FromFields for AdminQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let recomputed = match fields.text("recomputed") {
-            "later" => Some(Recomputed::Later),
-            items => items.parse().ok().map(Recomputed::Items),
-        };
-        let tab = match fields.text("tab") {
-            "month" => Tab::Month,
-            "server" => Tab::Server,
-            _ => Tab::Today,
-        };
-        Ok(Self { tab, recomputed })
-    }
-}
-
-/// GET /admin.
+/// GET /admin: tab; recomputed, the outcome of a recomputation that was just requested.
 pub async fn admin(
     app: App,
     SignedIn { mut visit, user }: SignedIn,
     here: LocalPath,
-    Form(query): Form<AdminQuery>,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
     user.require_admin()?;
     app_figures::note(&app);
@@ -303,8 +281,15 @@ pub async fn admin(
         caches: &caches,
         search: search_state(&app),
         top: &top,
-        tab: query.tab,
-        recomputed: query.recomputed,
+        tab: match fields.text("tab") {
+            "month" => Tab::Month,
+            "server" => Tab::Server,
+            _ => Tab::Today,
+        },
+        recomputed: match fields.text("recomputed") {
+            "later" => Some(Recomputed::Later),
+            items => items.parse().ok().map(Recomputed::Items),
+        },
     };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }

@@ -2,13 +2,13 @@
 
 use crate::App;
 use crate::error::RequestError;
-use crate::features::accounts::form::{EndedSession, Saved};
+use crate::features::accounts::form::EndedSession;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
 use crate::markup::fields::RefusedForm;
 use crate::markup::frame::Frame;
 use crate::markup::parts::{age, alert};
 use crate::request::agent_name::agent_name;
-use crate::request::form::Form;
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -91,10 +91,11 @@ pub async fn page(
     app: App,
     SignedIn { visit, user }: SignedIn,
     here: LocalPath,
-    Form(Saved { saved }): Form<Saved>,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?;
     let sessions = sessions::list(&app.site, session).await?;
+    let saved = fields.get("saved").is_some();
     let page = SessionsPage { sessions: &sessions, message: None, saved };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }

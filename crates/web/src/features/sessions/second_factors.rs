@@ -4,13 +4,12 @@
 use super::two_factor;
 use crate::App;
 use crate::error::RequestError;
-use crate::features::accounts::form::Saved;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::markup::parts::age;
 use crate::markup::qr_code::qr_code;
-use crate::request::form::Form;
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -137,9 +136,10 @@ pub async fn page(
     app: App,
     SignedIn { user, .. }: SignedIn,
     here: LocalPath,
-    Form(Saved { saved }): Form<Saved>,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
     let state = setup::state(&app.site, &user).await?;
+    let saved = fields.get("saved").is_some();
     let page = TwoFactorPage { state: &state, has_passkeys: two_factor::has_passkeys(&app), saved };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }

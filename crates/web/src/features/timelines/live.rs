@@ -12,8 +12,8 @@ use crate::limits::{
     STREAM_RETRY_STEP_MS,
 };
 use crate::request::cookies;
-use crate::request::form::Form;
-use crate::request::paging::SinceQuery;
+use crate::request::form::Fields;
+use crate::request::paging::cursor;
 use crate::request::viewer::ClientAddress;
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -396,9 +396,9 @@ pub async fn events(
     mut visit: Visit,
     ClientAddress(address): ClientAddress,
     headers: HeaderMap,
-    Form(query): Form<SinceQuery>,
+    fields: Fields,
 ) -> Result<Response, RequestError> {
-    let since = query.since.unwrap_or(Cursor { score: 0.0, id: 0 });
+    let since = cursor(&fields, "since")?.unwrap_or(Cursor { score: 0.0, id: 0 });
     let reader = visit.viewer().await?.map(|viewer| viewer.id);
     let (Some(reader), Some(token)) = (reader, cookies::session_token(&app, &headers)) else {
         return Ok(StatusCode::NO_CONTENT.into_response());
