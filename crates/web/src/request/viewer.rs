@@ -94,6 +94,8 @@ pub struct SignedIn {
     pub visit: Visit,
     /// The user.
     pub user: User,
+    /// The address of the page.
+    pub here: LocalPath,
 }
 
 impl FromRequestParts<App> for SignedIn {
@@ -104,7 +106,8 @@ impl FromRequestParts<App> for SignedIn {
         let user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
         // The page needs it; see `Frame::for_user`.
         visit.identity().await;
-        Ok(Self { visit, user })
+        let Ok(here) = LocalPath::from_request_parts(parts, app).await;
+        Ok(Self { visit, user, here })
     }
 }
 

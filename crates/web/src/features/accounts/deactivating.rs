@@ -47,7 +47,7 @@ fn deactivate_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
 }
 
 /// GET /settings/deactivate: asks for confirmation.
-pub async fn deactivate_form(app: App, SignedIn { user, .. }: SignedIn, here: LocalPath) -> Markup {
+pub async fn deactivate_form(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
     deactivate_page(&Frame::for_user(&app, &here, &user), None)
 }
 

@@ -162,8 +162,7 @@ impl Done {
 /// GET /settings/invitations: done.
 pub async fn page(
     app: App,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
+    SignedIn { user, here, .. }: SignedIn,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     let done = fields.text("done").parse().ok();

@@ -280,7 +280,7 @@ fn choice(name: &str, checked: bool, label: &str) -> Markup {
 }
 
 /// GET /settings, /settings/reading, /settings/mail, /settings/account: saved, sent.
-pub async fn settings(app: App, SignedIn { user, .. }: SignedIn, here: LocalPath, fields: Fields) -> Markup {
+pub async fn settings(app: App, SignedIn { user, here, .. }: SignedIn, fields: Fields) -> Markup {
     let page = SettingsPage {
         values: Values::of(&user),
         user: &user,

@@ -13,7 +13,6 @@ use crate::limits::{ADMIN_STORIES, LONG_ACTION_WAIT};
 use crate::markup::frame::Frame;
 use crate::markup::parts::{Column, age, author, number, tab, title_link, wide_table};
 use crate::request::form::Fields;
-use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedForm, SignedIn};
 use crate::server::figures as app_figures;
 use axum::response::Redirect;
@@ -259,8 +258,7 @@ fn cache_table(caches: &[CacheStatus]) -> Markup {
 /// GET /admin: tab; recomputed, the outcome of a recomputation that was just requested.
 pub async fn admin(
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     user.require_admin()?;

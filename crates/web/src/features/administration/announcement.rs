@@ -142,7 +142,7 @@ fn left(end: Option<Timestamp>, now: Timestamp) -> u64 {
 )]
 pub async fn current(
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
+    SignedIn { mut visit, user, .. }: SignedIn,
 ) -> Result<Json<AnnouncementResponse>, RequestError> {
     user.require_admin()?;
     let announcement = announcing::current(&mut visit).await;

@@ -221,11 +221,7 @@ pub async fn list(app: App, SignedIn { user, .. }: SignedIn) -> Result<Json<Hook
 }
 
 /// GET /admin/hooks.
-pub async fn page(
-    app: App,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
     show(&app, &user, &here, None).await
 }
 

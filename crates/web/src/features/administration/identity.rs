@@ -233,8 +233,7 @@ fn stored(identity: &Identity, name: &str) -> String {
 /// GET /admin/site.
 pub async fn page(
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     user.require_admin()?;

@@ -287,8 +287,7 @@ fn edit_page(
 pub async fn reply(
     PathOf((news, parent)): PathOf<(NewsId, CommentId)>,
     app: App,
-    SignedIn { visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let thread = thread_with(&mut visit, news, Some(parent)).await?;
@@ -302,8 +301,7 @@ pub async fn reply(
 pub async fn edit(
     PathOf((news, id)): PathOf<(NewsId, CommentId)>,
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let thread = thread_with(&mut visit, news, Some(id)).await?;
     edit_page(&Frame::for_user(&app, &here, &user), &thread, id, (None, EditorState::Alone))

@@ -27,7 +27,7 @@ const NOT_STORED: HeaderValue = HeaderValue::from_static("no-store");
 pub async fn export(
     app: App,
     ClientAddress(address): ClientAddress,
-    SignedIn { visit, user }: SignedIn,
+    SignedIn { visit, user, .. }: SignedIn,
 ) -> Result<Response, RequestError> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?.clone();
     let headers = [

@@ -122,7 +122,7 @@ pub async fn opml(app: App) -> Result<impl IntoResponse, RequestError> {
 /// GET /feeds/following.opml: the topics and people that the viewer follows. Rounds: 5.
 pub async fn following(
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
+    SignedIn { mut visit, user, .. }: SignedIn,
 ) -> Result<impl IntoResponse, RequestError> {
     let reader = visit.reader().await?;
     let topics = reader.iter().flat_map(|reader| reader.followed.iter().cloned()).take(FEED_FOLLOWED);

@@ -11,7 +11,7 @@ use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::parts::{more_link, number, tab};
 use crate::request::form::{Form, Next};
-use crate::request::local_path::{LocalPath, add_parameter};
+use crate::request::local_path::add_parameter;
 use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::Redirect;
 use maud::{Markup, html};
@@ -189,8 +189,7 @@ fn feed_section(frame: &Frame<'_>, viewer: &User) -> Markup {
 /// GET /inbox?kind=K&before=B.
 pub async fn show(
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
     Form(query): Form<InboxPageQuery>,
 ) -> Result<Markup, RequestError> {
     let page = inbox::page(&mut visit, user.id, &(&query).into()).await?;

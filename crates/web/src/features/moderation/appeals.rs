@@ -66,8 +66,7 @@ pub(super) fn login_fields(username: &str, refused: Option<&RefusedForm>) -> Mar
 pub async fn form(
     PathOf(id): PathOf<ModerationId>,
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let decision = appeals::decision_about(&mut visit, user.id, id).await?;
     let frame = Frame::for_user(&app, &here, &user);

@@ -132,11 +132,7 @@ fn ban_item(frame: &Frame<'_>, ListedBan { ban, stopped }: &ListedBan) -> Markup
 }
 
 /// GET /moderate/bans.
-pub async fn page(
-    app: App,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
     show(&app, &user, &here, (&Fields::default(), None, None)).await
 }
 

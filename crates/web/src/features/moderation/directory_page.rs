@@ -34,8 +34,7 @@ const ACTIONS: [(Action, &str); 3] =
 /// GET /people: count, before, q, state, network, invited_by, since, sort.
 pub async fn page(
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
     Form(query): Form<DirectoryQuery>,
 ) -> Result<Markup, RequestError> {
     show(&app, (&mut visit, &user), &here, (&query, None)).await

@@ -5,7 +5,6 @@ use crate::error::RequestError;
 use crate::markup::addresses::address_of_thing;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::reason_field;
-use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedIn;
 use axum::extract::Path;
 use maud::{Markup, html};
@@ -33,8 +32,7 @@ pub fn erase_link(frame: &Frame<'_>, thing: &Thing, is_erased: bool) -> Markup {
 pub async fn page(
     app: App,
     Path((kind, id)): Path<(String, String)>,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
+    SignedIn { user, here, .. }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let thing = Thing::parse(&kind, &id).map_err(|_| RequestError::NotFound)?;
     let sentence = erasing::sentence(&app.site, &user, &thing).await?;

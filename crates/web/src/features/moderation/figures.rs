@@ -6,7 +6,6 @@ use crate::error::RequestError;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::action_words;
 use crate::markup::parts::{age, number};
-use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedIn;
 use maud::{Markup, html};
 use tidings_domain::moderation::figures::{self, Figures};
@@ -14,11 +13,7 @@ use tidings_domain::values::limits::{FIGURES_DAYS, FIGURES_LINES};
 use tidings_domain::values::words::{grouped, span};
 
 /// GET /moderate/figures.
-pub async fn page(
-    app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn page(app: App, SignedIn { mut visit, user, here }: SignedIn) -> Result<Markup, RequestError> {
     let Figures { waiting, oldest, median_seconds, deeds, is_cut } = figures::figures(&mut visit).await?;
     let frame = Frame::for_user(&app, &here, &user);
     let content = html! {

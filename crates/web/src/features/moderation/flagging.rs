@@ -160,8 +160,7 @@ impl FlagPage<'_> {
 pub async fn show(
     PathOf((kind, id)): PathOf<(String, String)>,
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let thing = Thing::parse(&kind, &id).map_err(|_| RequestError::NotFound)?;
     if FlagReason::of(&thing).is_empty() {

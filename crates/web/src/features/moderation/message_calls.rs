@@ -145,7 +145,7 @@ pub async fn write(
     security(("session" = [])),
 )]
 pub async fn list(
-    SignedIn { mut visit, user }: SignedIn,
+    SignedIn { mut visit, user, .. }: SignedIn,
     Form(query): Form<MessagesQuery>,
 ) -> Result<Json<ThreadsResponse>, RequestError> {
     let MessagesQuery { thread, before, start } = query;

@@ -97,8 +97,7 @@ impl MessageFields<'_> {
 /// GET /moderators: moderation_id. The form.
 pub async fn form(
     app: App,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
+    SignedIn { user, here, .. }: SignedIn,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     let about = fields.get("moderation_id").map(message_form::line).transpose()?;
@@ -121,8 +120,7 @@ fn new_page(frame: &Frame<'_>, form: &MessageFields<'_>) -> Markup {
 /// GET /messages: start. The viewer's threads; for moderators those of all members.
 pub async fn list(
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     let start = message_form::start(&fields)?;
@@ -197,8 +195,7 @@ fn sender(from: &Sender) -> &str {
 pub async fn show(
     PathOf(id): PathOf<MessageThreadId>,
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     let before = message_form::before(&fields)?;

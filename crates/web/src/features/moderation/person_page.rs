@@ -11,7 +11,6 @@ use crate::markup::addresses::{address_of_thing, message_thread_address, profile
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{action_words, may_moderate, thing_name};
 use crate::markup::parts::{age, number};
-use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedIn;
 use maud::{Markup, html};
@@ -28,8 +27,7 @@ use tidings_domain::values::words::counted;
 pub async fn page(
     PathOf(name): PathOf<String>,
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     user.require_moderator()?;
     let person = profiles::profile(&mut visit, &name).await.map_err(unknown_name)?;

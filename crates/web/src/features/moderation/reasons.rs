@@ -8,7 +8,6 @@ use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::field;
 use crate::request::answers::Status;
 use crate::request::form::{Fields, FromFields};
-use crate::request::local_path::LocalPath;
 use crate::request::values;
 use crate::request::viewer::SignedIn;
 use axum::Json;
@@ -127,11 +126,7 @@ pub async fn list(mut visit: Visit) -> Result<Json<ReasonsResponse>, RequestErro
 }
 
 /// GET /moderate/reasons.
-pub async fn page(
-    app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn page(app: App, SignedIn { mut visit, user, here }: SignedIn) -> Result<Markup, RequestError> {
     let reasons = saved_reasons::all(&mut visit).await?;
     let frame = Frame::for_user(&app, &here, &user);
     let content = html! {

@@ -10,7 +10,6 @@ use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{REASONS, thing_name};
 use crate::markup::parts::{DELETED_USER, OUTSIDE, age, more_link, number};
 use crate::request::form::Form;
-use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedForm, SignedIn};
 use axum::response::Redirect;
 use maud::{Markup, html};
@@ -42,8 +41,7 @@ const KEYS: [(&str, &str); 7] = [
 /// GET /moderate: before.
 pub async fn page(
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
     Form(query): Form<QueueQuery>,
 ) -> Result<Markup, RequestError> {
     let page = queue::page(&mut visit, query.before.as_ref(), QUEUE_ROWS).await?;

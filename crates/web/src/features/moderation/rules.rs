@@ -156,11 +156,7 @@ fn rule_item(frame: &Frame<'_>, rule: &PostRule) -> Markup {
 }
 
 /// GET /moderate/rules.
-pub async fn page(
-    app: App,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
     show(&app, &user, &here, (&Fields::default(), None, None)).await
 }
 

@@ -224,8 +224,7 @@ fn block_row(frame: &Frame<'_>, block: &Block) -> Markup {
 /// GET /settings/mutes.
 pub async fn page(
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     let avoided = mutes::avoided(&mut visit, user.id).await?;

@@ -89,8 +89,7 @@ const fn how(method: LoginMethod) -> Option<&'static str> {
 /// GET /settings/sessions.
 pub async fn page(
     app: App,
-    SignedIn { visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { visit, user, here }: SignedIn,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?;

@@ -104,7 +104,7 @@ fn create_page(frame: &Frame<'_>, name: &str, options: &str) -> Markup {
 }
 
 /// GET /settings/two-factor/passkeys.
-pub async fn add_form(app: App, SignedIn { user, .. }: SignedIn, here: LocalPath) -> Markup {
+pub async fn add_form(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
     add_page(&Frame::for_user(&app, &here, &user), "", None)
 }
 
@@ -162,8 +162,7 @@ async fn find(app: &App, user: &User, id: &str) -> Result<PasskeyFacts, RequestE
 /// GET /settings/two-factor/passkeys/remove: passkey.
 pub async fn remove_form(
     app: App,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
+    SignedIn { user, here, .. }: SignedIn,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     let passkey = find(&app, &user, fields.required("passkey")?).await?;

@@ -134,8 +134,7 @@ pub(super) fn recovery_codes_page(frame: &Frame<'_>, heading: &str, codes: &[Str
 /// GET /settings/two-factor.
 pub async fn page(
     app: App,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
+    SignedIn { user, here, .. }: SignedIn,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     let state = setup::state(&app.site, &user).await?;
@@ -196,7 +195,7 @@ fn confirm_page(frame: &Frame<'_>, new: &NewTotp, refused: Option<&RefusedForm>)
 }
 
 /// GET /settings/two-factor/app.
-pub async fn app_form(app: App, SignedIn { user, .. }: SignedIn, here: LocalPath) -> Markup {
+pub async fn app_form(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
     app_page(&Frame::for_user(&app, &here, &user), user.second_factors.totp, None)
 }
 
@@ -260,7 +259,7 @@ fn codes_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
 }
 
 /// GET /settings/two-factor/codes.
-pub async fn codes_form(app: App, SignedIn { user, .. }: SignedIn, here: LocalPath) -> Markup {
+pub async fn codes_form(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
     codes_page(&Frame::for_user(&app, &here, &user), None)
 }
 

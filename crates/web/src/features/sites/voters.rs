@@ -212,14 +212,9 @@ fn or_refused<T>(
 }
 
 /// GET /admin/sites: voter, from, to; day.
-pub async fn page(
-    app: App,
-    signed_in: SignedIn,
-    here: LocalPath,
-    fields: Fields,
-) -> Result<Response, RequestError> {
+pub async fn page(app: App, signed_in: SignedIn, fields: Fields) -> Result<Response, RequestError> {
     let (found, refused) = or_refused(find_voter(&app, &signed_in.user, &fields).await)?;
-    show(&app, signed_in, &here, (&fields, found.as_ref(), refused)).await
+    show(&app, signed_in, (&fields, found.as_ref(), refused)).await
 }
 
 /// The voter that a query asks for, if it asks for one.
@@ -237,8 +232,7 @@ async fn find_voter(app: &App, user: &User, fields: &Fields) -> Result<Option<Fo
 /// The page with the fields of a lookup or of a change, what was found, and why it was refused.
 async fn show(
     app: &App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: &LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
     (fields, found, refused): (&Fields, Option<&FoundVoter>, Option<RefusedForm>),
 ) -> Result<Response, RequestError> {
     let audit = sites::audit_lines(&app.site, &user).await?;
@@ -263,7 +257,7 @@ async fn show(
         // A ban was just begun or lifted, and the move of votes continues.
         is_updating: fields.get("goes_on").is_some(),
     };
-    let page = page.render(&Frame::for_user(app, here, &user));
+    let page = page.render(&Frame::for_user(app, &here, &user));
     Ok(refused.map_or_else(|| page.clone().into_response(), |refused| refused.response(page.clone())))
 }
 
@@ -315,7 +309,7 @@ async fn answer_to_settings(
     let refused = RefusedForm::from_failure(failure)?.beside(&FIELDS);
     let SignedFields { visit, user, fields, .. } = form;
     let here = LocalPath::parse("/admin/sites/settings");
-    show(&app, SignedIn { visit, user }, &here, (&fields, None, Some(refused))).await
+    show(&app, SignedIn { visit, user, here }, (&fields, None, Some(refused))).await
 }
 
 /// Bans a voter or lifts the ban. Returns whether all votes have been updated; if not, the update continues

@@ -199,8 +199,7 @@ pub async fn latest(
 pub async fn saved(
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let page = lists::saved(&mut visit, user.id, start, PAGE_ROWS).await?;
     let address = ListAddress { first: "/saved", more: "/saved/", size: PAGE_ROWS };
@@ -217,8 +216,7 @@ pub async fn saved(
 pub async fn upvoted(
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let page = lists::upvoted(&mut visit, user.id, start, PAGE_ROWS).await?;
     let address = ListAddress { first: "/upvoted", more: "/upvoted/", size: PAGE_ROWS };
@@ -234,8 +232,7 @@ pub async fn upvoted(
 pub async fn hidden(
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let page = lists::hidden(&mut visit, user.id, start, PAGE_ROWS).await?;
     let address = ListAddress { first: "/hidden/0", more: "/hidden/", size: PAGE_ROWS };

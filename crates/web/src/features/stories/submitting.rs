@@ -41,8 +41,7 @@ async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>, RequestError> {
 /// GET /submit, filled with `u` and `t` by the bookmarklet.
 pub async fn submit_form(
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
     headers: HeaderMap,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
@@ -217,7 +216,6 @@ pub async fn edit_form(
     PathOf(id): PathOf<NewsId>,
     app: App,
     mut signed_in: SignedIn,
-    here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let news = changeable(&app, &mut signed_in, id).await?;
     let text = news.text();
@@ -230,7 +228,7 @@ pub async fn edit_form(
         topics: news.topics.typed(),
     };
     let page = SubmissionPage { edited: Some(id), typed, offered: &offered, ..SubmissionPage::default() };
-    Ok(page.render(&Frame::for_user(&app, &here, &signed_in.user)))
+    Ok(page.render(&Frame::for_user(&app, &signed_in.here, &signed_in.user)))
 }
 
 /// GET /delnews/:id: asks for confirmation.
@@ -238,10 +236,9 @@ pub async fn delete_form(
     PathOf(id): PathOf<NewsId>,
     app: App,
     mut signed_in: SignedIn,
-    here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let news = changeable(&app, &mut signed_in, id).await?;
-    let frame = Frame::for_user(&app, &here, &signed_in.user);
+    let frame = Frame::for_user(&app, &signed_in.here, &signed_in.user);
     let content = html! {
         h1 { "Delete this story?" }
         p { (title_link(&news_address(id), Some(&news.title))) }

@@ -11,7 +11,6 @@ use crate::markup::addresses::{comment_address, news_address};
 use crate::markup::frame::Frame;
 use crate::markup::parts::DELETED_USER;
 use crate::request::form::Next;
-use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedIn;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -67,8 +66,7 @@ impl Question {
 pub async fn ask(
     PathOf((kind, id)): PathOf<(String, String)>,
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Response, RequestError> {
     let Question { subject, form: (action, name), back } = match Thing::parse(&kind, &id) {
         Ok(Thing::Story(id)) => Question::about_story(&mut visit, id).await?,

@@ -238,8 +238,7 @@ pub async fn show(
 pub async fn delete_form(
     PathOf(id): PathOf<TweetId>,
     app: App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let line = reading::tweet(&mut visit, id).await?;
     line.tweet.may_delete(&user)?;

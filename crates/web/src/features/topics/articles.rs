@@ -247,8 +247,7 @@ pub async fn newest(
 /// GET /topics/followed: page.
 pub async fn best_of_followed(
     app: App,
-    SignedIn { visit, .. }: SignedIn,
-    here: LocalPath,
+    SignedIn { visit, here, .. }: SignedIn,
     query: Form<PageNumberQuery>,
 ) -> Result<Markup, RequestError> {
     show(&app, visit, &here, query, ArticleList::Followed, ArticleOrder::Score).await
@@ -257,8 +256,7 @@ pub async fn best_of_followed(
 /// GET /topics/followed/new: page.
 pub async fn newest_of_followed(
     app: App,
-    SignedIn { visit, .. }: SignedIn,
-    here: LocalPath,
+    SignedIn { visit, here, .. }: SignedIn,
     query: Form<PageNumberQuery>,
 ) -> Result<Markup, RequestError> {
     show(&app, visit, &here, query, ArticleList::Followed, ArticleOrder::Time).await
