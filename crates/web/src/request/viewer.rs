@@ -171,11 +171,7 @@ impl SignedFields {
         let mut user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
         // The page that shows the form again needs it; see `Frame::for_user`.
         visit.identity().await;
-        let given = fields.text("apisecret");
-        let is_former = visit.session().is_some_and(|session| session.former_secret.matches(given));
-        if !user.apisecret.matches(given) && !is_former {
-            return Err(RequestError::WrongSecret);
-        }
+        demand_secret(&visit, &user, fields.text("apisecret"))?;
         if let Some(name) = request_name(&fields)? {
             let request = NamedRequest::new(user.id, name, &call.path, &call.contents(&fields));
             let request = if call.acts_once { request } else { request.setting_a_state() };
@@ -231,6 +227,12 @@ fn is_form(headers: &HeaderMap) -> bool {
     let content_type = content_type.to_str().unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}
+
+/// Refuses a form without the secret of the user's session, or the one that it had before.
+pub fn demand_secret(visit: &Visit, user: &User, given: &str) -> Result<(), RequestError> {
+    let is_former = visit.session().is_some_and(|session| session.former_secret.matches(given));
+    if user.apisecret.matches(given) || is_former { Ok(()) } else { Err(RequestError::WrongSecret) }
 }
 
 /// Fields that say nothing about what is asked for.

@@ -10,7 +10,7 @@ use crate::markup::frame::Frame;
 use crate::request::form::Fields;
 use crate::request::json::read_body;
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::{SignedFields, SignedIn};
+use crate::request::viewer::{SignedFields, SignedIn, demand_secret};
 use axum::RequestExt;
 use axum::body::Body;
 use axum::extract::{FromRequest, Multipart, Request};
@@ -293,10 +293,7 @@ impl FromRequest<App> for SentLogo {
                 _ => {}
             }
         }
-        let former = signed_in.visit.session().is_some_and(|session| session.former_secret.matches(&secret));
-        if !signed_in.user.apisecret.matches(&secret) && !former {
-            return Err(RequestError::WrongSecret);
-        }
+        demand_secret(&signed_in.visit, &signed_in.user, &secret)?;
         Ok(Self { signed_in, picture: Logo::parse(picture) })
     }
 }

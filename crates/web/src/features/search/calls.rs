@@ -23,26 +23,7 @@ use tidings_domain::found::Finding;
 use tidings_domain::values::limits::MAX_TITLE;
 use tidings_search::asking::Hit;
 use tidings_search::excerpts::Matcher;
-use utoipa::{IntoParams, ToSchema};
-
-/// The parameters of a search.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "describes what SearchQuery reads")]
-pub struct SearchParameters {
-    /// The search, at most 200 characters and 16 terms.
-    #[param(max_length = 200)]
-    q: String,
-    /// The kind to find: stories (by default), comments, posts, people, sites or all.
-    #[param(required = false)]
-    kind: String,
-    /// The order: relevance (by default), new, votes or comments.
-    #[param(required = false)]
-    sort: String,
-    /// The page, from 1 to 100. A page has 30 results.
-    #[param(required = false, minimum = 1, maximum = 100)]
-    page: u64,
-}
+use utoipa::ToSchema;
 
 /// The results of a search.
 #[derive(Serialize, ToSchema)]
@@ -146,7 +127,7 @@ struct FoundSite {
 #[utoipa::path(
     get,
     path = "/api/search",
-    params(SearchParameters),
+    params(SearchQuery),
     responses((status = 200, body = SearchResponse)),
 )]
 pub async fn search(

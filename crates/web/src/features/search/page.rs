@@ -31,6 +31,7 @@ use tidings_search::asking::{Relevance, Sort};
 use tidings_search::excerpts::Matcher;
 use tidings_search::index::Kind;
 use tidings_search::language::MAX_CHARACTERS;
+use utoipa::IntoParams;
 
 /// The kind of things that a search is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, EnumString, EnumIter, IntoStaticStr)]
@@ -96,15 +97,20 @@ impl Wanted {
 }
 
 /// The parameters of a search.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct SearchQuery {
-    /// The search as it was typed.
+    /// The search, at most 200 characters and 16 terms.
+    #[param(rename = "q", max_length = 200)]
     pub typed: String,
-    /// The kind of things that it is for.
+    /// The kind to find: stories (by default), comments, posts, people, sites or all.
+    #[param(rename = "kind", value_type = String, required = false)]
     pub wanted: Wanted,
-    /// The order.
+    /// The order: relevance (by default), new, votes or comments.
+    #[param(value_type = String, required = false)]
     pub sort: Sort,
-    /// The page, from 1.
+    /// The page, from 1 to 100. A page has 30 results.
+    #[param(value_type = u64, required = false, minimum = 1, maximum = 100)]
     pub page: usize,
 }
 
