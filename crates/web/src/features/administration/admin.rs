@@ -9,7 +9,8 @@ use super::admin::figures::{Row, charts};
 use super::changes::VERSION;
 use crate::App;
 use crate::error::RequestError;
-use crate::limits::{ADMIN_STORIES, LONG_ACTION_WAIT};
+use crate::features::action::begin_long;
+use crate::limits::ADMIN_STORIES;
 use crate::markup::frame::Frame;
 use crate::markup::parts::{Column, age, author, number, tab, title_link, wide_table};
 use crate::request::form::Fields;
@@ -302,7 +303,7 @@ pub async fn recompute(app: App, form: SignedForm<()>) -> Result<Redirect, Reque
 /// Recomputes all ranks. Returns how many; `None` while it is still running.
 async fn start_recomputing(app: &App, user: User) -> Result<Option<u64>, RequestError> {
     let (site, now) = (app.site.clone(), app.now());
-    let recomputing = tokio::spawn(async move {
+    begin_long(async move {
         let recomputed = ranks::recompute_ranks(&site, now, &user).await;
         match &recomputed {
             Ok(stored) => tracing::info!(stored, "ranks recomputed"),
@@ -310,12 +311,8 @@ async fn start_recomputing(app: &App, user: User) -> Result<Option<u64>, Request
             Err(error) => tracing::warn!(%error, "ranks not recomputed"),
         }
         recomputed
-    });
-    match tokio::time::timeout(LONG_ACTION_WAIT, recomputing).await {
-        Ok(Ok(recomputed)) => Ok(Some(recomputed?)),
-        Ok(Err(_)) => Err(RequestError::Panic),
-        Err(_) => Ok(None),
-    }
+    })
+    .await
 }
 
 #[cfg(test)]

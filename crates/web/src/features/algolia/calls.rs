@@ -27,7 +27,7 @@ use tidings_domain::news::lists;
 use tidings_domain::numbered;
 use tidings_domain::values::ids::{ItemNumber, NewsId};
 use tidings_search::asking::{Found, Sort};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 /// How long an answer may be used.
 const HEADERS: [(HeaderName, HeaderValue); 2] = [
@@ -54,35 +54,12 @@ impl HitsError {
     }
 }
 
-/// The parameters of a search.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "describes what HitsQuery reads")]
-pub struct HitsParameters {
-    /// The words, at most 512 characters, of which the first 10 words count.
-    #[param(required = false, max_length = 512)]
-    query: String,
-    /// `story`, `comment`, `job`, `ask_hn`, `show_hn`, `front_page`, `author_NAME` or `story_N`. All must be
-    /// there; of those in parentheses, one.
-    #[param(required = false)]
-    tags: String,
-    /// Conditions on `created_at_i`, `points` and `num_comments`.
-    #[param(required = false, rename = "numericFilters")]
-    numeric_filters: String,
-    /// The page, from 0.
-    #[param(required = false)]
-    page: u64,
-    /// The hits on a page, 20 by default, at most 1,000.
-    #[param(required = false, rename = "hitsPerPage")]
-    hits_per_page: u64,
-}
-
 /// Search as in the API of the search of Hacker News, the most relevant first; without words those with the most
 /// votes.
 #[utoipa::path(
     get,
     path = "/api/v1/search",
-    params(HitsParameters),
+    params(HitsQuery),
     responses((status = 200, description = "The hits", content_type = JSON)),
 )]
 pub async fn search(
@@ -99,7 +76,7 @@ pub async fn search(
 #[utoipa::path(
     get,
     path = "/api/v1/search_by_date",
-    params(HitsParameters),
+    params(HitsQuery),
     responses((status = 200, description = "The hits", content_type = JSON)),
 )]
 pub async fn search_by_date(

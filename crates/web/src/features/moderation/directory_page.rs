@@ -76,10 +76,9 @@ async fn show(
 
 /// The address of a further part.
 fn address(query: &DirectoryQuery, before: u64) -> String {
-    let mut fields = Serializer::new(String::new());
     let since = query.since.map(|day| day.to_string()).unwrap_or_default();
     let network = query.network.as_ref().map(ToString::to_string).unwrap_or_default();
-    for (name, value) in [
+    let fields = [
         ("q", &*query.q),
         ("state", query.state.map(AccountState::name).unwrap_or_default()),
         ("network", &network),
@@ -87,12 +86,9 @@ fn address(query: &DirectoryQuery, before: u64) -> String {
         ("since", &since),
         ("sort", query.sort.name()),
         ("before", &before.to_string()),
-    ] {
-        if !value.is_empty() {
-            fields.append_pair(name, value);
-        }
-    }
-    format!("{ADDRESS}?{}", fields.finish())
+    ];
+    let given = fields.into_iter().filter(|(_, value)| !value.is_empty());
+    format!("{ADDRESS}?{}", Serializer::new(String::new()).extend_pairs(given).finish())
 }
 
 const fn order_words(order: AccountOrder) -> &'static str {

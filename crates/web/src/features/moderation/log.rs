@@ -20,6 +20,7 @@ use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::limits::LONGEST_NAMED_USERNAME;
 use tidings_domain::values::moderation::{Action, Thing};
 use tidings_domain::values::words::counted;
+use url::form_urlencoded::Serializer;
 
 /// GET /moderations: count, before, moderator, kind, action.
 pub async fn page(
@@ -60,19 +61,14 @@ fn render(frame: &Frame<'_>, window: &LogWindow, page: &LogPage) -> Markup {
 
 /// The address of a part of the log.
 fn address(window: &LogWindow, before: Option<ModerationId>) -> String {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
     let filters = [
         ("moderator", window.moderator.clone()),
         ("kind", window.kind.map(str::to_owned)),
         ("action", window.action.map(|action| action.to_string())),
         ("before", before.map(|before| before.to_string())),
     ];
-    for (name, value) in filters {
-        if let Some(value) = value {
-            query.append_pair(name, &value);
-        }
-    }
-    format!("/moderations?{}", query.finish())
+    let given = filters.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    format!("/moderations?{}", Serializer::new(String::new()).extend_pairs(given).finish())
 }
 
 fn filters(window: &LogWindow) -> Markup {

@@ -4,8 +4,7 @@
 use super::form::{PeriodQuery, VoterForm, VotingSettingsForm};
 use crate::App;
 use crate::error::RequestError;
-use crate::features::action::{Action, ActionEntry, SentForm};
-use crate::limits::LONG_ACTION_WAIT;
+use crate::features::action::{Action, ActionEntry, SentForm, begin_long};
 use crate::markup::addresses::site_address;
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
@@ -316,7 +315,7 @@ async fn answer_to_settings(
 /// after the response.
 async fn ban_voter(app: &App, user: &User, voter: VoterId, is_ban: bool) -> Result<bool, RequestError> {
     let (site, now, user) = (app.site.clone(), app.now(), user.clone());
-    let task = tokio::spawn(async move {
+    let done = begin_long(async move {
         let result = if is_ban {
             sites::ban(&site, now, &user, voter).await
         } else {
@@ -327,11 +326,7 @@ async fn ban_voter(app: &App, user: &User, voter: VoterId, is_ban: bool) -> Resu
         }
         result
     });
-    match tokio::time::timeout(LONG_ACTION_WAIT, task).await {
-        Ok(Ok(result)) => Ok(result.map(|()| true)?),
-        Ok(Err(_)) => Err(RequestError::Panic),
-        Err(_) => Ok(false),
-    }
+    Ok(done.await?.is_some())
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use super::calls::TopicMovedResponse;
 use super::form::{DescribeForm, MergeForm, RenameForm, TopicForm};
 use crate::App;
 use crate::error::RequestError;
-use crate::features::action::{Action, ActionEntry, SentForm};
-use crate::limits::{LISTED_TOPIC_BYTES, LISTED_TOPICS, LONG_ACTION_WAIT, PAGE_LIST_BYTES};
+use crate::features::action::{Action, ActionEntry, SentForm, begin_long};
+use crate::limits::{LISTED_TOPIC_BYTES, LISTED_TOPICS, PAGE_LIST_BYTES};
 use crate::markup::addresses::{FOLLOWED, MUTES, choice_address, described, list_address, topic_link};
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
@@ -409,7 +409,7 @@ pub(crate) async fn move_topic(
     (from, to): (&Topic, &Topic),
 ) -> Result<Option<u64>, RequestError> {
     let (site, now, user, from, to) = (app.site.clone(), app.now(), user.clone(), from.clone(), to.clone());
-    let moving = tokio::spawn(async move {
+    begin_long(async move {
         let moved = topic_moves::move_topic(&site, now, &user, kind, &from, &to).await;
         match &moved {
             Ok(articles) => tracing::info!(%from, %to, articles, "topic moved"),
@@ -417,12 +417,8 @@ pub(crate) async fn move_topic(
             Err(error) => tracing::warn!(%from, %to, %error, "topic not moved"),
         }
         moved
-    });
-    match tokio::time::timeout(LONG_ACTION_WAIT, moving).await {
-        Ok(Ok(moved)) => Ok(Some(moved?)),
-        Ok(Err(_)) => Err(RequestError::Panic),
-        Err(_) => Ok(None),
-    }
+    })
+    .await
 }
 
 #[cfg(test)]
