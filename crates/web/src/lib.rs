@@ -55,6 +55,7 @@ pub struct AppParts {
     pub search: Arc<features::search::searching::SearchPlace>,
 }
 
+/// Handlers take the app as an argument.
 impl FromRequestParts<Self> for App {
     type Rejection = Infallible;
 

@@ -186,7 +186,7 @@ impl std::fmt::Debug for Fields {
     }
 }
 
-/// The parsed value of a text of a request, which is called by this name.
+/// Parses a text of a request. `name` is its name in the request.
 pub fn parse<T: FromStr>(text: &str, name: &'static str, expected: &'static str) -> Result<T, RequestError> {
     text.parse().map_err(|_| RequestError::field(name, expected))
 }
